@@ -1,0 +1,87 @@
+"""Pictures for the labs: attention weights as a heatmap, and alt text for any figure."""
+
+import base64
+import io
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+
+def heatmap(
+    axes,
+    weights: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    title: str = "",
+    limits: tuple[float, float] | None = None,
+    mark: bool = True,
+    numbers: bool = False,
+):
+    """Draw attention weights on `axes`: a row for each query, a column for each key.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    weights : numpy.ndarray, shape (L_q, L_k)
+    queries, keys : sequences of str, lengths L_q and L_k
+        The words at the rows and at the columns.
+    title : str
+    limits : (float, float), optional
+        The weights at the ends of the colour scale; by default the smallest and the largest.
+    mark : bool
+        Put a dot on the largest weight of each row (on none where a row is uniform).
+    numbers : bool
+        Write each weight into its cell.
+
+    Returns
+    -------
+    matplotlib.colorbar.Colorbar
+    """
+    weights = np.asarray(weights)
+    low, high = limits or (weights.min(), weights.max())
+    image = axes.imshow(weights, cmap="cividis", vmin=low, vmax=high, aspect="auto")
+    axes.set_xticks(range(len(keys)), keys, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(queries)), queries)
+    axes.set_xlabel("keys")
+    axes.set_ylabel("queries")
+    axes.set_title(title)
+    middle = (low + high) / 2
+    for row, values in enumerate(weights):
+        if mark and np.ptp(values) > 1e-12:
+            best = int(np.argmax(values))
+            ink = "black" if values[best] > middle else "white"
+            axes.plot(best, row, marker="o", markersize=9, markerfacecolor="none", color=ink)
+        if numbers:
+            for column, value in enumerate(values):
+                ink = "black" if value > middle else "white"
+                axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=8)
+    return axes.figure.colorbar(image, ax=axes, label="attention weight")
+
+
+def show(figure, alt: str) -> None:
+    """Display a matplotlib figure with its alt text, and close it.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    alt : str
+        What the picture shows, for those who cannot see it; printed where there are no pictures.
+    """
+    from IPython.display import display
+    from matplotlib import pyplot
+
+    buffer = io.BytesIO()
+    figure.savefig(buffer, dpi=100, bbox_inches="tight", facecolor="white", metadata={"Software": None})
+    pyplot.close(figure)
+    # As HTML, because JupyterLab gives a plain image/png output no alt text.
+    display({"text/plain": alt, "text/html": image(buffer.getvalue(), alt)}, raw=True)
+
+
+def image(png: bytes, alt: str) -> str:
+    """A PNG as an HTML element that carries its own bytes and alt text."""
+    return (
+        f'<img alt="{escape(alt)}" style="max-width:100%;height:auto" '
+        f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+    )

@@ -1,0 +1,29 @@
+"""The labs' exercises, for instructors: cases, misconceptions, and where the reference comes from.
+
+One module a lab; `exercises()` imports them all. Student code never imports this package.
+"""
+
+from functools import cache
+from importlib import import_module
+
+from autograder.exercise import Exercise
+
+LABS = ("additive-attention", "qkv-attention", "attention-masks", "keras-attention")
+
+
+@cache
+def exercises(lab: str) -> dict[str, Exercise]:
+    """A lab's exercises by name, in the order of its notebook.
+
+    >>> list(exercises("qkv-attention"))[0]
+    'softmax'
+    """
+    if lab not in LABS:
+        raise KeyError(f"there is no lab {lab!r}; the labs are {', '.join(LABS)}")
+    module = import_module(f"autograder.labs.{lab.replace('-', '_')}")
+    return {e.name: e for e in vars(module).values() if isinstance(e, Exercise) and e.lab == lab}
+
+
+def lab_of(exercise: str) -> str:
+    """The lab that an exercise belongs to."""
+    return next(lab for lab in LABS if exercise in exercises(lab))

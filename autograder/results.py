@@ -1,0 +1,63 @@
+"""The record that every judgement ends as: one exercise of one hand-in."""
+
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+
+class Verdict(StrEnum):
+    """How a judgement ended. The set is closed; a mark follows from it alone."""
+
+    PASS = "pass"
+    WRONG = "wrong"
+    ERROR = "error"  # the student's code raised
+    TIMEOUT = "timeout"
+    CRASH = "crash"  # its process died, at the memory limit too
+    MISSING = "missing"  # no such function, or no notebook that can be read
+    MANUAL = "manual"  # a person marks it; the score is None until then
+    FAULT = "fault"  # the grader's own failure: never a mark
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One exercise of one hand-in, judged.
+
+    Parameters
+    ----------
+    student, lab, exercise : str
+    score : float or None
+        Points earned; None where nobody has judged yet (manual, fault).
+    max_score : float
+        Points to be had.
+    verdict : Verdict
+    misconception : str or None
+        The name of the known mistake that explains the answer.
+    message : str
+        What the student is told.
+    seconds : float
+        Wall-clock time of the exercise's calls in the sandbox.
+    """
+
+    student: str
+    lab: str
+    exercise: str
+    score: float | None
+    max_score: float
+    verdict: Verdict
+    misconception: str | None
+    message: str
+    seconds: float
+
+    def to_json(self) -> str:
+        """One line of JSON, the fields in the order of this class.
+
+        >>> Result("ada", "qkv-attention", "softmax", 2, 2, Verdict.PASS, None, "", 0.01).to_json()[:34]
+        '{"student": "ada", "lab": "qkv-att'
+        """
+        return json.dumps(asdict(self), ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, line: str) -> "Result":
+        """The inverse of `to_json`; raises ValueError or TypeError on anything else."""
+        fields = json.loads(line)
+        return cls(**{**fields, "verdict": Verdict(fields["verdict"])})
