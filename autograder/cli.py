@@ -1,0 +1,225 @@
+"""The command line. Each command is a few lines that call the module which does the work."""
+
+import sys
+from pathlib import Path
+
+import click
+
+CLASSROOM = click.option(
+    "--classroom",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("classroom"),
+    show_default=True,
+    help="The class's folder.",
+)
+
+
+class _Commands(click.Group):
+    """Commands in the order of a course's life, not of the alphabet."""
+
+    def list_commands(self, ctx):
+        return list(self.commands)
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="attention-labs", prog_name="autograder")
+def main():
+    """Attention Labs: check your own notebook, or mark a class's."""
+
+
+@main.command()
+@click.argument("notebook", type=click.Path(path_type=Path, dir_okay=False))
+def check(notebook):
+    """Run a lab notebook afresh and print one line an exercise.
+
+    Exit code 0 if every exercise is right, 1 if not.
+
+    \b
+    Example:  autograder check work/qkv-attention/qkv-attention.ipynb
+    """
+    from autograder.selfcheck import NotebookError, check_notebook
+
+    try:
+        lines = check_notebook(notebook)
+    except NotebookError as error:
+        raise click.UsageError(str(error)) from None
+    for line in lines:
+        click.echo(f"{'✓' if line.passed else '✗'} {line.exercise}: {line.message}")
+    sys.exit(0 if all(line.passed for line in lines) else 1)
+
+
+@main.command()
+@click.argument("labs", nargs=-1, metavar="[LAB]...")
+@click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 if a file would change.")
+def build(labs, only_check):
+    """Make the students' notebooks and the answer keys from the solutions.
+
+    \b
+    Example:  autograder build --check
+    """
+    from autograder.labs.build import BuildError, available
+    from autograder.labs.build import build as make
+
+    try:
+        drift = make(_labs(labs, available()), check=only_check)
+    except BuildError as error:
+        raise click.ClickException(str(error)) from None
+    for sentence in drift:
+        click.echo(f"{'Drift' if only_check else 'Written'}: {sentence}")
+    if not drift:
+        click.echo("Everything is as the solutions say.")
+    sys.exit(1 if drift and only_check else 0)
+
+
+@main.command()
+@click.argument("labs", nargs=-1, metavar="[LAB]...")
+@CLASSROOM
+@click.option("--json", "json_file", type=click.Path(), help="Write one JSON object a line; - for stdout.")
+@click.option("--workers", type=click.IntRange(1), help="Hand-ins side by side; by default one a core.")
+@click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler to send the hand-ins to.")
+@click.option("--force", is_flag=True, help="Mark again what has not changed.")
+@click.option("--db", metavar="URL", help="The gradebook; by default gradebook.db in the class's folder.")
+@click.option(
+    "--no-follow-through", is_flag=True, help="Give no points for what only an earlier error broke."
+)
+@click.option("--no-sandbox", is_flag=True, help="Run hand-ins WITHOUT protection: only for ones you trust.")
+def grade(labs, classroom, json_file, workers, scheduler, force, db, no_follow_through, no_sandbox):
+    """Mark the hand-ins of a class and write the gradebook.
+
+    Exit code 0 if every hand-in was judged, whatever the marks; 1 if the grader failed on one.
+
+    \b
+    Example:  autograder grade qkv-attention --json results.jsonl
+    """
+    from autograder.grading.classroom import Classroom
+    from autograder.grading.grade import Run
+    from autograder.grading.grade import grade as run_grading
+    from autograder.grading.gradebook import GradebookError
+    from autograder.grading.pool import Options, cores
+    from autograder.labs.build import available
+
+    labs = _labs(labs, available())
+    if no_sandbox:
+        click.secho(
+            "NO SANDBOX: the hand-ins can read and change every file that you can, and use the network.",
+            fg="red",
+            bold=True,
+            err=True,
+        )
+    elif not scheduler:
+        from autograder.grading.sandbox import available as sandbox_missing
+
+        why = sandbox_missing()
+        if why:
+            raise click.ClickException(why)
+    place = Classroom(classroom)
+    if not place.submitted.is_dir():
+        raise click.UsageError(
+            f"There is no folder {place.submitted}; put the hand-ins there as <student>/<lab>/<lab>.ipynb, "
+            "or use `autograder collect`."
+        )
+    summary = None
+    with _progress() as (started, finished), _json_lines(json_file) as put:
+        try:
+            for item in run_grading(
+                place,
+                labs,
+                Options(follow_through=not no_follow_through, sandboxed=not no_sandbox),
+                workers=workers or cores(),
+                scheduler=scheduler,
+                force=force,
+                db_url=db,
+                started=started,
+                finished=finished,
+            ):
+                if isinstance(item, Run):
+                    summary = item
+                else:
+                    put(item)
+        except GradebookError as error:
+            raise click.ClickException(str(error)) from None
+    for note in summary.notes:
+        click.echo(f"Note: {note}", err=True)
+    for fault in summary.faults:
+        click.echo(f"Fault: {fault}", err=True)
+    click.echo(
+        f"{summary.judged} hand-ins marked, {summary.kept} unchanged, {len(summary.faults)} faults.", err=True
+    )
+    sys.exit(1 if summary.faults else 0)
+
+
+def _labs(asked, known):
+    """The labs named, or all of them; a wrong name ends the command."""
+    for lab in asked:
+        if lab not in known:
+            raise click.UsageError(f"There is no lab {lab!r}; the labs are {', '.join(known)}.")
+    return list(asked) or list(known)
+
+
+class _progress:
+    """A progress bar on stderr with rate and remaining time; silent where nobody watches."""
+
+    def __enter__(self):
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = Console(stderr=True)
+        self._bar = Progress(
+            TextColumn("marking"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self._bar.start()
+        self._task = None
+        return self._started, self._finished
+
+    def _started(self, total):
+        self._task = self._bar.add_task("marking", total=total, rate="")
+
+    def _finished(self):
+        task = self._bar.tasks[self._task]
+        rate = f"{task.speed:.1f}/s" if task.speed else ""
+        self._bar.update(self._task, advance=1, rate=rate)
+
+    def __exit__(self, *_):
+        self._bar.stop()
+
+
+class _json_lines:
+    """Where result rows go: a file written whole or not at all, stdout, or nowhere."""
+
+    def __init__(self, target):
+        self._target = target
+
+    def __enter__(self):
+        self._file = None
+        if self._target == "-":
+            self._file = sys.stdout
+        elif self._target:
+            self._path = Path(self._target)
+            self._beside = self._path.with_name(f".{self._path.name}.part")
+            try:
+                self._file = self._beside.open("w", encoding="utf-8")
+            except OSError as error:
+                raise click.UsageError(f"{self._target} cannot be written: {error.strerror}.") from None
+        return self._put
+
+    def _put(self, row):
+        if self._file:
+            print(row.to_json(), file=self._file, flush=True)
+
+    def __exit__(self, kind, *_):
+        if self._file and self._file is not sys.stdout:
+            self._file.close()
+            if kind is None:
+                self._beside.replace(self._path)
+            else:
+                self._beside.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,231 @@
+"""The classroom folder: where hand-ins come from and where results are kept.
+
+submitted/<student>/<lab>/<lab>.ipynb     what was handed in (and timestamp.txt)
+results/<student>/<lab>.json              what marking it gave, until the file changes
+autograded/, feedback/, gradebook.db      nbgrader's own
+report/                                   the class in one page
+"""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import nbformat
+
+from autograder import __version__
+from autograder.grading.handin import MAX_BYTES
+from autograder.grading.marking import Marked
+from autograder.labs.reference import SOLUTIONS
+from autograder.results import Result
+
+RESULTS_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One student's hand-in for one lab, as it lies in the folder.
+
+    Parameters
+    ----------
+    student, lab : str
+    data : bytes or None
+        The notebook's bytes; None if there is none that may be read.
+    why : str
+        Why there is none, or what was odd about where it lay; "" usually.
+    timestamp : str or None
+        When it was handed in, as the file timestamp.txt says.
+    """
+
+    student: str
+    lab: str
+    data: bytes | None
+    why: str
+    timestamp: str | None
+
+
+def write(path: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all: beside it first, then renamed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_bytes(content.encode() if isinstance(content, str) else content)
+    beside.replace(path)
+
+
+class Classroom:
+    """A class's folder.
+
+    Parameters
+    ----------
+    root : Path
+    """
+
+    def __init__(self, root: Path):
+        self.root = Path(root)
+        self.submitted = self.root / "submitted"
+        self.results = self.root / "results"
+        self.autograded = self.root / "autograded"
+        self.feedback = self.root / "feedback"
+        self.report = self.root / "report"
+
+    @property
+    def default_db(self) -> str:
+        """The gradebook's address, where none is given."""
+        return f"sqlite:///{(self.root / 'gradebook.db').resolve()}"
+
+    def handed_in(self, labs: Sequence[str]) -> list[tuple[str, str]]:
+        """(student, lab) of every hand-in of these labs, sorted."""
+        if not self.submitted.is_dir():
+            return []
+        return sorted(
+            (student.name, lab)
+            for student in self.submitted.iterdir()
+            if student.is_dir() and not student.is_symlink() and not student.name.startswith(".")
+            for lab in labs
+            if os.path.lexists(student / lab)
+        )
+
+    def submission(self, student: str, lab: str) -> Submission:
+        """Read one hand-in; links are never followed, and no more is read than may be marked."""
+        folder = self.submitted / student / lab
+        timestamp = _small_text(folder / "timestamp.txt")
+        if folder.is_symlink() or not folder.is_dir():
+            return Submission(student, lab, None, "Instead of a folder there is a link or a file.", timestamp)
+        path, why = folder / f"{lab}.ipynb", ""
+        if not os.path.lexists(path):
+            others = sorted(p for p in folder.glob("*.ipynb") if not p.name.startswith("."))
+            if len(others) != 1:
+                found = "none was handed in" if not others else f"there are {len(others)} others"
+                return Submission(
+                    student, lab, None, f"There is no notebook {lab}.ipynb ({found}).", timestamp
+                )
+            path = others[0]
+            why = f"The file was called {path.name!r}; it was taken as {lab}.ipynb."
+        try:
+            # A link could name another student's file; a pipe would never end.
+            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            return Submission(student, lab, None, f"{path.name} is a link or cannot be opened.", timestamp)
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return Submission(student, lab, None, f"{path.name} is not an ordinary file.", timestamp)
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            size = path.stat().st_size / 1e6
+            why = (
+                f"The file is {size:.0f} MB; a notebook of at most {MAX_BYTES / 1e6:.0f} MB can be marked. "
+                "Clear its outputs and hand it in again."
+            )
+            return Submission(student, lab, None, why, timestamp)
+        return Submission(student, lab, data, why, timestamp)
+
+    def result_path(self, student: str, lab: str) -> Path:
+        return self.results / student / f"{lab}.json"
+
+    def kept(self, submission: Submission, follow_through: bool) -> Marked | None:
+        """The result of an earlier run, if neither the hand-in nor the lab has changed since."""
+        try:
+            record = json.loads(self.result_path(submission.student, submission.lab).read_text("utf-8"))
+            if record["hash"] != fingerprint(submission, follow_through):
+                return None
+            return marked_from_record(record)
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def keep(self, submission: Submission, marked: Marked, follow_through: bool) -> None:
+        """Store a result; rows carry the student's name from here on."""
+        record = {
+            "version": RESULTS_VERSION,
+            "hash": fingerprint(submission, follow_through),
+            **record_of(marked),
+        }
+        write(self.result_path(submission.student, submission.lab), json.dumps(record, ensure_ascii=False))
+
+    def drop(self, submission: Submission) -> None:
+        """Forget a kept result."""
+        self.result_path(submission.student, submission.lab).unlink(missing_ok=True)
+
+    def recorded(self, submission: Submission, db_url: str) -> bool:
+        """Whether the kept result has reached this gradebook."""
+        try:
+            return self._recorded(submission).read_text("utf-8") == self._receipt(submission, db_url)
+        except OSError:
+            return False
+
+    def note_recorded(self, submission: Submission, db_url: str) -> None:
+        write(self._recorded(submission), self._receipt(submission, db_url))
+
+    def forget_recorded(self, submission: Submission) -> None:
+        self._recorded(submission).unlink(missing_ok=True)
+
+    def _recorded(self, submission: Submission) -> Path:
+        return self.result_path(submission.student, submission.lab).with_suffix(".recorded")
+
+    def _receipt(self, submission: Submission, db_url: str) -> str:
+        """Names the result and the gradebook without showing a password."""
+        result = self.result_path(submission.student, submission.lab).read_bytes()
+        given = f"{db_url} {submission.timestamp}".encode()
+        return hashlib.sha256(result + hashlib.sha256(given).digest()).hexdigest()
+
+    def rows(self, labs: Sequence[str] | None = None) -> Iterator[Result]:
+        """Every stored row, students and labs in order."""
+        for path in sorted(self.results.glob("*/*.json")):
+            if labs is None or path.stem in labs:
+                yield from marked_from_record(json.loads(path.read_text("utf-8"))).rows
+
+
+def record_of(marked: Marked) -> dict:
+    """A `Marked` as plain JSON."""
+    return {
+        "seed": marked.seed,
+        "notes": list(marked.notes),
+        "rows": [json.loads(row.to_json()) for row in marked.rows],
+        "notebook": marked.notebook,
+    }
+
+
+def marked_from_record(record: dict) -> Marked:
+    """The inverse of `record_of`."""
+    return Marked(
+        tuple(Result.from_json(json.dumps(row)) for row in record["rows"]),
+        nbformat.from_dict(record["notebook"]),
+        tuple(record["notes"]),
+        record["seed"],
+    )
+
+
+def named(marked: Marked, student: str) -> Marked:
+    """The same result with the student's name in its rows."""
+    return replace(marked, rows=tuple(replace(row, student=student) for row in marked.rows))
+
+
+def fingerprint(submission: Submission, follow_through: bool) -> str:
+    """What a result depends on, hashed: the hand-in's bytes, the lab, and how it is marked."""
+    parts = [
+        submission.data if submission.data is not None else b"",
+        submission.why.encode(),
+        lab_fingerprint(submission.lab).encode(),
+        str(follow_through).encode(),
+    ]
+    return hashlib.sha256(b"\0".join(hashlib.sha256(p).digest() for p in parts)).hexdigest()
+
+
+@cache
+def lab_fingerprint(lab: str) -> str:
+    """A hash of everything that decides a lab's marks: its solution and the package's code."""
+    package = Path(__file__).parents[1]
+    files = [SOLUTIONS / lab / f"{lab}.ipynb", *sorted(package.rglob("*.py"))]
+    digest = hashlib.sha256(f"{__version__} {RESULTS_VERSION}".encode())
+    for path in files:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _small_text(path: Path) -> str | None:
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > 200:
+        return None
+    return path.read_text("utf-8", "replace").strip() or None
