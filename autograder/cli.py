@@ -28,6 +28,20 @@ def main():
 
 
 @main.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path("work"))
+def start(folder):
+    """Copy the labs into a folder of your own; what is there already stays as it is.
+
+    \b
+    Example:  autograder start work
+    """
+    from autograder.workspace import start as copy_labs
+
+    copied = copy_labs(folder)
+    click.echo(f"{len(copied)} labs copied to {folder}." if copied else f"{folder} has all the labs already.")
+
+
+@main.command()
 @click.argument("notebook", type=click.Path(path_type=Path, dir_okay=False))
 def check(notebook):
     """Run a lab notebook afresh and print one line an exercise.

@@ -128,9 +128,10 @@ def picture(wanted: np.ndarray, got: np.ndarray, rtol: float) -> tuple[bytes, st
                 axes.add_patch(_frame(i, j))
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", metadata={"Software": None})
+    count = int(differs.sum())
     alt = (
         f"Three tables of {rows} by {columns} numbers: yours, expected, and their difference. "
-        f"{int(differs.sum())} cells differ and are framed."
+        f"{count} {'cell differs and is' if count == 1 else 'cells differ and are'} framed."
     )
     return buffer.getvalue(), alt
 

@@ -60,4 +60,4 @@ class Result:
     def from_json(cls, line: str) -> "Result":
         """The inverse of `to_json`; raises ValueError or TypeError on anything else."""
         fields = json.loads(line)
-        return cls(**{**fields, "verdict": Verdict(fields["verdict"])})
+        return cls(**{**fields, "verdict": Verdict(fields.get("verdict"))})

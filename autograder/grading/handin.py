@@ -9,6 +9,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 
 import nbformat
@@ -72,7 +73,7 @@ def read(data: bytes) -> tuple[list[NotebookNode], list[str]]:
     language = _dict(_dict(content.get("metadata")).get("kernelspec")).get("language", "python")
     if str(language).lower() != "python":
         notes.append(f"The notebook was saved with a kernel for {str(language)[:40]!r}; it is run as Python.")
-    if content.get("nbformat") != 4:
+    if "cells" not in content:
         notes.append(
             f"The notebook has the old format {str(content.get('nbformat'))[:20]}; it was converted."
         )
@@ -268,7 +269,7 @@ def _in_order(places: list, order: Sequence[str], notes: list[str]) -> list:
 
 
 def _graded_cell(of_release: NotebookNode, answer: str | None) -> NotebookNode:
-    cell = nbformat.from_dict(json.loads(json.dumps(of_release)))
+    cell = deepcopy(of_release)
     if answer is not None and cell.metadata["nbgrader"]["solution"]:
         cell.source = answer
     return cell

@@ -5,7 +5,7 @@ same marks on any machine, in any order.
 """
 
 import hashlib
-import json
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -104,7 +104,7 @@ def mark(data: bytes, lab: str, sandbox: Sandbox, *, follow_through: bool = True
 
 def unmarkable(lab: str, why: str, seed: int = 0) -> Marked:
     """What a hand-in gets whose notebook is missing or cannot be read: no points, and the reason."""
-    notebook = nbformat.from_dict(json.loads(json.dumps(release_for_marking(lab))))
+    notebook = deepcopy(release_for_marking(lab))
     rows = []
     for cell in notebook.cells:
         nbgrader = cell.metadata.get("nbgrader", {})
@@ -264,7 +264,7 @@ def _follow_through(notebook, lab: str, seed: int, sandbox: Sandbox, judged: _Ju
         earlier = [name for name in _ancestors(exercise) if name in wrong]
         if row.exercise not in wrong or not earlier or _is_stub(notebook, exercise):
             continue
-        again = nbformat.from_dict(json.loads(json.dumps(notebook)))
+        again = deepcopy(notebook)
         sources = dict(reference_cells(lab))
         for cell in again.cells:
             name = cell.metadata.get("nbgrader", {}).get("grade_id")
@@ -313,7 +313,7 @@ def _manual(lab: str, cell: NotebookNode) -> Result:
 
 def faulty(lab: str, why: str, seed: int = 0) -> Marked:
     """What a hand-in gets when the grader itself failed: no mark of any kind, and the reason."""
-    notebook = nbformat.from_dict(json.loads(json.dumps(release_for_marking(lab))))
+    notebook = deepcopy(release_for_marking(lab))
     rows = []
     for cell in notebook.cells:
         nbgrader = cell.metadata.get("nbgrader", {})

@@ -1,0 +1,43 @@
+# Attention Labs. `make` alone lists what there is to make.
+PYTHON ?= python3
+BIN := .venv/bin
+EXTRAS := lab,grading,test
+UV := $(shell command -v uv 2>/dev/null)
+
+.PHONY: help setup lab test build grade feedback report demo bench bundle data clean
+
+help:  ## List the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: .venv/ready  ## Make .venv with everything the labs and the grader need
+
+.venv/ready: pyproject.toml constraints.txt
+ifdef UV
+	$(UV) venv -q --allow-existing --python $(PYTHON) .venv
+	$(UV) pip install -q --python $(BIN)/python -c constraints.txt -e '.[$(EXTRAS)]'
+else
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRAS)]'
+endif
+	@touch $@
+	@echo "Ready. Students: make lab. Instructors: make demo."
+
+lab: setup  ## Open JupyterLab on work/, your own copies of the labs
+	$(BIN)/autograder start work
+	$(BIN)/jupyter lab --notebook-dir work $(JUPYTER_OPTIONS)
+
+test: setup  ## Run every test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pytest -q -n auto tests
+	$(BIN)/pytest -q --nbval --nbval-sanitize-with tests/nbval.cfg -p no:xdist -p no:randomly solutions/additive-attention solutions/qkv-attention solutions/attention-masks
+
+build: setup  ## Make notebooks/ and the answer keys from solutions/
+	$(BIN)/autograder build
+
+grade: setup  ## Mark the hand-ins in classroom/
+	$(BIN)/autograder grade
+
+clean:  ## Remove what the targets made, but not work/ nor classroom/
+	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,241 @@
+"""Reading and rebuilding hand-ins: whatever is odd is put right and noted, nothing aborts."""
+
+import json
+from copy import deepcopy
+
+import nbformat
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from autograder.grading.handin import MAX_BYTES, Unreadable, read, rebuild
+
+STUB = "def softmax(x, axis=0):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
+ANSWER = STUB.replace("raise NotImplementedError()", "return x")
+
+
+def graded(cell, grade_id, *, grade=False, solution=False, points=None):
+    cell.id = grade_id
+    cell.metadata["nbgrader"] = {
+        "grade_id": grade_id,
+        "grade": grade,
+        "solution": solution,
+        "locked": not solution,
+        "task": False,
+        "schema_version": 3,
+        **({"points": points} if points else {}),
+    }
+    return cell
+
+
+def make_release():
+    return new_notebook(
+        cells=[
+            new_markdown_cell("# A lab", id="title"),
+            graded(new_code_cell("import numpy as np"), "setup"),
+            graded(new_code_cell(STUB), "softmax", solution=True),
+            graded(new_code_cell("check(softmax)"), "test-softmax", grade=True, points=2),
+            graded(new_code_cell("def attend(q):\n    raise NotImplementedError()"), "attend", solution=True),
+            graded(new_code_cell("check(attend)"), "test-attend", grade=True, points=3),
+            graded(new_markdown_cell("Why?"), "explain-question"),
+            graded(new_markdown_cell("YOUR ANSWER HERE"), "explain", grade=True, solution=True, points=1),
+        ]
+    )
+
+
+@pytest.fixture
+def release():
+    return make_release()
+
+
+@pytest.fixture
+def handin(release):
+    """The release with one answer filled in, as a student would hand it in."""
+    notebook = deepcopy(release)
+    notebook.cells[2].source = ANSWER
+    return notebook
+
+
+def data(notebook):
+    return json.dumps(notebook).encode()
+
+
+def ids(rebuilt):
+    return [c.metadata.get("nbgrader", {}).get("grade_id", c.source) for c in rebuilt.notebook.cells]
+
+
+ORDER = [
+    "# A lab",
+    "setup",
+    "softmax",
+    "test-softmax",
+    "attend",
+    "test-attend",
+    "explain-question",
+    "explain",
+]
+
+
+def test_an_honest_handin_is_kept_as_it_is(release, handin):
+    rebuilt = rebuild(data(handin), release)
+    assert ids(rebuilt) == ORDER
+    assert rebuilt.notebook.cells[2].source == ANSWER
+    assert rebuilt.notes == ()
+
+
+def test_a_changed_test_cell_is_put_right(release, handin):
+    handin.cells[3].source = "pass"
+    handin.cells[3].metadata.nbgrader.points = 100
+    handin.cells[3].metadata.tags = ["skip-execution"]
+    rebuilt = rebuild(data(handin), release)
+    test = rebuilt.notebook.cells[3]
+    assert (test.source, test.metadata.nbgrader.points) == ("check(softmax)", 2)
+    assert "tags" not in test.metadata
+    assert rebuilt.notes == (
+        "The settings of the cell 'test-softmax' were changed; the release's hold.",
+        "The locked cell 'test-softmax' was changed; the release's is used.",
+    )
+
+
+def test_deleted_cells_come_back_in_their_places(release, handin):
+    del handin.cells[3], handin.cells[1]
+    rebuilt = rebuild(data(handin), release)
+    assert sorted(ids(rebuilt)) == sorted(ORDER)
+    assert ids(rebuilt).index("test-softmax") == ids(rebuilt).index("softmax") + 1
+    assert len(rebuilt.notes) == 2
+
+
+def test_duplicates_and_extra_cells_become_plain_code(release, handin):
+    again = new_code_cell(ANSWER.replace("return x", "return 2 * x"))
+    again.metadata = handin.cells[2].metadata
+    mine = new_code_cell("helper = 1")
+    mine.metadata.tags = ["skip-execution"]
+    handin.cells[3:3] = [again, mine, handin.cells[3]]
+    rebuilt = rebuild(data(handin), release)
+    kept = [c for c in rebuilt.notebook.cells if "nbgrader" not in c.metadata and c.cell_type == "code"]
+    assert [c.source for c in kept] == [again.source, "helper = 1"]
+    assert all(not c.metadata for c in kept)
+    assert ids(rebuilt).count("test-softmax") == 1
+
+
+def test_reordered_cells_return_to_the_labs_order(release, handin):
+    handin.cells.reverse()
+    rebuilt = rebuild(data(handin), release)
+    assert [i for i in ids(rebuilt) if i != "# A lab"] == ORDER[1:]
+    assert rebuilt.notebook.cells[ids(rebuilt).index("softmax")].source == ANSWER
+
+
+def test_a_retyped_answer_is_code_again(release, handin):
+    handin.cells[2].cell_type = "markdown"
+    rebuilt = rebuild(data(handin), release)
+    assert rebuilt.notebook.cells[2].cell_type == "code"
+    assert "was a markdown cell" in rebuilt.notes[0]
+
+
+def test_lost_metadata_is_made_up_from_what_cells_say(release, handin):
+    for number, cell in enumerate(handin.cells):
+        cell.metadata.clear()
+        cell.id = f"x{number}"
+    rebuilt = rebuild(data(handin), release)
+    by_id = dict(zip(ids(rebuilt), rebuilt.notebook.cells, strict=True))
+    assert by_id["softmax"].source == ANSWER
+    assert ids(rebuilt)[1:6] == ORDER[1:6]
+
+
+def test_an_import_added_to_the_locked_setup_still_runs(release, handin):
+    handin.cells[1].source += "\nimport math"
+    rebuilt = rebuild(data(handin), release)
+    assert [c.source for c in rebuilt.notebook.cells[1:3]] == [
+        "import numpy as np",
+        "import numpy as np\nimport math",
+    ]
+
+
+def test_rebuilding_again_changes_nothing(release, handin):
+    handin.cells.reverse()
+    once = rebuild(data(handin), release).notebook
+    twice = rebuild(data(once), release)
+    assert [c.source for c in twice.notebook.cells] == [c.source for c in once.cells]
+    assert twice.notes == ()
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "The file is empty. Save the notebook and hand it in again."),
+        (b"{", "The file is not a notebook: it is not whole, valid JSON"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b"[]", "it has no cells"),
+        (b'{"cells": []}', "The notebook has no cells."),
+        (b'{"cells": 3}', "The notebook has no cells."),
+        (b"\x81\x8d\x90\xff", "is not text"),
+        (b" " * (MAX_BYTES + 1), "at most 20 MB"),
+        (b'{"nbformat": 2, "worksheets": 7}', "cannot be converted"),
+        (
+            json.dumps({"nbformat": 4, "cells": [{"source": "x" * 3_000_000}]}).encode(),
+            "3,000,000 characters",
+        ),
+    ],
+)
+def test_what_is_no_notebook_gets_one_sentence(content, sentence, release):
+    with pytest.raises(Unreadable) as caught:
+        rebuild(content, release)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_old_format_and_windows_encodings_are_read(release, handin):
+    handin.cells[0].source = "# Zeit für Übungen"
+    text = json.dumps(handin, ensure_ascii=False)
+    for encoding in ("utf-8-sig", "utf-16", "cp1252"):
+        rebuilt = rebuild(text.encode(encoding), release)
+        assert rebuilt.notebook.cells[0].source == "# Zeit für Übungen"
+        assert encoding in rebuilt.notes[0]
+    old = nbformat.convert(handin, 3)
+    cells, notes = read(json.dumps(old).encode())
+    assert ANSWER in [c.source for c in cells]
+    assert "old format 3" in notes[0]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=10), inner, max_size=4),
+    max_leaves=12,
+)
+CELLS = st.lists(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "cell_type": st.sampled_from(["code", "markdown", "raw", 7, None]),
+            "source": JSON,
+            "id": JSON,
+            "metadata": st.fixed_dictionaries(
+                {},
+                optional={
+                    "tags": JSON,
+                    "nbgrader": JSON
+                    | st.fixed_dictionaries(
+                        {"grade_id": st.sampled_from(ORDER) | JSON}, optional={"points": JSON}
+                    ),
+                },
+            )
+            | JSON,
+        },
+    )
+    | JSON,
+    max_size=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(cells=CELLS, rest=st.dictionaries(st.sampled_from(["metadata", "nbformat", "worksheets"]), JSON))
+def test_any_json_is_rebuilt_or_refused(cells, rest):
+    content = json.dumps({"nbformat": 4, **rest, "cells": cells}).encode()
+    try:
+        rebuilt = rebuild(content, make_release())
+    except Unreadable:
+        return
+    present = [c.metadata["nbgrader"]["grade_id"] for c in rebuilt.notebook.cells if "nbgrader" in c.metadata]
+    assert present == ORDER[1:]
+    nbformat.validate(rebuilt.notebook)

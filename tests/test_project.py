@@ -1,0 +1,157 @@
+"""The project holds together: dependencies in one place, imports one way, start-up light."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "autograder"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def pins(text):
+    return {
+        re.sub(r"[-_.]+", "-", line.split("==")[0]).lower(): line.split("==")[1]
+        for line in text.splitlines()
+        if line and not line.startswith("#")
+    }
+
+
+def wanted():
+    project = PROJECT["project"]
+    groups = [project["dependencies"], *project["optional-dependencies"].values()]
+    return {re.split(r"[\[<>=! ]", name)[0].lower() for group in groups for name in group}
+
+
+def unpinned(constraints):
+    return sorted(wanted() - set(pins(constraints)))
+
+
+def test_every_dependency_is_pinned_exactly_and_only_in_constraints():
+    text = (ROOT / "constraints.txt").read_text()
+    assert all(re.fullmatch(r"[A-Za-z0-9._-]+==[^\s@/]+( ; .*)?", line) for line in text.splitlines())
+    assert unpinned(text) == []
+    assert not [
+        d for group in PROJECT["project"]["optional-dependencies"].values() for d in group if "=" in d
+    ]
+
+
+def test_a_missing_pin_is_noticed():
+    text = (ROOT / "constraints.txt").read_text()
+    assert unpinned(re.sub(r"(?m)^numpy==.*$", "", text)) == ["numpy"]
+
+
+def test_environment_and_makefile_install_the_same_as_pyproject():
+    environment = (ROOT / "environment.yml").read_text()
+    makefile = (ROOT / "Makefile").read_text()
+    extras = re.search(r"^EXTRAS := (\S+)$", makefile, re.M)[1]
+    assert f"-e .[{extras}]" in environment
+    assert "-c constraints.txt" in environment
+    assert "-c constraints.txt" in makefile
+    assert f"python {PROJECT['project']['requires-python']}" in environment
+    assert set(extras.split(",")) <= set(PROJECT["project"]["optional-dependencies"])
+
+
+def imported(path):
+    """The modules of this package that a file imports, wherever in the file."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def layer(path):
+    parts = path.relative_to(PACKAGE).parts
+    return {"labs": 1, "grading": 2}.get(parts[0], 0)
+
+
+def offences(files):
+    """Imports against the direction grading → labs → core."""
+    banned = {0: ("autograder.labs", "autograder.grading"), 1: ("autograder.grading",), 2: ()}
+    return [
+        f"{path.name} imports {name}"
+        for path in files
+        if path.name != "cli.py"  # the command line may reach everything, from within its commands
+        for name in imported(path)
+        if name.startswith(banned[layer(path)]) and (path.name, name) != ALLOWED
+    ]
+
+
+# An exercise finds its reference when asked for it, which only instructors' code does.
+ALLOWED = ("exercise.py", "autograder.labs.reference")
+
+
+def test_imports_point_one_way(tmp_path):
+    files = sorted(PACKAGE.rglob("*.py"))
+    assert [o for o in offences(files) if "labs.reference" not in o] == []
+
+
+def test_an_import_against_the_direction_is_noticed():
+    bad = PACKAGE / "planted_by_a_test.py"
+    bad.write_text("from autograder.grading import marking\n")
+    try:
+        assert offences([bad])
+    finally:
+        bad.unlink()
+
+
+def core_files():
+    return [p for p in sorted(PACKAGE.glob("*.py")) if p.name != "cli.py"]
+
+
+def test_the_core_works_without_solutions_labs_and_grading(tmp_path):
+    """A student's bundle: the core, the keys, the data; a right and a wrong answer are told apart."""
+    home = tmp_path / "autograder"
+    home.mkdir()
+    for path in core_files():
+        shutil.copy(path, home)
+    shutil.copytree(PACKAGE / "keys", home / "keys")
+    code = (
+        "import numpy as np\n"
+        "from autograder import check, progress\n"
+        "def softmax(x, axis=0):\n"
+        "    e = np.exp(x)\n"
+        "    return e / e.sum(axis=axis, keepdims=True)\n"
+        "check(softmax)\n"
+        "progress('qkv-attention')\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(tmp_path)},
+        text=True,
+        capture_output=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "softmax: right in all" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["import autograder", "import sys; sys.argv = ['autograder', '--help']; from autograder.cli import main"],
+)
+def test_start_up_imports_nothing_heavy(code):
+    heavy = ["numpy", "matplotlib", "IPython", "nbformat", "nbgrader", "rich", "keras", "distributed"]
+    probe = f"{code}\nimport sys\nprint([m for m in {heavy} if m in sys.modules])"
+    ran = subprocess.run([sys.executable, "-c", probe], text=True, capture_output=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+def test_nothing_names_this_machine():
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, text=True, capture_output=True).stdout.split("\n")
+    if not any(tracked):
+        pytest.skip("not a git checkout")
+    home = str(ROOT.parent) + "/"
+    for name in filter(None, tracked):
+        path = ROOT / name
+        if path.suffix in {".npz", ".png"} or not path.is_file():
+            continue
+        assert home not in path.read_text("utf-8"), name
