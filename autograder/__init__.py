@@ -9,11 +9,13 @@ _HOME = {
     "check": "student",
     "progress": "student",
     "ready": "student",
+    "overview": "workspace",
     "load_embeddings": "embeddings",
     "tokenize": "embeddings",
     "embed": "embeddings",
     "heatmap": "figures",
     "show": "figures",
+    "start_keras": "framework",
 }
 
 __all__ = list(_HOME)

@@ -6,6 +6,7 @@ three are judged alike. What it returns holds arrays of plain dtypes and text, n
 
 import inspect
 import io
+import re
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -47,9 +48,10 @@ def ask(function: Any, given, call: str = "function") -> Answer:
     Parameters
     ----------
     function : callable
-        The answer; for ``call="layer"``, a class without constructor arguments.
+        The answer; for layers, a class that is made without arguments.
     given : autograder.exercise.Inputs
-    call : {"function", "layer"}
+    call : {"function", "layer", "layer in its dtype"}
+        As in `autograder.exercise.Rules`.
 
     Returns
     -------
@@ -63,7 +65,7 @@ def ask(function: Any, given, call: str = "function") -> Answer:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             with redirect_stdout(silence), redirect_stderr(silence):
-                target = function() if call == "layer" else function
+                target = function if call == "function" else _layer(function, args, call)
                 result = target(*args, **kwargs)
                 answer = pack(result)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises is an answer
@@ -93,10 +95,27 @@ def pack(result: Any) -> Answer:
     return Answer(None, kind)
 
 
-def _from_tensor(tensor) -> np.ndarray:
-    from keras import ops
+def _layer(cls, args, call: str):
+    """An instance of a Keras layer; in Keras's default dtype, or in that of its first input."""
+    if call == "layer":
+        return cls()
+    import keras
 
-    array = ops.convert_to_numpy(tensor)
+    usual = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(args[0].dtype.name)
+    try:
+        return cls()
+    finally:
+        keras.config.set_dtype_policy(usual)
+
+
+def _from_tensor(tensor) -> np.ndarray:
+    try:
+        from keras import ops
+    except ImportError:
+        array = np.asarray(tensor)
+    else:
+        array = ops.convert_to_numpy(tensor)
     return array if array.dtype.name in DTYPES else array.astype(np.float32)  # bfloat16
 
 
@@ -129,9 +148,16 @@ def _same(before: np.ndarray, after: np.ndarray) -> bool:
     return before.shape == after.shape and before.tobytes() == after.tobytes()
 
 
+# Keras wraps what a layer raises in its own words, and prints it in bold.
+_BOLD = re.compile(r"\x1b\[[0-9;]*m")
+_KERAS_FRAME = re.compile(r"Exception encountered when calling \S+\(\)\. (.*?)( Arguments received by .*)?")
+
+
 def _one_line(error: BaseException) -> str:
     try:
-        text = " ".join(str(error).split())
+        text = " ".join(_BOLD.sub("", str(error)).split())
+        framed = _KERAS_FRAME.fullmatch(text)
+        text = framed[1] if framed else text
     except Exception:  # noqa: BLE001 - a hostile __str__
         text = "(its message cannot be shown)"
     text = text if len(text) <= 300 else text[:297] + "..."

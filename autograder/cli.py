@@ -43,6 +43,25 @@ def start(folder):
 
 @main.command()
 @click.argument("notebook", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("exercise", required=False)
+def reset(notebook, exercise):
+    """Bring a lab, or one EXERCISE of it, back to its first state; your version is kept beside it.
+
+    \b
+    Example:  autograder reset work/qkv-attention/qkv-attention.ipynb softmax
+    """
+    from autograder.workspace import WorkspaceError
+    from autograder.workspace import reset as bring_back
+
+    try:
+        kept = bring_back(notebook, exercise)
+    except WorkspaceError as error:
+        raise click.UsageError(str(error)) from None
+    click.echo(f"{exercise or notebook.stem} is as it was at the start. Your version is kept in {kept}.")
+
+
+@main.command()
+@click.argument("notebook", type=click.Path(path_type=Path, dir_okay=False))
 def check(notebook):
     """Run a lab notebook afresh and print one line an exercise.
 

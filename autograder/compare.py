@@ -33,7 +33,7 @@ class Difference:
 # Mistakes of form, the same in every exercise: name -> (what it means, a nudge).
 STRUCTURAL = {
     "not-written-yet": (
-        "Nothing is wrong: this exercise still has its stub.",
+        "",
         "Replace the line `raise NotImplementedError()` with your code, run that cell, then this one.",
     ),
     "returns-nothing": (
@@ -100,17 +100,32 @@ def _close(expected, value, rtol):
         )
 
 
-def same_answer(one: Answer, other: Answer, view: Callable, rtol: float) -> bool:
-    """Whether two calls gave the same: the same values, or the same kind of error."""
+def same_answer(one: Answer, other: Answer, view: Callable, rtol: float, returns: str = "array") -> bool:
+    """Whether two calls gave the same: the same values, or the same kind of error.
+
+    With ``returns="tensor"`` neither the kind of array nor its dtype counts, and the backends' different
+    errors for arrays that do not fit are one.
+    """
+    tensor = returns == "tensor"
     if one.error or other.error:
-        return bool(one.error and other.error) and one.error.split(":")[0] == other.error.split(":")[0]
+        kinds = [_misfit(a.error) if tensor else a.error.split(":")[0] for a in (one, other)]
+        return bool(one.error and other.error) and kinds[0] == kinds[1]
     if one.value is None or other.value is None:
         return one.value is None and other.value is None and one.type == other.type
-    if one.type != other.type or bool(one.modified) != bool(other.modified):
+    types = ["tensor" if tensor and a.type == "ndarray" else a.type for a in (one, other)]
+    if types[0] != types[1] or bool(one.modified) != bool(other.modified):
         return False
-    if one.value.shape != other.value.shape or _family(one.value) != _family(other.value):
+    if one.value.shape != other.value.shape:
+        return False
+    if not tensor and _family(one.value) != _family(other.value):
         return False
     return same_values(view(one.value), view(other.value), rtol)
+
+
+def _misfit(error: str) -> str:
+    kind = error.split(":")[0]
+    known = {"InvalidArgumentError", "RuntimeError", "TypeError"}  # of TensorFlow, PyTorch and JAX
+    return "ValueError" if kind in known else kind
 
 
 def _family(array: np.ndarray) -> str:
@@ -130,13 +145,15 @@ def first_difference(expected: np.ndarray, answer: Answer, rules) -> Difference 
     if answer.error:
         if answer.error.startswith("NotImplementedError"):
             return Difference("error", "This exercise is not written yet.", "not-written-yet")
-        return Difference("error", f"Your function raised {answer.error}")
+        stop = "" if answer.error.endswith((".", "!", "?")) else "."
+        return Difference("error", f"Your function raised {answer.error}{stop}")
     if answer.type == "NoneType":
         return Difference("nothing", "Your function returned None.", "returns-nothing")
     allowed = {"ndarray", "tensor"} if rules.returns == "tensor" else {"ndarray"}
     if answer.type not in allowed:
         mistake = {"list": "returns-a-list", "tuple": "returns-a-tuple"}.get(answer.type)
-        seen = f"Your function returned a {answer.type}; a NumPy array of shape {expected.shape} is due."
+        due = "tensor" if rules.returns == "tensor" else "NumPy array"
+        seen = f"Your function returned a {answer.type}; a {due} of shape {expected.shape} is due."
         return Difference("type", seen, mistake)
     if value is None:
         return Difference(
@@ -156,27 +173,30 @@ def first_difference(expected: np.ndarray, answer: Answer, rules) -> Difference 
             names = " and ".join(f"`{n}`" for n in answer.modified)
             return Difference("modified", f"Your function changed its argument {names}.", "modifies-argument")
         return None
+    about = "Added to some scores, your mask leads to these weights: " if rules.view == "weights" else ""
     unfinite = ~np.isfinite(got.astype(np.float64)) & np.isfinite(wanted.astype(np.float64))
     if unfinite.any():
         where = tuple(int(i) for i in np.argwhere(unfinite)[0])
         seen = (
-            f"{_count(unfinite)} of your numbers should be finite and are not: "
+            f"{about}{_count(unfinite)} of your numbers should be finite and are not: "
             f"the first is {_number(got[where])} at {_place(where)}."
         )
         return Difference("not finite", seen)
     square = value.ndim == 2 and value.shape[0] == value.shape[1] and value.shape[0] > 1
     turned = square and same_values(wanted, view(value.T.copy()), rules.tolerance)
-    return Difference("values", _worst(wanted, got, close), "transposed" if turned else None)
+    return Difference("values", about + _worst(wanted, got, close), "transposed" if turned else None)
 
 
 def _dtype_difference(expected, value, rules) -> Difference | None:
+    if rules.returns == "tensor":
+        return None
     seen = f"Your result holds {value.dtype.name}; {expected.dtype.name} is due."
     if (expected.dtype == bool) != (value.dtype == bool):
         return Difference("dtype", seen, "numbers-not-booleans" if expected.dtype == bool else None)
     if expected.dtype.kind != "f":
         return None
     narrower = value.dtype.kind != "f" or value.dtype.itemsize < expected.dtype.itemsize
-    if narrower and rules.returns != "tensor":
+    if narrower:
         return Difference("dtype", seen, "lower-precision" if value.dtype.kind == "f" else None)
     if rules.exact_dtype and value.dtype != expected.dtype:
         return Difference("dtype", seen)
@@ -193,7 +213,9 @@ def _reshaped(expected, value, rules) -> str | None:
         return None
     if not same_values(view(expected), view(value.reshape(expected.shape)), rules.tolerance):
         return None
-    return "extra-axis" if value.ndim >= expected.ndim else "missing-axis"
+    if value.ndim == expected.ndim:
+        return "transposed" if value.T.shape == expected.shape else None
+    return "extra-axis" if value.ndim > expected.ndim else "missing-axis"
 
 
 def _worst(wanted, got, close) -> str:
@@ -202,8 +224,9 @@ def _worst(wanted, got, close) -> str:
     gap = np.where(close, -1.0, np.nan_to_num(gap, nan=np.inf, posinf=np.inf))
     where = np.unravel_index(int(np.argmax(gap)), gap.shape) if gap.ndim else ()
     where = tuple(int(i) for i in where)
+    noun = "entries" if wanted.dtype == bool else "numbers"
     return (
-        f"{_count(~close)} of {close.size} numbers differ, most at {_place(where)}: "
+        f"{_count(~close)} of {close.size} {noun} differ, most at {_place(where)}: "
         f"yours {_number(got[where])}, expected {_number(wanted[where])}."
     )
 

@@ -99,9 +99,10 @@ class Rules:
     exact_dtype : bool
         Whether the result must have exactly the expected dtype; else a wider float will do.
     returns : {"array", "tensor"}
-        "tensor" admits the tensors of Keras's backends besides arrays.
-    call : {"function", "layer"}
-        "layer" makes an instance of the student's class first, and calls that.
+        "tensor" admits the tensors of Keras's backends besides arrays, and any dtype: values count.
+    call : {"function", "layer", "layer in its dtype"}
+        "layer" makes an instance of the student's class first, and calls that; "layer in its dtype"
+        makes it under Keras's dtype policy of the case's first input (float16, say).
     """
 
     tolerance: float = 1e-7
@@ -163,7 +164,7 @@ class Exercise:
 
     def structural(self, function):
         """Decorate a wrong implementation named after a mistake of form in `compare.STRUCTURAL`."""
-        means, nudge = STRUCTURAL[function.__name__.replace("_", "-")]
+        means, nudge = STRUCTURAL[function.__name__.strip("_").replace("_", "-")]
         return self.misconception(means=means, nudge=nudge)(function)
 
     @cached_property

@@ -31,7 +31,7 @@ def heatmap(
     limits : (float, float), optional
         The weights at the ends of the colour scale; by default the smallest and the largest.
     mark : bool
-        Put a dot on the largest weight of each row (on none where a row is uniform).
+        Put a frame around the largest weight of each row (none where a row is uniform).
     numbers : bool
         Write each weight into its cell.
 
@@ -39,6 +39,8 @@ def heatmap(
     -------
     matplotlib.colorbar.Colorbar
     """
+    from matplotlib.patches import Rectangle
+
     weights = np.asarray(weights)
     low, high = limits or (weights.min(), weights.max())
     image = axes.imshow(weights, cmap="cividis", vmin=low, vmax=high, aspect="auto")
@@ -52,7 +54,9 @@ def heatmap(
         if mark and np.ptp(values) > 1e-12:
             best = int(np.argmax(values))
             ink = "black" if values[best] > middle else "white"
-            axes.plot(best, row, marker="o", markersize=9, markerfacecolor="none", color=ink)
+            axes.add_patch(
+                Rectangle((best - 0.44, row - 0.42), 0.88, 0.84, fill=False, edgecolor=ink, lw=1.5)
+            )
         if numbers:
             for column, value in enumerate(values):
                 ink = "black" if value > middle else "white"

@@ -88,10 +88,12 @@ def _best_explanation(questions, answers, failing, rules, misconceptions) -> Mis
     best, best_score = None, (0, 0)
     for misconception in misconceptions:
         agree = [
-            same_answer(question.mistakes[misconception.name], answer, view, rules.tolerance)
+            same_answer(question.mistakes[misconception.name], answer, view, rules.tolerance, rules.returns)
             for question, answer in zip(questions, answers, strict=True)
         ]
-        explained = sum(agree[i] for i in failing)
+        # That both raised the same kind of error says little, unless the whole pattern is the same.
+        by_value = sum(agree[i] and not answers[i].error for i in failing)
+        explained = len(failing) if all(agree) else by_value
         score = (explained, sum(agree))
         if explained * 2 >= len(failing) and score > best_score:
             best, best_score = misconception, score

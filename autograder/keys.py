@@ -31,13 +31,20 @@ class Key:
 
 
 @cache
+def labs(folder: Path = KEYS) -> dict[str, dict]:
+    """What the keys say of each lab (title, minutes, difficulty, exercises), in the course's order."""
+    found = {path.stem: json.loads(path.read_text("utf-8")) for path in folder.glob("*.json")}
+    return dict(sorted(found.items(), key=lambda item: item[1]["order"]))
+
+
+@cache
 def index(folder: Path = KEYS) -> dict[str, dict]:
-    """Every exercise's entry in the keys, by name, in the order of the labs' files."""
-    entries = {}
-    for path in sorted(folder.glob("*.json")):
-        for name, entry in json.loads(path.read_text("utf-8"))["exercises"].items():
-            entries[name] = {**entry, "lab": path.stem}
-    return entries
+    """Every exercise's entry in the keys, by name, in the course's order."""
+    return {
+        name: {**entry, "lab": lab}
+        for lab, about in labs(folder).items()
+        for name, entry in about["exercises"].items()
+    }
 
 
 def load(name: str, folder: Path = KEYS) -> Key:
@@ -60,8 +67,8 @@ def load(name: str, folder: Path = KEYS) -> Key:
     return Key(name, entry["lab"], entry["points"], Rules(**entry["rules"]), misconceptions, questions)
 
 
-def contents(exercises: Sequence[Exercise]) -> tuple[dict, dict[str, np.ndarray]]:
-    """The JSON object and the arrays of one lab's key."""
+def contents(about: dict, exercises: Sequence[Exercise]) -> tuple[dict, dict[str, np.ndarray]]:
+    """The JSON object and the arrays of one lab's key; `about` has its order, title, minutes, difficulty."""
     arrays: dict[str, np.ndarray] = {}
     entries = {}
     for exercise in exercises:
@@ -89,7 +96,7 @@ def contents(exercises: Sequence[Exercise]) -> tuple[dict, dict[str, np.ndarray]
             ],
             "cases": cases,
         }
-    return {"exercises": entries}, arrays
+    return {**about, "exercises": entries}, arrays
 
 
 def _pack(value, at: str, arrays: dict) -> dict:

@@ -5,14 +5,19 @@ here they are written through nbgrader's API in one transaction a hand-in.
 """
 
 import logging
+import os
+import sys
 import time
+import warnings
 from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import nbformat
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import compute_checksum, parse_utc
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError, SAWarning
 from traitlets.config import Config, PyFileConfigLoader
 from traitlets.utils.importstring import import_item
 
@@ -57,7 +62,9 @@ class Book:
 
     def _open(self) -> Gradebook:
         try:
-            return Gradebook(self.url, self.config.CourseDirectory.course_id)
+            # nbgrader asks the `alembic` command of its own environment for the version of a new database.
+            with _on_path(Path(sys.prefix) / "bin"):
+                return Gradebook(self.url, self.config.CourseDirectory.course_id)
         except Exception as error:  # noqa: BLE001 - drivers raise many kinds
             raise GradebookError(
                 f"The gradebook {shown(self.url)} cannot be opened: {_first_line(error)} "
@@ -82,7 +89,8 @@ class Book:
     def record(self, submission: Submission, marked: Marked) -> None:
         """Write one hand-in's marks, comments and executed notebook; a lost connection is tried again."""
         self._write_notebook(submission, marked)
-        self._try_again(lambda: self._record(submission, marked))
+        with _quiet_nbgrader():
+            self._try_again(lambda: self._record(submission, marked))
 
     def _record(self, submission: Submission, marked: Marked) -> None:
         book, student, lab = self._gradebook, submission.student, submission.lab
@@ -122,8 +130,7 @@ class Book:
             resources = {
                 "nbgrader": {"notebook": lab, "assignment": lab, "student": student, "db_url": self.url}
             }
-            with _quiet_nbgrader():
-                AssignLatePenalties(config=self.config)(marked.notebook, resources)
+            AssignLatePenalties(config=self.config)(marked.notebook, resources)
             book.db.expire_all()
 
     def _write_notebook(self, submission: Submission, marked: Marked) -> None:
@@ -143,10 +150,8 @@ class Book:
                         "No result is lost: they are kept in results/; run the same command again."
                     ) from None
                 time.sleep(0.2 * 4 ** (attempt - 1))
-                try:
+                with suppress(Exception):  # the connection is lost already
                     self._gradebook.close()
-                except Exception:  # noqa: BLE001 - the connection is lost already
-                    pass
                 try:
                     self._gradebook = self._open()
                 except GradebookError:
@@ -179,11 +184,23 @@ def _first_line(error: Exception) -> str:
     return line if line.endswith((".", "!", "?")) else f"{line}."
 
 
-class _quiet_nbgrader:
-    """nbgrader logs what it does to stderr; a run over a class has its own progress bar."""
-
-    def __enter__(self):
-        logging.disable(logging.WARNING)
-
-    def __exit__(self, *_):
+@contextmanager
+def _quiet_nbgrader():
+    """nbgrader logs and warns on stderr about its own workings; a run has a progress bar instead."""
+    logging.disable(logging.WARNING)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SAWarning)
+            yield
+    finally:
         logging.disable(logging.NOTSET)
+
+
+@contextmanager
+def _on_path(folder: Path):
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = f"{folder}{os.pathsep}{before}"
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before

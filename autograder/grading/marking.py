@@ -130,20 +130,33 @@ def _judge_all(notebook: NotebookNode, lab: str, seed: int, sandbox: Sandbox) ->
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     runs = sandbox.run([_as_cell(cell, lab, seed) for cell in code])
     judged = _Judged({}, {})
-    failures: dict[str, str] = {}  # solution cells that raised: name -> what
+    stops: dict[str, _Stop] = {}  # by the grade_id of the cell
     for cell, run in zip(code, runs, strict=True):
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
         exercise = exercises(lab).get(_exercise_of(lab, name) or "")
         if exercise is None:
             judged.outputs[cell.id] = _with_status(run)
-            raised = next((o for o in run.outputs if o.get("output_type") == "error"), None)
-            if raised:
-                failures[name] = f"{raised.get('ename')}: {raised.get('evalue')}"
-            elif run.status in {"timeout", "crash"}:
-                failures[name] = _STOPPED[run.status]
+            stop = _stop_of(run)
+            if stop:
+                stops[name] = stop
         else:
-            judged.tests[name] = _judge_one(exercise, run, seed, failures.get(grade_id(exercise.name)))
+            judged.tests[name] = _judge_one(exercise, run, seed, stops.get(grade_id(exercise.name)))
     return judged
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """Why a cell did not run to its end, and the verdict on an exercise that is undefined for it."""
+
+    verdict: Verdict
+    reason: str
+
+
+def _stop_of(run: CellRun) -> _Stop | None:
+    if run.status in _STOPPED:
+        return _Stop(Verdict(run.status), _STOPPED[run.status])
+    raised = next((o for o in run.outputs if o.get("output_type") == "error"), None)
+    return _Stop(Verdict.MISSING, f"{raised.get('ename')}: {raised.get('evalue')}") if raised else None
 
 
 def _as_cell(cell: NotebookNode, lab: str, seed: int) -> Cell:
@@ -177,14 +190,15 @@ def _with_status(run: CellRun) -> list[dict]:
     return run.outputs
 
 
-def _judge_one(exercise: Exercise, run: CellRun, seed: int, raised: str | None):
-    """The row and the outputs of one test cell."""
+def _judge_one(exercise: Exercise, run: CellRun, seed: int, stopped: "_Stop | None"):
+    """The row and the outputs of one test cell; `stopped` is what became of the answer's own cell."""
     name = exercise.name
     if run.missing:
-        why = f"There is no {'class' if exercise.rules.call == 'layer' else 'function'} `{name}` to try."
-        if raised:
-            why += f" The cell that should define it failed: {raised[:300]}."
-        return _ended(exercise, Verdict.MISSING, why, run)
+        what = "class" if exercise.rules.call == "layer" else "function"
+        why = f"There is no {what} `{name}` to try."
+        if stopped:
+            why += f" The cell that should define it failed: {stopped.reason[:300].rstrip('.')}."
+        return _ended(exercise, stopped.verdict if stopped else Verdict.MISSING, why, run)
     if run.status == "timeout":
         return _ended(exercise, Verdict.TIMEOUT, f"`{name}` took too long and was stopped.", run)
     if run.status == "skipped":

@@ -8,7 +8,13 @@ from importlib import import_module
 
 from autograder.exercise import Exercise
 
-LABS = ("additive-attention", "qkv-attention", "attention-masks", "keras-attention")
+# In the order in which a student takes them.
+LABS = {
+    "additive-attention": {"title": "Additive attention", "minutes": 45, "difficulty": "first steps"},
+    "qkv-attention": {"title": "Queries, keys and values", "minutes": 75, "difficulty": "moderate"},
+    "attention-masks": {"title": "Masks: who may attend to whom", "minutes": 75, "difficulty": "moderate"},
+    "keras-attention": {"title": "Attention as a Keras layer", "minutes": 60, "difficulty": "demanding"},
+}
 
 
 @cache

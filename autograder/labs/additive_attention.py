@@ -30,9 +30,9 @@ def layers(rng, hidden, width):
 
 
 def different(rng):
-    """K, n and a, all different, and none of them what the notebook has or 2n."""
-    words, width = sizes(rng, 2, 6, 9)
-    return words, int(rng.integers(2, 5)) if 8 not in (words, width) else 3, width
+    """K, n and a: all different, none of them 2n, none of them the notebook's."""
+    words, width = sizes(rng, 2, 7, 9)
+    return words, int(rng.integers(2, 4)), width
 
 
 @alignment.case("the notebook's sentence and layers")
@@ -119,8 +119,7 @@ def weights_of(*given):
 
 
 @alignment.misconception(
-    means="You did not use tanh: the two layers melt into one, and every word gets the same share "
-    "of the decoder state.",
+    means="You did not use tanh: without it, two layers can do no more than one.",
     nudge="Which function bends the numbers that come out of the first layer?",
 )
 @with_layers
@@ -270,6 +269,16 @@ def ignores_the_layers(encoder_states, decoder_state, layer_1=None, layer_2=None
 
 
 @alignment.misconception(
+    means="Your function works for a single word only: the decoder state is one row, "
+    "and one row does not fit beside K rows.",
+    nudge="How can every word get its own copy of the decoder state?",
+)
+@with_layers
+def one_word_only(encoder_states, decoder_state, layer_1, layer_2):
+    return np.tanh(np.concatenate([encoder_states, decoder_state], axis=1) @ layer_1) @ layer_2
+
+
+@alignment.misconception(
     means="Your function works for sentences of five words only: the 5 is written into it.",
     nudge="Which argument knows how many words there are, and where in its shape?",
 )
@@ -280,7 +289,7 @@ def five_words_only(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @alignment.misconception(
-    means="You return the notebook's printed scores whatever comes in; the check also asks for other states.",
+    means="You return the notebook's printed scores whatever comes in; the check asks for other states too.",
     nudge="Can you compute the scores from the arguments?",
 )
 def hard_coded(encoder_states, decoder_state, layer_1=None, layer_2=None):
@@ -369,7 +378,8 @@ def not_normalised(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @attention.misconception(
-    means="You used softmax twice; the second time flattens the weights until all words count nearly the same.",
+    means="You used softmax twice; the second time flattens the weights "
+    "until all words count nearly the same.",
     nudge="What goes into softmax, and does it come out of a softmax already?",
 )
 @with_layers
@@ -450,7 +460,7 @@ def weights_for_context(encoder_states, decoder_state, layer_1, layer_2):
 @attention.misconception(
     means="You got the decoder state back: you weighted the decoder state, "
     "and weights that add up to 1 leave it as it was.",
-    nudge="Whose states does the context mix: those of the words that were read, or of what is being written?",
+    nudge="Whose states does the context mix: those of the words read, or that of the word to be written?",
 )
 def mixes_the_decoder_state(encoder_states, decoder_state, layer_1=None, layer_2=None):
     return decoder_state[0].copy()
@@ -470,7 +480,7 @@ def softmax_at_the_end(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @attention.misconception(
-    means="You did not use the layers that were passed to `attention`: the scores came from the notebook's layers.",
+    means="You did not use the layers that were passed to `attention`: your scores come from the notebook's.",
     nudge="Your function gets layer_1 and layer_2 as arguments: does `alignment` hear of them?",
 )
 def ignores_the_layers_(encoder_states, decoder_state, layer_1=None, layer_2=None):
@@ -491,7 +501,7 @@ def five_words_only_(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @attention.misconception(
-    means="You return the notebook's printed context whatever comes in; the check also asks for other states.",
+    means="You return the notebook's printed context whatever comes in; the check asks for other states too.",
     nudge="Can you compute the context from the arguments?",
 )
 def hard_coded_(encoder_states, decoder_state, layer_1=None, layer_2=None):
@@ -540,7 +550,7 @@ def _on_wrong_scores(mistake):
         scores = mistake(*given, **layers)
         return np.sum(given[0] * solution.softmax(scores), axis=0)
 
-    wrong.__name__ = f"scores_{mistake.__name__}"
+    wrong.__name__ = f"alignment_{mistake.__name__}"
     return wrong
 
 
@@ -553,6 +563,6 @@ for _mistake, _what in [
     (dot_product_scores, "are dot products and pass through no layer"),
 ]:
     attention.misconception(
-        means=f"The weights and the sum are right, but the scores below them {_what}.",
+        means=f"The weights and the sum are right, but the scores they start from {_what}.",
         nudge="Does check(alignment) pass? Put that right first, and let `attention` call it.",
     )(_on_wrong_scores(_mistake))

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -61,7 +62,8 @@ def _build_lab(lab: str, check: bool, execute: bool) -> list[str]:
     notebook = tidy(nbformat.reads(before, as_version=4), lab)
     drift = []
 
-    meta, arrays = keys.contents(list(exercises(lab).values()))
+    about = {"order": list(LABS).index(lab) + 1, **LABS[lab]}
+    meta, arrays = keys.contents(about, list(exercises(lab).values()))
     drift += _write_key(lab, meta, arrays, check)
 
     text = _dump(notebook)
@@ -89,7 +91,7 @@ def tidy(notebook: NotebookNode, lab: str) -> NotebookNode:
     BuildError
         If an exercise's cells are missing, doubled, or not what the definitions call for.
     """
-    notebook = nbformat.from_dict(json.loads(nbformat.writes(notebook)))
+    notebook = deepcopy(notebook)
     wanted = exercises(lab)
     notebook.metadata = nbformat.from_dict(_METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
@@ -149,7 +151,7 @@ def run(notebook: NotebookNode) -> NotebookNode:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellExecutionError
 
-    notebook = nbformat.from_dict(json.loads(nbformat.writes(notebook)))
+    notebook = deepcopy(notebook)
     with TemporaryDirectory() as folder:
         client = NotebookClient(
             notebook, timeout=CELL_SECONDS, kernel_name="python3", resources={"metadata": {"path": folder}}
@@ -158,7 +160,9 @@ def run(notebook: NotebookNode) -> NotebookNode:
             client.execute()
         except CellExecutionError as error:
             cell = next(c for c in notebook.cells if any(o.get("ename") for o in c.get("outputs", ())))
-            raise BuildError(f"the cell {cell.id!r} raises {error.ename}: {error.evalue}") from None
+            raise BuildError(
+                f"The cell {cell.id!r} of a solution raises {error.ename}: {error.evalue}"
+            ) from None
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
@@ -189,7 +193,7 @@ def release(notebook: NotebookNode, *, keep_mark_schemes: bool = False) -> Noteb
     from traitlets.utils.importstring import import_item
 
     config = PyFileConfigLoader("nbgrader_config.py", str(ROOT)).load_config()
-    notebook = nbformat.from_dict(json.loads(nbformat.writes(notebook)))
+    notebook = deepcopy(notebook)
     resources: dict = {}
     for name in config.GenerateAssignment.preprocessors:
         if name.endswith("SaveCells") or (keep_mark_schemes and name.endswith("ClearMarkScheme")):
@@ -211,6 +215,7 @@ def _write_key(lab: str, meta: dict, arrays: dict[str, np.ndarray], check: bool)
         buffer = io.BytesIO()
         np.savez_compressed(buffer, allow_pickle=False, **arrays)
         _write(path, buffer.getvalue(), check)
+    keys.labs.cache_clear()
     keys.index.cache_clear()
     return drift
 
