@@ -224,10 +224,13 @@ def _worst(wanted, got, close) -> str:
     gap = np.where(close, -1.0, np.nan_to_num(gap, nan=np.inf, posinf=np.inf))
     where = np.unravel_index(int(np.argmax(gap)), gap.shape) if gap.ndim else ()
     where = tuple(int(i) for i in where)
+    yours, due = _number(got[where]), _number(wanted[where])
+    if yours == due:  # they differ further behind the point
+        yours, due = f"{float(got[where]):.9g}", f"{float(wanted[where]):.9g}"
     noun = "entries" if wanted.dtype == bool else "numbers"
     return (
         f"{_count(~close)} of {close.size} {noun} differ, most at {_place(where)}: "
-        f"yours {_number(got[where])}, expected {_number(wanted[where])}."
+        f"yours {yours}, expected {due}."
     )
 
 
@@ -242,7 +245,7 @@ def _place(where: tuple[int, ...]) -> str:
 
 
 def _number(x) -> str:
-    return str(bool(x)) if isinstance(x, (bool, np.bool_)) else f"{float(x):.4g}"
+    return str(bool(x)) if isinstance(x, (bool, np.bool_)) else f"{float(x) + 0.0:.4g}"
 
 
 # What is compared where it is not the result itself.

@@ -580,17 +580,17 @@ class _Run:
             why = " ".join(["A newer attempt is there.", *notes])
             return replace(row, outcome=Outcome.OLDER, path=kept, reason=why)
         folder.mkdir(parents=True, exist_ok=True)
-        new = self._written_beside(place, found, attempt)
-        if current and not dated:
-            moved = self._keep_earlier(current, one_file(present))
-            self._superseded(attempt, moved)
-            notes = ["It replaces an earlier attempt.", *notes]
-        stamp = folder / "timestamp.txt"
-        if attempt.handed_in:
-            write(stamp, f"{attempt.handed_in}\n")
-        else:
-            stamp.unlink(missing_ok=True)  # it was another attempt's
-        new.replace(place)
+        with self._beside(place, found, attempt) as new:
+            if current and not dated:
+                moved = self._keep_earlier(current, one_file(present))
+                self._superseded(attempt, moved)
+                notes = ["It replaces an earlier attempt.", *notes]
+            stamp = folder / "timestamp.txt"
+            if attempt.handed_in:
+                write(stamp, f"{attempt.handed_in}\n")
+            else:
+                stamp.unlink(missing_ok=True)  # it was another attempt's
+            new.replace(place)
         if present and present != place:
             present.unlink()
         record = self._folder("collected", attempt.student) / f"{attempt.lab}.json"
@@ -652,10 +652,13 @@ class _Run:
             if same:  # the time is a download's: there may be many of one attempt
                 return self._shown_path(same[0])
             folder.mkdir(parents=True, exist_ok=True)
-            self._written_beside(place, found, attempt).replace(place)
+            with self._beside(place, found, attempt) as new:
+                new.replace(place)
         return self._shown_path(place)
 
-    def _written_beside(self, place: Path, found: Found, attempt: _Attempt) -> Path:
+    @contextmanager
+    def _beside(self, place: Path, found: Found, attempt: _Attempt) -> Iterator[Path]:
+        """The file written whole under another name beside its place, for renaming; gone if that fails."""
         handle, name = tempfile.mkstemp(prefix=".collect-", suffix=".part", dir=place.parent)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -663,10 +666,9 @@ class _Run:
                     file.write(chunk)
             os.chmod(name, 0o644)
             os.utime(name, (attempt.time, attempt.time))
-        except BaseException:
-            os.unlink(name)
-            raise
-        return Path(name)
+            yield Path(name)
+        finally:
+            Path(name).unlink(missing_ok=True)
 
     def _superseded(self, attempt: _Attempt, moved: str) -> None:
         """A row of this run said "filed"; a newer attempt has come since."""

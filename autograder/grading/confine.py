@@ -13,9 +13,10 @@ import resource
 import signal
 import struct
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 HOME = "/home/sandbox"
+SPARE = {"NPROC": 8, "NOFILE": 8, "AS": 64 << 20}  # for asking questions, beyond what cells may use
 SCRATCH = ("/tmp", "/dev/shm", HOME)  # a fresh tmpfs on each
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP = 1, 4, 22, 24
@@ -192,15 +193,32 @@ def set_limits(limits: dict, base: int, sandboxed: bool) -> None:
         if kind is None:
             continue
         hard = resource.getrlimit(kind)[1]
-        most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        spare = SPARE.get(name, 0)
+        if hard != resource.RLIM_INFINITY:
+            most = min(most, hard - spare)
         with suppress(ValueError, OSError):
-            resource.setrlimit(kind, (most, most))
+            resource.setrlimit(kind, (most, most + spare))
 
 
-def virtual_size() -> int:
-    """Bytes of address space that this process has mapped."""
+@contextmanager
+def spare_limits():
+    """Somewhat more, so that a question can be asked when the cells have used up what they may."""
+    kinds = [getattr(resource, f"RLIMIT_{name}", None) for name in SPARE]
+    before = {kind: resource.getrlimit(kind) for kind in kinds if kind is not None}
+    for kind, (_, hard) in before.items():
+        resource.setrlimit(kind, (hard, hard))
+    try:
+        yield
+    finally:
+        for kind, pair in before.items():
+            resource.setrlimit(kind, pair)
+
+
+def sizes() -> tuple[int, int]:
+    """Bytes of address space that this process has mapped, and bytes of memory that it holds."""
     with open("/proc/self/statm") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
+        mapped, resident, *_ = (int(pages) * resource.getpagesize() for pages in file.read().split())
+    return mapped, resident
 
 
 def _can_make_user_namespace() -> bool:

@@ -32,13 +32,13 @@ from autograder.labs.reference import SOLUTIONS
 # Each platform writes its own part first and the student's file name last; so of all places where an
 # expression could match, the first is the platform's, and what follows it is the student's to choose.
 FORMS = {
-    "Canvas": r"(?:.*?/)?(?P<student_id>[^/]+?)_(?P<late>LATE_)?"
+    "Canvas": r"(?:.*?/)??(?P<student_id>[^/]+?)_(?P<late>LATE_)?"
     r"(?P<lms_id>\d+)_(?P<number>\d+)_(?P<file_id>.+)",
-    "Canvas, anonymous": r"(?:.*?/)?(?P<late>LATE_)?(?P<student_id>anon_[A-Za-z0-9]+)_"
+    "Canvas, anonymous": r"(?:.*?/)??(?P<late>LATE_)?(?P<student_id>anon_[A-Za-z0-9]+)_"
     r"(?P<number>\d+)_(?P<file_id>.+)",
-    "Moodle": r"(?:.*?/)?(?P<student_id>[^/]+?)_(?P<lms_id>\d+)_assignsubmission_file"
+    "Moodle": r"(?:.*?/)??(?P<student_id>[^/]+?)_(?P<lms_id>\d+)_assignsubmission_file"
     r"(?:_?/|_)(?P<file_id>.+)",
-    "Blackboard": r"(?:.*?/)?[^/]+?_(?P<student_id>[^/_]+)_attempt_"
+    "Blackboard": r"(?:.*?/)??[^/]+?_(?P<student_id>[^/_]+)_attempt_"
     r"(?P<timestamp>\d{4}(?:-\d\d){5})(?P<file_id>[_.].+)",
 }
 # Answers typed into the platform's page: no file was handed in here.
@@ -219,6 +219,8 @@ def _wrapper(paths: list[list[str]], name: str) -> list[str]:
         if any(len(path) < 2 for path in below):
             # Notebooks lie in it, so the folder is the student's; or zips do, one named after each student.
             around = len(below) > 1 and all(_anyones_zip(path) for path in below)
+        if by_platform(f"{folder}/x"):
+            break
         if not around and not all((found := by_platform("/".join(path))) and not found[1] for path in below):
             break
         wrapper.append(folder)
@@ -289,11 +291,12 @@ def safe_student(said: str) -> str:
     name = unicodedata.normalize("NFC", said).strip()
     kept = "".join(c if c in " -_.@'" or unicodedata.category(c)[0] in "LMN" else "-" for c in name)
     kept = re.sub(" +", " ", kept).strip(" .").lstrip("-. ")
-    short = kept.encode()[:MAX_STUDENT].decode("utf-8", "ignore")
-    if short == name and short.split(".")[0].strip().casefold() not in _RESERVED:
-        return short
+    reserved = kept.split(".")[0].strip().casefold() in _RESERVED
+    if kept and kept == name and len(kept.encode()) <= MAX_STUDENT and not reserved:
+        return kept
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{short.strip(' .-') or 'student'}-{digest}"
+    short = kept.encode()[: MAX_STUDENT - len(digest) - 1].decode("utf-8", "ignore")
+    return f"{short.strip(' .-').replace('.', '-') or 'student'}-{digest}"
 
 
 def student_key(student: str) -> str:

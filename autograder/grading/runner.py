@@ -19,7 +19,8 @@ import threading
 from contextlib import suppress
 from time import monotonic
 
-import sandbox_wire as wire  # wire.py, under the name that worker.py gives it
+import sandbox_confine as confine  # the files beside this one, under the names that worker.py gives them
+import sandbox_wire as wire
 
 
 class HandIn:
@@ -78,14 +79,18 @@ class HandIn:
         if function is missing:
             self._emitter.send({"op": "asked", "missing": True, "late": False, "exit": 0})
             return
-        answers, reports = os.pipe()
+        if self._sandboxed:
+            self._kill_all()  # what cells have left running is in the way of the answer
         until = monotonic() + self._limits["call_seconds"]
-        pid = os.fork()
-        if pid == 0:
-            _answer(function, call, questions, reports)
-        os.close(reports)
-        late, status = self._forward(answers, pid, until)
-        os.close(answers)
+        late, status = False, 1
+        with suppress(OSError), confine.spare_limits():
+            answers, reports = os.pipe()
+            pid = os.fork()
+            if pid == 0:
+                _answer(function, call, questions, reports)
+            os.close(reports)
+            late, status = self._forward(answers, pid, until)
+            os.close(answers)
         self._emitter.send({"op": "asked", "missing": False, "late": late, "exit": status})
 
     def _forward(self, answers: int, pid: int, until: float) -> tuple[bool, int]:
@@ -125,11 +130,16 @@ class HandIn:
 
     def _end(self, pid: int) -> None:
         """Kill the question's process with all that it started."""
-        with suppress(ProcessLookupError, PermissionError):
-            if self._sandboxed:
-                os.kill(-1, signal.SIGKILL)  # all of this PID namespace, but for its first process
-            else:
+        if self._sandboxed:
+            self._kill_all()
+        else:
+            with suppress(ProcessLookupError, PermissionError):
                 os.killpg(pid, signal.SIGKILL)
+
+    def _kill_all(self) -> None:
+        """Kill all of this PID namespace, but for its first process, which is this one."""
+        with suppress(ProcessLookupError):
+            os.kill(-1, signal.SIGKILL)
 
 
 def _exit_of(pid: int, how: int) -> int | None:

@@ -299,8 +299,15 @@ class Sandbox:
     def _start(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="attention-labs-")
         self._log = Path(self._folder.name, "log")
+        try:
+            self._launch(Path(self._folder.name))
+        except BaseException:
+            self._folder.cleanup()
+            raise
+
+    def _launch(self, folder: Path) -> None:
+        """Start the process, and wait until it has imported everything."""
         ours, theirs = socket.socketpair()
-        self._control = ours
         config = {
             "control": theirs.fileno(),
             "sandboxed": self._sandboxed,
@@ -309,41 +316,44 @@ class Sandbox:
             "course": "/course",
         }
         try:
-            if self._sandboxed:
-                if shutil.which("bwrap") is None:
-                    raise SandboxError(_NO_BUBBLEWRAP)
-                command = _bubblewrap(Path(self._folder.name), self._environment(HOME))
-                if _is_real_root():
-                    config["uid"] = _unused_uid()
-                worker, env, python = "/course/worker.py", {}, _inside(sys.executable)
-            else:
-                config["course"] = str(Path(autograder.__file__).parents[1])
-                worker, command = str(Path(__file__).with_name("worker.py")), []
-                env, python = self._environment(self._folder.name), sys.executable
-            command += [python, "-s", "-P", "-B", worker, json.dumps(config)]
-            with self._log.open("wb") as log:
-                self._process = subprocess.Popen(
-                    command,
+            with theirs, self._log.open("wb") as log:
+                process = subprocess.Popen(
+                    self._command(folder, theirs.fileno()),
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
-                    env=env,
-                    cwd=self._folder.name,
+                    env={} if self._sandboxed else self._environment(str(folder)),
+                    cwd=folder,
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,  # an interrupt at the keyboard is for the grader
                 )
-        finally:
-            theirs.close()
-        ours.settimeout(STARTUP_SECONDS)
-        try:
-            ready = ours.recv(1)
-        except OSError:
-            ready = b""
-        if ready != b"+":
-            why = self._why("The sandbox does not start.")
+            self._process, self._control = process, ours
+            ours.settimeout(STARTUP_SECONDS)
+            if ours.recv(1) != b"+":
+                raise SandboxError(self._why("The sandbox does not start."))
+            ours.settimeout(None)
+        except BaseException as error:
+            ours.close()
             self._stop()
-            raise SandboxError(why)
-        ours.settimeout(None)
+            if isinstance(error, TimeoutError):
+                raise SandboxError(f"The sandbox did not start within {STARTUP_SECONDS} s.") from None
+            raise
+
+    def _command(self, folder: Path, control: int) -> list[str]:
+        config = {
+            "control": control,
+            "sandboxed": self._sandboxed,
+            "preload": self._preload,
+            "uid": _unused_uid() if self._sandboxed and _is_real_root() else None,
+            "course": "/course" if self._sandboxed else str(Path(autograder.__file__).parents[1]),
+        }
+        wrapper, python, worker = [], sys.executable, str(Path(__file__).with_name("worker.py"))
+        if self._sandboxed:
+            if shutil.which("bwrap") is None:
+                raise SandboxError(_NO_BUBBLEWRAP)
+            wrapper = _bubblewrap(folder, self._environment(HOME))
+            python, worker = _inside(sys.executable), "/course/worker.py"
+        return [*wrapper, python, "-s", "-P", "-B", worker, json.dumps(config)]
 
     def _stop(self) -> None:
         if self._process is None:
@@ -352,8 +362,7 @@ class Sandbox:
         self._process.kill()  # all else in its PID namespace dies with it
         self._process.wait()
         self._process = None
-        with suppress(OSError):
-            self._folder.cleanup()
+        self._folder.cleanup()
 
     def _why(self, what: str) -> str:
         """`what`, with the end of what the warm process had to say."""
@@ -563,12 +572,12 @@ def _remedy(said: str) -> str:
     with suppress(OSError):
         if setting.read_text().strip() == "1":
             return (
-                "The sandbox cannot start, because AppArmor keeps ordinary users from making user namespaces. "
-                "Allow them (`sysctl kernel.apparmor_restrict_unprivileged_userns=0`), or give bwrap and Python "
-                f"AppArmor profiles that do. [{said}]"
+                "The sandbox cannot start, because AppArmor keeps ordinary users from making user "
+                "namespaces. Allow them (`sysctl kernel.apparmor_restrict_unprivileged_userns=0`), or give "
+                f"bwrap and Python AppArmor profiles that do. [{said}]"
             )
     return (
-        "The sandbox cannot start. bubblewrap needs user namespaces (`sysctl user.max_user_namespaces` must not "
-        "be 0, nor `kernel.unprivileged_userns_clone`), and inside a container the right to mount /proc. "
+        "The sandbox cannot start. bubblewrap needs user namespaces (`sysctl user.max_user_namespaces` must "
+        "not be 0, nor `kernel.unprivileged_userns_clone`), and inside a container the right to mount /proc. "
         f"[{said}]"
     )

@@ -246,7 +246,9 @@ def _open(file: BinaryIO) -> zipfile.ZipFile:
 
 
 def _members(archive: zipfile.ZipFile, when: float | None, zone: tzinfo) -> Listing:
-    named = [(_member_name(info), info) for info in archive.infolist() if not info.is_dir()]
+    # ZipInfo.is_dir() raises on a name that begins with a zero byte.
+    members = [info for info in archive.infolist() if not info.orig_filename.endswith(("/", "\\"))]
+    named = [(_member_name(info), info) for info in members]
     same = Counter(name for name, _ in named)
     alike = Counter(name.casefold() for name in same)
     listing = Listing()

@@ -129,7 +129,8 @@ class Keeper:
         self._deadline, self._interrupts = self._finish, 0
         proc = os.path.isdir("/proc/self")
         self._processes = confine.Processes(os.open("/proc", os.O_RDONLY)) if proc else None
-        self._base = confine.virtual_size() if proc else 0
+        self._base, resident = confine.sizes() if proc else (0, 0)
+        self._spare = resident + confine.SPARE["AS"]
         folder = None
         if self._sandboxed:
             confine.enter_namespaces(self._limits["scratch_bytes"])
@@ -312,7 +313,7 @@ class Keeper:
             raise Stopped("crash", f"It used more than {self._limits['memory'] >> 20} MB of memory.")
 
     def _too_large(self) -> bool:
-        sizes, most = self._processes.under(self._child), self._limits["memory"]
+        sizes, most = self._processes.under(self._child), self._limits["memory"] + self._spare
         # Shared pages can be let go of and still exist, so address space is held against it as well.
         if sum(max(0, virtual - self._base) for virtual, _ in sizes.values()) > 4 * most:
             return True
