@@ -124,8 +124,8 @@ def read(folder: Path, language: str) -> Embeddings:
     """Read ``embeddings_<language>.npz`` in `folder`; raise `DataError` unless it is whole."""
     path = Path(folder) / f"embeddings_{language}.npz"
     try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+            arrays = dict(archive)
         words = tuple(arrays["words"].tobytes().decode("utf-8").split("\n"))
         vectors = arrays["vectors"]
         if "step" in arrays:  # the shipped set: two numbers a byte, and a few rows kept exactly

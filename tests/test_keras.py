@@ -3,10 +3,12 @@
 Without Keras (`make keras` installs it) all but the first tests are skipped.
 """
 
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 
@@ -57,11 +59,11 @@ def assert_named(exercise, name, function):
 
 def test_exercises_are_listed_without_keras():
     code = (
-        "import sys; from autograder.labs import exercises\n"
-        f"print(len(exercises({LAB!r})), [m for m in ('keras', 'tensorflow', 'jax', 'torch') if m in sys.modules])"
+        f"import sys; from autograder.labs import exercises; print(len(exercises({LAB!r})))\n"
+        "print([name for name in ('keras', 'tensorflow', 'jax', 'torch') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "5 []\n"
+    assert done.stdout == "5\n[]\n"
 
 
 def test_missing_keras_is_one_sentence(monkeypatch):
@@ -93,3 +95,135 @@ def test_named(keras, exercise, misconception):
 def test_reference_passes(keras, exercise):
     for seed in SEEDS:
         assert finding(exercise, exercise.reference, seed).verdict is Verdict.PASS
+
+
+def variants():
+    """(exercise, answer) of tests/variants; loaded by path, and empty without Keras."""
+    path = Path(__file__).parent / "variants" / "keras_attention.py"
+    return runpy.run_path(str(path))["VARIANTS"]
+
+
+@needs_keras
+@pytest.mark.parametrize(
+    ("name", "answer"), [pytest.param(n, a, id=f"{n}-{a.__name__}") for n, a in variants()]
+)
+def test_right_variant_passes(keras, name, answer):
+    for seed in SEEDS:
+        found = finding(exercises(LAB)[name], answer, seed)
+        assert found.verdict is Verdict.PASS, f"seed {seed}: {found}"
+
+
+# The mistakes above are written in NumPy; here are some as a student writes them, on the backend's tensors.
+
+
+def keras_mistakes():
+    from keras import ops
+    from keras.layers import Layer
+
+    def layer(name, scale=None, mask=None, softmax_axis=-1, turn=None):
+        """A layer that goes wrong in one step only."""
+
+        class Wrong(Layer):
+            def call(self, queries, keys, values, d_k, mask=None):
+                turned = turn(keys) if turn else ops.transpose(keys, (0, 2, 1))
+                scores = ops.matmul(queries, turned) / (scale(d_k) if scale else d_k**0.5)
+                if mask is not None:
+                    scores = hide(scores, mask)
+                return ops.matmul(ops.softmax(scores, axis=softmax_axis), values)
+
+        hide = mask or (lambda scores, mask: scores - 1e9 * mask)
+        return "DotProductAttention", name, Wrong
+
+    class Reshaped(Layer):
+        def call(self, queries, keys, values, d_k, mask=None):
+            scores = ops.matmul(queries, ops.transpose(keys, (0, 2, 1))) / d_k**0.5
+            if mask is not None:
+                scores += -1e9 * mask
+            return ops.reshape(ops.matmul(ops.softmax(scores), values), (64, 5, -1))
+
+    class Half(Layer):
+        def call(self, queries, keys, values, d_k, mask=None):
+            scores = ops.matmul(queries, ops.transpose(keys, (0, 2, 1))) / d_k**0.5
+            if mask is not None:
+                scores += -1e9 * ops.cast(mask, scores.dtype)
+            return ops.matmul(ops.softmax(scores), values)
+
+    return [
+        layer("no-scale", scale=lambda d_k: 1),
+        layer("divided-by-d-k", scale=lambda d_k: d_k),
+        layer("mask-inverted", mask=lambda scores, mask: scores - 1e9 * (1 - mask)),
+        layer("mask-added-as-it-is", mask=lambda scores, mask: scores + mask),
+        layer("minus-infinity-times-the-mask", mask=lambda scores, mask: scores + -np.inf * mask),
+        layer("scores-times-0", mask=lambda scores, mask: scores * (1 - mask)),
+        layer("plus-for-minus", mask=lambda scores, mask: scores + 1e9 * mask),
+        layer("mask-ignored", mask=lambda scores, mask: scores),
+        layer("softmax-over-the-queries", softmax_axis=1),
+        layer("all-axes-transposed", turn=ops.transpose),
+        ("DotProductAttention", "notebook-sizes-only", Reshaped),
+        ("HalfPrecisionAttention", "minus-1e9-in-float16", Half),
+        ("token_padding_mask", "words-marked", lambda ids: ops.not_equal(ids, 0)[:, None]),
+        ("token_padding_mask", "missing-axis", lambda ids: ops.cast(ops.equal(ids, 0), "int32")),
+        ("look_ahead_mask", "hides-itself", lambda n: ops.triu(ops.ones((n, n)))),
+        ("look_ahead_mask", "past-marked", lambda n: ops.cast(ops.tril(ops.ones((n, n))), "bool")),
+        ("combine_masks", "hidden-in-both", lambda p, a: ops.minimum(p, a)),
+        ("combine_masks", "added", lambda p, a: ops.add(p, a)),
+    ]
+
+
+@needs_keras
+def test_mistakes_in_tensors_are_named(keras):
+    for name, misconception, answer in keras_mistakes():
+        assert_named(exercises(LAB)[name], misconception, answer)
+
+
+@needs_keras
+def test_unwritten_layer_is_a_stub(keras):
+    class Stub(keras.layers.Layer):
+        def call(self, queries, keys, values, d_k, mask=None):
+            raise NotImplementedError()
+
+    found = finding(exercises(LAB)["DotProductAttention"], Stub, None)
+    assert found.verdict is Verdict.ERROR
+    assert found.seen == "This exercise is not written yet."
+
+
+@needs_keras
+def test_error_inside_a_layer_is_told_in_its_own_words(keras):
+    class Broken(keras.layers.Layer):
+        def call(self, queries, keys, values, d_k, mask=None):
+            raise ValueError("no such axis")
+
+    answer = ask(Broken, inputs(np.ones((1, 2, 3)), np.ones((1, 2, 3)), np.ones((1, 2, 3)), d_k=3), "layer")
+    assert answer.error == "ValueError: no such axis"
+
+
+@needs_keras
+def test_dtype_policy_is_put_back(keras):
+    before = keras.config.dtype_policy().name
+    half = np.ones((1, 2, 3), np.float16)
+    answer = ask(
+        exercises(LAB)["HalfPrecisionAttention"].reference,
+        inputs(half, half, half, d_k=3),
+        "layer in its dtype",
+    )
+    assert answer.value.dtype == np.float16
+    assert keras.config.dtype_policy().name == before
+
+
+@needs_keras
+def test_start_is_silent():
+    code = (
+        "from autograder import start_keras; start_keras(); import keras, numpy as np\n"
+        "m = keras.Sequential([keras.layers.Dense(2)]); m.compile('adam', 'mse')\n"
+        "m.fit(np.ones((4, 3)), np.ones((4, 2)), verbose=0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+@needs_keras
+def test_published_figure():
+    notebook = nbformat.read(SOLUTIONS / LAB / f"{LAB}.ipynb", as_version=4)
+    outputs = {cell.id: cell.get("outputs", []) for cell in notebook.cells}
+    assert outputs["shapes"][0].text == "(64, 5, 64)\n"
+    assert not [o for cell in outputs.values() for o in cell if o.get("name") == "stderr"]

@@ -134,14 +134,14 @@ class Report:
         count = Counter(row.outcome for row in self.rows)
         said = [f"{count[outcome]} {outcome}" for outcome in Outcome if count[outcome]] or ["nothing found"]
         if self.others:
-            said.append(f"{self.others} other files beside them")
+            said.append(f"{self.others} files beside them that are no notebooks")
         if self.junk:
-            said.append(f"{self.junk} files of the system passed over")
+            said.append(f"{self.junk} of the system's own passed over")
         line = f"{', '.join(said)}."
         if self.untimed:
             line += (
-                f" {self.untimed} have no time stamp, as nothing says when they were handed in: "
-                "no late penalty for them."
+                f" Without a time stamp, and so without a late penalty: {self.untimed}, as nothing says when "
+                "they were handed in."
             )
         return line
 
@@ -361,7 +361,8 @@ class _Run:
             self._receipts(listing),
         )
         if not listing.found:
-            self._row(label, Outcome.UNMATCHED, "There is nothing in it.")
+            nothing = f"There is nothing in it{' but files of the system' if listing.junk else ''}."
+            self._row(label, Outcome.UNMATCHED, nothing)
         for found in listing.found:
             self._one(source, found)
         for student, files in source.others.items():
@@ -385,9 +386,8 @@ class _Run:
             return
         owner = self._owner(source, found.path)
         if is_zip(found.path):
-            # A zip at the top is named after someone, or is a class's; one in a folder is the student's.
-            known = isinstance(owner, Owner) and ("/" in found.path or owner.form != "folder")
-            self._inner_zip(source, found, where, owner if known else None)
+            # A zip in a student's folder is theirs; one at the top is named after someone, or is a class's.
+            self._inner_zip(source, found, where, owner if isinstance(owner, Owner) else None)
         elif not NOTEBOOK.search(found.path):
             if isinstance(owner, Owner):
                 source.others.setdefault(self._folder_name(owner)[0], []).append(found.path)
@@ -563,8 +563,8 @@ class _Run:
         present, current = self._current(folder, attempt)
         if current and current.form == attempt.form == "Moodle" and current.lms_id != attempt.lms_id:
             raise Refused(
-                f"There is a hand-in of another participant of the same name: {current.lms_id}, and this is "
-                f"{attempt.lms_id}. If they are two people, add to one's name in the folder's; if one, move "
+                f"There is a hand-in of Moodle's participant {current.lms_id}, of the same name; this is "
+                f"number {attempt.lms_id}. If they are two people, rename one's folder; if they are one, move "
                 "the other hand-in away."
             )
         row = replace(row, path=self._shown_path(place), reason=" ".join(notes))
@@ -577,7 +577,9 @@ class _Run:
         dated = same and current.handed_in is None  # the same hand-in, but now we know from when
         if current and not dated and not attempt.newer_than(current):
             kept = self._keep_earlier(attempt, found)
-            why = " ".join(["A newer attempt is there.", *notes])
+            newer = current.newer_than(attempt)
+            why = "A newer attempt is there." if newer else "An attempt of the same time is there already."
+            why = " ".join([why, *notes])
             return replace(row, outcome=Outcome.OLDER, path=kept, reason=why)
         folder.mkdir(parents=True, exist_ok=True)
         with self._beside(place, found, attempt) as new:

@@ -62,7 +62,7 @@ def enter_namespaces(scratch_bytes: int) -> None:
     write("/proc/self/gid_map", f"1000 {gid} 1")
     with suppress(OSError):  # read-only where bubblewrap ran as root; the filter below refuses too
         write("/proc/sys/user/max_user_namespaces", "0")
-    options = f"size={scratch_bytes},nr_inodes=10000,mode=1777"
+    options = f"size={scratch_bytes},nr_inodes=4096,mode=1777"
     for place in SCRATCH:
         _mount("tmpfs", place, _MS_NOSUID | _MS_NODEV, options)
     for place in ("/proc", "/dev/pts"):
@@ -244,10 +244,8 @@ class Processes:
         """Virtual and resident bytes of `root` and all below it."""
         parents, sizes = {}, {}
         for name in os.listdir(self._proc):
-            if name.isdigit() and (text := self._read(f"{name}/stat")):
-                fields = text[text.rindex(b")") + 2 :].split()
-                parents[int(name)] = int(fields[1])
-                sizes[int(name)] = int(fields[20]), int(fields[21]) * resource.getpagesize()
+            if name.isdigit() and (numbers := self._stat(int(name))):
+                parents[int(name)], *sizes[int(name)] = numbers
         found = {}
         for pid in parents:
             above = pid
@@ -260,10 +258,19 @@ class Processes:
     def memory(self, sizes: dict[int, tuple[int, int]]) -> int:
         """Bytes in use, pages that several share counted once (where the process lets us look)."""
         total = 0
-        for pid, (_, resident) in sizes.items():
+        for pid in sizes:
             match = re.search(rb"^Pss:\s+(\d+) kB", self._read(f"{pid}/smaps_rollup"), re.MULTILINE)
-            total += int(match[1]) * 1024 if match else resident
+            # One that hides its pages counts with all of them; one that is dying has none any more.
+            total += int(match[1]) * 1024 if match else (self._stat(pid) or (0, 0, 0))[2]
         return total
+
+    def _stat(self, pid: int) -> tuple[int, int, int] | None:
+        """Parent, virtual and resident bytes."""
+        text = self._read(f"{pid}/stat")
+        if not text:
+            return None
+        fields = text[text.rindex(b")") + 2 :].split()
+        return int(fields[1]), int(fields[20]), int(fields[21]) * resource.getpagesize()
 
     def _read(self, name: str) -> bytes:
         try:

@@ -159,7 +159,9 @@ class Layout:
         self._wrapper = _wrapper(split, name)
         self._fallback = fallback
         # A zip named after a student may hold folders of theirs; only a class's has one lab in several.
-        self._by_folder = not fallback or _several(path[len(self._wrapper) :] for path in split)
+        below = [path[len(self._wrapper) :] for path in split]
+        self._by_folder = not fallback or _several(below)
+        self._by_zip = not fallback or _students_zips(below)
         self._repositories = [
             _collector(
                 rf"{re.escape(''.join(f'{folder}/' for folder in above))}(?P<assignment>{re.escape(slug)})-"
@@ -199,7 +201,7 @@ class Layout:
             parts = parts[1:]  # lab/student/…
         if self._by_folder and len(parts) > 1 and not by_name(parts[0], exact=True):
             said, file = parts[0], "/".join(parts[1:])
-        elif self._fallback:
+        elif self._fallback and not (self._by_zip and len(parts) == 1 and is_zip(path)):
             said, file = self._fallback, "/".join(parts)
         else:
             return "Neither its name nor a folder says whose it is."
@@ -218,7 +220,7 @@ def _wrapper(paths: list[list[str]], name: str) -> list[str]:
         around = named or by_name(folder, exact=True) or _several(below)
         if any(len(path) < 2 for path in below):
             # Notebooks lie in it, so the folder is the student's; or zips do, one named after each student.
-            around = len(below) > 1 and all(_anyones_zip(path) for path in below)
+            around = _students_zips(below)
         if by_platform(f"{folder}/x"):
             break
         if not around and not all((found := by_platform("/".join(path))) and not found[1] for path in below):
@@ -227,8 +229,10 @@ def _wrapper(paths: list[list[str]], name: str) -> list[str]:
     return wrapper
 
 
-def _anyones_zip(path: list[str]) -> bool:
-    return len(path) == 1 and is_zip(path[0]) and not by_name(path[0])
+def _students_zips(paths: list[list[str]]) -> bool:
+    """Whether these are several zips side by side, none called as a lab."""
+    zips = [path for path in paths if len(path) == 1 and is_zip(path[0]) and not by_name(path[0])]
+    return len(zips) == len(paths) > 1
 
 
 def _several(paths: Iterable[list[str]]) -> bool:

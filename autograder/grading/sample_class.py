@@ -21,11 +21,11 @@ from autograder.labs.reference import SOLUTIONS, reference_cells
 _FIRST = (
     "Ada Bela Chloé Dmitri Emeka Fatima Goran Hana Ines Jonas Kavya Lars Mei Nadia Omar Paula Quentin Rosa "
     "Sven Tariq Uma Viktor Wanda Xenia Yusuf Zoe Amélie Bruno Clara Duc"
-).split()  # noqa: SIM905
+).split()
 _LAST = (
     "Adeyemi Bauer Costa Dubois Eriksen Fischer Greco Haddad Ivanova Jansen Khan Lopez Moreau Novak Okafor "
     "Petrov Quispe Rossi Sato Tanaka Ueda Vega Wagner Xu Yilmaz Zhang Ahmed Berg Chen Diaz"
-).split()  # noqa: SIM905
+).split()
 
 HOSTILE = {
     "quits": "import os\nos._exit(0)",
@@ -65,7 +65,7 @@ def with_answer(notebook: NotebookNode, exercise: str, source: str) -> NotebookN
 def wrong_answer(exercise, misconception: Misconception) -> str | None:
     """A misconception as a student would have written it: code that stands by itself in a cell.
 
-    What it uses of its module comes with it; the right function it starts from does too, renamed.
+    What it uses of its module comes with it; the right function that some start from does too.
     None for a misconception that is made by other code rather than written out.
     """
     module = inspect.getmodule(misconception.function)
@@ -78,37 +78,44 @@ def wrong_answer(exercise, misconception: Misconception) -> str | None:
     own = next((n for n in tree.body if _is_written_out(n, exercise.name, at)), None)
     if own is None:
         return None
+    own = deepcopy(own)
+    own.decorator_list = [d for d in own.decorator_list if not _registers(d, exercise.name)]
+    own.name = exercise.name
     needed, todo = [], [own]
     while todo:
         node = todo.pop()
         for name in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}:
             other = known.get(name)
-            if other is not None and other not in needed and other is not own and _plain(other):
+            if other is not None and other not in needed and _plain(other):
                 needed.append(other)
                 todo.append(other)
-    own = deepcopy(own)
-    own.decorator_list = []
-    own.name = exercise.name
     parts = [n for n in tree.body if n in needed] + [own]
     source = "\n\n\n".join(ast.unparse(n) for n in parts)
-    right = f"right_{exercise.name}"
-    if f"solution.{exercise.name}(" in source:
-        reference = dict(reference_cells(exercise.lab))[grade_id(exercise.name)]
-        source = f"{reference.replace(f'def {exercise.name}(', f'def {right}(')}\n\n\n{source}"
-        source = source.replace(f"solution.{exercise.name}(", f"{right}(")
-    return source.replace("solution.", "")
+    if "solution." not in source:
+        return source
+    reference = dict(reference_cells(exercise.lab))[grade_id(exercise.name)]
+    return (
+        f"{reference}\n\n\nfrom types import SimpleNamespace\n\n"
+        f"solution = SimpleNamespace(**globals())  # what is right so far\n\n\n{source}"
+    )
 
 
 def _is_written_out(node, exercise: str, line: int) -> bool:
     """Whether this is a function or class at that line, decorated as the exercise's misconception."""
     if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or not node.decorator_list:
         return False
-    decorators = {ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list}
-    ours = {f"{exercise}.misconception", f"{exercise}.structural"}
-    return bool(decorators & ours) and node.decorator_list[0].lineno <= line <= node.end_lineno
+    registered = any(_registers(d, exercise) for d in node.decorator_list)
+    return registered and node.decorator_list[0].lineno <= line <= node.end_lineno
+
+
+def _registers(decorator, exercise: str) -> bool:
+    called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return ast.unparse(called) in {f"{exercise}.misconception", f"{exercise}.structural"}
 
 
 def _bound(node) -> list[str]:
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return [alias.asname or alias.name for alias in node.names]
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return [node.name]
     if isinstance(node, ast.Assign):
@@ -122,7 +129,9 @@ def _plain(node) -> bool:
         return not (
             isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in {"Exercise", "Reference"}
         )
-    return not node.decorator_list
+    if isinstance(node, ast.ImportFrom):
+        return not node.module.startswith("autograder")
+    return isinstance(node, ast.Import) or not node.decorator_list
 
 
 def hand_ins(lab: str, count: int, seed: int = 0, hostile: bool = False) -> Iterator[tuple[str, bytes]]:

@@ -308,13 +308,6 @@ class Sandbox:
     def _launch(self, folder: Path) -> None:
         """Start the process, and wait until it has imported everything."""
         ours, theirs = socket.socketpair()
-        config = {
-            "control": theirs.fileno(),
-            "sandboxed": self._sandboxed,
-            "preload": self._preload,
-            "uid": None,
-            "course": "/course",
-        }
         try:
             with theirs, self._log.open("wb") as log:
                 process = subprocess.Popen(

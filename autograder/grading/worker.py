@@ -34,6 +34,7 @@ from time import monotonic
 
 INTERRUPTS = 3  # how often a cell that runs for too long is asked to stop
 GRACE = 0.5  # seconds between those, and for a hand-in to say that a question was stopped
+MAX_ERROR = 50_000  # bytes of one error with its traceback
 MAX_ANSWERS = 64 << 20  # bytes, of one exercise
 
 
@@ -411,6 +412,7 @@ class Outputs:
         self._outputs: list[dict] = []
         self._ids: dict[str, dict] = {}
         self._clear = self._cut = False
+        self._errors = 0
 
     def take(self, event: dict, count: int | None) -> None:
         """An "output" or "clear" event from the hand-in; raises WireError for any other."""
@@ -445,6 +447,11 @@ class Outputs:
                 return
             if last.get("output_type") == "stream" and last["name"] == output["name"]:
                 last["text"] += output["text"]
+                return
+        elif output["output_type"] == "error":
+            self._errors += 1  # what went wrong is shown even after a flood
+            if self._errors > 3 or (not self._pay(output) and len(json.dumps(output)) > MAX_ERROR):
+                self._cut = True
                 return
         elif not self._pay(output):
             self._cut = True

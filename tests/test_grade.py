@@ -1,0 +1,249 @@
+"""A class graded through the command line: marks, gradebook, resuming, and what bad input gets."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.grading.sample_class import perfect, with_answer, wrong_answer
+from autograder.grading.sandbox import available as why_no_sandbox
+from autograder.labs import exercises
+from autograder.labs.build import RELEASE, ROOT
+
+LAB = "additive-attention"
+COMMAND = [str(Path(sys.executable).with_name("autograder"))]
+
+pytestmark = pytest.mark.skipif(bool(why_no_sandbox()), reason=str(why_no_sandbox()))
+
+
+def autograder(*arguments, **options):
+    return subprocess.run([*COMMAND, *map(str, arguments)], text=True, capture_output=True, **options)
+
+
+def rows_of(text):
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def by_exercise(rows, student):
+    return {row["exercise"]: row for row in rows if row["student"] == student}
+
+
+def hand_in(classroom, student, content, lab=LAB, name=None):
+    path = classroom / "submitted" / student / lab / (name or f"{lab}.ipynb")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content if isinstance(content, bytes) else nbformat.writes(content).encode())
+
+
+def wrong(exercise, misconception):
+    definition = exercises(LAB)[exercise]
+    return wrong_answer(definition, next(m for m in definition.misconceptions if m.name == misconception))
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    classroom = tmp_path_factory.mktemp("class")
+    right = perfect(LAB)
+    hand_in(classroom, "ada", right)
+    hand_in(classroom, "bob", (RELEASE / LAB / f"{LAB}.ipynb").read_bytes())
+    hand_in(classroom, "cleo", with_answer(right, "alignment", wrong("alignment", "no-tanh")))
+    hand_in(classroom, "dan", b"{")
+    (classroom / "submitted" / "eve" / LAB).mkdir(parents=True)
+    ran = autograder("grade", LAB, "--classroom", classroom, "--json", classroom / "rows.jsonl")
+    assert ran.returncode == 0, ran.stderr
+    return classroom, rows_of((classroom / "rows.jsonl").read_text())
+
+
+def test_rows_are_as_documented(graded):
+    _, rows = graded
+    names = "student lab exercise score max_score verdict misconception message seconds".split()
+    assert all(list(row) == names for row in rows)
+    assert {row["student"] for row in rows} == {"ada", "bob", "cleo", "dan", "eve"}
+
+
+def test_the_solution_scores_full_and_the_stub_nothing(graded):
+    _, rows = graded
+    ada, bob = by_exercise(rows, "ada"), by_exercise(rows, "bob")
+    for exercise in exercises(LAB):
+        assert (ada[exercise]["verdict"], ada[exercise]["score"]) == ("pass", ada[exercise]["max_score"])
+        assert (bob[exercise]["verdict"], bob[exercise]["score"]) == ("error", 0)
+        assert bob[exercise]["message"].startswith("This exercise is not written yet.")
+    manual = [row for row in rows if row["verdict"] == "manual"]
+    assert manual
+    assert all(row["score"] is None for row in manual)
+
+
+def test_a_mistake_is_named_and_what_only_it_broke_is_followed_through(graded):
+    _, rows = graded
+    cleo = by_exercise(rows, "cleo")
+    assert (cleo["alignment"]["verdict"], cleo["alignment"]["misconception"]) == ("wrong", "no-tanh")
+    assert cleo["alignment"]["score"] == 0
+    assert (cleo["attention"]["verdict"], cleo["attention"]["score"]) == (
+        "pass",
+        cleo["attention"]["max_score"],
+    )
+    assert "it failed only because it builds on `alignment`" in cleo["attention"]["message"]
+
+
+def test_without_follow_through_it_scores_nothing(graded, tmp_path):
+    classroom, _ = graded
+    shutil.copytree(classroom / "submitted" / "cleo", tmp_path / "submitted" / "cleo")
+    ran = autograder("grade", LAB, "--classroom", tmp_path, "--json", "-", "--no-follow-through")
+    assert by_exercise(rows_of(ran.stdout), "cleo")["attention"]["score"] == 0
+
+
+def test_what_cannot_be_read_is_missing_with_the_reason(graded):
+    _, rows = graded
+    for student, reason in (("dan", "not whole, valid JSON"), ("eve", "There is no notebook")):
+        for row in by_exercise(rows, student).values():
+            assert (row["verdict"], row["score"]) == ("missing", 0)
+            assert reason in row["message"]
+
+
+def test_the_gradebook_holds_the_same_scores(graded):
+    classroom, rows = graded
+    with Gradebook(f"sqlite:///{classroom}/gradebook.db", "attention-labs") as book:
+        for student in ("ada", "bob", "cleo", "dan", "eve"):
+            submission = book.find_submission_notebook(LAB, LAB, student)
+            of_rows = by_exercise(rows, student)
+            for grade in submission.grades:
+                row = (
+                    of_rows[grade.name.removeprefix("test-").replace("-", "_")]
+                    if grade.name.startswith("test-")
+                    else of_rows[grade.name]
+                )
+                assert grade.max_score == row["max_score"]
+                if row["verdict"] != "manual":
+                    assert grade.auto_score == row["score"]
+            assert submission.score == sum(row["score"] or 0 for row in of_rows.values())
+        explain = {g.name: g for g in book.find_submission_notebook(LAB, LAB, "ada").grades}["explain-tanh"]
+        assert explain.needs_manual_grade
+
+
+def test_again_nothing_is_marked_and_with_force_everything(graded):
+    classroom, rows = graded
+    again = autograder("grade", LAB, "--classroom", classroom, "--json", "-")
+    assert "0 hand-ins marked, 5 unchanged" in again.stderr
+    assert sorted(again.stdout.splitlines()) == sorted(json.dumps(row, ensure_ascii=False) for row in rows)
+    forced = autograder("grade", LAB, "--classroom", classroom, "--json", "-", "--force", "--workers", "1")
+    assert "5 hand-ins marked" in forced.stderr
+
+    def marks(found):
+        return sorted(
+            (r["student"], r["exercise"], r["score"], r["verdict"], r["misconception"]) for r in found
+        )
+
+    assert marks(rows_of(forced.stdout)) == [tuple(m) for m in marks(rows)]
+
+
+def marks_of(classroom, student):
+    with Gradebook(f"sqlite:///{classroom}/gradebook.db", "attention-labs") as book:
+        return book.find_submission_notebook(LAB, LAB, student).score
+
+
+def test_a_changed_hand_in_replaces_its_old_marks(tmp_path):
+    hand_in(tmp_path, "ada", perfect(LAB))
+    autograder("grade", LAB, "--classroom", tmp_path)
+    assert marks_of(tmp_path, "ada") == 7
+    hand_in(tmp_path, "ada", (RELEASE / LAB / f"{LAB}.ipynb").read_bytes())
+    ran = autograder("grade", LAB, "--classroom", tmp_path)
+    assert "1 hand-ins marked" in ran.stderr
+    assert marks_of(tmp_path, "ada") == 0
+
+
+def test_plain_nbgrader_autograde_gives_the_same_scores(graded, tmp_path):
+    classroom, _ = graded
+    for name in ("solutions", "notebooks"):
+        shutil.copytree(ROOT / name / LAB, tmp_path / name / LAB)
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    for student in ("ada", "bob", "cleo"):
+        shutil.copytree(classroom / "submitted" / student, tmp_path / "classroom" / "submitted" / student)
+    folder = Path(sys.executable).parent
+    env = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+    for step in ("generate_assignment", "autograde"):
+        ran = subprocess.run(
+            [str(folder / "nbgrader"), step, LAB, "--force"],
+            cwd=tmp_path,
+            env=env,
+            text=True,
+            capture_output=True,
+        )
+        assert ran.returncode == 0, ran.stderr[-2000:]
+    released = tmp_path / "notebooks" / LAB / f"{LAB}.ipynb"
+    assert released.read_bytes() == (RELEASE / LAB / f"{LAB}.ipynb").read_bytes()
+    for student in ("ada", "bob", "cleo"):
+        assert marks_of(tmp_path / "classroom", student) == marks_of(classroom, student)
+
+
+def test_a_run_killed_in_the_middle_is_resumed(tmp_path):
+    students = [f"s{i:02d}" for i in range(8)]
+    for number, student in enumerate(students):
+        hand_in(tmp_path, student, nbformat.writes(perfect(LAB)).encode() + b"\n" * number)
+    command = [*COMMAND, "grade", LAB, "--classroom", str(tmp_path), "--workers", "2"]
+    run = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    until = time.monotonic() + 120
+    while len(list(tmp_path.glob("results/*/*.json"))) < 2 and time.monotonic() < until:
+        time.sleep(0.02)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+    done = len(list(tmp_path.glob("results/*/*.json")))
+    assert done >= 2
+    ran = autograder("grade", LAB, "--classroom", tmp_path, "--json", "-")
+    assert ran.returncode == 0, ran.stderr
+    assert f"{len(students) - done} hand-ins marked, {done} unchanged" in ran.stderr
+    rows = rows_of(ran.stdout)
+    assert sorted({row["student"] for row in rows}) == students
+    assert len(rows) == len(students) * 3
+    assert all(marks_of(tmp_path, student) == 7 for student in students)
+    assert not list(tmp_path.rglob(".*.ipynb.*"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["grade", "no-such-lab"], 2, "There is no lab 'no-such-lab'; the labs are"),
+        (["grade", "--classroom", "nowhere"], 2, "There is no folder nowhere/submitted"),
+        (["grade", "--workers", "0"], 2, "0 is not in the range"),
+        (["check", "nowhere.ipynb"], 2, "There is no file nowhere.ipynb"),
+        (["build", "no-such-lab"], 2, "There is no lab 'no-such-lab'"),
+        (["frobnicate"], 2, "No such command"),
+    ],
+)
+def test_bad_usage_gets_a_sentence_and_exit_code_2(arguments, code, sentence, tmp_path):
+    ran = autograder(*arguments, cwd=tmp_path)
+    assert ran.returncode == code
+    assert sentence in " ".join(ran.stderr.split())
+    assert "Traceback" not in ran.stderr
+
+
+def test_a_gradebook_that_cannot_be_opened_loses_nothing(graded, tmp_path):
+    classroom, _ = graded
+    shutil.copytree(classroom / "submitted" / "ada", tmp_path / "submitted" / "ada")
+    ran = autograder(
+        "grade", LAB, "--classroom", tmp_path, "--db", "postgresql+psycopg://u:secret@127.0.0.1:9/x"
+    )
+    assert ran.returncode == 1
+    assert "cannot be opened" in ran.stderr
+    assert "secret" not in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_check_says_what_the_grader_says(graded):
+    classroom, _ = graded
+    for student in ("ada", "cleo"):
+        path = classroom / "submitted" / student / LAB / f"{LAB}.ipynb"
+        before = path.read_bytes()
+        ran = autograder("check", path)
+        verdicts = {line.split(" ")[1].rstrip(":"): line[0] for line in ran.stdout.splitlines()}
+        assert verdicts["alignment"] == ("✓" if student == "ada" else "✗")
+        assert ran.returncode == (0 if student == "ada" else 1)
+        assert path.read_bytes() == before

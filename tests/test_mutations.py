@@ -1,0 +1,122 @@
+"""Every one-place change of a solution is caught: the checks leave no operator, number or axis untested."""
+
+import ast
+from copy import deepcopy
+
+import pytest
+
+from autograder.answer import ask
+from autograder.judge import judge
+from autograder.labs import exercises
+from autograder.labs.build import available, grade_id
+from autograder.labs.reference import reference, reference_cells
+from autograder.results import Verdict
+
+LABS = [lab for lab in available() if lab != "keras-attention"]
+EXERCISES = [e for lab in LABS for e in exercises(lab).values()]
+
+SWAPS = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.MatMult: ast.Mult,
+    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+
+OTHERS = {
+    "exp": "abs", "tanh": "abs", "sqrt": "abs", "tril": "triu", "triu": "tril", "max": "min", "sum": "mean",
+    "ones": "zeros", "zeros": "ones", "isneginf": "isposinf", "newaxis": "pi", "finfo": "iinfo", "tri": "eye",
+}  # fmt: skip
+
+# Changes that leave the function as right as it was, with the reason; everything else must be caught.
+EQUIVALENT = {
+    (
+        "masked_softmax",
+        "np.where(np.isneginf(highest), 1, highest)",
+    ): "any finite number will do for a hidden row",
+    ("calculate_weights", "keys.shape[+1]"): "the keys are a matrix: its last axis is axis 1",
+    ("calculate_weights", "+1"): "the same",
+    ("dot_product_attention", "query @ np.swapaxes(key, -2, -1)"): "swapping has no direction",
+    ("masked_softmax", "np.where(total == 0, 2, total)"): "0 divided by any number is 0",
+}
+
+
+def mutants(source):
+    """(the changed expression, the whole changed source), one for each place that can be changed."""
+    tree = ast.parse(source)
+    places = [n for n in ast.walk(tree) if not _is_docstring(n, tree)]
+    for number, place in enumerate(places):
+        for change in _changes(place):
+            copy = deepcopy(tree)
+            node = [n for n in ast.walk(copy) if not _is_docstring(n, copy)][number]
+            change(node)
+            yield _statement(copy, number), ast.unparse(copy)
+
+
+def _is_docstring(node, tree):
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _changes(node):
+    if isinstance(node, (ast.BinOp, ast.AugAssign)) and type(node.op) in SWAPS:
+        yield lambda n: setattr(n, "op", SWAPS[type(n.op)]())
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in SWAPS:
+        yield lambda n: n.ops.__setitem__(0, SWAPS[type(n.ops[0])]())
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield lambda n: setattr(n, "op", ast.UAdd())
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        yield lambda n: setattr(n, "operand", ast.UnaryOp(ast.Not(), n.operand))
+    if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+        yield lambda n: setattr(n, "value", not n.value)
+    elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
+        yield lambda n: setattr(n, "value", n.value + 1)
+    if isinstance(node, ast.IfExp):
+        yield lambda n: (b := n.body, setattr(n, "body", n.orelse), setattr(n, "orelse", b))
+    if isinstance(node, ast.Attribute) and node.attr in OTHERS:
+        yield lambda n: setattr(n, "attr", OTHERS[n.attr])
+    if isinstance(node, ast.Attribute) and node.attr == "T":
+        yield lambda n: setattr(n, "attr", "real")
+    if isinstance(node, ast.Call) and len(node.args) >= 2:
+        yield lambda n: n.args.__setitem__(slice(-2, None), n.args[:-3:-1])
+    for at in range(len(node.keywords) if isinstance(node, ast.Call) else 0):
+        yield lambda n, at=at: n.keywords.pop(at)
+
+
+def _statement(tree, number):
+    node = [n for n in ast.walk(tree) if not _is_docstring(n, tree)][number]
+    around = node
+    for parent in ast.walk(tree):
+        if isinstance(parent, ast.expr) and any(child is node for child in ast.iter_child_nodes(parent)):
+            around = parent
+    return ast.unparse(around)
+
+
+def answer_source(exercise):
+    return dict(reference_cells(exercise.lab))[grade_id(exercise.name)]
+
+
+def survives(exercise, source):
+    namespace = dict(vars(reference(exercise.lab)))
+    exec(compile(source, "mutant", "exec"), namespace)
+    for seed in (None, 1):
+        questions = exercise.questions(seed)
+        answers = [ask(namespace[exercise.name], q.inputs) for q in questions]
+        if judge(questions, answers, exercise.rules, ()).verdict is not Verdict.PASS:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_every_mutant_is_caught(exercise):
+    found = list(mutants(answer_source(exercise)))
+    survivors = [
+        change
+        for change, source in found
+        if (exercise.name, change) not in EQUIVALENT and survives(exercise, source)
+    ]
+    assert len(found) >= 2, "too few places to change: teach mutants() this solution's operators"
+    assert survivors == []
+
+
+def test_the_unchanged_solution_survives():
+    """Else every mutant would be caught for the wrong reason."""
+    for exercise in EXERCISES:
+        assert survives(exercise, answer_source(exercise))

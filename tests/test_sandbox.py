@@ -1,0 +1,972 @@
+"""The sandbox: honest notebooks run as in Jupyter, and each attack gets nowhere.
+
+Every attack is code that a student could hand in; it prints what it got hold of, and the test says what
+that may be. The same attacks run again as an ordinary user where these tests run as root.
+"""
+
+# ruff: noqa: E501 - attacks are written as they would be handed in
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import autograder
+from autograder.exercise import inputs
+from autograder.grading import sandbox as module
+from autograder.grading.sandbox import MB, Cell, Limits, Sandbox, SandboxError, available
+
+ROOT = Path(autograder.__file__).parents[1]
+# Generous times, for machines that are busy; what is to be stopped gets little.
+LIMITS = Limits(cell_seconds=20, call_seconds=15, total_seconds=60, memory=200 * MB, processes=40)
+BRIEF = replace(LIMITS, call_seconds=1.5)
+
+pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with Sandbox(limits=LIMITS) as one:
+        yield one
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind(request):
+    """After each test the warm process is alone in its sandbox."""
+    yield
+    if "sandbox" in request.fixturenames:
+        one = request.getfixturevalue("sandbox")
+        until = time.monotonic() + 3
+        while (left := descendants(one._process.pid)) and len(left) > 2:
+            assert time.monotonic() < until, f"processes left behind: {left}"
+            time.sleep(0.02)
+
+
+def descendants(root: int) -> dict[int, str]:
+    """The processes below `root`: PID to command."""
+    parents, commands = {}, {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                text = (entry / "stat").read_text()
+                commands[int(entry.name)] = (entry / "cmdline").read_bytes()[:60].decode("utf-8", "replace")
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(text[text.rindex(")") + 2 :].split()[1])
+    below = {}
+    for pid in parents:
+        above = pid
+        while above in parents and above != root:
+            above = parents[above]
+        if above == root and pid != root:
+            below[pid] = commands[pid]
+    return below
+
+
+def text_of(run) -> str:
+    return "".join(o["text"] for o in run.outputs if o["output_type"] == "stream")
+
+
+def error_of(run) -> str:
+    return next((o["ename"] for o in run.outputs if o["output_type"] == "error"), "")
+
+
+def ask(name="double", *arrays, call="function") -> Cell:
+    return Cell(
+        "", exercise=name, questions=[inputs(a) for a in arrays or (np.ones(3), np.arange(4))], call=call
+    )
+
+
+DOUBLE = Cell("def double(x):\n    return 2 * x")
+
+
+def attack(sandbox, code: str, **limits):
+    """Run an attack between two honest questions, both of which must still be answered rightly."""
+    before, attacker, after = Cell("", "double", [inputs(np.ones(2))]), Cell(code), ask()
+    runs = sandbox.run([DOUBLE, before, attacker, after], replace(LIMITS, **limits))
+    assert [a.value.tolist() for a in runs[1].answers] == [[2, 2]]
+    assert [a.value.tolist() for a in runs[3].answers] == [[2, 2, 2], [0, 2, 4, 6]], runs
+    assert runs[3].status == "ok"
+    return runs[2]
+
+
+def got(sandbox, code: str, **limits):
+    """What an attack printed, as JSON."""
+    run = attack(sandbox, code, **limits)
+    assert run.status == "ok", run
+    return json.loads(text_of(run))
+
+
+# Honest notebooks
+
+
+def test_outputs_are_those_of_jupyter(sandbox):
+    runs = sandbox.run(
+        [
+            Cell("import sys\nprint('a'); print('b', file=sys.stderr); print('c')\n40 + 2"),
+            Cell("from IPython.display import HTML, display\ndisplay(HTML('<b>x</b>'), metadata={'a': 1})"),
+            Cell("_ + 1"),
+            Cell("1 / 0"),
+            Cell("def f(:"),
+            Cell("3;"),
+        ]
+    )
+    assert runs[0].outputs == [
+        {"output_type": "stream", "name": "stdout", "text": "a\n"},
+        {"output_type": "stream", "name": "stderr", "text": "b\n"},
+        {"output_type": "stream", "name": "stdout", "text": "c\n"},
+        {"output_type": "execute_result", "data": {"text/plain": "42"}, "metadata": {}, "execution_count": 1},
+    ]
+    assert runs[1].outputs[0]["data"]["text/html"] == "<b>x</b>"
+    assert runs[2].outputs[0]["data"] == {"text/plain": "43"}
+    assert [run.status for run in runs] == ["ok", "ok", "ok", "error", "error", "ok"]
+    assert [run.execution_count for run in runs] == [1, 2, 3, 4, 5, 6]
+    assert error_of(runs[3]) == "ZeroDivisionError" and error_of(runs[4]) == "SyntaxError"
+    assert "1 / 0" in "\n".join(runs[3].outputs[0]["traceback"])
+    assert "\x1b" not in json.dumps(runs[3].outputs)
+    assert runs[5].outputs == []
+
+
+def test_outputs_are_valid_nbformat(sandbox):
+    nbformat = pytest.importorskip("nbformat")
+    runs = sandbox.run(
+        [Cell("print(1)\n2"), Cell("import matplotlib.pyplot as plt\nplt.plot([1])"), Cell("1/0")]
+    )
+    cells = [
+        nbformat.v4.new_code_cell("", outputs=[nbformat.from_dict(o) for o in run.outputs]) for run in runs
+    ]
+    nbformat.validate(nbformat.v4.new_notebook(cells=cells))
+
+
+@pytest.mark.parametrize("magic", ["", "%matplotlib inline\n"])
+def test_figures_are_shown_at_the_end_of_the_cell(sandbox, magic):
+    (run,) = sandbox.run(
+        [Cell(magic + "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nprint('first')")]
+    )
+    assert [o["output_type"] for o in run.outputs] == ["stream", "display_data"]
+    assert run.outputs[1]["data"]["image/png"].startswith("iVBOR")
+
+
+def test_clear_output_and_displays_that_are_updated(sandbox):
+    (run,) = sandbox.run(
+        [
+            Cell(
+                "from IPython.display import display, clear_output\nprint('gone'); clear_output(wait=True)\n"
+                "handle = display('old', display_id=True); print('kept'); handle.update('new')"
+            )
+        ]
+    )
+    assert [o.get("data", {}).get("text/plain") or o["text"] for o in run.outputs] == ["'new'", "kept\n"]
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("import asyncio\nawait asyncio.sleep(0)\nprint('awaited')", "awaited\n"),
+        ("!echo from the shell", "from the shell\n"),
+        ("x = !echo captured\nprint(x)", "['captured']\n"),
+        ("%%capture out\nprint('hidden')", ""),
+        (
+            "print(get_ipython().__class__.__mro__[1].__name__, hasattr(get_ipython(), 'kernel'))",
+            "InteractiveShell False\n",
+        ),
+        ("import os, sys\nprint(os.listdir(), sys.path[0] == '', __name__)", "[] False __main__\n"),
+        ("print('\\ud800')", "?\n"),
+        (
+            "import autograder\nfrom autograder import student, answer, keys\nprint(autograder.__name__)",
+            "autograder\n",
+        ),
+    ],
+)
+def test_what_notebooks_do(sandbox, code, shown):
+    (run,) = sandbox.run([Cell(code)])
+    assert (run.status, text_of(run)) == ("ok", shown)
+
+
+def test_input_fails_at_once_and_the_rest_goes_on(sandbox):
+    runs = sandbox.run([Cell("input('name?')"), Cell("print('on')")])
+    assert error_of(runs[0]) == "StdinNotImplementedError" and text_of(runs[1]) == "on\n"
+
+
+def test_widgets_do_not_crash(sandbox):
+    pytest.importorskip("ipywidgets")
+    code = "from ipywidgets import interact, IntSlider\n@interact(x=IntSlider(2))\ndef show(x):\n    print(x * x)"
+    (run,) = sandbox.run([Cell(code)])
+    assert run.status == "ok" and "4" in text_of(run)
+
+
+def test_answers_come_back_as_they_were(sandbox):
+    given = [
+        inputs(np.float16([[1.5]]), axis=0, scale=None, name="é", dtype=np.float32),
+        inputs(np.zeros((0, 3), bool), axis=-1, scale=float("-inf"), name="", dtype=np.float64),
+    ]
+    echo = Cell(
+        "def echo(x, axis, scale, name, dtype):\n    return [x, np.array([axis]), scale, name, dtype][axis * 2]"
+    )
+    inside = Cell(
+        "import numpy as np\ndef echo(x, **named):\n    assert named['name'] in ('é', '')\n    x += 1\n    return x"
+    )
+    run = sandbox.run([inside, Cell("", "echo", given[:1])])[1]
+    (answer,) = run.answers
+    assert answer.value.dtype == np.float16 and answer.value.tolist() == [[2.5]] and answer.modified == ("x",)
+    inside = Cell(
+        "import numpy as np\ndef echo(x, scale, **named):\n    return np.full(x.shape, scale, named['dtype'])"
+    )
+    (answer,) = sandbox.run([inside, Cell("", "echo", given[1:])])[1].answers
+    assert answer.value.shape == (0, 3) and answer.value.dtype == np.float64
+    assert echo.source  # the inputs above are all the kinds there are
+
+
+def test_errors_missing_names_and_layers(sandbox):
+    runs = sandbox.run(
+        [
+            Cell(
+                "def bad(x):\n    raise ValueError('no ' * 500)\nclass Layer:\n    def __call__(self, x):\n        return x + 1"
+            ),
+            ask("bad"),
+            ask("absent"),
+            ask("Layer", np.zeros(2), call="layer"),
+        ]
+    )
+    assert [a.error[:15] for a in runs[1].answers] == ["ValueError: no "] * 2
+    assert runs[2].missing and runs[2].answers == []
+    assert runs[3].answers[0].value.tolist() == [1, 1]
+
+
+def test_random_numbers_are_the_same_each_time(sandbox):
+    code = "import random, numpy as np\nprint(random.random(), np.random.rand(), hash('a'))"
+    assert len({text_of(sandbox.run([Cell(code)])[0]) for _ in range(3)}) == 1
+
+
+# What a hand-in can see and reach
+
+
+def test_no_network(sandbox):
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as local:
+        local.bind("\0attention-labs-test")
+        local.listen()
+        found = got(
+            sandbox,
+            f"""
+import socket, json
+def attempt(family, address, kind=socket.SOCK_STREAM):
+    try:
+        with socket.socket(family, kind) as s:
+            s.settimeout(1); s.connect(address); return "connected"
+    except OSError as e:
+        return e.strerror or type(e).__name__
+print(json.dumps([
+    attempt(socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]})),
+    attempt(socket.AF_INET, ("8.8.8.8", 53)),
+    attempt(socket.AF_INET6, ("::1", 80)),
+    attempt(socket.AF_UNIX, "\\0attention-labs-test"),
+    attempt(socket.AF_VSOCK, (2, 1024)),
+    attempt(socket.AF_NETLINK, (0, 0), socket.SOCK_RAW),
+    attempt(socket.AF_PACKET, ("lo", 0), socket.SOCK_RAW),
+]))""",
+        )
+    assert "connected" not in found
+    assert found[:2] == ["Network is unreachable"] * 2
+    assert found[3:] == ["Connection refused"] + ["Address family not supported by protocol"] * 3
+
+
+def test_nothing_to_read_but_python_and_the_course(sandbox, tmp_path):
+    secret = Path("/tmp/attention-labs-secret")
+    secret.write_text("secret")
+    try:
+        found = got(
+            sandbox,
+            f"""
+import os, json
+paths = ["/etc/shadow", "/etc/hostname", "/root", "/home", "/var", "/srv", "/run", "/sys", "/mnt", "/boot",
+         {str(ROOT / "solutions")!r}, {str(ROOT / "autograder/labs")!r}, {str(ROOT / ".git")!r}, {str(ROOT / "classroom")!r},
+         {str(ROOT / "pyproject.toml")!r}, {str(secret)!r}, {str(tmp_path)!r}, "/usr/local", "/proc/1", "/proc/self",
+         "/proc/self/mem", "/proc/sys", "/proc/kallsyms", {os.path.expanduser("~/.ssh")!r}]
+seen = dict((p, os.listdir(p) if os.path.isdir(p) else open(p).read()) for p in paths if os.path.exists(p))
+users = open("/etc/passwd").read()
+walk = []
+for top in ("/course", "/home", "/tmp", "/dev/shm", "/etc", "/root", "/work", "/var"):
+    for place, folders, names in os.walk(top):
+        folders[:] = [f for f in folders if not f.startswith("python3")]
+        walk += [os.path.join(place, name) for name in names]
+holders = [path for path in walk if "solution" in path or "labs" in path or path.endswith(".ipynb")]
+print(json.dumps([seen, users, holders, os.listdir("/course"), os.listdir("/course/autograder"), os.listdir("/proc")]))""",
+        )
+    finally:
+        secret.unlink()
+    seen, users, holders, course, package, proc = found
+    assert all(not what or set(what) <= {"sandbox", ".pyenv"} for what in seen.values()), seen
+    assert users.count("\n") == 1 and users.startswith("student:")
+    assert holders == [] and proc == []
+    assert set(course) <= {"autograder", "data", "worker.py", "wire.py", "confine.py", "runner.py"}
+    assert not {"labs", "grading"} & set(package) and "answer.py" in package
+
+
+def test_import_finds_no_solutions(sandbox):
+    found = got(
+        sandbox,
+        """
+import json, importlib
+def attempt(name):
+    try:
+        return repr(importlib.import_module(name))
+    except ImportError as e:
+        return "absent"
+print(json.dumps([attempt(n) for n in ("autograder.labs", "autograder.grading", "autograder.grading.marking")]))""",
+    )
+    assert found == ["absent"] * 3
+
+
+def test_only_scratch_can_be_written(sandbox):
+    places = got(
+        sandbox,
+        """
+import os, json
+written = []
+for top, folders, files in os.walk("/"):
+    folders[:] = [f for f in folders if top.count("/") < 3]
+    try:
+        with open(os.path.join(top, "planted"), "w") as f: f.write("x")
+        written.append(top)
+    except OSError:
+        pass
+for path in ("/etc/passwd", "/course/worker.py", "/course/autograder/answer.py", "/venv/bin/python", "/dev/sda"):
+    try:
+        open(path, "r+").close(); written.append(path)
+    except OSError:
+        pass
+print(json.dumps(written))""",
+    )
+    home = {"/home/sandbox", "/home/sandbox/notebook"}
+    assert set(places) == home | {"/tmp", "/tmp/matplotlib", "/tmp/ipython", "/dev/shm"}
+    found = got(
+        sandbox,
+        "import os, json\nprint(json.dumps([os.path.exists(p + '/planted') for p in ('/tmp', '/dev/shm')]))",
+    )
+    assert found == [False, False], "a later hand-in sees the files of an earlier one"
+
+
+def test_no_privilege_is_left_or_to_be_had(sandbox):
+    found = got(
+        sandbox,
+        """
+import ctypes, os, json, errno, socket
+c = ctypes.CDLL(None, use_errno=True)
+def call(name, *args):
+    ctypes.set_errno(0)
+    r = getattr(c, name)(*args)
+    return "done" if r != -1 else errno.errorcode.get(ctypes.get_errno(), "?")
+class Caps(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_uint32 * 1) for n in "abcdef"]
+head = (ctypes.c_uint32 * 2)(0x20080522, 0); caps = (ctypes.c_uint32 * 6)()
+c.capget(head, caps)
+import platform
+clone = 56 if platform.machine() == "x86_64" else 220
+print(json.dumps({
+    "caps": list(caps),
+    "ids": [os.getuid(), os.getgid(), os.getgroups()],
+    "setuid": call("setuid", 0), "chroot": call("chroot", b"/tmp"),
+    "mount": call("mount", b"tmpfs", b"/tmp", b"tmpfs", 0, None), "umount": call("umount2", b"/proc", 2),
+    "remount": call("mount", None, b"/", None, ctypes.c_ulong(32 | 4096), None),
+    "unshare": call("unshare", 0x10000000), "clone": call("syscall", clone, 0x10000000 | 17, 0, 0, 0, 0),
+    "clone3": call("syscall", 435, 0, 0), "setns": call("setns", 0, 0),
+    "ptrace": call("ptrace", 0, 0, 0, 0), "attach": call("ptrace", 16, 1, 0, 0),
+    "vm_read": call("process_vm_readv", 1, 0, 0, 0, 0, 0), "memfd": call("memfd_create", b"x", 0),
+    "shm": call("shmget", 42, 4096, 0o1666), "io_uring": call("syscall", 425, 1, 0), "bpf": call("syscall", 321, 0, 0, 0),
+    "mq": call("mq_open", b"/q", 66, 0o666, 0), "hostname": call("sethostname", b"x", 1),
+    "new_privs": c.prctl(39, 0, 0, 0, 0), "dumpable": call("prctl", 4, 1, 0, 0, 0),
+}))""",
+    )
+    user, group, groups = found.pop("ids")
+    assert found.pop("caps") == [0] * 6 and user == group == 1000
+    assert set(groups) <= {1000, 65534}  # an ordinary user's other groups show as nobody's
+    assert found.pop("new_privs") == 1 and found.pop("dumpable") == "done"
+    assert found.pop("clone3") == "ENOSYS"
+    assert set(found.values()) <= {"EPERM", "EINVAL"}, found
+    assert found["setuid"] in ("EPERM", "EINVAL") and found["unshare"] == found["clone"] == "EPERM"
+
+
+def test_only_the_pipes_are_open(sandbox):
+    found = got(
+        sandbox,
+        """
+import os, json, stat
+def kind(fd):
+    try:
+        mode = os.fstat(fd).st_mode
+    except OSError:
+        return None
+    return "pipe" if stat.S_ISFIFO(mode) else "null" if stat.S_ISCHR(mode) else oct(mode)
+print(json.dumps([(fd, kind(fd)) for fd in range(1000) if kind(fd)]))""",
+    )
+    assert found[:5] == [[0, "null"], [1, "null"], [2, "null"], [3, "pipe"], [4, "pipe"]]
+    assert {kind for _, kind in found[5:]} <= {"null"}  # sys.stdin
+
+
+def test_signals_reach_nobody_else(sandbox):
+    run = attack(
+        sandbox,
+        """
+import os, signal
+for pid in (-1, 0, 1, os.getppid(), os.getpid()):
+    for number in (signal.SIGKILL, signal.SIGSTOP, signal.SIGTERM):
+        try:
+            os.kill(pid, number)
+        except OSError as e:
+            pass
+print("alive")""",
+    )
+    assert text_of(run) == "alive\n"
+
+
+# Bombs
+
+
+def test_fork_bomb_in_a_cell(sandbox):
+    run = attack(
+        sandbox,
+        "import os\nwhile True:\n    try:\n        os.fork()\n    except OSError:\n        pass",
+        cell_seconds=1,
+    )
+    assert run.status in ("timeout", "crash")
+
+
+def test_fork_bomb_in_a_question_costs_that_question(sandbox):
+    bomb = Cell(
+        "import os\ndef bomb(x):\n    while True:\n        try:\n            os.fork()\n        except OSError:\n            pass"
+    )
+    runs = sandbox.run([DOUBLE, bomb, ask("bomb"), ask()], BRIEF)
+    assert runs[2].status in ("timeout", "crash") and runs[3].answers[0].value.tolist() == [2, 2, 2]
+
+
+def test_the_number_of_processes_is_limited(sandbox):
+    count = got(
+        sandbox,
+        """
+import os, json, time
+n = 0
+try:
+    while n < 1000:
+        if os.fork() == 0:
+            time.sleep(100)
+        n += 1
+except OSError as e:
+    print(json.dumps([n, e.strerror]))""",
+    )
+    assert count[0] < LIMITS.processes and count[1] == "Resource temporarily unavailable"
+
+
+def test_the_number_of_threads_is_limited(sandbox):
+    code = "import threading, time, json\nn = 0\ntry:\n    while n < 1000:\n        threading.Thread(target=time.sleep, args=(100,), daemon=True).start(); n += 1\nexcept RuntimeError:\n    print(json.dumps(n))"
+    assert got(sandbox, code) < LIMITS.processes
+
+
+@pytest.mark.parametrize(
+    "code", ["x = bytearray(1 << 30)", "kept = []\nwhile True:\n    kept.append(bytearray(10 << 20))"]
+)
+def test_memory_bomb_of_one_process(sandbox, code):
+    run = attack(sandbox, code, cell_seconds=10)
+    assert (run.status, error_of(run)) == ("error", "MemoryError")
+
+
+def test_memory_bomb_of_many_processes(sandbox):
+    run = attack(
+        sandbox,
+        "import os, time\nfor _ in range(8):\n    if os.fork() == 0:\n        kept = bytearray(100 << 20); time.sleep(100)\ntime.sleep(100)",
+        cell_seconds=10,
+    )
+    assert run.status == "crash" and "memory" in run.reason
+
+
+def test_memory_that_no_process_holds(sandbox):
+    """Shared pages that were let go of are in nobody's resident size, but in the address space."""
+    run = attack(
+        sandbox,
+        """
+import mmap, os, time
+for _ in range(12):
+    if os.fork() == 0:
+        shared = mmap.mmap(-1, 150 << 20)
+        time.sleep(100)
+time.sleep(100)""",
+        cell_seconds=10,
+    )
+    assert run.status == "crash" and "memory" in run.reason
+
+
+def test_memory_bomb_in_a_question_costs_that_question(sandbox):
+    bomb = Cell("def bomb(x):\n    kept = []\n    while True:\n        kept.append(bytearray(50_000_000))")
+    runs = sandbox.run([DOUBLE, bomb, ask("bomb"), ask()], replace(LIMITS, call_seconds=10))
+    assert [run.status for run in runs] == ["ok"] * 4 and len(runs[3].answers) == 2
+    assert {answer.error for answer in runs[2].answers} == {"MemoryError"}
+
+
+def test_big_files(sandbox):
+    found = got(
+        sandbox,
+        """
+import json
+said = []
+for k, place in enumerate(("/tmp/a", "/dev/shm/a", "/home/sandbox/a")):
+    try:
+        with open(place, "wb") as f:
+            for _ in range(100): f.write(bytes(1 << 20))
+    except OSError as e:
+        said.append(e.strerror)
+    try:
+        for n in range(20_000): open(f"{place}{n}", "w").close()
+    except OSError as e:
+        said.append(e.strerror)
+print(json.dumps(said))""",
+        file_bytes=8 * MB,
+        scratch_bytes=16 * MB,
+    )
+    assert found == ["File too large", "No space left on device"] * 3
+
+
+def test_open_files_are_limited(sandbox):
+    code = "import json\nkept = []\ntry:\n    while True: kept.append(open('/dev/null'))\nexcept OSError as e:\n    print(json.dumps(e.strerror))"
+    assert got(sandbox, code) == "Too many open files"
+
+
+def test_output_flood(sandbox):
+    run = attack(sandbox, "while True:\n    print('x' * 1000)", output_bytes=200_000, cell_seconds=1)
+    assert run.status == "timeout" and len(json.dumps(run.outputs)) < 250_000
+    assert "are kept" in text_of(run)
+
+
+def test_flood_of_displays(sandbox):
+    run = attack(sandbox, "from IPython.display import display\nfor i in range(2000): display(i)", outputs=50)
+    assert len(run.outputs) == 51 and "are kept" in run.outputs[-1]["text"]
+
+
+def test_flood_of_shell_output(sandbox):
+    run = attack(sandbox, "!yes", output_bytes=200_000, cell_seconds=1)
+    assert run.status == "timeout" and len(json.dumps(run.outputs)) < 250_000
+
+
+def test_deep_traceback_is_cut(sandbox):
+    run = attack(sandbox, "def f(n): return f(n + 1) + 1\nf(0)")
+    assert error_of(run) == "RecursionError" and len(json.dumps(run.outputs)) < 60_000
+
+
+# Ends
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("import os; os._exit(0)", "crash"),
+        ("import os; os.abort()", "crash"),
+        ("import ctypes; ctypes.string_at(0)", "crash"),
+        (
+            "import sys\nsys.setrecursionlimit(10**9)\nclass A:\n    def __repr__(self): return repr([self])\nrepr(A())",
+            "crash",
+        ),
+        ("import os, signal\nos.killpg(0, 9)\nprint('alive')", "ok"),
+        ("import sys; sys.exit(3)", "error"),
+        ("exit()", "ok"),
+        ("raise KeyboardInterrupt", "error"),
+        ("import os\nos.closerange(0, 300)", "crash"),
+        ("import os\nif os.fork() == 0:\n    pass", "ok"),
+    ],
+)
+def test_a_cell_that_ends_the_process_is_left_out(sandbox, code, status):
+    assert attack(sandbox, code).status == status
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("import os; os._exit(0)", "crash"),
+        ("import ctypes; ctypes.string_at(0)", "crash"),
+        ("import os; os.kill(os.getppid(), 9); os.kill(os.getpid(), 9)", "crash"),
+        ("import os; os.kill(-1, 9); return x", "ok"),
+        ("import time; time.sleep(100)", "timeout"),
+        (
+            "\n    while True:\n        try:\n            while True: pass\n        except BaseException: pass",
+            "timeout",
+        ),
+        ("import os; os.closerange(0, 300); return x", "crash"),
+        ("import sys; sys.exit(0)", "ok"),
+        ("import os, time\n    if os.fork() == 0: os.setsid(); time.sleep(50)\n    return x", "ok"),
+        ("import signal, os; os.kill(os.getpid(), signal.SIGSTOP); return x", "timeout"),
+        ("return x if x.size == 3 else __import__('os')._exit(1)", "crash"),
+    ],
+)
+def test_a_question_that_goes_wrong_costs_that_question_only(sandbox, body, status):
+    runs = sandbox.run([DOUBLE, Cell(f"def bad(x):\n    {body}"), ask("bad"), ask()], BRIEF)
+    assert runs[2].status == status, runs[2]
+    assert [a.value.tolist() for a in runs[3].answers] == [[2, 2, 2], [0, 2, 4, 6]]
+    assert [run.status for run in runs] == ["ok", "ok", status, "ok"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "while True: pass",
+        "import time\nwhile True:\n    try: time.sleep(9)\n    except BaseException: pass",
+        "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(9)",
+        "import signal\nsignal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\nwhile True: pass",
+        "import time\ntime.monotonic = time.time = lambda: 0.0\ntime.sleep(9)",
+        "import threading\nthreading.Event().wait()",
+        "import numpy as np\nx = np.ones((3000, 3000))\nwhile True: x @ x",
+        "!sleep 9",
+    ],
+)
+def test_a_cell_that_hangs_is_stopped(sandbox, code):
+    began = time.monotonic()
+    run = attack(sandbox, code, cell_seconds=0.6)
+    assert run.status == "timeout" and error_of(run)
+    assert time.monotonic() - began < 12
+
+
+def test_what_was_printed_before_the_end_is_kept(sandbox):
+    run = attack(sandbox, "import os, time\nprint('seen')\ntime.sleep(.1)\nprint('too')\nos._exit(1)")
+    assert "seen" in text_of(run) and run.reason == "Its process ended with exit code 1."
+
+
+def test_reruns_and_time_are_bounded(sandbox):
+    bad = [Cell("import os; os._exit(1)")] * 8
+    runs = sandbox.run([*bad, DOUBLE, ask()], replace(LIMITS, reruns=3))
+    assert [run.status for run in runs] == ["crash"] * 4 + ["skipped"] * 6
+    began = time.monotonic()
+    runs = sandbox.run([Cell("import time; time.sleep(9)")] * 4, replace(LIMITS, total_seconds=1.5))
+    assert [run.status for run in runs][-1] == "skipped" and time.monotonic() - began < 12
+
+
+def test_nothing_delays_the_end(sandbox):
+    began = time.monotonic()
+    attack(
+        sandbox,
+        """
+import atexit, threading, time, os, subprocess, weakref
+class Slow:
+    def __del__(self): time.sleep(50)
+kept = Slow(); weakref.finalize(kept, time.sleep, 50)
+atexit.register(time.sleep, 50)
+threading.Thread(target=time.sleep, args=(50,)).start()
+subprocess.Popen(["sleep", "50"])
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        time.sleep(50)
+    os._exit(0)""",
+    )
+    assert time.monotonic() - began < 20
+
+
+# Forgery
+
+
+FORGERIES = {
+    "garbage": "data = os.urandom(100_000)",
+    "zeros": "data = bytes(10_000)",
+    "huge header": "data = struct.pack('!4sIQ', b'ALW1', 2**32 - 1, 0)",
+    "huge payload": "data = struct.pack('!4sIQ', b'ALW1', 2, 2**63) + b'{}'",
+    "half a frame": "data = frame({'op': 'done', 'status': 'ok'})[:-3]",
+    "early end": "data = frame({'op': 'done', 'status': 'ok'}) * 3",
+    "other report": "data = frame({'op': 'end', 'guilty': None})",
+    "a cell's report": "data = frame({'op': 'cell', 'index': 3, 'status': 'ok'})",
+    "answers": "data = frame({'op': 'answers'}, [np.frombuffer(frame({'index': 0, 'answer': {}}), np.uint8)])",
+    "asked": "data = frame({'op': 'asked', 'missing': True, 'late': False, 'exit': 0}) * 5",
+    "odd output": "data = frame({'op': 'output', 'output': {'output_type': 'x'}, 'id': None, 'update': False})",
+    "deep": "h = b'{\"op\":' + b'[' * 100_000 + b']' * 100_000 + b'}'; data = struct.pack('!4sIQ', b'ALW1', len(h), 0) + h",
+}
+WRITE = """
+import os, struct, sys, numpy as np
+import sandbox_wire
+frame = sandbox_wire.encode
+{data}
+for fd in range(300):
+    try:
+        os.set_blocking(fd, False)
+        os.write(fd, data)
+    except OSError:
+        pass
+"""
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_forged_frames_in_a_cell_harm_only_their_hand_in(sandbox, name):
+    limits = replace(LIMITS, cell_seconds=1)  # half a frame is waited for
+    runs = sandbox.run([DOUBLE, ask(), Cell(WRITE.format(data=FORGERIES[name])), ask()], limits)
+    assert runs[1].status == "ok" and len(runs[1].answers) == 2
+    assert {run.status for run in runs} <= module.STATUSES
+    honest = sandbox.run([DOUBLE, ask()])
+    assert [run.status for run in honest] == ["ok", "ok"], "the next run is out of step"
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_forged_frames_in_a_question_harm_only_that_question(sandbox, name):
+    body = "\n    ".join(WRITE.format(data=FORGERIES[name]).strip().splitlines())
+    runs = sandbox.run([DOUBLE, Cell(f"def bad(x):\n    {body}\n    return x"), ask("bad"), ask()])
+    assert runs[2].status == "crash" and len(runs[2].answers) <= 1
+    assert [a.value.tolist() for a in runs[3].answers] == [[2, 2, 2], [0, 2, 4, 6]]
+
+
+@pytest.mark.parametrize("indices", [[0, 0, 1], [1, 0], [0, 1, 2], [5], [-1], [True]])
+def test_answers_out_of_order_double_or_too_many(sandbox, indices):
+    code = f"""
+def bad(x):
+    import os, sandbox_wire, numpy as np, select
+    fd = next(fd for fd in range(299, 4, -1) if writable(fd))
+    for index in {indices}:
+        answer = {{"type": "ndarray", "error": "", "modified": [], "array": 0}}
+        os.write(fd, sandbox_wire.encode({{"index": index, "answer": answer}}, [np.full(3, 7.0)]))
+    os._exit(0)
+def writable(fd):
+    import os, stat
+    try:
+        return stat.S_ISFIFO(os.fstat(fd).st_mode) and os.write(fd, b"") == 0
+    except OSError:
+        return False
+"""
+    runs = sandbox.run([DOUBLE, Cell(code), ask("bad"), ask()])
+    assert runs[2].status == "crash" and len(runs[2].answers) <= 2
+    assert len(runs[3].answers) == 2 and runs[3].status == "ok"
+
+
+def test_answers_of_one_exercise_never_count_for_another(sandbox):
+    """A thread that goes on writing answers while the next exercise is asked."""
+    code = """
+import threading, sandbox_wire, numpy as np, time, os
+def forge():
+    answer = {"type": "ndarray", "error": "", "modified": [], "array": 0}
+    inner = sandbox_wire.encode({"index": 0, "answer": answer}, [np.full(3, 7.0)])
+    data = sandbox_wire.encode({"op": "answers"}, [np.frombuffer(inner, np.uint8)])
+    while True:
+        os.write(4, data); time.sleep(.001)
+def slow(x):
+    time.sleep(.1)
+    return 2 * x
+threading.Thread(target=forge, daemon=True).start()"""
+    runs = sandbox.run([DOUBLE, ask(), Cell(code), ask("slow")])
+    assert runs[1].status == "ok" and runs[1].answers[0].value.tolist() == [2, 2, 2]
+    assert runs[3].status == "crash" or runs[2].status == "crash"
+
+
+# One hand-in and the next
+
+
+SABOTAGE = """
+import builtins, sys, numpy as np, os, IPython, json, matplotlib, random
+np.exp = np.dot = np.zeros_like = lambda *a, **k: 1
+np.ndarray.__doc__
+for module in list(sys.modules.values()):
+    if getattr(module, '__name__', '').startswith('sandbox_') or getattr(module, '__name__', '') == 'autograder.answer':
+        for name in list(vars(module)):
+            if not name.startswith('__'): setattr(module, name, None)
+IPython.core.interactiveshell.InteractiveShell.run_cell = lambda *a, **k: None
+json.dumps = None
+builtins.len = builtins.isinstance = lambda *a: True
+os.environ['PATH'] = '/tmp'
+open('numpy.py', 'w').write('raise SystemExit')
+sys.modules['numpy'] = None
+"""
+
+
+def test_sabotage_is_not_seen_by_the_next_hand_in(sandbox):
+    before = sandbox.run([DOUBLE, ask(), Cell("import numpy as np\nprint(np.exp(0.0), len([1, 2]))")])
+    sandbox.run([DOUBLE, ask(), Cell(SABOTAGE), ask()])
+    after = sandbox.run([DOUBLE, ask(), Cell("import numpy as np\nprint(np.exp(0.0), len([1, 2]))")])
+    assert text_of(before[2]) == text_of(after[2]) == "1.0 2\n"
+    assert [a.value.tolist() for a in after[1].answers] == [[2, 2, 2], [0, 2, 4, 6]]
+
+
+def test_two_hand_ins_at_once_share_nothing(sandbox):
+    code = """
+import socket, os, time, json, glob
+me = {me!r}
+open("/dev/shm/" + me, "w").close(); open("/tmp/" + me, "w").close()
+s = socket.socket(socket.AF_UNIX); s.bind("\\0meet"); s.listen()
+t = socket.socket()
+try: t.bind(("127.0.0.1", 4242))
+except OSError: pass
+time.sleep(.5)
+print(json.dumps([os.listdir("/dev/shm"), [n for n in os.listdir("/tmp") if n in "ab"], os.getpid(), socket.gethostname()]))"""
+    results = {}
+
+    def go(me):
+        results[me] = json.loads(text_of(sandbox.run([Cell(code.format(me=me))])[0]))
+
+    threads = [threading.Thread(target=go, args=(me,)) for me in "ab"]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert results == {me: [[me], [me], 1, "sandbox"] for me in "ab"}
+
+
+def test_memory_holds_nothing_of_an_earlier_hand_in(sandbox):
+    """The warm process, which every hand-in is a copy of, never reads one."""
+    marker = "MARKER" + "-of-the-first-hand-in"
+    sandbox.run([Cell(f"x = '{marker}' * 100\nprint(x)")] * 5)
+    code = """
+import gc, json
+want = "MARKER" + "-of-the-first"
+everything = [o for o in gc.get_objects() if isinstance(o, (list, dict))]
+print(json.dumps(sum(1 for o in everything for v in (o.values() if isinstance(o, dict) else o) if isinstance(v, str) and want in v and "everything" not in v)))"""
+    assert got(sandbox, code) == 0
+
+
+def test_nothing_of_strangers_reaches_the_graders_terminal(sandbox, capfd):
+    attack(
+        sandbox,
+        "import os, sys\nos.write(1, b'x'); os.write(2, b'y'); sys.__stdout__.write('z'); sys.__stderr__.flush()\nos.system('echo w; echo v >&2')",
+    )
+    assert capfd.readouterr() == ("", "")
+
+
+# The sandbox itself
+
+
+def test_a_dead_warm_process_is_replaced():
+    with Sandbox(limits=LIMITS) as one:
+        one._process.kill()
+        one._process.wait()
+        assert one.run([DOUBLE, ask()])[1].status == "ok"
+        killer = threading.Timer(0.3, one._process.kill)
+        killer.start()
+        runs = one.run([DOUBLE, Cell("import time; time.sleep(.6)"), ask()])
+        assert [run.status for run in runs] == ["ok"] * 3
+        killer.join()
+
+
+def test_two_deaths_are_the_graders_fault(monkeypatch):
+    with Sandbox(preload=("numpy",), limits=LIMITS) as one:
+        monkeypatch.setattr(one, "_connect", lambda until: (_ for _ in ()).throw(OSError("planted")))
+        with pytest.raises(SandboxError, match="failed twice: planted"):
+            one.run([DOUBLE])
+
+
+def test_without_bubblewrap_the_remedy_is_named(monkeypatch):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    available.cache_clear()
+    try:
+        assert "apt install bubblewrap" in available()
+        with pytest.raises(SandboxError, match="apt install bubblewrap"):
+            Sandbox().run([DOUBLE])
+    finally:
+        available.cache_clear()
+
+
+def test_a_module_that_cannot_be_imported_is_named():
+    with pytest.raises(SandboxError, match="no_such_module"):
+        Sandbox(preload=("no_such_module",)).run([DOUBLE])
+
+
+def test_everything_ends_with_the_grader():
+    code = (
+        "from autograder.grading.sandbox import *\nimport os, signal\none = Sandbox(); one.run([Cell('1')])\n"
+        "print(one._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    pid = int(done.stdout)
+    until = time.monotonic() + 3
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not Path(f"/proc/{pid}").exists() and not descendants(pid)
+
+
+def test_the_warm_process_has_one_thread(sandbox):
+    for pid in descendants(sandbox._process.pid):
+        assert len(list(Path(f"/proc/{pid}/task").iterdir())) == 1
+
+
+# Without the sandbox
+
+
+@pytest.fixture(scope="module")
+def trusting():
+    with Sandbox(sandboxed=False, limits=LIMITS) as one:
+        yield one
+
+
+def test_without_the_sandbox_honest_notebooks_run_alike(trusting):
+    runs = trusting.run([DOUBLE, Cell("print(1)\n2"), ask(), ask("absent")])
+    assert [run.status for run in runs] == ["ok"] * 4 and runs[3].missing
+    assert runs[2].answers[1].value.tolist() == [0, 2, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("import os; os._exit(1)", "crash"),
+        ("while True: pass", "timeout"),
+        ("import ctypes; ctypes.string_at(0)", "crash"),
+    ],
+)
+def test_without_the_sandbox_bad_cells_are_left_out(trusting, code, status):
+    assert attack(trusting, code, cell_seconds=0.6).status == status
+
+
+def test_without_the_sandbox_orphans_end_too(trusting):
+    attack(
+        trusting,
+        "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(60)\n    os._exit(0)",
+    )
+    until = time.monotonic() + 2
+    while len(left := descendants(trusting._process.pid)) > 0 and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not left
+
+
+# As an ordinary user
+
+
+ORDINARY = "/usr/bin/python3"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="these tests run as an ordinary user already")
+def test_all_of_this_as_an_ordinary_user(tmp_path_factory):
+    """The attacks above once more, from a Python that an ordinary user can reach."""
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    asked = subprocess.run(
+        [ORDINARY, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True
+    )
+    if asked.stdout.strip() != version:
+        pytest.skip(f"{ORDINARY} is not Python {version}, which these packages are installed for")
+    folder = Path("/var/tmp") / f"attention-labs-{os.getpid()}"
+    try:
+        subprocess.run([ORDINARY, "-m", "venv", "--without-pip", folder], check=True)
+        packages = folder / f"lib/python{version}/site-packages"
+        packages.rmdir()
+        linked = subprocess.run(["cp", "-al", Path(np.__file__).parents[1], packages])
+        if linked.returncode:
+            pytest.skip("the packages cannot be linked to where an ordinary user can read them")
+        done = subprocess.run(
+            [
+                folder / "bin/python",
+                "-B",
+                "-m",
+                "pytest",
+                "-q",
+                "-x",
+                "-p",
+                "no:cacheprovider",
+                "-p",
+                "no:xdist",
+                __file__,
+            ]
+            + ["-o", "addopts=", "--basetemp", f"/var/tmp/attention-labs-{os.getpid()}-t"],
+            cwd=ROOT,
+            env={"HOME": "/nonexistent", "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
+            user=54321,
+            group=54321,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
+        assert " passed" in done.stdout
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(f"{folder}-t", ignore_errors=True)
