@@ -14,9 +14,7 @@ from typing import Any
 
 import numpy as np
 
-DTYPES = frozenset(
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split()
-)
+DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 MAX_VALUES = 1_000_000  # no case asks for more than a few thousand numbers
 
 

@@ -322,7 +322,7 @@ def import_original(
         vocabulary = read_vocabulary(folder / f"word2int_{language}.pkl", words)
         path = folder / f"embeddings_{language}.npz"
         content = _bytes(path, 64 * words * DIMENSIONS)
-        blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+        blob = git_blob_hash(content)
         if blob == ORIGINAL_BLOBS[language]:
             notes.append(f"{path.name} is the original lab's file.")
         else:
@@ -334,6 +334,11 @@ def import_original(
         sets = {each: Embeddings(each, "original", s.words, s.vectors) for each, s in sets.items()}
     _install(sets, Path(data_dir), checks)
     return [*notes, f"In use now: the {sets['en'].name} vectors, {words:,} of each language.", LICENCE]
+
+
+def git_blob_hash(content: bytes) -> str:
+    """The name that git gives to a file of this content."""
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 
 
 # The opcodes with which a dict of str to int is written. Nothing that looks up a name, calls anything

@@ -207,7 +207,7 @@ CELLS = st.lists(
     st.fixed_dictionaries(
         {},
         optional={
-            "cell_type": st.sampled_from(["code", "markdown", "raw", 7, None]),
+            "cell_type": st.sampled_from(["code", "markdown", "raw", 7, None, ["code"], {}]),
             "source": JSON,
             "id": JSON,
             "metadata": st.fixed_dictionaries(

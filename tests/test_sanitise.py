@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.grading.sanitise import clean_html, clean_markdown, clean_output
+from autograder.grading.sanitise import Cleaner, clean_html, clean_markdown, clean_output
 
 PNG = "iVBORw0KGgo="
 
@@ -82,3 +82,20 @@ def test_outputs_are_rebuilt_from_what_is_safe():
 @pytest.mark.parametrize("output", [{}, {"output_type": "display_data", "data": 7}, {"output_type": "x"}])
 def test_nonsense_becomes_a_line_of_text(output):
     assert "text/plain" in clean_output(output).data
+
+
+def test_markup_that_would_take_for_ever_is_not_parsed():
+    clean = Cleaner(markup=1_000)
+    for html in ("<div>" * 100_000, "<p " + " ".join(f"a{i}" for i in range(50_000)) + ">", "<b>x" * 200):
+        output = {"output_type": "display_data", "data": {"text/html": html}}
+        assert (
+            clean(output).data == {"text/html": "<p>(an output too large to be shown)</p>"}
+            or len(html) < 1_000
+        )
+    fine = Cleaner()(
+        {
+            "output_type": "display_data",
+            "data": {"text/html": f"<img src='data:image/png;base64,{'A' * 200_000}'>"},
+        }
+    )
+    assert len(fine.data["text/html"]) > 200_000

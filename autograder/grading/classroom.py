@@ -79,15 +79,26 @@ class Classroom:
 
     def handed_in(self, labs: Sequence[str]) -> list[tuple[str, str]]:
         """(student, lab) of every hand-in of these labs, sorted."""
-        if not self.submitted.is_dir():
-            return []
         return sorted(
             (student.name, lab)
-            for student in self.submitted.iterdir()
-            if student.is_dir() and not student.is_symlink() and not student.name.startswith(".")
+            for student in self._students()
+            if _writable(student.name)
             for lab in labs
             if os.path.lexists(student / lab)
         )
+
+    def unnameable(self) -> list[str]:
+        """Students' folders whose names no result could be filed under."""
+        return sorted(repr(s.name) for s in self._students() if not _writable(s.name))
+
+    def _students(self) -> list[Path]:
+        if not self.submitted.is_dir():
+            return []
+        return [
+            folder
+            for folder in self.submitted.iterdir()
+            if folder.is_dir() and not folder.is_symlink() and not folder.name.startswith(".")
+        ]
 
     def submission(self, student: str, lab: str) -> Submission:
         """Read one hand-in; links are never followed, and no more is read than may be marked."""
@@ -109,10 +120,10 @@ class Classroom:
             # A link could name another student's file; a pipe would never end.
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
-            return Submission(student, lab, None, f"{path.name} is a link or cannot be opened.", timestamp)
+            return Submission(student, lab, None, f"{path.name!r} is a link or cannot be opened.", timestamp)
         with os.fdopen(handle, "rb") as file:
             if not stat.S_ISREG(os.fstat(handle).st_mode):
-                return Submission(student, lab, None, f"{path.name} is not an ordinary file.", timestamp)
+                return Submission(student, lab, None, f"{path.name!r} is not an ordinary file.", timestamp)
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             size = path.stat().st_size / 1e6
@@ -223,6 +234,15 @@ def lab_fingerprint(lab: str) -> str:
     for path in files:
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def _writable(name: str) -> bool:
+    """Whether a folder's name can be written as UTF-8, into results and into the gradebook."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return name.isprintable()
 
 
 def _small_text(path: Path) -> str | None:

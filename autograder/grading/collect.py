@@ -564,8 +564,8 @@ class _Run:
         if current and current.form == attempt.form == "Moodle" and current.lms_id != attempt.lms_id:
             raise Refused(
                 f"There is a hand-in of Moodle's participant {current.lms_id}, of the same name; this is "
-                f"number {attempt.lms_id}. If they are two people, rename one's folder; if they are one, move "
-                "the other hand-in away."
+                f"number {attempt.lms_id}. If they are two people, rename one's folder; if they are one, "
+                "move the other hand-in away."
             )
         row = replace(row, path=self._shown_path(place), reason=" ".join(notes))
         key = attempt.student, attempt.lab

@@ -111,9 +111,7 @@ class FeedbackExporter(HTMLExporter):
         # Not HTMLExporter's own method: it parses the whole page again, to give pictures an alt text, and
         # that takes two thirds of the time.
         self.register_filter("highlight_code", Highlight2HTML(pygments_lexer="ipython3", parent=self))
-        page, resources = TemplateExporter.from_notebook_node(
-            self, nb, self._init_resources(resources), **kw
-        )
+        page, resources = TemplateExporter.from_notebook_node(self, nb, self._init_resources(resources), **kw)
         head, end, body = page.partition("</head>")
         body = re.sub(r"<img(?![^>]*\balt=)", '<img alt="a picture that has no description"', body)
         head = re.sub(r"<script\b.*?</script>", "", head, flags=re.DOTALL | re.IGNORECASE)

@@ -42,6 +42,8 @@ def grade(
         Told the number of hand-ins, and of each that is done, for a progress bar.
     """
     run = Run()
+    for name in classroom.unnameable():
+        run.faults.append(f"the folder {name} cannot be marked; rename it in plain, printable letters.")
     handed_in = classroom.handed_in(labs)
     started(len(handed_in))
     with Book(classroom, db_url) as book:

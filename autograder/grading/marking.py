@@ -17,7 +17,7 @@ from autograder.exercise import Exercise
 from autograder.feedback import as_html, as_text
 from autograder.grading.handin import Unreadable, rebuild
 from autograder.grading.sandbox import Cell, CellRun, Sandbox, SandboxError
-from autograder.grading.sanitise import clean_markdown, clean_output
+from autograder.grading.sanitise import Cleaner, clean_markdown
 from autograder.judge import Finding, judge
 from autograder.labs import exercises
 from autograder.labs.build import grade_id, release
@@ -84,10 +84,11 @@ def mark(data: bytes, lab: str, sandbox: Sandbox, *, follow_through: bool = True
     except SandboxError as fault:
         return faulty(lab, str(fault), seed)
     rows = []
+    clean = Cleaner()
     for cell in handin.notebook.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         if cell.cell_type == "code" and name not in judged.tests:
-            cell.outputs = [clean_output(output) for output in judged.outputs.get(cell.id, ())]
+            cell.outputs = [clean(output) for output in judged.outputs.get(cell.id, ())]
         elif name in judged.tests:
             row, outputs = judged.tests[name]
             cell.outputs = outputs

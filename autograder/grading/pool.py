@@ -1,7 +1,10 @@
 """Many hand-ins: the same function on every core of this machine, or on a Dask cluster."""
 
+import ctypes
 import json
 import os
+import signal
+import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -65,6 +68,15 @@ def mark_bytes(lab: str, data: bytes | None, why: str, options: Options) -> str:
     return json.dumps(record)
 
 
+def _end_with_parent() -> None:
+    """Have the kernel end this worker if the run is killed; its sandbox ends with it."""
+    if sys.platform == "linux":
+        death_signal = 1  # PR_SET_PDEATHSIG
+        ctypes.CDLL(None, use_errno=True).prctl(death_signal, signal.SIGKILL)
+        if os.getppid() == 1:  # the parent had gone before
+            os._exit(1)
+
+
 @contextmanager
 def executor(workers: int, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
     """Where the calls go, and how many to have under way."""
@@ -75,7 +87,7 @@ def executor(workers: int, scheduler: str | None) -> Iterator[tuple[Executor, in
             cores = sum(client.nthreads().values()) or 1
             yield client.get_executor(pure=False, retries=3), 2 * cores
     else:
-        with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_with_parent) as pool:
             yield pool, 2 * workers
 
 

@@ -10,6 +10,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 _PICTURE = re.compile(r"[A-Za-z0-9+/=\s]*")
+_BASE64 = re.compile(r";base64,[A-Za-z0-9+/=]+")
+MAX_MARKUP = 50_000  # characters of one output's HTML without its pictures
+MAX_TAGS = 2_000
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _ATTRIBUTES = {
     **nh3.ALLOWED_ATTRIBUTES,
@@ -67,6 +70,27 @@ def clean_markdown(text: str) -> str:
     return _TAG.sub("&lt;", text)
 
 
+class Cleaner:
+    """Cleans the outputs of one notebook, within a bound on the HTML of all of them.
+
+    The HTML parser takes time that grows with the square of what it is given, and it runs on our side.
+    """
+
+    def __init__(self, markup: int = 400_000):
+        self._left = markup
+
+    def __call__(self, output: dict) -> NotebookNode:
+        data = output.get("data")
+        if isinstance(data, dict) and "text/html" in data:
+            html = _joined(data["text/html"])
+            rest = _BASE64.sub("", html)  # pictures are long, but cost little
+            self._left -= len(rest)
+            if len(rest) > MAX_MARKUP or rest.count("<") > MAX_TAGS or self._left < 0:
+                data = {**data, "text/html": "<p>(an output too large to be shown)</p>"}
+                output = {**output, "data": data}
+        return clean_output(output)
+
+
 def clean_output(output: dict) -> NotebookNode:
     """One nbformat output with only what is safe to show, rebuilt from plain strings."""
     kind = output.get("output_type")
@@ -84,7 +108,7 @@ def clean_output(output: dict) -> NotebookNode:
     data = output.get("data")
     safe = {}
     for mime, content in (data if isinstance(data, dict) else {}).items():
-        text = "".join(map(str, content)) if isinstance(content, list) else str(content)
+        text = _joined(content)
         if mime == "text/plain":
             safe[mime] = text
         elif mime == "text/html":
@@ -96,3 +120,7 @@ def clean_output(output: dict) -> NotebookNode:
     if not safe:
         safe["text/plain"] = "(an output of a kind that is not shown here)"
     return new_output("display_data", data=safe)
+
+
+def _joined(content) -> str:
+    return "".join(map(str, content)) if isinstance(content, list) else str(content)

@@ -24,7 +24,10 @@ CODE_SHARED, CODE_SHARE = 80, 0.6
 WORD_SHARED, WORD_SHARE = 20, 0.5
 
 _TOKEN = re.compile(
-    r'#[^\n]*|"""(?:.*?)"""|' r"'''(?:.*?)'''|" r'"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])*'"
+    r'#[^\n]*|"""(?:.*?)"""|'
+    r"'''(?:.*?)'''|"
+    r'"(?:\\.|[^"\\\n])*"|'
+    r"'(?:\\.|[^'\\\n])*'"
     r"|[^\W\d]\w*|\d[\w.]*|\*\*|//|[=!<>]=|\S",
     re.DOTALL,
 )
@@ -210,9 +213,14 @@ def _passage(one: Sequence[str], own_one, other: Sequence[str], own_other, most:
     """The longest run of words that both have, cut to a length that can be quoted."""
     a = [w.lower() if mine else f"\0{i}" for i, (w, mine) in enumerate(zip(one, own_one))]
     b = [w.lower() if mine else f"\1{i}" for i, (w, mine) in enumerate(zip(other, own_other))]
-    blocks = LCSseq.opcodes(a, b).as_matching_blocks()
-    longest = max(blocks, key=lambda block: block.size)
-    words = [w for w in one[longest.a : longest.a + longest.size] if w != _BREAK]
+    a, b = (_without_breaks(words) for words in (a, b))
+    longest = max(LCSseq.opcodes(a, b).as_matching_blocks(), key=lambda block: block.size)
+    words = one[longest.a : longest.a + longest.size]
     if len(words) < WORD_GRAM:
         return ""
     return " ".join(words[:most]) + (" …" if len(words) > most else "")
+
+
+def _without_breaks(words: Sequence[str]) -> list[str]:
+    """The words with each break between cells unlike any other, so that no passage runs across one."""
+    return [f"\0{id(words)} {i}" if word == _BREAK else word for i, word in enumerate(words)]
