@@ -68,12 +68,12 @@ def mark_bytes(lab: str, data: bytes | None, why: str, options: Options) -> str:
     return json.dumps(record)
 
 
-def _end_with_parent() -> None:
+def _end_with(parent: int) -> None:
     """Have the kernel end this worker if the run is killed; its sandbox ends with it."""
     if sys.platform == "linux":
         death_signal = 1  # PR_SET_PDEATHSIG
         ctypes.CDLL(None, use_errno=True).prctl(death_signal, signal.SIGKILL)
-        if os.getppid() == 1:  # the parent had gone before
+        if os.getppid() != parent:  # it had gone before
             os._exit(1)
 
 
@@ -87,7 +87,7 @@ def executor(workers: int, scheduler: str | None) -> Iterator[tuple[Executor, in
             cores = sum(client.nthreads().values()) or 1
             yield client.get_executor(pure=False, retries=3), 2 * cores
     else:
-        with ProcessPoolExecutor(workers, get_context("spawn"), initializer=_end_with_parent) as pool:
+        with ProcessPoolExecutor(workers, get_context("spawn"), _end_with, (os.getpid(),)) as pool:
             yield pool, 2 * workers
 
 

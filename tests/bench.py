@@ -1,0 +1,229 @@
+"""`make bench`: what checking and grading cost, as ratios within one run on one machine.
+
+    python tests/bench.py [--quick] [--long]
+
+Seconds differ between machines and hours; read the ratios.
+"""
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from itertools import cycle, islice
+from pathlib import Path
+
+import nbformat
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from autograder import keys
+from autograder.grading.pool import cores
+from autograder.grading.sample_class import hand_ins
+from autograder.labs.build import ROOT
+
+LAB = "qkv-attention"
+BIN = Path(sys.executable).parent
+OUT = Console(width=100)
+
+
+class Peak:
+    """The largest memory that a command and all it starts hold together, sampled; in MB.
+
+    Shared pages are counted once a process, so forks look larger than they are.
+    """
+
+    def __init__(self, pid):
+        self.megabytes, self._process, self._over = 0.0, psutil.Process(pid), threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+        self._thread.start()
+
+    def _watch(self):
+        while not self._over.wait(0.2):
+            total = 0
+            try:
+                for process in [self._process, *self._process.children(recursive=True)]:
+                    try:
+                        total += process.memory_info().rss
+                    except psutil.Error:
+                        continue
+            except psutil.Error:
+                return
+            self.megabytes = max(self.megabytes, total / 1e6)
+
+    def stop(self):
+        self._over.set()
+        self._thread.join()
+        return self.megabytes
+
+
+def timed(command, **options):
+    """(seconds, peak MB) of a command; raises if it fails."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [str(c) for c in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options
+    )
+    peak = Peak(process.pid)
+    _, stderr = process.communicate()
+    seconds = time.perf_counter() - start
+    memory = peak.stop()
+    if process.returncode:
+        sys.exit(f"{command[0]} {command[1]} failed: {stderr[-2000:]}")
+    return seconds, memory
+
+
+def make_class(folder, count, lab=LAB):
+    """A class of `count` hand-ins, none hostile: 12 different ones, told apart by trailing blanks."""
+    made = list(hand_ins(lab, min(count, 12)))
+    for number, (_, data) in enumerate(islice(cycle(made), count)):
+        path = folder / "submitted" / f"student-{number:05d}" / lab / f"{lab}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(data + b" " * number)
+    return folder
+
+
+def stock_course(folder, source, lab=LAB):
+    """A course for nbgrader with its own settings: the same hand-ins, its own steps."""
+    shutil.copytree(ROOT / "solutions" / lab, folder / "source" / lab)
+    shutil.copytree(source / "submitted", folder / "submitted")
+    (folder / "nbgrader_config.py").write_text(
+        "c = get_config()\nc.ClearMarkScheme.enforce_metadata = False\n"
+    )
+    return folder
+
+
+def grade(folder, workers, lab=LAB):
+    return timed([BIN / "autograder", "grade", lab, "--classroom", folder, "--workers", workers])
+
+
+def bare(count, lab=LAB):
+    """Seconds to run the cells of `count` hand-ins in forks of a warm process, with nothing around them."""
+    import io
+    from contextlib import redirect_stderr, redirect_stdout
+
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+    from IPython.core.interactiveshell import InteractiveShell
+
+    InteractiveShell.instance()
+    plt.figure().savefig(io.BytesIO())
+    made = [nbformat.reads(data.decode(), 4) for _, data in hand_ins(lab, min(count, 12))]
+    start = time.perf_counter()
+    for notebook in islice(cycle(made), count):
+        child = os.fork()
+        if child == 0:
+            shell = InteractiveShell.instance()
+            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+                for cell in notebook.cells:
+                    if cell.cell_type == "code" and not cell.source.startswith("check("):
+                        shell.run_cell(cell.source, store_history=False)
+            os._exit(0)
+        os.waitpid(child, 0)
+    return time.perf_counter() - start
+
+
+def bench_grading(count):
+    table = Table(title=f"{LAB}: {count} hand-ins, start-up and gradebook included")
+    for column in ("grader", "seconds", "hand-ins/s", "times stock", "peak MB"):
+        table.add_column(column, justify="left" if column == "grader" else "right")
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        source = make_class(place / "class", count)
+        env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+        stock = stock_course(place / "stock", source)
+        timed([BIN / "nbgrader", "generate_assignment", LAB], cwd=stock, env=env)
+        rows = [
+            ("stock nbgrader autograde", *timed([BIN / "nbgrader", "autograde", LAB], cwd=stock, env=env))
+        ]
+        rows.append(("ours, 1 worker", *grade(source, 1)))
+        for kept in ("results", "autograded"):
+            shutil.rmtree(source / kept)
+        rows.append((f"ours, {cores()} workers", *grade(source, cores())))
+    rows.append(
+        ("floor: bare cells in a fork", bare(count), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+    )
+    for label, seconds, memory in rows:
+        ratio = f"{rows[0][1] / seconds:.1f}"
+        table.add_row(label, f"{seconds:.1f}", f"{count / seconds:.2f}", ratio, f"{memory:.0f}")
+    OUT.print(table)
+    return count / rows[0][1]
+
+
+def bench_growth(counts, stock_rate):
+    table = Table(title=f"{LAB}: growth, {cores()} workers")
+    for column in ("hand-ins", "seconds", "hand-ins/s", "times stock", "peak MB", "gradebook MB"):
+        table.add_column(column, justify="right")
+    for count in counts:
+        with tempfile.TemporaryDirectory() as name:
+            folder = make_class(Path(name), count)
+            seconds, memory = grade(folder, cores())
+            book = (folder / "gradebook.db").stat().st_size / 1e6
+            half = sorted(p.stat().st_mtime for p in folder.glob("results/*/*.json"))
+        rate = count / seconds
+        table.add_row(
+            f"{count}",
+            f"{seconds:.1f}",
+            f"{rate:.2f}",
+            f"{rate / stock_rate:.1f}",
+            f"{memory:.0f}",
+            f"{book:.1f}",
+        )
+        tenth = max(count // 10, 1)
+        if count >= 1000:
+            first, last = tenth / (half[tenth] - half[0]), tenth / (half[-1] - half[-tenth - 1])
+            OUT.print(f"{count}: {first:.2f} hand-ins/s over the first tenth, {last:.2f} over the last")
+    OUT.print(table)
+
+
+CHECK = """
+import sys, time
+sys.path.insert(0, {tests!r})
+from importlib import import_module
+from variants.{module} import VARIANTS
+import numpy, autograder
+from autograder import check
+name, answer = next((n, f) for n, f in VARIANTS if n == {exercise!r})
+answer.__name__ = name
+start = time.perf_counter()
+check(answer)
+print(time.perf_counter() - start, file=sys.stderr)
+"""
+
+
+def bench_check():
+    table = Table(title="check: the first call after import, a right answer")
+    table.add_column("exercise")
+    table.add_column("ms", justify="right")
+    for name, entry in keys.index().items():
+        if entry["lab"] == "keras-attention":
+            continue
+        module = entry["lab"].replace("-", "_")
+        code = CHECK.format(tests=str(ROOT / "tests"), module=module, exercise=name)
+        times = []
+        for _ in range(3):
+            ran = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)
+            times.append(float(ran.stderr.split()[-1]))
+        table.add_row(name, f"{sorted(times)[1] * 1e3:.0f}")
+    OUT.print(table)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a few hand-ins only")
+    parser.add_argument("--long", action="store_true", help="2,000 hand-ins as well")
+    given = parser.parse_args()
+    OUT.print(f"{cores()} cores, Python {sys.version.split()[0]}")
+    bench_check()
+    stock_rate = bench_grading(6 if given.quick else 12)
+    bench_growth([10, 50] if given.quick else [10, 100, 1000, *([2000] if given.long else [])], stock_rate)
+
+
+if __name__ == "__main__":
+    main()
