@@ -105,6 +105,36 @@ def build(labs, only_check):
 
 
 @main.command()
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@CLASSROOM
+@click.option("--timezone", metavar="ZONE", help="Of the times in Blackboard's names, such as Europe/Paris.")
+@click.option("--file-times", is_flag=True, help="Take the files' own times as when they were handed in.")
+def collect(paths, classroom, timezone, file_times):
+    """File hand-ins from folders and downloaded zips into the classroom.
+
+    Knows the names that Canvas, Moodle, Blackboard and GitHub Classroom give, and plain folders.
+    Exit code 0 if all were filed, 1 if some were refused or match no student or lab.
+
+    \b
+    Example:  autograder collect ~/Downloads/submissions.zip
+    """
+    from rich.console import Console
+
+    from autograder.grading.classroom import Classroom
+    from autograder.grading.collect import CollectError
+    from autograder.grading.collect import collect as file_them
+    from autograder.labs import LABS
+
+    try:
+        report = file_them(paths, Classroom(classroom), labs=LABS, timezone=timezone, file_times=file_times)
+    except CollectError as error:
+        raise click.UsageError(str(error)) from None
+    Console().print(report.table())
+    click.echo(report.summary)
+    sys.exit(report.exit_code)
+
+
+@main.command()
 @click.argument("labs", nargs=-1, metavar="[LAB]...")
 @CLASSROOM
 @click.option("--json", "json_file", type=click.Path(), help="Write one JSON object a line; - for stdout.")
@@ -128,7 +158,7 @@ def grade(labs, classroom, json_file, workers, scheduler, force, db, no_follow_t
     from autograder.grading.grade import Run
     from autograder.grading.grade import grade as run_grading
     from autograder.grading.gradebook import GradebookError
-    from autograder.grading.pool import Options, cores
+    from autograder.grading.pool import ClusterError, Options, cores
     from autograder.labs.build import available
 
     labs = _labs(labs, available())
@@ -169,7 +199,7 @@ def grade(labs, classroom, json_file, workers, scheduler, force, db, no_follow_t
                     summary = item
                 else:
                     put(item)
-        except GradebookError as error:
+        except (GradebookError, ClusterError) as error:
             raise click.ClickException(str(error)) from None
     for note in summary.notes:
         click.echo(f"Note: {note}", err=True)

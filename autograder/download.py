@@ -193,9 +193,9 @@ def _lines(url: str, attempts: int, wait: float, timeout: float) -> Iterator[byt
                         failures = 0
                     received += len(fresh)
                     *whole, rest = (rest + fresh).split(b"\n")
+                    yield from whole
                     if len(rest) > LONGEST_LINE:
                         raise _refusal(url, f"has a line of more than {LONGEST_LINE:,} bytes")
-                    yield from whole
                 if not response.length:  # nothing that was announced is missing
                     break
                 reason = "the connection broke"
@@ -211,7 +211,9 @@ def _lines(url: str, attempts: int, wait: float, timeout: float) -> Iterator[byt
         failures += 1
         if failures >= attempts:
             after = f" after {received:,} bytes" if received else ""
-            raise _refusal(url, f"cannot be read{after}, {failures} attempts in a row failed ({reason})")
+            raise _refusal(
+                url, f"cannot be read{after}, {failures} attempts in a row failed ({reason}): try again later"
+            )
         time.sleep(wait * 2 ** (failures - 1))
     if rest:
         yield rest
@@ -239,7 +241,7 @@ def _parse(lines: Iterable[bytes], url: str, language: str, words: int, advance)
     """The first `words` vectors of a file in fastText's text format, or a `DataError` that names the line."""
     lines = iter(lines)
     header = next(lines, b"").split()
-    if len(header) != 2 or not all(number.isdigit() for number in header):
+    if len(header) != 2 or not all(number.isdigit() and len(number) < 12 for number in header):
         raise _refusal(url, f'does not begin with a line such as "2519370 {DIMENSIONS}"')
     count, dimensions = map(int, header)
     if dimensions != DIMENSIONS or count < words:
@@ -415,7 +417,7 @@ def _read_vectors(path, content, words):
     except (OSError, ValueError, EOFError, RuntimeError, MemoryError, *_BAD_ZIP) as error:
         raise _refusal(path, f"is not a whole .npz file of numbers ({error})") from None
     if len(arrays) != 1 or arrays[0].shape != (words, DIMENSIONS) or arrays[0].dtype.kind != "f":
-        seen = ", ".join(f"{array.dtype} {array.shape}" for array in arrays)
+        seen = ", ".join(f"{array.dtype} {array.shape}" for array in arrays) or "none"
         raise _refusal(path, f"should hold one floating array ({words}, {DIMENSIONS}), and holds {seen}")
     if not np.isfinite(arrays[0]).all():
         raise _refusal(path, "has a number that is not finite (NaN or infinity)")

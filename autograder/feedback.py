@@ -1,6 +1,7 @@
 """A finding in words and in a picture: yours, expected, and where they differ."""
 
 import io
+import re
 from html import escape
 
 import numpy as np
@@ -52,7 +53,7 @@ def as_text(finding: Finding, question: Question, answer: Answer, rules: Rules) 
 def as_html(finding: Finding, question: Question, answer: Answer, rules: Rules) -> str:
     """The finding as an HTML fragment; nothing in it is taken from the student unescaped."""
     body = "".join(
-        f"<p style='margin:.35em 0'>{f'<strong>{escape(h)}</strong> ' if h else ''}{escape(s)}</p>"
+        f"<p style='margin:.35em 0'>{f'<strong>{escape(h)}</strong> ' if h else ''}{_code(escape(s))}</p>"
         for h, s in paragraphs(finding, question.label, question.inputs)
     )
     pair = comparable(finding, question, answer, rules)
@@ -60,6 +61,11 @@ def as_html(finding: Finding, question: Question, answer: Answer, rules: Rules) 
         png, alt = picture(*pair, rules.tolerance)
         body += image(png, alt)
     return f"<div style='border-left:4px solid #b35900;padding:.2em .9em;margin:.3em 0'>{body}</div>"
+
+
+def _code(sentence: str) -> str:
+    """Backticks as HTML: "End with `return`." shows the word as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", sentence)
 
 
 def comparable(finding, question, answer, rules) -> tuple[np.ndarray, np.ndarray] | None:

@@ -414,6 +414,17 @@ def test_nobody_hands_in_for_another_from_their_own_zip(room, inbox):
     assert [stamp for _, stamp in filed(room).values()] == [None] * 3
 
 
+def test_a_time_stamp_in_a_folder_is_not_for_what_is_in_a_zip(room, inbox):
+    inner = zip_bytes({"bob/qkv-attention.ipynb": notebook("ada")})
+    put(inbox, {"ada/hand-in.zip": inner, "bob/qkv-attention.ipynb": notebook("bob")})
+    put(inbox, {"bob/timestamp.txt": b"2026-11-20 14:05:00 UTC"})
+    collect([inbox], room)
+    assert filed(room) == {
+        "ada/qkv-attention": ("ada", None),
+        "bob/qkv-attention": ("bob", "2026-11-20 14:05:00 UTC"),
+    }
+
+
 def test_nobody_hands_in_for_another_by_naming_a_repository(room, given_as):
     files = {f"ada/x-submissions/x-{s}/.git/HEAD": b"" for s in ("bob", "eve")}
     files |= {f"ada/x-submissions/x-{s}/qkv-attention.ipynb": notebook() for s in ("bob", "eve")}
@@ -539,6 +550,22 @@ def test_file_times_then_copy_numbers_decide_where_nothing_else_does(room, tmp_p
     copies = {f"bob/qkv-attention{n}.ipynb": notebook(n) for n in ("", " (1)", " (2)", " (10)")}
     collect([put(tmp_path / "copies", copies, when=1_500_000_000)], room)
     assert filed(room)["bob/qkv-attention"][0] == " (10)"
+
+
+def test_without_what_is_remembered_file_times_decide(room, inbox, tmp_path):
+    collect([put(inbox, {"ada/qkv-attention.ipynb": notebook("2001")}, when=1_000_000_000)], room)
+    shutil.rmtree(room.root / "collected")
+    other = put(tmp_path / "other", {"ada/qkv-attention.ipynb": notebook("2002")}, when=1_020_000_000)
+    assert only(collect([other], room)).outcome is Outcome.FILED
+    assert only(collect([inbox], room)).outcome is Outcome.OLDER
+
+
+def test_the_same_hand_in_without_its_time_changes_nothing(room, inbox, tmp_path):
+    collect([put(inbox, attempts(3))], room)
+    before = snapshot(room.root)
+    other = put(tmp_path / "other", {"ada/qkv-attention.ipynb": notebook("at 3")}, when=1_900_000_000)
+    assert only(collect([other], room)).outcome is Outcome.UNCHANGED
+    assert snapshot(room.root) == before
 
 
 def test_a_files_time_becomes_a_time_stamp_only_when_asked(room, inbox):

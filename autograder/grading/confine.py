@@ -24,7 +24,7 @@ _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
 _NEW = {"ns": 0x20000, "cgroup": 0x2000000, "uts": 0x4000000, "ipc": 0x8000000}
 _NEW |= {"user": 0x10000000, "pid": 0x20000000, "net": 0x40000000}
 _ANY_NEW = sum(_NEW.values()) | 0x80  # and a time namespace
-_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC = 1, 2, 4, 8
+_MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 1, 2, 4, 8, 32
 
 _c = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
@@ -42,6 +42,15 @@ def _mount(kind: str, target: str, flags: int, options: str) -> None:
     _libc("mount", kind.encode(), target.encode(), kind.encode(), flags, options.encode())
 
 
+def _copies() -> dict[str, str]:
+    """The files of /proc that a hand-in gets, as they are now: TensorFlow dies without some of them."""
+    copies = {"self/cmdline": "python\0"}
+    for name in ("cpuinfo", "meminfo", "stat"):
+        with suppress(OSError), open(f"/proc/{name}") as file:
+            copies[name] = file.read(200_000)
+    return copies
+
+
 def become(uid: int) -> None:
     """Give up root for a user that nobody else is: the limit on processes ignores root."""
     os.setgroups([])
@@ -51,7 +60,7 @@ def become(uid: int) -> None:
 
 
 def enter_namespaces(scratch_bytes: int) -> None:
-    """Namespaces of the run's own, empty scratch places, and nothing in /proc.
+    """Namespaces of the run's own, empty scratch places, and next to nothing in /proc.
 
     The next fork is PID 1 of the new PID namespace.
     """
@@ -65,11 +74,21 @@ def enter_namespaces(scratch_bytes: int) -> None:
     options = f"size={scratch_bytes},nr_inodes=4096,mode=1777"
     for place in SCRATCH:
         _mount("tmpfs", place, _MS_NOSUID | _MS_NODEV, options)
+    closed = _MS_NOSUID | _MS_NODEV | _MS_NOEXEC
     for place in ("/proc", "/dev/pts"):
-        _mount("tmpfs", place, _MS_RDONLY | _MS_NOSUID | _MS_NODEV | _MS_NOEXEC, "size=4k,mode=0555")
+        _mount("tmpfs", place, closed, "size=1m,mode=0555")
+    os.mkdir("/proc/self")
+    for name, text in _PROC.items():
+        write(f"/proc/{name}", text)
+    os.symlink(sys.executable, "/proc/self/exe")
+    for place in ("/proc", "/dev/pts"):
+        _mount("tmpfs", place, closed | _MS_RDONLY | _MS_REMOUNT, "size=1m,mode=0555")
     for folder in (f"{HOME}/notebook", "/tmp/matplotlib", "/tmp/ipython"):
         os.mkdir(folder)
     os.chdir(f"{HOME}/notebook")
+
+
+_PROC = _copies()
 
 
 def die_with_parent() -> None:

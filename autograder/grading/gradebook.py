@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
 import nbformat
@@ -71,10 +72,16 @@ class Book:
                 "Check the address given with --db and that the server is running."
             ) from None
 
-    def prepare(self, lab: str) -> None:
-        """Make the lab an assignment of the gradebook, its cells as the solution has them now."""
+    def prepare(self, lab: str, due: datetime | None = None) -> None:
+        """Make the lab an assignment of the gradebook, its cells as the solution has them now.
+
+        Parameters
+        ----------
+        due : datetime, optional
+            When it is due, in UTC; a due date that is there already stays.
+        """
         with _quiet_nbgrader():
-            self._gradebook.update_or_create_assignment(lab)
+            self._gradebook.update_or_create_assignment(lab, **({"duedate": due} if due else {}))
             notebook = nbformat.read(SOLUTIONS / lab / f"{lab}.ipynb", as_version=4)
             resources = {"nbgrader": {"notebook": lab, "assignment": lab, "db_url": self.url}}
             for name in self.config.GenerateAssignment.preprocessors:

@@ -117,7 +117,8 @@ class Marks:
     def renamed(self, names: Mapping[str, str]) -> "Marks":
         """The same marks under other names, and with nothing else that tells who is who."""
         return Marks(
-            {names[s]: Student(names[s]) for s in self.students},
+            # Sorted anew: the old order follows the real names.
+            {name: Student(name) for name in sorted(names[s] for s in self.students)},
             self.labs,
             {(names[s], lab): replace(m, student=names[s]) for (s, lab), m in self.marks.items()},
             self.from_gradebook,

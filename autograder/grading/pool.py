@@ -30,6 +30,10 @@ PRELOAD = {
 }
 
 
+class ClusterError(Exception):
+    """The Dask cluster cannot be reached; the text says what to do."""
+
+
 @dataclass(frozen=True)
 class Options:
     """How hand-ins are marked: everything that `mark` needs beside the bytes."""
@@ -83,7 +87,14 @@ def executor(workers: int, scheduler: str | None) -> Iterator[tuple[Executor, in
     if scheduler:
         from distributed import Client
 
-        with Client(scheduler, timeout="10s", set_as_default=False) as client:
+        try:
+            client = Client(scheduler, timeout="10s", set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise ClusterError(
+                f"No Dask scheduler answers at {scheduler} ({type(error).__name__}); "
+                "start one with `dask scheduler` and give --scheduler its address."
+            ) from None
+        with client:
             cores = sum(client.nthreads().values()) or 1
             yield client.get_executor(pure=False, retries=3), 2 * cores
     else:

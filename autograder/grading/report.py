@@ -9,8 +9,8 @@ import json
 import re
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from importlib import import_module
@@ -24,7 +24,7 @@ from autograder.compare import STRUCTURAL
 from autograder.grading import similarity
 from autograder.grading.classroom import Classroom, write
 from autograder.grading.marking import release_for_marking
-from autograder.grading.marks import TABLES, Mark, Marks, read_marks, shown_name
+from autograder.grading.marks import TABLES, Mark, Marks, Student, read_marks, shown_name
 from autograder.grading.pseudonyms import pseudonyms
 from autograder.grading.sanitise import clean_markdown
 from autograder.labs import LABS, exercises
@@ -48,6 +48,7 @@ TALK = {
     Verdict.ERROR: ("Raised an error", "The function ran into an error of Python or NumPy."),
 }
 _STOPPED = {Verdict.ERROR, Verdict.TIMEOUT, Verdict.CRASH, Verdict.MISSING}
+_NOT_WRITTEN = "This exercise is not written yet."  # as autograder.compare says it
 _LONGEST_MESSAGE = 240
 
 
@@ -189,7 +190,7 @@ def write_report(classroom: Classroom, *, anonymous: bool = False, db_url: str |
     students = {*marks.students, *(s for s, _ in unmarked + unread)}
     if anonymous:
         names = {s: p for s, p in pseudonyms(students, classroom.root).items() if s in students}
-        handins = [_nameless(h, names[h.student]) for h in handins]
+        handins = [_nameless(h, names[h.student], marks.students[h.student]) for h in handins]
         unmarked = [(names[s], lab) for s, lab in unmarked]
         unread = [(names[s], lab) for s, lab in unread]
         marks = marks.renamed(names)
@@ -247,29 +248,35 @@ def _unmarked(classroom: Classroom, handins: Sequence[HandIn]) -> list[tuple[str
     return [who for who in classroom.handed_in(list(LABS)) if who not in marked]
 
 
-def _nameless(handin: HandIn, name: str) -> HandIn:
+def _nameless(handin: HandIn, name: str, student: Student) -> HandIn:
     """A hand-in under a pseudonym, without any text that its author may have written."""
-    rows = tuple(
-        Result(name, r.lab, r.exercise, r.score, r.max_score, r.verdict, r.misconception, _ours(r), r.seconds)
-        for r in handin.rows
-    )
-    # Notes quote file names and cells: what stands between quotes is the student's.
-    notes = tuple(re.sub(r"'.*'|\".*\"|“.*”", "“…”", note, flags=re.DOTALL) for note in handin.notes)
-    return HandIn(name, handin.lab, rows, notes, handin.work)
+    rows = tuple(replace(row, student=name, message=_ours(row)) for row in handin.rows)
+    notes = tuple(_nameless_note(note, student) for note in handin.notes)
+    return replace(handin, student=name, rows=rows, notes=notes)
+
+
+def _nameless_note(note: str, student: Student) -> str:
+    """A note without the file names and cell names that it quotes, which are the student's own."""
+    note = re.sub(r"'.*'|\".*\"|“.*”", "“…”", note, flags=re.DOTALL)
+    note = re.sub(r"^.*\.ipynb (?=is )", "The file ", note, flags=re.DOTALL)
+    known = (student.id, student.first_name, student.last_name, student.email)
+    if any(part and part.lower() in note.lower() for part in known):
+        return "The file was odd in a way that would tell whose it is."
+    return note
 
 
 def _ours(row: Result) -> str:
-    return STRUCTURAL["not-written-yet"][0] if is_blank(row) else ""
+    return _NOT_WRITTEN if is_blank(row) else ""
 
 
 def _with_mark(handin: HandIn, marks: Marks) -> HandIn:
     mark = marks.marks[handin.student, handin.lab]
-    return HandIn(handin.student, handin.lab, handin.rows, handin.notes, handin.work, mark)
+    return replace(handin, mark=mark)
 
 
 def is_blank(row: Result) -> bool:
     """Whether the exercise was handed in as its stub."""
-    return row.verdict is Verdict.ERROR and STRUCTURAL["not-written-yet"][0] in row.message
+    return row.verdict is Verdict.ERROR and row.message.startswith(_NOT_WRITTEN)
 
 
 def spread(percents: Sequence[float]) -> Spread:
@@ -533,7 +540,7 @@ def span(seconds: float) -> str:
     """A length of time in words.
 
     >>> span(0.25), span(75), span(7300), span(200_000)
-    ('0.2 s', '1 min 15 s', '2 h 2 min', '2 d 8 h')
+    ('0.2 s', '1 min 15 s', '2 h 1 min', '2 d 7 h')
     """
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"

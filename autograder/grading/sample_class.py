@@ -3,6 +3,7 @@
 import ast
 import inspect
 import random
+import sys
 import zipfile
 from collections.abc import Iterator
 from copy import deepcopy
@@ -174,16 +175,32 @@ def hand_ins(lab: str, count: int, seed: int = 0, hostile: bool = False) -> Iter
 
 
 def write_zip(path: Path, lab: str, count: int, due: datetime, seed: int = 0) -> None:
-    """A class's hand-ins in one zip, named as Canvas names them; every ninth is late."""
+    """A class's hand-ins in one zip, named as Blackboard names them; every ninth is late.
+
+    Parameters
+    ----------
+    due : datetime
+        When the lab is due, in UTC.
+    """
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number, (_, data) in enumerate(hand_ins(lab, count, seed, hostile=True)):
-            first, last = _FIRST[number % len(_FIRST)], _LAST[number * 7 % len(_LAST)]
-            late = number % 9 == 4
-            name = f"{last}{first}".lower() + ("_LATE" if late else "")
-            when = due + timedelta(hours=5 if late else -3 - number)
-            info = zipfile.ZipInfo(
-                f"{name}_{4100 + number}_{99000 + number}_{lab}.ipynb", when.timetuple()[:6]
-            )
-            info.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(info, data)
+            student = f"{_FIRST[number % len(_FIRST)]}.{_LAST[number * 7 % len(_LAST)]}".lower()
+            when = due + timedelta(hours=5) if number % 9 == 4 else due - timedelta(hours=3 + number)
+            archive.writestr(f"{lab}_{student}_attempt_{when:%Y-%m-%d-%H-%M-%S}_{lab}.ipynb", data)
         archive.writestr("readme.txt", "Downloaded from the course page.")
+
+
+def main(folder: Path, lab: str = "qkv-attention", count: int = 30) -> None:
+    """Write `<folder>/download.zip`, and a gradebook in which the lab has its due date."""
+    from autograder.grading.classroom import Classroom
+    from autograder.grading.gradebook import Book
+
+    due = datetime(2026, 11, 20, 18)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_zip(folder / "download.zip", lab, count, due)
+    with Book(Classroom(folder)) as book:
+        book.prepare(lab, due=due)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

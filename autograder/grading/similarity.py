@@ -20,7 +20,7 @@ from rapidfuzz.distance import LCSseq
 CODE_GRAM, WORD_GRAM = 10, 5
 # A pair is worth a look if it shares so many passages, and so large a part of the smaller hand-in's own.
 # Code needs more: there are few ways to write a right line, and countless ways to explain it.
-CODE_SHARED, CODE_SHARE = 80, 0.6
+CODE_SHARED, CODE_SHARE = 100, 0.75
 WORD_SHARED, WORD_SHARE = 20, 0.5
 
 _TOKEN = re.compile(

@@ -1,0 +1,211 @@
+"""Many machines and a real database: a Dask cluster on loopback, and PostgreSQL."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+from nbgrader.api import Gradebook
+
+from autograder.grading.classroom import Classroom
+from autograder.grading.grade import Run, grade
+from autograder.grading.gradebook import Book, GradebookError
+from autograder.grading.pool import Options
+from autograder.grading.sample_class import hand_ins
+from autograder.grading.sandbox import available as why_no_sandbox
+from autograder.results import Result
+
+LAB = "additive-attention"
+BIN = Path(sys.executable).parent
+POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin")) if os.name == "posix" else []
+
+pytestmark = pytest.mark.skipif(bool(why_no_sandbox()), reason=str(why_no_sandbox()))
+
+
+@pytest.fixture(scope="module")
+def classroom(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("class")
+    for number, (_, data) in enumerate(hand_ins(LAB, 12, seed=3)):
+        path = folder / "submitted" / f"s{number:02d}" / LAB / f"{LAB}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(data)
+    return folder
+
+
+def run(folder, *arguments):
+    ran = subprocess.run(
+        [BIN / "autograder", "grade", LAB, "--classroom", folder, "--json", "-", *arguments],
+        text=True,
+        capture_output=True,
+    )
+    return ran, [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+def marks(rows):
+    return sorted(
+        (r["student"], r["exercise"], r["score"], r["verdict"], r["misconception"], r["message"])
+        for r in rows
+    )
+
+
+@pytest.fixture(scope="module")
+def local(classroom):
+    ran, rows = run(classroom, "--workers", "2")
+    assert ran.returncode == 0, ran.stderr
+    return rows
+
+
+def fresh_copy(classroom, folder):
+    shutil.copytree(classroom / "submitted", folder / "submitted")
+    return folder
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """A scheduler and three workers of one core each, as processes of their own."""
+    address = f"tcp://127.0.0.1:{free_port()}"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
+    port = address.rsplit(":", 1)[1]
+    scheduler = subprocess.Popen(
+        [BIN / "dask", "scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard", "--no-show"],
+        **quiet,
+    )
+    worker = [
+        BIN / "dask",
+        "worker",
+        address,
+        "--nthreads",
+        "1",
+        "--nworkers",
+        "1",
+        "--no-nanny",
+        "--no-dashboard",
+    ]
+    workers = [
+        subprocess.Popen([*worker, "--host", "127.0.0.1"], **quiet, start_new_session=True) for _ in range(3)
+    ]
+    try:
+        from distributed import Client
+
+        with Client(address, timeout="60s", set_as_default=False) as client:
+            client.wait_for_workers(3, timeout=60)
+        yield address, workers
+    finally:
+        for process in [*workers, scheduler]:
+            process.kill()
+            process.wait()
+
+
+def test_a_cluster_that_loses_a_worker_gives_the_same_marks(classroom, local, cluster, tmp_path):
+    address, workers = cluster
+    folder = fresh_copy(classroom, tmp_path / "class")
+    results, killed, run_ = [], False, None
+    for item in grade(Classroom(folder), [LAB], Options(), workers=1, scheduler=address):
+        if isinstance(item, Run):
+            run_ = item
+            continue
+        results.append(item)
+        if not killed:
+            os.killpg(workers[0].pid, signal.SIGKILL)
+            killed = True
+    assert run_.faults == []
+    assert run_.judged == 12
+    assert marks([json.loads(r.to_json()) for r in results]) == marks(local)
+
+
+def test_no_scheduler_gets_a_sentence(classroom, tmp_path):
+    folder = fresh_copy(classroom, tmp_path / "class")
+    ran, _ = run(folder, "--scheduler", f"tcp://127.0.0.1:{free_port()}")
+    assert ran.returncode == 1
+    assert "No Dask scheduler answers at" in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A PostgreSQL server of our own in a temporary folder, on a free port of loopback."""
+    if not POSTGRES:
+        pytest.skip("PostgreSQL is not installed (Debian: apt-get install postgresql)")
+    tools = POSTGRES[-1]
+    user = "postgres" if os.getuid() == 0 else None  # it refuses to run as root
+    folder = Path(tempfile.mkdtemp(prefix="pg-"))
+    if user:
+        shutil.chown(folder, user)
+    port = str(free_port())
+
+    def tool(name, *arguments):
+        command = [tools / name, "-D", folder / "data", *arguments]
+        subprocess.run(
+            command, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+
+    tool("initdb", "--auth=trust", "--username=grader", "--no-sync")
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories= -c fsync=off"
+    start = ("start", "-w", "-o", options, "-l", folder / "log")
+    tool("pg_ctl", *start)
+    yield f"postgresql+psycopg://grader@127.0.0.1:{port}/postgres", tool, start
+    tool("pg_ctl", "stop", "-m", "immediate")
+    shutil.rmtree(folder)
+
+
+def test_postgresql_holds_the_same_marks(classroom, local, server, tmp_path):
+    url, _, _ = server
+    folder = fresh_copy(classroom, tmp_path / "class")
+    ran, rows = run(folder, "--db", url)
+    assert ran.returncode == 0, ran.stderr
+    assert marks(rows) == marks(local)
+    assert not (folder / "gradebook.db").exists()
+    with Gradebook(url, "attention-labs") as book:
+        for student in {row["student"] for row in rows}:
+            score = book.find_submission_notebook(LAB, LAB, student).score
+            assert score == sum(row["score"] or 0 for row in rows if row["student"] == student)
+
+
+def test_a_lost_connection_loses_no_row(classroom, server, tmp_path):
+    """The server goes away while a row is written and comes back: the row is there."""
+    url, tool, start = server
+    place = Classroom(fresh_copy(classroom, tmp_path / "class"))
+    first = [r for r in grade(place, [LAB], Options(), workers=2) if isinstance(r, Result)]
+    with Book(place, url) as book:
+        book.prepare(LAB)
+        submission = place.submission("s00", LAB)
+        marked = place.kept(submission, True)
+        book.record(submission, marked)
+        tool("pg_ctl", "restart", "-w", "-m", "immediate", *start[2:])
+        book.record(submission, marked)
+        tool("pg_ctl", "stop", "-m", "immediate")
+        with pytest.raises(GradebookError, match="No result is lost"):
+            book.record(place.submission("s01", LAB), marked)
+    tool("pg_ctl", *start)
+    again, rows = run(place.root, "--db", url)
+    assert again.returncode == 0, again.stderr
+    assert "0 hand-ins marked, 12 unchanged" in again.stderr
+    assert len(rows) == len(first)
+    with Gradebook(url, "attention-labs") as book:
+        assert len(book.find_assignment(LAB).submissions) == 12
+
+
+def test_the_order_of_work_does_not_matter(classroom, local, tmp_path):
+    """`mark` depends on the bytes alone: the same file gives the same row under any name."""
+    folder = tmp_path / "class"
+    students = sorted(p.name for p in (classroom / "submitted").iterdir())[:4]
+    names = [f"x{i}" for i in range(4)]
+    names.reverse()
+    for student, name in zip(students, names, strict=True):
+        shutil.copytree(classroom / "submitted" / student, folder / "submitted" / name)
+    _, rows = run(folder, "--workers", "1")
+    renamed = {name: student for student, name in zip(students, names, strict=True)}
+    mine = [{**row, "student": renamed[row["student"]]} for row in rows]
+    assert marks(mine) == marks([row for row in local if row["student"] in students])
