@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 EXTRAS := lab,grading,test
+WORK := work
 UV := $(shell command -v uv 2>/dev/null)
 
 .PHONY: help setup lab test build grade feedback report demo bench bundle data clean
@@ -23,8 +24,8 @@ endif
 	@echo "Ready. Students: make lab. Instructors: make demo."
 
 lab: setup  ## Open JupyterLab on work/, your own copies of the labs
-	$(BIN)/autograder start work
-	$(BIN)/jupyter lab --notebook-dir work $(JUPYTER_OPTIONS)
+	$(BIN)/autograder start $(WORK)
+	$(BIN)/jupyter lab --notebook-dir $(WORK) --LabApp.default_url=/lab/tree/README.ipynb $(JUPYTER_OPTIONS)
 
 test: setup  ## Run every test
 	$(BIN)/ruff check .
@@ -37,6 +38,27 @@ build: setup  ## Make notebooks/ and the answer keys from solutions/
 grade: setup  ## Mark the hand-ins in classroom/
 	$(BIN)/autograder grade
 
+feedback: setup  ## Make the students' feedback pages
+	$(BIN)/autograder feedback
+
+report: setup  ## Write the class's report
+	$(BIN)/autograder report
+
+demo: setup  ## A sample class of 30 in demo/: collected, graded, fed back, reported
+	rm -rf demo
+	$(BIN)/python -m autograder.grading.sample_class demo
+	-$(BIN)/autograder collect demo/download.zip --classroom demo | tail -n 1
+	$(BIN)/autograder grade qkv-attention --classroom demo
+	$(BIN)/autograder feedback qkv-attention --classroom demo
+	@echo "The report:"
+	@$(BIN)/autograder report --classroom demo
+
+bench: setup  ## Measure checking and grading against stock nbgrader, as ratios
+	$(BIN)/python tests/bench.py $(BENCH)
+
+data: setup  ## Fetch the real word vectors in place of the shipped ones
+	$(BIN)/autograder data
+
 clean:  ## Remove what the targets made, but not work/ nor classroom/
-	rm -rf .venv dist build .pytest_cache .ruff_cache .hypothesis *.egg-info
+	rm -rf .venv demo dist build .pytest_cache .ruff_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -19,8 +19,9 @@ c.CourseDirectory.db_url = f"sqlite:///{ROOT / 'classroom' / 'gradebook.db'}"
 # The marking scheme stands in the locked question above each answer, not in a nbgrader "task" cell.
 c.ClearMarkScheme.enforce_metadata = False
 
-# No volatile bytes in the notebooks that students get: the same preprocessors as `autograder build`.
+# The same steps as in `autograder build`: no volatile bytes, and "Run All" goes on after a failed check.
 c.GenerateAssignment.preprocessors = [
+    "autograder.labs.steps.RunOn",
     "nbgrader.preprocessors.LockCells",
     "nbgrader.preprocessors.ClearSolutions",
     "nbgrader.preprocessors.ClearOutput",
@@ -43,9 +44,11 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# The marking schemes are for those who mark.
+# No script of a student's acts in a feedback page, and the marking schemes are for those who mark.
+c.GenerateFeedback.exporter_class = "autograder.grading.feedback_pages.FeedbackExporter"
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
+    "autograder.grading.feedback_pages.CleanText",
     "nbgrader.preprocessors.ClearMarkScheme",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]

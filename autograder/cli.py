@@ -211,6 +211,87 @@ def grade(labs, classroom, json_file, workers, scheduler, force, db, no_follow_t
     sys.exit(1 if summary.faults else 0)
 
 
+@main.command()
+@click.argument("labs", nargs=-1, metavar="[LAB]...")
+@CLASSROOM
+@click.option("--db", metavar="URL", help="The gradebook; by default gradebook.db in the class's folder.")
+@click.option("--workers", type=click.IntRange(1), help="Pages made side by side; by default one a core.")
+@click.option("--force", is_flag=True, help="Make pages again that have not changed.")
+def feedback(labs, classroom, db, workers, force):
+    """Make each student's feedback page from the graded hand-ins.
+
+    \b
+    Example:  autograder feedback qkv-attention
+    """
+    from autograder.grading.classroom import Classroom
+    from autograder.grading.feedback_pages import write_feedback
+    from autograder.grading.gradebook import GradebookError
+    from autograder.labs.build import available
+
+    labs = _labs(labs, available())
+    try:
+        with _progress("feedback") as (started, finished):
+            pages = write_feedback(
+                Classroom(classroom),
+                labs,
+                db,
+                force=force,
+                workers=workers,
+                started=started,
+                finished=finished,
+            )
+    except GradebookError as error:
+        raise click.ClickException(str(error)) from None
+    for failure in pages.failed:
+        click.echo(f"Failed: {failure}", err=True)
+    click.echo(f"{pages.made} pages made, {pages.kept} unchanged, in {classroom}/feedback.", err=True)
+    sys.exit(1 if pages.failed else 0)
+
+
+@main.command()
+@CLASSROOM
+@click.option("--db", metavar="URL", help="The gradebook; by default gradebook.db in the class's folder.")
+@click.option("--anonymous", is_flag=True, help="Pseudonyms in place of names, in every file of the report.")
+def report(classroom, db, anonymous):
+    """Write the class in one page: marks, misconceptions, who to talk to; and the marks as CSV.
+
+    \b
+    Example:  autograder report --anonymous
+    """
+    from autograder.grading.classroom import Classroom
+    from autograder.grading.gradebook import GradebookError
+    from autograder.grading.report import write_report
+
+    try:
+        page = write_report(Classroom(classroom), anonymous=anonymous, db_url=db)
+    except GradebookError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(page)
+
+
+@main.command()
+@click.option(
+    "--import",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Take the original lab's four files from this folder instead.",
+)
+def data(folder):
+    """Fetch the real word vectors that the original lab used, in place of the shipped ones.
+
+    \b
+    Example:  autograder data
+    """
+    from autograder.download import DataError, fetch, import_original
+
+    try:
+        notes = import_original(folder) if folder else fetch()
+    except DataError as error:
+        raise click.ClickException(str(error)) from None
+    for note in notes:
+        click.echo(note)
+
+
 def _labs(asked, known):
     """The labs named, or all of them; a wrong name ends the command."""
     for lab in asked:
@@ -222,13 +303,16 @@ def _labs(asked, known):
 class _progress:
     """A progress bar on stderr with rate and remaining time; silent where nobody watches."""
 
+    def __init__(self, title="marking"):
+        self._title = title
+
     def __enter__(self):
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         console = Console(stderr=True)
         self._bar = Progress(
-            TextColumn("marking"),
+            TextColumn(self._title),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]}"),
@@ -241,7 +325,7 @@ class _progress:
         return self._started, self._finished
 
     def _started(self, total):
-        self._task = self._bar.add_task("marking", total=total, rate="")
+        self._task = self._bar.add_task(self._title, total=total, rate="")
 
     def _finished(self):
         task = self._bar.tasks[self._task]

@@ -24,6 +24,7 @@ from traitlets.utils.importstring import import_item
 
 from autograder.grading.classroom import Classroom, Submission, write
 from autograder.grading.marking import Marked
+from autograder.grading.sanitise import clean_markdown
 from autograder.labs.build import ROOT, grade_id
 from autograder.labs.reference import SOLUTIONS
 from autograder.results import Verdict
@@ -130,7 +131,7 @@ class Book:
             if row is None or row.verdict is Verdict.MANUAL:
                 comment.auto_comment = "No response." if _untouched(cells[comment.name]) else None
             else:
-                comment.auto_comment = row.message
+                comment.auto_comment = clean_markdown(row.message)  # nbgrader shows comments as HTML
         notebook.late_submission_penalty = None
         book.db.commit()
         if late:

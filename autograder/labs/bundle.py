@@ -48,9 +48,10 @@ def contents(root: Path = ROOT) -> dict[str, bytes]:
 def _copied(root: Path) -> Iterator[Path]:
     yield from (root / "LICENSE", root / "constraints.txt")
     yield from sorted((root / "autograder").glob("*.py"))  # the core: no subpackage
-    yield from sorted((root / "autograder" / "keys").glob("*.*"))
-    yield from (p for lab in LABS if (p := root / "notebooks" / lab / f"{lab}.ipynb").is_file())
-    yield from sorted(p for p in (root / "data").iterdir() if p.is_file())
+    for lab in LABS:
+        keys = root / "autograder" / "keys"
+        yield from (root / "notebooks" / lab / f"{lab}.ipynb", keys / f"{lab}.json", keys / f"{lab}.npz")
+    yield from sorted(p for p in (root / "data").iterdir() if p.is_file() and p.name[0] != ".")
 
 
 def core_project(project: dict) -> str:
