@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from autograder.answer import Answer
-from autograder.exercise import Exercise, Inputs, Misconception, Question, Rules
+from autograder.exercise import Inputs, Misconception, Question, Rules
 
 KEYS = Path(__file__).parent / "keys"
 
@@ -67,8 +67,15 @@ def load(name: str, folder: Path = KEYS) -> Key:
     return Key(name, entry["lab"], entry["points"], Rules(**entry["rules"]), misconceptions, questions)
 
 
-def contents(about: dict, exercises: Sequence[Exercise]) -> tuple[dict, dict[str, np.ndarray]]:
-    """The JSON object and the arrays of one lab's key; `about` has its order, title, minutes, difficulty."""
+def contents(about: dict, exercises: Sequence) -> tuple[dict, dict[str, np.ndarray]]:
+    """The JSON object and the arrays of one lab's key.
+
+    Parameters
+    ----------
+    about : dict
+        The lab's order, title, minutes and difficulty.
+    exercises : sequence of autograder.labs.exercise.Exercise
+    """
     arrays: dict[str, np.ndarray] = {}
     entries = {}
     for exercise in exercises:

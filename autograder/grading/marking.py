@@ -13,7 +13,6 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell, new_output
 
-from autograder.exercise import Exercise
 from autograder.feedback import as_html, as_text
 from autograder.grading.handin import Unreadable, rebuild
 from autograder.grading.sandbox import Cell, CellRun, Sandbox, SandboxError
@@ -21,6 +20,7 @@ from autograder.grading.sanitise import Cleaner, clean_markdown
 from autograder.judge import Finding, judge
 from autograder.labs import exercises
 from autograder.labs.build import grade_id, release
+from autograder.labs.exercise import Exercise
 from autograder.labs.reference import SOLUTIONS, reference_cells
 from autograder.results import Result, Verdict
 

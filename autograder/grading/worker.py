@@ -167,14 +167,14 @@ class Keeper:
     def _become_hand_in(self, commands: int, reports: int) -> None:
         limits, sandboxed = self._limits, self._sandboxed
         os.setsid()
+        if self._processes:
+            self._processes.be_killed_first()
         nothing = os.open(os.devnull, os.O_RDWR)
         # Above every number that dup2 is about to overwrite.
         kept = [os.dup(commands) for _ in range(6)][-1], [os.dup(reports) for _ in range(6)][-1]
         for number, fd in enumerate((nothing, nothing, nothing, *kept)):
             os.dup2(fd, number, inheritable=number < 3)
         os.closerange(5, max(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
-        with suppress(OSError):
-            confine.write("/proc/self/oom_score_adj", "1000")
         confine.set_limits(limits, self._base, sandboxed)
         if sandboxed:
             confine.drop_capabilities()

@@ -6,7 +6,7 @@ One module a lab; `exercises()` imports them all. Student code never imports thi
 from functools import cache
 from importlib import import_module
 
-from autograder.exercise import Exercise
+from autograder.labs.exercise import Exercise
 
 # In the order in which a student takes them.
 LABS = {

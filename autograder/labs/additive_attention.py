@@ -4,7 +4,7 @@ from functools import wraps
 
 import numpy as np
 
-from autograder.exercise import Exercise, inputs, sizes
+from autograder.labs.exercise import Exercise, inputs, sizes
 from autograder.labs.reference import Reference
 
 solution = Reference("additive-attention")  # the solution notebook's functions and data, loaded lazily

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autograder.exercise import Exercise, inputs, sizes
+from autograder.labs.exercise import Exercise, inputs, sizes
 from autograder.labs.reference import Reference
 
 solution = Reference("attention-masks")

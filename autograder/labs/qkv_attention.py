@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 
 from autograder.embeddings import load_embeddings
-from autograder.exercise import Exercise, inputs, sizes
+from autograder.labs.exercise import Exercise, inputs, sizes
 from autograder.labs.reference import Reference
 
 solution = Reference("qkv-attention")  # the solution notebook's functions, loaded lazily
