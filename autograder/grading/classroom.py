@@ -106,6 +106,13 @@ class Classroom:
 
     def submission(self, student: str, lab: str) -> Submission:
         """Read one hand-in; links are never followed, and no more is read than may be marked."""
+        try:
+            return self._submission(student, lab)
+        except OSError as error:
+            why = f"The hand-in cannot be read ({error.strerror or type(error).__name__})."
+            return Submission(student, lab, None, why, None)
+
+    def _submission(self, student: str, lab: str) -> Submission:
         folder = self.submitted / student / lab
         timestamp = _small_text(folder / "timestamp.txt")
         if folder.is_symlink() or not folder.is_dir():
@@ -125,9 +132,10 @@ class Classroom:
             handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             return Submission(student, lab, None, f"{path.name!r} is a link or cannot be opened.", timestamp)
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            return Submission(student, lab, None, f"{path.name!r} is not an ordinary file.", timestamp)
         with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                return Submission(student, lab, None, f"{path.name!r} is not an ordinary file.", timestamp)
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
             size = path.stat().st_size / 1e6

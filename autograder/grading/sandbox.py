@@ -297,26 +297,29 @@ class Sandbox:
             self._start()
 
     def _start(self) -> None:
+        self._log = tempfile.TemporaryFile()
         self._folder = tempfile.TemporaryDirectory(prefix="attention-labs-")
-        self._log = Path(self._folder.name, "log")
         try:
             self._launch(Path(self._folder.name))
         except BaseException:
             self._folder.cleanup()
+            self._log.close()
             raise
+        if self._sandboxed:  # what bubblewrap needed of it is mounted: a grader that is killed leaves nothing
+            self._folder.cleanup()
 
     def _launch(self, folder: Path) -> None:
         """Start the process, and wait until it has imported everything."""
         ours, theirs = socket.socketpair()
         try:
-            with theirs, self._log.open("wb") as log:
+            with theirs:
                 process = subprocess.Popen(
                     self._command(folder, theirs.fileno()),
                     stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
+                    stdout=self._log,
+                    stderr=self._log,
                     env={} if self._sandboxed else self._environment(str(folder)),
-                    cwd=folder,
+                    cwd="/",
                     pass_fds=[theirs.fileno()],
                     start_new_session=True,  # an interrupt at the keyboard is for the grader
                 )
@@ -356,11 +359,13 @@ class Sandbox:
         self._process.wait()
         self._process = None
         self._folder.cleanup()
+        self._log.close()
 
     def _why(self, what: str) -> str:
         """`what`, with the end of what the warm process had to say."""
-        with suppress(OSError, AttributeError):
-            said = self._log.read_bytes()[-2000:].decode("utf-8", "replace").strip()
+        with suppress(OSError, ValueError, AttributeError):  # there may be no log, or no longer
+            size = os.fstat(self._log.fileno()).st_size
+            said = os.pread(self._log.fileno(), 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
             return f"{what} {said}".strip()
         return what
 
