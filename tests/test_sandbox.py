@@ -30,7 +30,8 @@ ROOT = Path(autograder.__file__).parents[1]
 LIMITS = Limits(cell_seconds=20, call_seconds=15, total_seconds=60, memory=200 * MB, processes=40)
 BRIEF = replace(LIMITS, call_seconds=1.5)
 
-pytestmark = pytest.mark.skipif(available() is not None, reason=str(available()))
+# Where bubblewrap is installed the sandbox must work: a broken one must not look like a missing one.
+pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +108,10 @@ def got(sandbox, code: str, **limits):
 
 
 # Honest notebooks
+
+
+def test_the_sandbox_works_here():
+    assert available() is None
 
 
 def test_outputs_are_those_of_jupyter(sandbox):
@@ -289,7 +294,7 @@ def test_nothing_to_read_but_python_and_the_course(sandbox, tmp_path):
 import os, json
 paths = ["/etc/shadow", "/etc/hostname", "/root", "/home", "/var", "/srv", "/run", "/sys", "/mnt", "/boot",
          {str(ROOT / "solutions")!r}, {str(ROOT / "autograder/labs")!r}, {str(ROOT / ".git")!r}, {str(ROOT / "classroom")!r},
-         {str(ROOT / "pyproject.toml")!r}, {str(secret)!r}, {str(tmp_path)!r}, "/usr/local", "/proc/1", "/proc/self",
+         {str(ROOT / "pyproject.toml")!r}, {str(secret)!r}, {str(tmp_path)!r}, "/usr/local", "/proc/1", "/proc/self/maps",
          "/proc/self/mem", "/proc/sys", "/proc/kallsyms", {os.path.expanduser("~/.ssh")!r}]
 seen = dict((p, os.listdir(p) if os.path.isdir(p) else open(p).read()) for p in paths if os.path.exists(p))
 users = open("/etc/passwd").read()
@@ -306,7 +311,7 @@ print(json.dumps([seen, users, holders, os.listdir("/course"), os.listdir("/cour
     seen, users, holders, course, package, proc = found
     assert all(not what or set(what) <= {"sandbox", ".pyenv"} for what in seen.values()), seen
     assert users.count("\n") == 1 and users.startswith("student:")
-    assert holders == [] and proc == []
+    assert holders == [] and sorted(proc) == ["cpuinfo", "meminfo", "self", "stat"]
     assert set(course) <= {"autograder", "data", "worker.py", "wire.py", "confine.py", "runner.py"}
     assert not {"labs", "grading"} & set(package) and "answer.py" in package
 
@@ -508,6 +513,21 @@ def test_memory_bomb_in_a_question_costs_that_question(sandbox):
     runs = sandbox.run([DOUBLE, bomb, ask("bomb"), ask()], replace(LIMITS, call_seconds=10))
     assert [run.status for run in runs] == ["ok"] * 4 and len(runs[3].answers) == 2
     assert {answer.error for answer in runs[2].answers} == {"MemoryError"}
+
+
+def test_the_kernel_would_kill_a_hand_in_first(sandbox):
+    seen = []
+
+    def look():
+        seen.extend(
+            int(Path(f"/proc/{pid}/oom_score_adj").read_text()) for pid in descendants(sandbox._process.pid)
+        )
+
+    looking = threading.Timer(0.5, look)
+    looking.start()
+    sandbox.run([Cell("import time; time.sleep(1.5)")])
+    looking.join()
+    assert seen.count(1000) == 1 and len(seen) == 4  # beside bubblewrap's init, the warm process, the keeper
 
 
 def test_big_files(sandbox):
@@ -863,12 +883,20 @@ def test_a_module_that_cannot_be_imported_is_named():
         Sandbox(preload=("no_such_module",)).run([DOUBLE])
 
 
-def test_everything_ends_with_the_grader():
+def test_everything_ends_with_the_grader(tmp_path):
+    """Killed in the middle, it leaves neither processes nor files."""
     code = (
         "from autograder.grading.sandbox import *\nimport os, signal\none = Sandbox(); one.run([Cell('1')])\n"
         "print(one._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+    )
+    assert list(tmp_path.iterdir()) == []
     pid = int(done.stdout)
     until = time.monotonic() + 3
     while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
@@ -923,11 +951,15 @@ def test_without_the_sandbox_orphans_end_too(trusting):
 
 
 ORDINARY = "/usr/bin/python3"
+_WHERE_THE_USER_MATTERS = (
+    "jupyter or network or read or scratch or privilege or pipes or signals or bomb or limited or memory or files "
+    "or question_that or at_once or ends_with or kernel"
+)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="these tests run as an ordinary user already")
 def test_all_of_this_as_an_ordinary_user(tmp_path_factory):
-    """The attacks above once more, from a Python that an ordinary user can reach."""
+    """The attacks above that the kernel has to stop, once more, from a Python that an ordinary user can reach."""
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     asked = subprocess.run(
         [ORDINARY, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], capture_output=True, text=True
@@ -943,20 +975,8 @@ def test_all_of_this_as_an_ordinary_user(tmp_path_factory):
         if linked.returncode:
             pytest.skip("the packages cannot be linked to where an ordinary user can read them")
         done = subprocess.run(
-            [
-                folder / "bin/python",
-                "-B",
-                "-m",
-                "pytest",
-                "-q",
-                "-x",
-                "-p",
-                "no:cacheprovider",
-                "-p",
-                "no:xdist",
-                __file__,
-            ]
-            + ["-o", "addopts=", "--basetemp", f"/var/tmp/attention-labs-{os.getpid()}-t"],
+            [folder / "bin/python", "-B", "-m", "pytest", "-qx", "-p", "no:cacheprovider", "-p", "no:xdist"]
+            + ["-o", "addopts=", "--basetemp", f"{folder}-t", "-k", _WHERE_THE_USER_MATTERS, __file__],
             cwd=ROOT,
             env={"HOME": "/nonexistent", "PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT)},
             user=54321,

@@ -297,7 +297,7 @@ class Sandbox:
             self._start()
 
     def _start(self) -> None:
-        self._log = tempfile.TemporaryFile()
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by _stop
         self._folder = tempfile.TemporaryDirectory(prefix="attention-labs-")
         try:
             self._launch(Path(self._folder.name))

@@ -25,6 +25,7 @@ import numpy as np
 from autograder.answer import Answer, ask
 from autograder.compare import STRUCTURAL
 from autograder.exercise import Inputs, Misconception, Question, Rules
+from autograder.exercise import inputs as inputs  # for the labs to import from here
 from autograder.labs.reference import reference
 
 
