@@ -137,7 +137,7 @@ def _judge_all(notebook: NotebookNode, lab: str, seed: int, sandbox: Sandbox) ->
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
         exercise = exercises(lab).get(_exercise_of(lab, name) or "")
         if exercise is None:
-            judged.outputs[cell.id] = _with_status(run)
+            judged.outputs[cell.id] = run.outputs
             stop = _stop_of(run)
             if stop:
                 stops[name] = stop
@@ -178,18 +178,6 @@ _STOPPED = {
     "timeout": "it ran for too long and was stopped",
     "crash": "it ended the Python process (or ran out of memory)",
 }
-
-
-def _with_status(run: CellRun) -> list[dict]:
-    """A cell's outputs, with a line about a stop that left none of its own."""
-    if run.status in _STOPPED:
-        line = {
-            "output_type": "stream",
-            "name": "stderr",
-            "text": f"This cell was left out: {_STOPPED[run.status]}.\n",
-        }
-        return [*run.outputs, line]
-    return run.outputs
 
 
 def _judge_one(exercise: Exercise, run: CellRun, seed: int, stopped: "_Stop | None"):

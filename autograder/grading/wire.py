@@ -30,6 +30,8 @@ MAX_DEPTH = 32
 MAX_NODES = 2_000_000  # values in one JSON object
 MAX_ARRAYS = 4096
 MAX_AXES = 32
+MAX_LINES = 1_000  # of one traceback
+MAX_MIMES = 50  # in one output
 MAX_TEXT = 2_000  # characters in an answer's type or error
 CHUNK = 1 << 20
 
@@ -325,27 +327,31 @@ def check_output(output: Any) -> dict:
             raise WireError("no such stream")
     elif kind == "display_data":
         check_fields(output, {"output_type": str, "data": dict, "metadata": dict})
-        _check_bundle(output["data"])
+        output |= {"data": _texts(output["data"]), "metadata": {}}
     elif kind == "execute_result":
         count = (int, type(None))
         check_fields(output, {"output_type": str, "data": dict, "metadata": dict, "execution_count": count})
-        _check_bundle(output["data"])
+        output |= {"data": _texts(output["data"]), "metadata": {}}
     elif kind == "error":
         check_fields(output, {"output_type": str, "ename": str, "evalue": str, "traceback": list})
-        if not all(isinstance(line, str) for line in output["traceback"]):
-            raise WireError("a traceback is text")
+        if len(output["traceback"]) > MAX_LINES or not all(isinstance(t, str) for t in output["traceback"]):
+            raise WireError("a traceback is some lines of text")
     else:
         raise WireError("no such output")
     return output
 
 
-def _check_bundle(data: dict) -> None:
+def _texts(data: dict) -> dict:
+    """A MIME bundle's texts. Its JSON is left out: nothing shows it, and it could be of any depth."""
+    if len(data) > MAX_MIMES:
+        raise WireError("too many MIME types")
     for mime, content in data.items():
         if not _MIME.fullmatch(mime):
             raise WireError("no such MIME type")
         json_like = mime == "application/json" or mime.endswith("+json")
         if not isinstance(content, str) and not json_like:
             raise WireError(f"{mime} is text")
+    return {mime: content for mime, content in data.items() if isinstance(content, str)}
 
 
 # Channels: file descriptors with deadlines.

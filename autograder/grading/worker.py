@@ -431,8 +431,8 @@ class Outputs:
         if output["output_type"] == "execute_result":
             output["execution_count"] = count
         if event["update"] is True:
-            if name in self._ids and self._pay(output):
-                self._ids[name] |= {"data": output.get("data", {}), "metadata": output.get("metadata", {})}
+            if name in self._ids and "data" in output and self._pay(output):
+                self._ids[name]["data"] = output["data"]
             return
         self._add(output, name)
 
@@ -460,7 +460,7 @@ class Outputs:
             self._cut = True
             return
         self._outputs.append(output)
-        if name is not None:
+        if name is not None and "data" in output:
             self._ids[name] = output
 
     def _pay(self, output: dict) -> bool:
