@@ -77,7 +77,9 @@ def show(figure, alt: str) -> None:
     from matplotlib import pyplot
 
     buffer = io.BytesIO()
-    figure.savefig(buffer, dpi=100, bbox_inches="tight", facecolor="white", metadata={"Software": None})
+    # A figure with a layout engine fits already; "tight" would draw it a second time.
+    fit = None if figure.get_layout_engine() else "tight"
+    figure.savefig(buffer, dpi=100, bbox_inches=fit, facecolor="white", metadata={"Software": None})
     pyplot.close(figure)
     # As HTML, because JupyterLab gives a plain image/png output no alt text.
     display({"text/plain": alt, "text/html": image(buffer.getvalue(), alt)}, raw=True)

@@ -171,3 +171,29 @@ def test_the_release_for_marking_keeps_the_marking_schemes():
 
 def test_every_lab_has_a_place_in_the_course():
     assert list(keys.labs()) == [lab for lab in LABS if lab in keys.labs()]
+
+
+def leaks_names(notebook):
+    """Names that an illustration binds and another cell uses; marking does not run illustrations."""
+    import ast
+
+    bound, used = set(), set()
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        names = [n for n in ast.walk(ast.parse(cell.source)) if isinstance(n, ast.Name)]
+        stored = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+        if "illustration" in cell.metadata.get("tags", []):
+            bound |= stored
+        else:
+            used |= {n.id for n in names if isinstance(n.ctx, ast.Load)} - stored
+    return bound & used
+
+
+@pytest.mark.parametrize("lab", LABS_HERE)
+def test_nothing_depends_on_an_illustration(lab):
+    notebook = solution(lab)
+    assert leaks_names(notebook) == set()
+    notebook.cells.append(nbformat.v4.new_code_cell("kept = 1", metadata={"tags": ["illustration"]}))
+    notebook.cells.append(nbformat.v4.new_code_cell("print(kept)"))
+    assert leaks_names(notebook) == {"kept"}

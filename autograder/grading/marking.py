@@ -126,24 +126,48 @@ class _Judged:
 
     tests: dict[str, tuple[Result, list[NotebookNode]]]
     outputs: dict[str, list[dict]]
+    stopped: set[str]  # ids of the cells that had to be stopped
 
 
 def _judge_all(notebook: NotebookNode, lab: str, seed: int, sandbox: Sandbox) -> _Judged:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    runs = sandbox.run([_as_cell(cell, lab, seed) for cell in code])
-    judged = _Judged({}, {})
+    illustrations = _illustrations(lab)
+    idle = [cell.source in illustrations and "nbgrader" not in cell.metadata for cell in code]
+    runs = sandbox.run(
+        [Cell("") if skip else _as_cell(cell, lab, seed) for cell, skip in zip(code, idle, strict=True)]
+    )
+    judged = _Judged({}, {}, set())
     stops: dict[str, _Stop] = {}  # by the grade_id of the cell
-    for cell, run in zip(code, runs, strict=True):
+    for cell, skip, run in zip(code, idle, runs, strict=True):
+        if skip:
+            judged.outputs[cell.id] = [_NOT_DRAWN]
+            continue
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
         exercise = exercises(lab).get(_exercise_of(lab, name) or "")
         if exercise is None:
             judged.outputs[cell.id] = run.outputs
             stop = _stop_of(run)
+            if run.status in _STOPPED:
+                judged.stopped.add(cell.id)
             if stop:
                 stops[name] = stop
         else:
             judged.tests[name] = _judge_one(exercise, run, seed, stops.get(grade_id(exercise.name)))
     return judged
+
+
+@cache
+def _illustrations(lab: str) -> frozenset[str]:
+    """The release's cells that only draw: nothing depends on them, so marking does without."""
+    cells = release_for_marking(lab).cells
+    return frozenset(c.source for c in cells if "illustration" in c.metadata.get("tags", []))
+
+
+_NOT_DRAWN = {
+    "output_type": "stream",
+    "name": "stdout",
+    "text": "(This illustration is part of the lab, and is not drawn again when it is marked.)\n",
+}
 
 
 @dataclass(frozen=True)
@@ -274,6 +298,8 @@ def _follow_through(notebook, lab: str, seed: int, sandbox: Sandbox, judged: _Ju
             name = cell.metadata.get("nbgrader", {}).get("grade_id")
             if name in {grade_id(e) for e in earlier}:
                 cell.source = sources[name]
+            elif cell.id in judged.stopped:
+                cell.source = ""  # it would only be stopped again
         second, _outputs = _judge_all(again, lab, seed, sandbox).tests[test]
         if second.verdict is not Verdict.PASS:
             continue

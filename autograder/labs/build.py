@@ -97,10 +97,10 @@ def tidy(notebook: NotebookNode, lab: str) -> NotebookNode:
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     seen = set()
     for cell in notebook.cells:
-        grader = cell.metadata.get("nbgrader")
         cell.metadata = nbformat.from_dict(
             {k: v for k, v in cell.metadata.items() if k in {"nbgrader", "tags", "slideshow"}}
         )
+        grader = cell.metadata.get("nbgrader")
         if "setup" in cell.metadata.get("tags", []):  # locked, so that a lost import can be put back
             grader = cell.metadata.nbgrader = nbformat.from_dict({**_LOCKED, "grade_id": cell.id})
         if grader:

@@ -40,13 +40,14 @@ def contents(root: Path = ROOT) -> dict[str, bytes]:
     files = {str(path.relative_to(root)): path.read_bytes() for path in _copied(root)}
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     files["README.md"] = (root / "docs" / "bundle-readme.md").read_bytes()
+    files["Makefile"] = (root / "docs" / "bundle.mk").read_bytes()
     files["pyproject.toml"] = core_project(project).encode()
     files["environment.yml"] = _ENVIRONMENT.format(python=project["project"]["requires-python"]).encode()
     return dict(sorted(files.items()))
 
 
 def _copied(root: Path) -> Iterator[Path]:
-    yield from (root / "LICENSE", root / "constraints.txt")
+    yield from (root / name for name in ("LICENSE", "constraints.txt", "Dockerfile", ".dockerignore"))
     yield from sorted((root / "autograder").glob("*.py"))  # the core: no subpackage
     for lab in LABS:
         keys = root / "autograder" / "keys"
@@ -86,8 +87,9 @@ def _entries(table: dict) -> list[str]:
 def write(target: Path = TARGET, root: Path = ROOT) -> Path:
     """Write the zip."""
     target.parent.mkdir(parents=True, exist_ok=True)
+    files = contents(root)
     with zipfile.ZipFile(target, "w") as archive:
-        for name, data in contents(root).items():
+        for name, data in files.items():
             info = zipfile.ZipInfo(f"{FOLDER}/{name}", _SAME_TIME)
             info.compress_type = zipfile.ZIP_DEFLATED
             info.external_attr = 0o644 << 16
@@ -96,5 +98,8 @@ def write(target: Path = TARGET, root: Path = ROOT) -> Path:
 
 
 if __name__ == "__main__":
-    zipped = write(*map(Path, sys.argv[1:2]))
+    try:
+        zipped = write(*map(Path, sys.argv[1:2]))
+    except FileNotFoundError as error:
+        sys.exit(f"There is no file {error.filename}; run `make build` first.")
     print(f"{zipped}: {zipped.stat().st_size / 1e6:.1f} MB")
