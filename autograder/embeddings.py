@@ -14,6 +14,7 @@ import unicodedata
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -123,9 +124,21 @@ def load_embeddings(language: str, which: str | None = None, data_dir: Path = DA
     return read(Path(data_dir), language)
 
 
+def load_all() -> list[Embeddings]:
+    """The sets in use, of both languages."""
+    return [load_embeddings(language) for language in LANGUAGES]
+
+
 def read(folder: Path, language: str) -> Embeddings:
     """Read ``embeddings_<language>.npz`` in `folder`; raise `DataError` unless it is whole."""
     path = Path(folder) / f"embeddings_{language}.npz"
+    stamp = path.stat().st_mtime_ns if path.is_file() else 0
+    return _read(path, language, stamp)
+
+
+@cache
+def _read(path: Path, language: str, stamp: int) -> Embeddings:
+    """The same, kept for as long as the file stays the same; `stamp` is when it was written."""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)

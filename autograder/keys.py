@@ -1,11 +1,11 @@
 """Answer keys: the visible cases as arrays and sentences, with no code in them.
 
-A lab's key is two files in `autograder/keys/`: `<lab>.json` says what there is, `<lab>.npz` holds the
-arrays (never pickles). `autograder build` writes them; `check` reads them.
+In `autograder/keys/`, `<lab>.json` says what there is, and `<lab>/<exercise>.npz` holds the arrays (never
+pickles). `autograder build` writes them; `check` reads them.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -50,7 +50,8 @@ def index(folder: Path = KEYS) -> dict[str, dict]:
 def load(name: str, folder: Path = KEYS) -> Key:
     """The key of one exercise; raises KeyError if no lab has it."""
     entry = index(folder)[name]
-    with np.load(folder / f"{entry['lab']}.npz", allow_pickle=False) as arrays:
+    path = arrays_of(entry["lab"], name, folder)
+    with np.load(path, allow_pickle=False) as arrays:
         questions = [
             Question(
                 case["label"],
@@ -59,7 +60,7 @@ def load(name: str, folder: Path = KEYS) -> Key:
                     {k: _unpack(a, arrays) for k, a in case["kwargs"].items()},
                 ),
                 arrays[case["expected"]],
-                {m: _answer(a, arrays) for m, a in case["mistakes"].items()},
+                _Mistakes(case["mistakes"], path),
             )
             for case in entry["cases"]
         ]
@@ -67,8 +68,33 @@ def load(name: str, folder: Path = KEYS) -> Key:
     return Key(name, entry["lab"], entry["points"], Rules(**entry["rules"]), misconceptions, questions)
 
 
-def contents(about: dict, exercises: Sequence) -> tuple[dict, dict[str, np.ndarray]]:
-    """The JSON object and the arrays of one lab's key.
+def arrays_of(lab: str, name: str, folder: Path = KEYS) -> Path:
+    """The file that holds an exercise's arrays."""
+    return folder / lab / f"{name}.npz"
+
+
+class _Mistakes(Mapping):
+    """What the misconceptions give for one case; read when first asked for, as a right answer never does."""
+
+    def __init__(self, entries: dict[str, dict], path: Path):
+        self._entries, self._path = entries, path
+        self._answers: dict[str, Answer] = {}
+
+    def __getitem__(self, name: str) -> Answer:
+        if not self._answers:
+            with np.load(self._path, allow_pickle=False) as arrays:
+                self._answers = {m: _answer(entry, arrays) for m, entry in self._entries.items()}
+        return self._answers[name]
+
+    def __iter__(self):
+        return iter(self._entries)
+
+    def __len__(self):
+        return len(self._entries)
+
+
+def contents(about: dict, exercises: Sequence) -> tuple[dict, dict[str, dict[str, np.ndarray]]]:
+    """The JSON object of one lab's key, and each exercise's arrays.
 
     Parameters
     ----------
@@ -76,12 +102,12 @@ def contents(about: dict, exercises: Sequence) -> tuple[dict, dict[str, np.ndarr
         The lab's order, title, minutes and difficulty.
     exercises : sequence of autograder.labs.exercise.Exercise
     """
-    arrays: dict[str, np.ndarray] = {}
-    entries = {}
+    arrays_by_name, entries = {}, {}
     for exercise in exercises:
         cases = []
+        arrays: dict[str, np.ndarray] = {}
         for i, question in enumerate(exercise.questions()):
-            at = f"{exercise.name}/{i}"
+            at = f"{i}"
             arrays[f"{at}/expected"] = question.expected
             cases.append(
                 {
@@ -95,6 +121,7 @@ def contents(about: dict, exercises: Sequence) -> tuple[dict, dict[str, np.ndarr
                     },
                 }
             )
+        arrays_by_name[exercise.name] = arrays
         entries[exercise.name] = {
             "points": exercise.points,
             "rules": asdict(exercise.rules),
@@ -103,7 +130,7 @@ def contents(about: dict, exercises: Sequence) -> tuple[dict, dict[str, np.ndarr
             ],
             "cases": cases,
         }
-    return {**about, "exercises": entries}, arrays
+    return {**about, "exercises": entries}, arrays_by_name
 
 
 def _pack(value, at: str, arrays: dict) -> dict:

@@ -23,10 +23,12 @@ from multiprocessing import get_context
 from autograder.grading.classroom import Submission, marked_from_record, record_of
 from autograder.grading.marking import Marked, mark, unmarkable
 
-# What the warm process imports before it forks, by lab.
+# What the warm process imports (and, after a colon, calls) before it forks, by lab.
+_ALWAYS = ("numpy", "matplotlib.pyplot", "IPython", "autograder.student", "autograder.keys:index")
 PRELOAD = {
-    "": ("numpy", "matplotlib.pyplot", "IPython"),
-    "keras-attention": ("numpy", "matplotlib.pyplot", "IPython", "keras"),
+    "": _ALWAYS,
+    "qkv-attention": (*_ALWAYS, "autograder.embeddings:load_all"),
+    "keras-attention": (*_ALWAYS, "keras"),
 }
 
 

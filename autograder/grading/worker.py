@@ -61,7 +61,10 @@ def warm(config: dict) -> None:
     shell = None
     if config["preload"]:
         for name in config["preload"]:
-            importlib.import_module(name)
+            module, _, function = name.partition(":")
+            module = importlib.import_module(module)
+            if function:  # something to read once, for all forks to share
+                getattr(module, function)()
         shell = runner.prepare_shell()
     control = socket.socket(fileno=config["control"])
     signal.signal(signal.SIGINT, signal.SIG_IGN)

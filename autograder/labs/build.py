@@ -203,19 +203,25 @@ def release(notebook: NotebookNode, *, keep_mark_schemes: bool = False) -> Noteb
     return notebook
 
 
-def _write_key(lab: str, meta: dict, arrays: dict[str, np.ndarray], check: bool) -> list[str]:
+def _write_key(lab: str, meta: dict, arrays: dict[str, dict[str, np.ndarray]], check: bool) -> list[str]:
     drift = []
-    text = json.dumps(meta, ensure_ascii=False, indent=1, sort_keys=False) + "\n"
+    text = json.dumps(meta, ensure_ascii=False, indent=1) + "\n"
     path = keys.KEYS / f"{lab}.json"
     if not path.is_file() or path.read_text("utf-8") != text:
         drift.append(f"{_relative(path)} is not what the lab's exercises say")
         _write(path, text, check)
-    path = keys.KEYS / f"{lab}.npz"
-    if not _same_arrays(path, arrays):
-        drift.append(f"{_relative(path)} does not hold what the solution gives")
-        buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **arrays)
-        _write(path, buffer.getvalue(), check)
+    for name, held in arrays.items():
+        path = keys.arrays_of(lab, name, keys.KEYS)
+        if not _same_arrays(path, held):
+            drift.append(f"{_relative(path)} does not hold what the solution gives")
+            buffer = io.BytesIO()
+            np.savez_compressed(buffer, allow_pickle=False, **held)
+            _write(path, buffer.getvalue(), check)
+    for path in sorted((keys.KEYS / lab).glob("*.npz")):
+        if path.stem not in arrays:
+            drift.append(f"{_relative(path)} belongs to no exercise")
+            if not check:
+                path.unlink()
     keys.labs.cache_clear()
     keys.index.cache_clear()
     return drift
