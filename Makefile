@@ -5,7 +5,7 @@ EXTRAS := lab,grading,test
 WORK := work
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: help setup lab test build grade feedback report demo bench bundle data clean
+.PHONY: help setup lab test build grade feedback report demo bench bundle data keras clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,13 @@ bench: setup  ## Measure checking and grading against stock nbgrader, as ratios
 
 data: setup  ## Fetch the real word vectors in place of the shipped ones
 	$(BIN)/autograder data
+
+keras: setup  ## Add Keras and TensorFlow, for the lab keras-attention
+	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRAS),keras]'
+	@echo "Ready: the lab keras-attention runs now."
+
+bundle: setup  ## One zip for students: dist/attention-labs.zip
+	$(BIN)/python -m autograder.labs.bundle
 
 clean:  ## Remove what the targets made, but not work/ nor classroom/
 	rm -rf .venv demo dist build .pytest_cache .ruff_cache .hypothesis *.egg-info

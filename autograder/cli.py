@@ -233,8 +233,8 @@ def feedback(labs, classroom, db, workers, force):
         with _progress("feedback") as (started, finished):
             pages = write_feedback(
                 Classroom(classroom),
-                labs,
-                db,
+                labs=labs,
+                db_url=db,
                 force=force,
                 workers=workers,
                 started=started,
@@ -293,10 +293,17 @@ def data(folder):
 
 
 def _labs(asked, known):
-    """The labs named, or all of them; a wrong name ends the command."""
+    """The labs named, or all that can be had here; a wrong name ends the command."""
+    from autograder.labs import LABS, unavailable
+
     for lab in asked:
-        if lab not in known:
-            raise click.UsageError(f"There is no lab {lab!r}; the labs are {', '.join(known)}.")
+        if lab not in LABS:
+            raise click.UsageError(f"There is no lab {lab!r}; the labs are {', '.join(LABS)}.")
+        if unavailable(lab):
+            raise click.UsageError(f"{lab} cannot be done here. {unavailable(lab)}")
+    for lab in LABS:
+        if not asked and unavailable(lab):
+            click.echo(f"Left out: {lab}. {unavailable(lab)}", err=True)
     return list(asked) or list(known)
 
 

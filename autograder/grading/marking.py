@@ -208,7 +208,7 @@ def _judge_one(exercise: Exercise, run: CellRun, seed: int, stopped: "_Stop | No
     """The row and the outputs of one test cell; `stopped` is what became of the answer's own cell."""
     name = exercise.name
     if run.missing:
-        what = "class" if exercise.rules.call == "layer" else "function"
+        what = "function" if exercise.rules.call == "function" else "class"
         why = f"There is no {what} `{name}` to try."
         if stopped:
             why += f" The cell that should define it failed: {stopped.reason[:300].rstrip('.')}."

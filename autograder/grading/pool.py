@@ -20,6 +20,7 @@ from functools import cache
 from itertools import chain
 from multiprocessing import get_context
 
+from autograder.framework import QUIET, backend
 from autograder.grading.classroom import Submission, marked_from_record, record_of
 from autograder.grading.marking import Marked, mark, unmarkable
 
@@ -28,7 +29,7 @@ _ALWAYS = ("numpy", "matplotlib.pyplot", "IPython", "autograder.student", "autog
 PRELOAD = {
     "": _ALWAYS,
     "qkv-attention": (*_ALWAYS, "autograder.embeddings:load_all"),
-    "keras-attention": (*_ALWAYS, "keras"),
+    "keras-attention": (*_ALWAYS, "autograder.framework:start_keras", "keras"),
 }
 
 
@@ -49,7 +50,10 @@ def _sandbox(preload: tuple[str, ...], sandboxed: bool):
     """This process's own warm sandbox for labs that need these modules."""
     from autograder.grading.sandbox import Sandbox
 
-    return Sandbox(preload=preload, sandboxed=sandboxed).__enter__()
+    env = {}
+    if "keras" in preload:
+        env = {"KERAS_BACKEND": backend(), **QUIET}
+    return Sandbox(preload=preload, sandboxed=sandboxed, env=env).__enter__()
 
 
 def mark_bytes(lab: str, data: bytes | None, why: str, options: Options) -> str:

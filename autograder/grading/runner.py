@@ -81,6 +81,13 @@ class HandIn:
             return
         if self._sandboxed:
             self._kill_all()  # what cells have left running is in the way of the answer
+        if "jax" in sys.modules:  # it hangs in a fork once it has been used; the keeper watches the time
+            import numpy as np
+
+            for frame in _frames(function, call, questions):
+                self._emitter.send({"op": "answers"}, [np.frombuffer(frame, np.uint8)])
+            self._emitter.send({"op": "asked", "missing": False, "late": False, "exit": 0})
+            return
         until = monotonic() + self._limits["call_seconds"]
         late, status = False, 1
         with suppress(OSError), confine.spare_limits():
@@ -157,17 +164,23 @@ def _answer(function, call: str, questions: list, fd: int) -> None:
         with suppress(OSError):
             os.setpgid(0, 0)
         os.closerange(3, 5)
-        from autograder.answer import ask
-
-        for index, given in enumerate(questions):
-            arrays: list = []
-            packed = wire.pack_answer(ask(function, given, call), arrays)
-            left = memoryview(wire.encode({"index": index, "answer": packed}, arrays))
+        for frame in _frames(function, call, questions):
+            left = memoryview(frame)
             while left:
                 left = left[os.write(fd, left) :]
         code = 0
     finally:
         os._exit(code)
+
+
+def _frames(function, call: str, questions: list):
+    """The answers to the questions, each as bytes."""
+    from autograder.answer import ask
+
+    for index, given in enumerate(questions):
+        arrays: list = []
+        packed = wire.pack_answer(ask(function, given, call), arrays)
+        yield wire.encode({"index": index, "answer": packed}, arrays)
 
 
 def _no_input(prompt: object = "") -> str:

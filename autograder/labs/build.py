@@ -18,7 +18,7 @@ import numpy as np
 from nbformat import NotebookNode
 
 from autograder import keys
-from autograder.labs import LABS, exercises
+from autograder.labs import LABS, exercises, unavailable
 from autograder.labs.reference import SOLUTIONS
 
 ROOT = SOLUTIONS.parent
@@ -38,8 +38,8 @@ class BuildError(Exception):
 
 
 def available() -> list[str]:
-    """The labs that have a solution notebook here."""
-    return [lab for lab in LABS if (SOLUTIONS / lab / f"{lab}.ipynb").is_file()]
+    """The labs that have a solution notebook here, and what they need installed."""
+    return [lab for lab in LABS if (SOLUTIONS / lab / f"{lab}.ipynb").is_file() and not unavailable(lab)]
 
 
 def build(labs: Sequence[str], *, check: bool = False, execute: bool = True) -> list[str]:
