@@ -5,10 +5,10 @@ EXTRAS := lab,grading,test
 WORK := work
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: help setup lab test build grade feedback report demo bench bundle data keras clean
+.PHONY: help setup lab test test-keras build grade feedback report demo bench bundle data keras clean
 
 help:  ## List the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 setup: .venv/ready  ## Make .venv with everything the labs and the grader need
 
@@ -31,6 +31,9 @@ test: setup  ## Run every test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pytest -q -n auto tests
+
+test-keras: keras  ## Run the tests of the lab keras-attention, on the backend in KERAS_BACKEND
+	$(BIN)/pytest -q tests/test_keras.py
 
 build: setup  ## Make notebooks/ and the answer keys from solutions/
 	$(BIN)/autograder build
