@@ -30,7 +30,7 @@ lab: setup  ## Open JupyterLab on work/, your own copies of the labs
 test: setup  ## Run every test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest -q -n auto tests
+	$(BIN)/pytest -q -n auto --dist loadfile
 
 test-keras: keras  ## Run the tests of the lab keras-attention, on the backend in KERAS_BACKEND
 	$(BIN)/pytest -q tests/test_keras.py

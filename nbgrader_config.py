@@ -1,4 +1,4 @@
-"""nbgrader's settings for this course; `nbgrader …` run in this folder reads them, and so does `autograder`."""
+"""nbgrader's settings for this course, read by `nbgrader …` run in this folder and by `autograder`."""
 
 from pathlib import Path
 

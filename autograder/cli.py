@@ -15,10 +15,21 @@ CLASSROOM = click.option(
 
 
 class _Commands(click.Group):
-    """Commands in the order of a course's life, not of the alphabet."""
+    """Commands in the order of a course's life; instructors' ones need the whole repository."""
 
     def list_commands(self, ctx):
         return list(self.commands)
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith(("autograder.labs", "autograder.grading")):
+                raise click.UsageError(
+                    "This command is for instructors: it needs the course's whole repository, "
+                    "and this is the students' part of it."
+                ) from None
+            raise
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

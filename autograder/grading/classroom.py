@@ -9,6 +9,7 @@ report/                                   the class in one page
 import hashlib
 import json
 import os
+import secrets
 import stat
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -145,6 +146,15 @@ class Classroom:
             )
             return Submission(student, lab, None, why, timestamp)
         return Submission(student, lab, data, why, timestamp)
+
+    @property
+    def salt(self) -> str:
+        """The secret that the seeds of this class's fresh cases come from; made when first asked for."""
+        path = self.results / "salt"
+        if not path.is_file():
+            write(path, secrets.token_hex(16))
+            path.chmod(0o600)
+        return path.read_text("utf-8")
 
     def result_path(self, student: str, lab: str) -> Path:
         return self.results / student / f"{lab}.json"

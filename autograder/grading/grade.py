@@ -1,7 +1,7 @@
 """A grading run: what is handed in, marked where it has changed, kept, and written into the gradebook."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from autograder.grading.classroom import Classroom, Submission, named
 from autograder.grading.gradebook import Book
@@ -42,6 +42,7 @@ def grade(
         Told the number of hand-ins, and of each that is done, for a progress bar.
     """
     run = Run()
+    options = replace(options, salt=classroom.salt)
     for name in classroom.unnameable():
         run.faults.append(f"the folder {name} cannot be marked; rename it in plain, printable letters.")
     handed_in = classroom.handed_in(labs)

@@ -4,6 +4,7 @@ nbgrader's own bookkeeping (scores, late penalties, feedback) then works on the 
 """
 
 import atexit
+import secrets
 from functools import cache
 
 import nbformat
@@ -20,7 +21,8 @@ class Judge(NbGraderPreprocessor):
 
     def preprocess(self, nb, resources):
         lab = resources["nbgrader"]["assignment"]
-        marked = mark(nbformat.writes(nb).encode(), lab, _sandbox(PRELOAD.get(lab, PRELOAD[""])))
+        sandbox = _sandbox(PRELOAD.get(lab, PRELOAD[""]))
+        marked = mark(nbformat.writes(nb).encode(), lab, sandbox, salt=secrets.token_hex(16))
         faults = [row.message for row in marked.rows if row.verdict is Verdict.FAULT]
         if faults:
             raise RuntimeError(faults[0])  # nbgrader then records no mark

@@ -38,7 +38,7 @@ class Marked:
     notes : tuple of str
         What was odd about the file.
     seed : int
-        The seed of the fresh cases; it follows from the file's bytes.
+        The seed of the fresh cases.
     """
 
     rows: tuple[Result, ...]
@@ -54,12 +54,15 @@ def release_for_marking(lab: str) -> NotebookNode:
     return release(notebook, keep_mark_schemes=True)
 
 
-def seed_of(data: bytes, lab: str) -> int:
-    """The seed of a hand-in's fresh cases, reproducible from the file alone."""
-    return int.from_bytes(hashlib.sha256(lab.encode() + b"\0" + data).digest()[:8], "big")
+def seed_of(data: bytes, lab: str, salt: str = "") -> int:
+    """The seed of a hand-in's fresh cases, from the file and the classroom's own secret.
+
+    Without the secret, a student could look for a file whose fresh cases suit a wrong answer.
+    """
+    return int.from_bytes(hashlib.sha256(f"{salt} {lab} ".encode() + data).digest()[:8], "big")
 
 
-def mark(data: bytes, lab: str, sandbox: Sandbox, *, follow_through: bool = True) -> Marked:
+def mark(data: bytes, lab: str, sandbox: Sandbox, *, follow_through: bool = True, salt: str = "") -> Marked:
     """Mark one hand-in. Never raises for what is in it.
 
     Parameters
@@ -70,8 +73,10 @@ def mark(data: bytes, lab: str, sandbox: Sandbox, *, follow_through: bool = True
     sandbox : Sandbox
     follow_through : bool
         Judge an exercise that builds on a wrong one again, with the reference in the other's place.
+    salt : str
+        The classroom's secret, see `seed_of`.
     """
-    seed = seed_of(data, lab)
+    seed = seed_of(data, lab, salt)
     original = release_for_marking(lab)
     try:
         handin = rebuild(data, original)
@@ -93,7 +98,7 @@ def mark(data: bytes, lab: str, sandbox: Sandbox, *, follow_through: bool = True
         elif name in judged.tests:
             row, outputs = judged.tests[name]
             cell.outputs = outputs
-            rows.append(row)
+            rows.append(replace(row, message=_printable(row.message)))
         else:
             if cell.source not in ours:
                 cell.source = clean_markdown(cell.source)
@@ -102,6 +107,11 @@ def mark(data: bytes, lab: str, sandbox: Sandbox, *, follow_through: bool = True
     if handin.notes:
         handin.notebook.cells.insert(0, _notice("How this notebook was read", handin.notes))
     return Marked(tuple(rows), handin.notebook, handin.notes, seed)
+
+
+def _printable(text: str) -> str:
+    """Text without control characters: an exception's own words may hold any, and databases refuse some."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def unmarkable(lab: str, why: str, seed: int = 0) -> Marked:

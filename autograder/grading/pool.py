@@ -43,6 +43,7 @@ class Options:
 
     follow_through: bool = True
     sandboxed: bool = True
+    salt: str = ""
 
 
 @cache
@@ -71,7 +72,7 @@ def mark_bytes(lab: str, data: bytes | None, why: str, options: Options) -> str:
     if data is None:
         return json.dumps(record_of(unmarkable(lab, why)))
     sandbox = _sandbox(PRELOAD.get(lab, PRELOAD[""]), options.sandboxed)
-    marked = mark(data, lab, sandbox, follow_through=options.follow_through)
+    marked = mark(data, lab, sandbox, follow_through=options.follow_through, salt=options.salt)
     record = record_of(marked)
     if why:
         record["notes"].insert(0, why)

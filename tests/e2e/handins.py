@@ -1,0 +1,74 @@
+"""A small class's hand-ins for the first lab: right, wrong, empty, and hostile in many ways."""
+
+from copy import deepcopy
+from pathlib import Path
+
+import nbformat
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
+
+from autograder.labs.build import RELEASE
+from autograder.labs.reference import reference_cells
+from e2e.driving import MISCHIEF
+
+LAB = "additive-attention"
+ACT = f"window.{MISCHIEF}=1;document.title='{MISCHIEF}';console.log('{MISCHIEF}');fetch('/{MISCHIEF}')"
+SCRIPT = f"<script>{ACT};alert('{MISCHIEF}')</script>"
+IMAGE = f'<img src="/{MISCHIEF}.png" onerror="{ACT}">'
+SVG = f'<svg xmlns="http://www.w3.org/2000/svg" onload="{ACT}"><script>{ACT}</script></svg>'
+LINK = f"[click](javascript:{ACT})"
+LATEX = rf"$\href{{javascript:{ACT}}}{{x}}$ $\unicode{{x}}$ </script>{SCRIPT}"
+FRAME = f'<iframe srcdoc="<script>parent.{MISCHIEF}=1</script>" src="/{MISCHIEF}"></iframe>'
+STYLE = f"<style>@import '/{MISCHIEF}.css'</style>"
+ALL = [SCRIPT, IMAGE, SVG, LINK, LATEX, FRAME, STYLE]
+
+NO_TANH = """def alignment(encoder_states, decoder_state, layer_1=layer_1, layer_2=layer_2):
+    copies = np.repeat(decoder_state, len(encoder_states), axis=0)
+    return np.concatenate([encoder_states, copies], axis=1) @ layer_1 @ layer_2"""
+
+SHOWS_EVERYTHING = f"""
+import sys
+from IPython.display import HTML, SVG, Javascript, Latex, Markdown, display
+attacks = {ALL!r}
+for attack in attacks:
+    print(attack)
+    print(attack, file=sys.stderr)
+    for kind in (HTML, Javascript, Latex, Markdown):
+        display(kind(attack))
+    display({{"image/svg+xml": attack, "text/html": attack, "application/javascript": attack}}, raw=True)
+    display({{"image/png": '">' + attack, "application/vnd.jupyter.widget-view+json": attack}}, raw=True)
+"""
+
+RAISES = f"raise ValueError({SCRIPT + IMAGE!r})"
+
+
+def answered(**answers: str):
+    """A copy of the released notebook with these sources, by cell id, `_` for `-`."""
+    notebook = nbformat.read(RELEASE / LAB / f"{LAB}.ipynb", as_version=4)
+    sources = {name.replace("_", "-"): source for name, source in answers.items()}
+    for cell in notebook.cells:
+        cell.source = sources.get(cell.id, cell.source)
+    return notebook
+
+
+def hand_ins() -> dict[str, nbformat.NotebookNode]:
+    """The class: student and notebook."""
+    right = {name: source for name, source in reference_cells(LAB) if name in {"alignment", "attention"}}
+    ada = answered(**right, explain_tanh="Without tanh the decoder's part is the same for *every* word.")
+    ben = answered(**{**right, "alignment": NO_TANH}, explain_tanh="It is slower. " + " ".join(ALL))
+    cyd = answered(**right, explain_tanh="\n\n".join(ALL))
+    cyd.cells[3:3] = [new_code_cell(SHOWS_EVERYTHING), new_code_cell(RAISES)]
+    cyd.cells += [new_markdown_cell(attack) for attack in ALL]
+    eve = answered(alignment=f"def alignment(*a, **k):\n    {RAISES}", explain_tanh=SCRIPT)
+    believed = [new_output("display_data", data={"text/html": x, "image/svg+xml": x}) for x in ALL]
+    for cell in eve.cells:
+        if cell.cell_type == "code":  # as if the saved outputs were believed
+            cell.outputs = deepcopy(believed)
+    return {"ada": ada, "ben": ben, "cyd": cyd, "dan": answered(), "eve": eve}
+
+
+def hand_in(classroom: Path) -> None:
+    """Put the class's notebooks where `autograder grade` looks for them."""
+    for student, notebook in hand_ins().items():
+        folder = classroom / "submitted" / student / LAB
+        folder.mkdir(parents=True)
+        nbformat.write(deepcopy(notebook), folder / f"{LAB}.ipynb")

@@ -1,0 +1,219 @@
+"""A student's day: the start page, stubs, a mistake, the right answers, what was saved, resets."""
+
+import re
+
+import nbformat
+import pytest
+
+from autograder import keys
+from autograder.labs.build import RELEASE, available, grade_id
+from autograder.labs.reference import reference_cells
+from e2e.driving import BIN, ROOT, SERVER_OPTIONS, Notebook, environment, run, serving
+
+LABS = [lab for lab in available() if lab != "keras-attention" and (RELEASE / lab).is_dir()]
+
+# For one exercise of each lab a mistake, and its name among the lab's misconceptions.
+MISTAKES = {
+    "alignment": (
+        "no-tanh",
+        "def alignment(encoder_states, decoder_state, layer_1=layer_1, layer_2=layer_2):\n"
+        "    copies = np.repeat(decoder_state, len(encoder_states), axis=0)\n"
+        "    return np.concatenate([encoder_states, copies], axis=1) @ layer_1 @ layer_2",
+    ),
+    "softmax": (
+        "over-everything",
+        "def softmax(x, axis=0):\n    return np.exp(x) / np.sum(np.exp(x))",
+    ),
+    "causal_mask": (
+        "strictly-lower",
+        "def causal_mask(size):\n    return np.tril(np.ones((size, size), dtype=bool), k=-1)",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("student")
+
+
+@pytest.fixture(scope="module")
+def env(home):
+    return environment(home)
+
+
+@pytest.fixture(scope="module")
+def server(browser, home, env):
+    """What `make lab` starts."""
+    options = f"JUPYTER_OPTIONS={' '.join(SERVER_OPTIONS)}"
+    command = ["make", "-s", "-o", "setup", "lab", f"BIN={BIN}", f"WORK={home / 'work'}", options]
+    with serving(command, home, env, ROOT) as server:
+        yield server
+
+
+@pytest.fixture
+def work(server, home):
+    return home / "work"
+
+
+def exercises(lab):
+    return [name for name, entry in keys.index().items() if entry["lab"] == lab]
+
+
+def path_of(work, lab):
+    return work / lab / f"{lab}.ipynb"
+
+
+def answers(lab):
+    """The right answer of each exercise, its docstring and markers left out."""
+    return {name: source for name, source in reference_cells(lab) if name.replace("-", "_") in exercises(lab)}
+
+
+def test_the_start_page_says_where_to_begin(page, server):
+    page.goto(server.url(""))
+    start = Notebook(page, "README.ipynb")
+    for shown in start.panel.locator(".jp-RenderedMarkdown").all_inner_texts():
+        assert "Additive attention" in shown
+    table = start.outputs()["overview"]
+    first = next(line for line in table.splitlines() if line.startswith("next"))
+    assert "Additive attention\t45 min" in first
+    assert "0 of 2" in first
+    start.run_all()
+    assert start.outputs()["overview"] == table
+    start.panel.locator(".jp-OutputArea a", has_text="Additive attention").click()
+    start.opened("additive-attention/additive-attention.ipynb")
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_a_day_in_the_lab(lab, page, server, work, env):
+    notebook = Notebook.at(page, server, f"{lab}/{lab}.ipynb")
+    tests = [f"test-{grade_id(name)}" for name in exercises(lab)]
+
+    notebook.run_all()
+    assert notebook.failed() == tests
+    said = notebook.outputs()
+    for name in exercises(lab):
+        text = said[f"test-{grade_id(name)}"]
+        assert text.startswith("This exercise is not written yet.")
+        assert text.rstrip().endswith(f"{name}: not written yet.")
+    assert "Traceback" not in "\n".join(said.values())
+    assert "0 of" in said["progress"]
+    assert notebook.too_wide() == []
+
+    name = next(name for name in MISTAKES if name in exercises(lab))
+    mistake, source = MISTAKES[name]
+    notebook.write(grade_id(name), source)
+    notebook.run_cell(f"test-{grade_id(name)}")
+    text = notebook.outputs()[f"test-{grade_id(name)}"]
+    known = {m.name: m for m in keys.load(name).misconceptions}[mistake]
+    assert known.means.replace("`", "") in text
+    assert re.search(rf"{name}: \d of \d cases are right\.$", text.rstrip())
+    picture = notebook.cell(notebook.index(f"test-{grade_id(name)}")).locator("img")
+    assert picture.evaluate("i => i.complete && i.naturalWidth") > 300
+    assert picture.get_attribute("alt").startswith("Three tables")
+
+    if lab == "additive-attention":
+        notebook.save()
+        checked = run("autograder", "check", path_of(work, lab), env=env)
+        assert checked.returncode == 1
+        wrong, stub = checked.stdout.splitlines()
+        assert wrong.startswith(f"✗ {name}: ")
+        assert known.means in wrong
+        assert stub.startswith("✗ attention: This exercise is not written yet.")
+
+    for cell, source in answers(lab).items():
+        notebook.write(cell, source)
+        notebook.run_cell(f"test-{cell}")
+    assert notebook.failed() == []
+    notebook.restart_and_run_all()
+    assert notebook.failed() == []
+    said = notebook.outputs()
+    for name in exercises(lab):
+        assert f"{name}: right in all" in said[f"test-{grade_id(name)}"]
+        assert f"✓ {name}" in said["progress"]
+    assert not [cell for cell, text in said.items() if "This cell waits for" in text]
+    pictures = notebook.panel.locator(".jp-OutputArea img")
+    assert pictures.count() > 2
+    assert all(alt and len(alt) > 30 for alt in pictures.evaluate_all("all => all.map(i => i.alt)"))
+    points = sum(keys.index()[name]["points"] for name in exercises(lab))
+    assert f"{points:g} of {points:g} points" in said["progress"]
+    notebook.theme("JupyterLab Dark")
+    page.set_viewport_size({"width": 900, "height": 900})
+    notebook.close_file_browser()
+    assert notebook.too_wide() == []
+
+    if lab == "qkv-attention":
+        the_slider_moves_the_picture(notebook)
+    notebook.save()
+    if lab == "additive-attention":
+        checked = run("autograder", "check", path_of(work, lab), env=env)
+        assert (checked.returncode, checked.stderr) == (0, "")
+        assert checked.stdout.splitlines() == [f"✓ {name}: right" for name in exercises(lab)]
+
+
+def the_slider_moves_the_picture(notebook):
+    cell = notebook.cell(notebook.index("temperature-slider"))
+    picture, handle = cell.locator("img"), cell.locator(".noUi-handle")
+    assert "temperature 0.01," in picture.get_attribute("alt")
+    before = picture.get_attribute("src")
+    handle.focus()
+    handle.press("ArrowRight")
+    cell.locator("img[alt*='temperature 0.0112']").wait_for()
+    assert picture.get_attribute("src") != before
+
+
+@pytest.fixture
+def begun(tmp_path):
+    """A student's folder after `autograder start`, its first lab solved and run; no browser needed."""
+    env = environment(tmp_path / "home")
+    folder = tmp_path / "work"
+    began = run("autograder", "start", folder, env=env)
+    assert (began.returncode, began.stdout) == (0, f"{len(available_here())} labs copied to {folder}.\n")
+    path = folder / "additive-attention" / "additive-attention.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.id in answers("additive-attention"):
+            cell.source = answers("additive-attention")[cell.id]
+        if cell.id.startswith("test-"):
+            cell.outputs = [nbformat.v4.new_output("stream", text="✓\n")]
+    nbformat.write(notebook, path)
+    return folder, path, env
+
+
+def available_here():
+    return [path for path in RELEASE.iterdir() if path.is_dir()]
+
+
+def test_a_second_start_overwrites_nothing_and_brings_the_start_page_up_to_date(begun):
+    folder, _, env = begun
+    before = {p: p.read_bytes() for p in folder.rglob("*.ipynb")}
+    again = run("autograder", "start", folder, env=env)
+    assert again.stdout == f"{folder} has all the labs already.\n"
+    changed = [p for p, content in before.items() if p.read_bytes() != content]
+    assert changed == [folder / "README.ipynb"]
+    page = changed[0].read_text()
+    assert "| done | [Additive attention](additive-attention/additive-attention.ipynb) " in page
+    assert "| **next** | [Queries, keys and values]" in page
+
+
+def test_a_reset_brings_one_exercise_back_and_keeps_the_old_version(begun):
+    _, path, env = begun
+    solved = path.read_bytes()
+    said = run("autograder", "reset", path, "alignment", env=env)
+    assert said.returncode == 0, said.stderr
+    (kept,) = path.parent.glob("*before-reset*.ipynb")
+    assert kept.read_bytes() == solved
+    assert str(kept) in said.stdout
+    sources = {cell.id: cell.source for cell in nbformat.read(path, as_version=4).cells}
+    assert "raise NotImplementedError" in sources["alignment"]
+    assert sources["attention"] == answers("additive-attention")["attention"]
+
+
+def test_a_reset_brings_the_whole_lab_back_and_keeps_the_old_version(begun):
+    _, path, env = begun
+    solved = path.read_bytes()
+    assert run("autograder", "reset", path, env=env).returncode == 0
+    assert [kept.read_bytes() for kept in path.parent.glob("*before-reset*.ipynb")] == [solved]
+    assert path.read_bytes() == (RELEASE / "additive-attention" / path.name).read_bytes()
+    wrong = run("autograder", "reset", path, "softmax", env=env)
+    assert wrong.returncode == 2
+    assert "its exercises are alignment, attention" in wrong.stderr

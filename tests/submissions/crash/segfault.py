@@ -1,0 +1,8 @@
+"""A null pointer, by ctypes, when it is asked."""
+
+
+# %% padding-mask
+def padding_mask(lengths, size):
+    import ctypes
+
+    ctypes.string_at(0)
