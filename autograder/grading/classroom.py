@@ -26,7 +26,7 @@ from autograder.results import Result
 
 RESULTS_VERSION = 1
 _NO_PART_IN_MARKS = {
-    *("cli", "workspace", "selfcheck", "download", "build", "sample_class", "collect", "unpack"),
+    *("cli", "workspace", "selfcheck", "download", "build", "sample_class", "bundle", "collect", "unpack"),
     *("handin_names", "report", "marks", "similarity", "pseudonyms", "feedback_pages", "gradebook"),
 }
 
@@ -155,6 +155,10 @@ class Classroom:
             write(path, secrets.token_hex(16))
             path.chmod(0o600)
         return path.read_text("utf-8")
+
+    def secret(self, student: str, lab: str) -> str | None:
+        """What nbgrader's exchange put beside a hand-in, so that only its sender can fetch the feedback."""
+        return _small_text(self.submitted / student / lab / "submission_secret.txt")
 
     def result_path(self, student: str, lab: str) -> Path:
         return self.results / student / f"{lab}.json"

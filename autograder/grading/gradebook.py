@@ -146,6 +146,8 @@ class Book:
         write(folder / f"{submission.lab}.ipynb", nbformat.writes(marked.notebook))
         if submission.timestamp:
             write(folder / "timestamp.txt", submission.timestamp + "\n")
+        if secret := self.classroom.secret(submission.student, submission.lab):
+            write(folder / "submission_secret.txt", secret)
 
     def _try_again(self, action: Callable[[], None], attempts: int = 4) -> None:
         for attempt in range(1, attempts + 1):
