@@ -87,14 +87,18 @@ def _best_explanation(questions, answers, failing, rules, misconceptions) -> Mis
     view = VIEWS[rules.view]
     best, best_score = None, (0, 0)
     for misconception in misconceptions:
-        agree = [
-            same_answer(question.mistakes[misconception.name], answer, view, rules.tolerance, rules.returns)
-            for question, answer in zip(questions, answers, strict=True)
-        ]
-        # That both raised the same kind of error says little, unless the whole pattern is the same.
-        by_value = sum(agree[i] and not answers[i].error for i in failing)
-        explained = len(failing) if all(agree) else by_value
-        score = (explained, sum(agree))
-        if explained * 2 >= len(failing) and score > best_score:
-            best, best_score = misconception, score
+        agree, misses = [], 0
+        for number, (question, answer) in enumerate(zip(questions, answers, strict=True)):
+            theirs = question.mistakes[misconception.name]
+            agree.append(same_answer(theirs, answer, view, rules.tolerance, rules.returns))
+            misses += number in failing and not agree[-1]
+            if misses * 2 > len(failing):
+                break  # it cannot explain half of them any more; the rest need not be computed
+        else:
+            # That both raised the same kind of error says little, unless the whole pattern is the same.
+            by_value = sum(agree[i] and not answers[i].error for i in failing)
+            explained = len(failing) if all(agree) else by_value
+            score = (explained, sum(agree))
+            if explained * 2 >= len(failing) and score > best_score:
+                best, best_score = misconception, score
     return best

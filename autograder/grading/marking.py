@@ -302,7 +302,7 @@ def _follow_through(notebook, lab: str, seed: int, sandbox: Sandbox, judged: _Ju
         earlier = [name for name in _ancestors(exercise) if name in wrong]
         if row.exercise not in wrong or not earlier or _is_stub(notebook, exercise):
             continue
-        again = deepcopy(notebook)
+        again = _up_to(deepcopy(notebook), test, set(judged.tests))
         sources = dict(reference_cells(lab))
         for cell in again.cells:
             name = cell.metadata.get("nbgrader", {}).get("grade_id")
@@ -323,6 +323,16 @@ def _follow_through(notebook, lab: str, seed: int, sandbox: Sandbox, judged: _Ju
             kept,
             [new_output("stream", name="stdout", text=f"✓ {row.exercise}: {message}\n")],
         )
+
+
+def _up_to(notebook: NotebookNode, test: str, tests: set[str]) -> NotebookNode:
+    """The cells that one test cell can depend on: those before it, without the other tests."""
+    names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells]
+    before = range(names.index(test))
+    notebook.cells = [notebook.cells[i] for i in before if names[i] not in tests] + [
+        notebook.cells[names.index(test)]
+    ]
+    return notebook
 
 
 def _ancestors(exercise: Exercise) -> list[str]:

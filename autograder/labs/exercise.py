@@ -108,6 +108,14 @@ class Exercise:
 
     def questions(self, seed: int | None = None) -> list[Question]:
         """The cases with what the reference and each misconception make of them."""
+        return self._visible if seed is None else self._questions(seed)
+
+    @cached_property
+    def _visible(self) -> list[Question]:
+        """The same for every hand-in, so computed once."""
+        return self._questions(None)
+
+    def _questions(self, seed: int | None) -> list[Question]:
         return [
             Question(label, given, self._expected(given), _Mistakes(self, given))
             for label, given in self.draw(seed)
