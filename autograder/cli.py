@@ -165,11 +165,10 @@ def grade(labs, classroom, json_file, workers, scheduler, force, db, no_follow_t
     \b
     Example:  autograder grade qkv-attention --json results.jsonl
     """
-    from autograder.grading.classroom import Classroom
+    from autograder.grading.classroom import Classroom, GradingError
     from autograder.grading.grade import Run
     from autograder.grading.grade import grade as run_grading
-    from autograder.grading.gradebook import GradebookError
-    from autograder.grading.pool import ClusterError, Options, cores
+    from autograder.grading.pool import Options, cores
     from autograder.labs.build import available
 
     labs = _labs(labs, available())
@@ -210,7 +209,7 @@ def grade(labs, classroom, json_file, workers, scheduler, force, db, no_follow_t
                     summary = item
                 else:
                     put(item)
-        except (GradebookError, ClusterError) as error:
+        except GradingError as error:
             raise click.ClickException(str(error)) from None
     for note in summary.notes:
         click.echo(f"Note: {note}", err=True)
@@ -234,9 +233,8 @@ def feedback(labs, classroom, db, workers, force):
     \b
     Example:  autograder feedback qkv-attention
     """
-    from autograder.grading.classroom import Classroom
+    from autograder.grading.classroom import Classroom, GradingError
     from autograder.grading.feedback_pages import write_feedback
-    from autograder.grading.gradebook import GradebookError
     from autograder.labs.build import available
 
     labs = _labs(labs, available())
@@ -251,7 +249,7 @@ def feedback(labs, classroom, db, workers, force):
                 started=started,
                 finished=finished,
             )
-    except GradebookError as error:
+    except GradingError as error:
         raise click.ClickException(str(error)) from None
     for failure in pages.failed:
         click.echo(f"Failed: {failure}", err=True)
@@ -269,13 +267,12 @@ def report(classroom, db, anonymous):
     \b
     Example:  autograder report --anonymous
     """
-    from autograder.grading.classroom import Classroom
-    from autograder.grading.gradebook import GradebookError
+    from autograder.grading.classroom import Classroom, GradingError
     from autograder.grading.report import write_report
 
     try:
         page = write_report(Classroom(classroom), anonymous=anonymous, db_url=db)
-    except GradebookError as error:
+    except GradingError as error:
         raise click.ClickException(str(error)) from None
     click.echo(page)
 

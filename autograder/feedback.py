@@ -1,7 +1,7 @@
 """A finding in words and in a picture: yours, expected, and where they differ."""
 
-import io
 import re
+from functools import lru_cache
 from html import escape
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy as np
 from autograder.answer import Answer
 from autograder.compare import VIEWS, same_values, tolerance
 from autograder.exercise import Inputs, Question, Rules
-from autograder.figures import image
+from autograder.figures import image, png
 from autograder.judge import Finding
 
 _LARGEST = 16  # rows and columns that a small picture can show with numbers that can be read
@@ -87,13 +87,26 @@ def picture(wanted: np.ndarray, got: np.ndarray, rtol: float) -> tuple[bytes, st
     """A PNG of yours, expected and the difference on one scale, and its alt text.
 
     Readable without colour: every cell carries its number, every differing cell a frame.
-    """
-    from matplotlib import colormaps
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
+    Parameters
+    ----------
+    wanted, got : numpy.ndarray, shape (R, C)
+    rtol : float
+        Cells that agree to this are not framed.
+    """
     wanted, got = (x[:_LARGEST, :_LARGEST].astype(np.float64) for x in (wanted, got))
-    rows, columns = wanted.shape
+    return _drawn(wanted.shape, wanted.tobytes(), got.tobytes(), rtol)
+
+
+@lru_cache(maxsize=256)  # those who hold one misconception give the same numbers
+def _drawn(shape: tuple[int, int], wanted: bytes, got: bytes, rtol: float) -> tuple[bytes, str]:
+    from matplotlib import colormaps
+    from matplotlib.collections import PatchCollection
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Rectangle
+
+    wanted, got = (np.frombuffer(x).reshape(shape) for x in (wanted, got))
+    rows, columns = shape
     finite = np.concatenate([x[np.isfinite(x)] for x in (wanted, got)])
     low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
     with np.errstate(all="ignore"):
@@ -105,11 +118,8 @@ def picture(wanted: np.ndarray, got: np.ndarray, rtol: float) -> tuple[bytes, st
     cell = 0.46 if columns <= 8 else 0.4
     figure = Figure(
         figsize=(max(3 * columns * cell + 1.6, 5.6), max(rows * cell * 0.8, 0.5) + 0.75),
-        dpi=110,
         layout="constrained",
-        facecolor="white",
     )
-    FigureCanvasAgg(figure)
     panels = [
         ("yours", got, "cividis", low, high),
         ("expected", wanted, "cividis", low, high),
@@ -123,23 +133,19 @@ def picture(wanted: np.ndarray, got: np.ndarray, rtol: float) -> tuple[bytes, st
         axes.set_title(title, fontsize=9)
         axes.set_xticks(range(columns), range(columns), fontsize=7)
         axes.set_yticks(range(rows), range(rows), fontsize=7)
+        shades = colormaps[colours](np.clip((data - bottom) / max(top - bottom, 1e-12), 0, 1))
+        bright = ~np.isfinite(data) | (shades[..., :3].sum(axis=-1) > 1.5)
         for (i, j), number in np.ndenumerate(data):
-            shade = colormaps[colours](np.clip((number - bottom) / max(top - bottom, 1e-12), 0, 1))
-            bright = not np.isfinite(number) or sum(shade[:3]) > 1.5
-            axes.text(
-                j, i, _cell(number), ha="center", va="center", fontsize=size,
-                color="black" if bright else "white",
-            )  # fmt: skip
-            if differs[i, j]:
-                axes.add_patch(_frame(i, j))
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", metadata={"Software": None})
+            ink = "black" if bright[i, j] else "white"
+            axes.text(j, i, _cell(number), ha="center", va="center", fontsize=size, color=ink)
+        frames = [Rectangle((j - 0.46, i - 0.44), 0.92, 0.88) for i, j in np.argwhere(differs)]
+        axes.add_collection(PatchCollection(frames, facecolor="none", edgecolor="#d55e00", lw=1.4))
     count = int(differs.sum())
     alt = (
         f"Three tables of {rows} by {columns} numbers: yours, expected, and their difference. "
         f"{count} {'cell differs and is' if count == 1 else 'cells differ and are'} framed."
     )
-    return buffer.getvalue(), alt
+    return png(figure, 110), alt
 
 
 def _cell(number: float) -> str:
@@ -147,9 +153,3 @@ def _cell(number: float) -> str:
         return str(number)
     text = f"{number:.2g}" if abs(number) < 1000 else f"{number:.0e}"
     return text.replace("e-0", "e-").replace("e+0", "e")
-
-
-def _frame(row: int, column: int):
-    from matplotlib.patches import Rectangle
-
-    return Rectangle((column - 0.46, row - 0.44), 0.92, 0.88, fill=False, edgecolor="#d55e00", lw=1.4)

@@ -39,6 +39,7 @@ def heatmap(
     -------
     matplotlib.colorbar.Colorbar
     """
+    from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
 
     weights = np.asarray(weights)
@@ -50,17 +51,18 @@ def heatmap(
     axes.set_ylabel("queries")
     axes.set_title(title)
     middle = (low + high) / 2
+    frames, inks = [], []
     for row, values in enumerate(weights):
         if mark and np.ptp(values) > 1e-12:
             best = int(np.argmax(values))
-            ink = "black" if values[best] > middle else "white"
-            axes.add_patch(
-                Rectangle((best - 0.44, row - 0.42), 0.88, 0.84, fill=False, edgecolor=ink, lw=1.5)
-            )
+            frames.append(Rectangle((best - 0.44, row - 0.42), 0.88, 0.84))
+            inks.append("black" if values[best] > middle else "white")
         if numbers:
             for column, value in enumerate(values):
                 ink = "black" if value > middle else "white"
                 axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=8)
+    if frames:
+        axes.add_collection(PatchCollection(frames, facecolor="none", edgecolor=inks, lw=1.5))
     return axes.figure.colorbar(image, ax=axes, label="attention weight")
 
 
@@ -76,13 +78,30 @@ def show(figure, alt: str) -> None:
     from IPython.display import display
     from matplotlib import pyplot
 
-    buffer = io.BytesIO()
-    # A figure with a layout engine fits already; "tight" would draw it a second time.
-    fit = None if figure.get_layout_engine() else "tight"
-    figure.savefig(buffer, dpi=100, bbox_inches=fit, facecolor="white", metadata={"Software": None})
+    picture = png(figure, 100)
     pyplot.close(figure)
     # As HTML, because JupyterLab gives a plain image/png output no alt text.
-    display({"text/plain": alt, "text/html": image(buffer.getvalue(), alt)}, raw=True)
+    display({"text/plain": alt, "text/html": image(picture, alt)}, raw=True)
+
+
+def png(figure, dpi: int) -> bytes:
+    """A figure as a PNG on white, with room for all its text.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    dpi : int
+        Pixels an inch.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    buffer, about = io.BytesIO(), {"Software": None}
+    if figure.get_layout_engine() is None:
+        figure.savefig(buffer, dpi=dpi, bbox_inches="tight", facecolor="white", metadata=about)
+    else:  # it fits already, and is drawn once: savefig goes through all its text twice
+        figure.set(dpi=dpi, facecolor="white")
+        FigureCanvasAgg(figure).print_png(buffer, metadata=about)
+    return buffer.getvalue()
 
 
 def image(png: bytes, alt: str) -> str:

@@ -47,6 +47,13 @@ def index(folder: Path = KEYS) -> dict[str, dict]:
     }
 
 
+def load_all() -> None:
+    """Read every key, so that what is forked from this process finds them read."""
+    for name in index():
+        load(name)
+
+
+@cache
 def load(name: str, folder: Path = KEYS) -> Key:
     """The key of one exercise; raises KeyError if no lab has it."""
     entry = index(folder)[name]

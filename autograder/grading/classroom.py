@@ -31,6 +31,10 @@ _NO_PART_IN_MARKS = {
 }
 
 
+class GradingError(Exception):
+    """A run cannot go on; the text says why and what to do."""
+
+
 @dataclass(frozen=True)
 class Submission:
     """One student's hand-in for one lab, as it lies in the folder.

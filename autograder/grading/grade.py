@@ -1,13 +1,17 @@
 """A grading run: what is handed in, marked where it has changed, kept, and written into the gradebook."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from autograder.grading.classroom import Classroom, Submission, named
-from autograder.grading.gradebook import Book
 from autograder.grading.marking import Marked, faulty
-from autograder.grading.pool import Options, mark_all
+from autograder.grading.pool import Options, Pool
 from autograder.results import Result, Verdict
+
+if TYPE_CHECKING:
+    from autograder.grading.gradebook import Book
 
 
 @dataclass
@@ -40,6 +44,10 @@ def grade(
         Mark again what has not changed since it was marked.
     started, finished : callables
         Told the number of hand-ins, and of each that is done, for a progress bar.
+
+    Raises
+    ------
+    GradingError
     """
     run = Run()
     options = replace(options, salt=classroom.salt)
@@ -47,8 +55,14 @@ def grade(
         run.faults.append(f"the folder {name} cannot be marked; rename it in plain, printable letters.")
     handed_in = classroom.handed_in(labs)
     started(len(handed_in))
-    with Book(classroom, db_url) as book:
-        for lab in sorted({lab for _, lab in handed_in}):
+    present = sorted({lab for _, lab in handed_in})
+    with Pool(options, workers, scheduler) as pool, ExitStack() as opened:
+        if force or not all(classroom.result_path(*who).exists() for who in handed_in):
+            pool.start(present)  # while nbgrader is imported, and opens the gradebook
+        from autograder.grading.gradebook import Book
+
+        book = opened.enter_context(Book(classroom, db_url))
+        for lab in present:
             book.prepare(lab)
 
         waiting: list[tuple[str, str]] = []
@@ -65,7 +79,7 @@ def grade(
             finished()
 
         submissions = (classroom.submission(*who) for who in waiting)
-        for submission, outcome in mark_all(submissions, options, workers, scheduler):
+        for submission, outcome in pool.mark_all(submissions):
             marked = _settled(submission, outcome)
             failed = [row.message for row in marked.rows if row.verdict is Verdict.FAULT]
             if failed:
@@ -87,7 +101,7 @@ def _settled(submission: Submission, outcome: Marked | Exception) -> Marked:
     return named(outcome, submission.student)
 
 
-def _record(classroom: Classroom, book: Book, submission: Submission, marked: Marked) -> None:
+def _record(classroom: Classroom, book: "Book", submission: Submission, marked: Marked) -> None:
     classroom.forget_recorded(submission)
     book.record(submission, marked)
     if all(row.verdict is not Verdict.FAULT for row in marked.rows):

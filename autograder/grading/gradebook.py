@@ -4,6 +4,7 @@ Plain `nbgrader autograde` reaches the same scores with the `Judge` step (see `n
 here they are written through nbgrader's API in one transaction a hand-in.
 """
 
+import json
 import logging
 import os
 import sys
@@ -15,14 +16,14 @@ from datetime import datetime
 from pathlib import Path
 
 import nbformat
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import compute_checksum, parse_utc
 from sqlalchemy.exc import DBAPIError, OperationalError, SAWarning
 from traitlets.config import Config, PyFileConfigLoader
 from traitlets.utils.importstring import import_item
 
-from autograder.grading.classroom import Classroom, Submission, write
+from autograder.grading.classroom import Classroom, GradingError, Submission, write
 from autograder.grading.marking import Marked
 from autograder.grading.sanitise import clean_markdown
 from autograder.labs.build import ROOT, grade_id
@@ -30,8 +31,8 @@ from autograder.labs.reference import SOLUTIONS
 from autograder.results import Verdict
 
 
-class GradebookError(Exception):
-    """The gradebook cannot be opened or written; the text says why and what to do."""
+class GradebookError(GradingError):
+    """The gradebook cannot be opened or written."""
 
 
 def course_config() -> Config:
@@ -143,7 +144,7 @@ class Book:
 
     def _write_notebook(self, submission: Submission, marked: Marked) -> None:
         folder = self.classroom.autograded / submission.student / submission.lab
-        write(folder / f"{submission.lab}.ipynb", nbformat.writes(marked.notebook))
+        write(folder / f"{submission.lab}.ipynb", json.dumps(marked.notebook, ensure_ascii=False))
         if submission.timestamp:
             write(folder / "timestamp.txt", submission.timestamp + "\n")
         if secret := self.classroom.secret(submission.student, submission.lab):
@@ -153,7 +154,7 @@ class Book:
         for attempt in range(1, attempts + 1):
             try:
                 return action()
-            except (OperationalError, DBAPIError, MissingEntry) as error:
+            except (OperationalError, DBAPIError, InvalidEntry, MissingEntry) as error:
                 if attempt == attempts:
                     raise GradebookError(
                         f"The gradebook {shown(self.url)} could not be written: {_first_line(error)} "

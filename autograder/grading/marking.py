@@ -11,7 +11,7 @@ from functools import cache
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_markdown_cell, new_output
+from nbformat.v4 import new_markdown_cell
 
 from autograder.feedback import as_html, as_text
 from autograder.grading.handin import Unreadable, rebuild
@@ -52,6 +52,13 @@ def release_for_marking(lab: str) -> NotebookNode:
     """The student's notebook, with the marking schemes still in its questions."""
     notebook = nbformat.read(SOLUTIONS / lab / f"{lab}.ipynb", as_version=4)
     return release(notebook, keep_mark_schemes=True)
+
+
+def prepare(lab: str) -> None:
+    """Compute what the hand-ins of a lab share: the release, and the questions that students see."""
+    release_for_marking(lab)
+    for exercise in exercises(lab).values():
+        exercise.questions()
 
 
 def seed_of(data: bytes, lab: str, salt: str = "") -> int:
@@ -150,7 +157,7 @@ def _judge_all(notebook: NotebookNode, lab: str, seed: int, sandbox: Sandbox) ->
     stops: dict[str, _Stop] = {}  # by the grade_id of the cell
     for cell, skip, run in zip(code, idle, runs, strict=True):
         if skip:
-            judged.outputs[cell.id] = [_NOT_DRAWN]
+            judged.outputs[cell.id] = [_NOT_RUN]
             continue
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
         exercise = exercises(lab).get(_exercise_of(lab, name) or "")
@@ -168,15 +175,15 @@ def _judge_all(notebook: NotebookNode, lab: str, seed: int, sandbox: Sandbox) ->
 
 @cache
 def _illustrations(lab: str) -> frozenset[str]:
-    """The release's cells that only draw: nothing depends on them, so marking does without."""
+    """The release's cells that only show something: nothing depends on them, so marking does without."""
     cells = release_for_marking(lab).cells
     return frozenset(c.source for c in cells if "illustration" in c.metadata.get("tags", []))
 
 
-_NOT_DRAWN = {
+_NOT_RUN = {
     "output_type": "stream",
     "name": "stdout",
-    "text": "(This illustration is part of the lab, and is not drawn again when it is marked.)\n",
+    "text": "(This illustration is part of the lab, and is not run again when it is marked.)\n",
 }
 
 
@@ -241,7 +248,7 @@ def _judge_one(exercise: Exercise, run: CellRun, seed: int, stopped: "_Stop | No
         row = Result(
             "", exercise.lab, name, exercise.points, exercise.points, Verdict.PASS, None, message, run.seconds
         )
-        return row, [new_output("stream", name="stdout", text=f"✓ {name}: {message}\n")]
+        return row, [_passed(f"{name}: {message}")]
     if finding.case < len(visible):
         shown = questions[finding.case], run.answers[finding.case], exercise.rules
         text, html = as_text(finding, *shown), as_html(finding, *shown)
@@ -282,12 +289,13 @@ def _ended(exercise: Exercise, verdict: Verdict, why: str, run: CellRun):
 
 def _failure(name: str, text: str, html: str) -> list[NotebookNode]:
     """The outputs of a test cell that earns nothing: our message, and the error that nbgrader scores by."""
-    return [
-        new_output("display_data", data={"text/plain": text, "text/html": html}),
-        new_output(
-            "error", ename="CheckFailed", evalue=f"{name}: {text}", traceback=[f"{name}: not right yet."]
-        ),
-    ]
+    shown = {"output_type": "display_data", "metadata": {}, "data": {"text/plain": text, "text/html": html}}
+    error = {"output_type": "error", "ename": "CheckFailed", "evalue": f"{name}: {text}"}
+    return [nbformat.from_dict(o) for o in (shown, error | {"traceback": [f"{name}: not right yet."]})]
+
+
+def _passed(text: str) -> NotebookNode:
+    return nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": f"✓ {text}\n"})
 
 
 def _follow_through(notebook, lab: str, seed: int, sandbox: Sandbox, judged: _Judged) -> None:
@@ -319,10 +327,7 @@ def _follow_through(notebook, lab: str, seed: int, sandbox: Sandbox, judged: _Ju
             f"With the right {names} in place, all its cases pass."
         )
         kept = replace(second, message=message, seconds=row.seconds + second.seconds)
-        judged.tests[test] = (
-            kept,
-            [new_output("stream", name="stdout", text=f"✓ {row.exercise}: {message}\n")],
-        )
+        judged.tests[test] = kept, [_passed(f"{row.exercise}: {message}")]
 
 
 def _up_to(notebook: NotebookNode, test: str, tests: set[str]) -> NotebookNode:

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     BrokenExecutor,
@@ -14,18 +14,18 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     wait,
 )
-from contextlib import contextmanager
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain
 from multiprocessing import get_context
 
 from autograder.framework import QUIET, backend
-from autograder.grading.classroom import Submission, marked_from_record, record_of
-from autograder.grading.marking import Marked, mark, unmarkable
+from autograder.grading.classroom import GradingError, Submission, marked_from_record, record_of
+from autograder.grading.marking import Marked, mark, prepare, unmarkable
 
 # What the warm process imports (and, after a colon, calls) before it forks, by lab.
-_ALWAYS = ("numpy", "matplotlib.pyplot", "IPython", "autograder.student", "autograder.keys:index")
+_ALWAYS = ("numpy", "matplotlib.pyplot", "IPython", "autograder.student", "autograder.keys:load_all")
 PRELOAD = {
     "": _ALWAYS,
     "qkv-attention": (*_ALWAYS, "autograder.embeddings:load_all"),
@@ -33,8 +33,8 @@ PRELOAD = {
 }
 
 
-class ClusterError(Exception):
-    """The Dask cluster cannot be reached; the text says what to do."""
+class ClusterError(GradingError):
+    """The Dask cluster cannot be reached."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,14 @@ def mark_bytes(lab: str, data: bytes | None, why: str, options: Options) -> str:
     return json.dumps(record)
 
 
+def _get_ready(labs: Sequence[str], options: Options) -> None:
+    """Do what the first hand-in of each lab would wait for."""
+    with suppress(Exception):  # whoever asks for a mark is told what is wrong
+        for lab in labs:
+            _sandbox(PRELOAD.get(lab, PRELOAD[""]), options.sandboxed)
+            prepare(lab)
+
+
 def _end_with(parent: int) -> None:
     """Have the kernel end this worker if the run is killed; its sandbox ends with it."""
     if sys.platform == "linux":
@@ -88,74 +96,112 @@ def _end_with(parent: int) -> None:
             os._exit(1)
 
 
-@contextmanager
-def executor(workers: int, scheduler: str | None) -> Iterator[tuple[Executor, int]]:
-    """Where the calls go, and how many to have under way."""
-    if scheduler:
-        from distributed import Client
+class Pool:
+    """Where hand-ins are marked: processes of this machine, or those of a Dask cluster.
 
-        try:
-            client = Client(scheduler, timeout="10s", set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise ClusterError(
-                f"No Dask scheduler answers at {scheduler} ({type(error).__name__}); "
-                "start one with `dask scheduler` and give --scheduler its address."
-            ) from None
-        with client:
-            cores = sum(client.nthreads().values()) or 1
-            yield client.get_executor(pure=False, retries=3), 2 * cores
-    else:
-        with ProcessPoolExecutor(workers, get_context("spawn"), _end_with, (os.getpid(),)) as pool:
-            yield pool, 2 * workers
+    A context manager; what it started ends with it.
 
-
-def mark_all(
-    submissions: Iterable[Submission], options: Options, workers: int, scheduler: str | None = None
-) -> Iterator[tuple[Submission, Marked | Exception]]:
-    """Mark hand-ins side by side; yields each as it is done, with an exception where the grader failed.
-
-    Only a few hand-ins are held at a time, so a class of any size needs the same memory. If a worker
-    process is killed from outside, what was under way is marked again, once.
+    Parameters
+    ----------
+    options : Options
+    workers : int
+        Processes to start here, unless there is a scheduler.
+    scheduler : str, optional
+        The address of a Dask scheduler.
     """
-    source = iter(submissions)
-    lost: list[Submission] = []
-    tried: set[tuple[str, str]] = set()
-    while True:
-        queue = chain(lost, source)
-        with executor(workers, scheduler) as (pool, most):
-            broken = yield from _rounds(pool, most, queue, options)
-        if not broken:
-            return
-        lost = []
-        for submission, error in broken:
-            if (submission.student, submission.lab) in tried:
-                yield submission, error
-            else:
-                tried.add((submission.student, submission.lab))
-                lost.append(submission)
+
+    def __init__(self, options: Options, workers: int, scheduler: str | None = None):
+        self._options, self._workers, self._scheduler = options, workers, scheduler
+        self._opened = ExitStack()
+        self._executor: Executor | None = None
+        self._most = 0  # calls to have under way
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._opened.close()
+        self._executor = None
+
+    def start(self, labs: Sequence[str]) -> None:
+        """Start now rather than at the first hand-in, and get ready to mark these labs.
+
+        Raises
+        ------
+        ClusterError
+        """
+        self._start()
+        if not self._scheduler:
+            for _ in range(self._workers):
+                self._executor.submit(_get_ready, labs, self._options)
+
+    def _start(self) -> None:
+        if self._executor is None and self._scheduler:
+            client = self._opened.enter_context(_client(self._scheduler))
+            self._most = 2 * (sum(client.nthreads().values()) or 1)
+            self._executor = client.get_executor(pure=False, retries=3)
+        elif self._executor is None:
+            self._most = 2 * self._workers
+            self._executor = self._opened.enter_context(
+                ProcessPoolExecutor(self._workers, get_context("spawn"), _end_with, (os.getpid(),))
+            )
+
+    def mark_all(self, submissions: Iterable[Submission]) -> Iterator[tuple[Submission, Marked | Exception]]:
+        """Mark hand-ins side by side; yields each as it is done, with an exception where the grader failed.
+
+        Only a few hand-ins are held at a time, so a class of any size needs the same memory. If a worker
+        process is killed from outside, what was under way is marked again, once.
+        """
+        source = iter(submissions)
+        lost: list[Submission] = []
+        tried: set[tuple[str, str]] = set()
+        while True:
+            self._start()
+            broken = yield from self._rounds(chain(lost, source))
+            if not broken:
+                return
+            self.__exit__()
+            lost = []
+            for submission, error in broken:
+                if (submission.student, submission.lab) in tried:
+                    yield submission, error
+                else:
+                    tried.add((submission.student, submission.lab))
+                    lost.append(submission)
+
+    def _rounds(self, queue: Iterator[Submission]):
+        """Yield results until the queue is empty, or the executor breaks; returns what broke with it."""
+        under_way: dict[Future, Submission] = {}
+        broken: list[tuple[Submission, Exception]] = []
+        while True:
+            while not broken and len(under_way) < self._most and (submission := next(queue, None)):
+                what = submission.lab, submission.data, submission.why, self._options
+                try:
+                    under_way[self._executor.submit(mark_bytes, *what)] = submission
+                except BrokenExecutor as error:
+                    broken.append((submission, error))
+            if not under_way:
+                return broken
+            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                submission = under_way.pop(future)
+                try:
+                    yield submission, marked_from_record(json.loads(future.result()))
+                except BrokenExecutor as error:
+                    broken.append((submission, error))
+                except Exception as error:  # noqa: BLE001 - one hand-in's fault is not the run's
+                    yield submission, error
 
 
-def _rounds(pool: Executor, most: int, queue: Iterator[Submission], options: Options):
-    """Yield results until the queue is empty, or the pool breaks; returns what broke with it."""
-    under_way: dict[Future, Submission] = {}
-    broken: list[tuple[Submission, Exception]] = []
-    while True:
-        while not broken and len(under_way) < most and (submission := next(queue, None)):
-            try:
-                future = pool.submit(mark_bytes, submission.lab, submission.data, submission.why, options)
-                under_way[future] = submission
-            except BrokenExecutor as error:
-                broken.append((submission, error))
-        if not under_way:
-            return broken
-        for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-            submission = under_way.pop(future)
-            try:
-                yield submission, marked_from_record(json.loads(future.result()))
-            except BrokenExecutor as error:
-                broken.append((submission, error))
-            except Exception as error:  # noqa: BLE001 - one hand-in's fault is not the run's
-                yield submission, error
+def _client(scheduler: str):
+    from distributed import Client
+
+    try:
+        return Client(scheduler, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"No Dask scheduler answers at {scheduler} ({type(error).__name__}); "
+            "start one with `dask scheduler` and give --scheduler its address."
+        ) from None
 
 
 def cores() -> int:

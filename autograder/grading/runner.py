@@ -38,9 +38,7 @@ class HandIn:
             self._shell.attach(self._emitter)
         sys.stdin = open(os.devnull)  # noqa: SIM115 - for as long as there is this process
         sys.stdout, sys.stderr = Stream("stdout", self._emitter), Stream("stderr", self._emitter)
-        random.seed(0)  # so that a mark can be reproduced
-        if "numpy" in sys.modules:
-            sys.modules["numpy"].random.seed(0)
+        random.seed(0)  # each fork begins with another state, and a mark must be reproducible
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         builtins.input = _no_input
         self._channel.send({"op": "ready"})
@@ -376,6 +374,8 @@ def prepare_shell():
     config.IPCompleter.use_jedi = False
     shell = Shell.instance(config=config)
     _rehearse(shell)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(0)  # forks go on from here
     return shell
 
 

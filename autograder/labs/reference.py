@@ -9,6 +9,7 @@ import nbformat
 SOLUTIONS = Path(__file__).parents[2] / "solutions"
 
 
+@cache
 def reference_cells(lab: str, solutions: Path = SOLUTIONS) -> list[tuple[str, str]]:
     """(name, source) of the cells that define the reference: tagged "setup", or a coded solution."""
     notebook = nbformat.read(solutions / lab / f"{lab}.ipynb", as_version=4)
