@@ -14,6 +14,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -33,9 +34,9 @@ OUT = Console(width=100)
 
 
 class Peak:
-    """The largest memory that a command and all it starts hold together, sampled; in MB.
+    """The largest memory that a command and all it starts hold together, sampled each second; in MB.
 
-    Shared pages are counted once a process, so forks look larger than they are.
+    Pages that several processes share count once, where the system lets us see that.
     """
 
     def __init__(self, pid):
@@ -44,22 +45,29 @@ class Peak:
         self._thread.start()
 
     def _watch(self):
-        while not self._over.wait(0.2):
-            total = 0
+        while not self._over.wait(1):
             try:
-                for process in [self._process, *self._process.children(recursive=True)]:
-                    try:
-                        total += process.memory_info().rss
-                    except psutil.Error:
-                        continue
+                family = [self._process, *self._process.children(recursive=True)]
             except psutil.Error:
                 return
-            self.megabytes = max(self.megabytes, total / 1e6)
+            self.megabytes = max(self.megabytes, sum(map(held, family)) / 1e6)
 
     def stop(self):
         self._over.set()
         self._thread.join()
         return self.megabytes
+
+
+def held(process):
+    """Bytes of memory that a process holds, its share of the shared pages included."""
+    try:
+        return process.memory_full_info().pss
+    except psutil.AccessDenied:
+        with suppress(psutil.Error):
+            return process.memory_info().rss
+    except (psutil.Error, AttributeError):
+        pass
+    return 0
 
 
 def timed(command, **options):
@@ -102,7 +110,7 @@ def grade(folder, workers, lab=LAB):
 
 
 def bare(count, lab=LAB):
-    """Seconds to run the cells of `count` hand-ins in forks of a warm process, with nothing around them."""
+    """Seconds to run in forks of a warm process the cells that marking runs, with nothing around them."""
     import io
     from contextlib import redirect_stderr, redirect_stdout
 
@@ -112,6 +120,9 @@ def bare(count, lab=LAB):
     import matplotlib.pyplot as plt
     from IPython.core.interactiveshell import InteractiveShell
 
+    from autograder import embeddings, student
+
+    keys.load_all(), embeddings.load_all(), student.progress
     InteractiveShell.instance()
     plt.figure().savefig(io.BytesIO())
     made = [nbformat.reads(data.decode(), 4) for _, data in hand_ins(lab, min(count, 12))]
@@ -122,11 +133,15 @@ def bare(count, lab=LAB):
             shell = InteractiveShell.instance()
             with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
                 for cell in notebook.cells:
-                    if cell.cell_type == "code" and not cell.source.startswith("check("):
+                    if cell.cell_type == "code" and not skipped(cell):
                         shell.run_cell(cell.source, store_history=False)
             os._exit(0)
         os.waitpid(child, 0)
     return time.perf_counter() - start
+
+
+def skipped(cell):
+    return cell.source.startswith("check(") or "illustration" in cell.metadata.get("tags", [])
 
 
 def bench_grading(count):
@@ -147,7 +162,11 @@ def bench_grading(count):
             shutil.rmtree(source / kept)
         rows.append((f"ours, {cores()} workers", *grade(source, cores())))
     rows.append(
-        ("floor: bare cells in a fork", bare(count), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3)
+        (
+            "floor: the same cells bare in a fork, 1 at a time",
+            bare(count),
+            resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+        )
     )
     for label, seconds, memory in rows:
         ratio = f"{rows[0][1] / seconds:.1f}"
@@ -165,7 +184,9 @@ def bench_growth(counts, stock_rate):
             folder = make_class(Path(name), count)
             seconds, memory = grade(folder, cores())
             book = (folder / "gradebook.db").stat().st_size / 1e6
-            half = sorted(p.stat().st_mtime for p in folder.glob("results/*/*.json"))
+            done = sorted(p.stat().st_mtime for p in folder.glob("results/*/*.json"))
+            if count == max(counts):
+                alone = writer_alone(folder)
         rate = count / seconds
         table.add_row(
             f"{count}",
@@ -177,9 +198,21 @@ def bench_growth(counts, stock_rate):
         )
         tenth = max(count // 10, 1)
         if count >= 1000:
-            first, last = tenth / (half[tenth] - half[0]), tenth / (half[-1] - half[-tenth - 1])
+            first, last = tenth / (done[tenth] - done[0]), tenth / (done[-1] - done[-tenth - 1])
             OUT.print(f"{count}: {first:.2f} hand-ins/s over the first tenth, {last:.2f} over the last")
     OUT.print(table)
+    OUT.print(f"The gradebook's writer on its own: {alone:.0f} hand-ins/s")
+
+
+def writer_alone(folder):
+    """Hand-ins a second of a run that marks nothing and writes everything into a new gradebook."""
+    count = len(list(folder.glob("results/*/*.json")))
+    (folder / "gradebook.db").unlink()
+    for receipt in folder.glob("results/*/*.recorded"):
+        receipt.unlink()
+    written, _ = grade(folder, 1)
+    nothing, _ = grade(folder, 1)  # start-up, and reading what is kept
+    return count / (written - nothing)
 
 
 CHECK = """

@@ -16,6 +16,7 @@ from nbgrader.api import Gradebook
 from autograder.grading.classroom import Classroom
 from autograder.grading.grade import Run, grade
 from autograder.grading.gradebook import Book, GradebookError
+from autograder.grading.marking import unmarkable
 from autograder.grading.pool import Options
 from autograder.grading.sample_class import hand_ins
 from autograder.grading.sandbox import available as why_no_sandbox
@@ -194,6 +195,21 @@ def test_a_lost_connection_loses_no_row(classroom, server, tmp_path):
     assert "0 hand-ins marked, 12 unchanged" in again.stderr
     assert len(rows) == len(first)
     with Gradebook(url, "attention-labs") as book:
+        assert len(book.find_assignment(LAB).submissions) == 12
+
+
+def test_a_gradebook_that_goes_away_gets_a_sentence_and_loses_no_row(classroom, tmp_path):
+    place = Classroom(fresh_copy(classroom, tmp_path / "class"))
+    with Book(place) as book:
+        book.prepare(LAB)
+        marked = unmarkable(LAB, "There is none.")
+        book.record(place.submission("s00", LAB), marked)
+        (place.root / "gradebook.db").unlink()
+        with pytest.raises(GradebookError, match="No result is lost"):
+            book.record(place.submission("s01", LAB), marked)
+    again, _ = run(place.root)
+    assert again.returncode == 0, again.stderr
+    with Gradebook(place.default_db, "attention-labs") as book:
         assert len(book.find_assignment(LAB).submissions) == 12
 
 

@@ -142,9 +142,10 @@ class Pool:
             self._executor = client.get_executor(pure=False, retries=3)
         elif self._executor is None:
             self._most = 2 * self._workers
-            self._executor = self._opened.enter_context(
-                ProcessPoolExecutor(self._workers, get_context("spawn"), _end_with, (os.getpid(),))
+            self._executor = ProcessPoolExecutor(
+                self._workers, get_context("spawn"), _end_with, (os.getpid(),)
             )
+            self._opened.callback(self._executor.shutdown, cancel_futures=True)
 
     def mark_all(self, submissions: Iterable[Submission]) -> Iterator[tuple[Submission, Marked | Exception]]:
         """Mark hand-ins side by side; yields each as it is done, with an exception where the grader failed.

@@ -70,6 +70,7 @@ def warm(config: dict) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.freeze()  # the collector must not touch, and so copy, what every fork shares
+    gc.set_threshold(20_000)  # a hand-in is over before more collecting would pay
     control.sendall(b"+")
     waiting = select.poll()
     waiting.register(control, select.POLLIN)
