@@ -7,6 +7,7 @@ import nbformat
 from nbformat.v4 import new_code_cell
 
 from autograder import keys
+from autograder.cells import id_of, id_of_test
 
 CELL_SECONDS = 120
 
@@ -34,15 +35,15 @@ def check_notebook(path: Path) -> list[Line]:
     NotebookError
     """
     notebook = _read(path)
-    tests = {f"test-{name.replace('_', '-')}": name for name in keys.index()}
-    found = {tests.get(_grade_id(cell)) for cell in notebook.cells} - {None}
+    tests = {id_of_test(name): name for name in keys.index()}
+    found = {tests.get(id_of(cell)) for cell in notebook.cells} - {None}
     lab = next((keys.index()[name]["lab"] for name in found), path.stem)
     exercises = [name for name, entry in keys.index().items() if entry["lab"] == lab]
     if not exercises:
         raise NotebookError(f"{path} holds no exercise of these labs; is it one of the lab notebooks?")
     cells = {}
     for cell in notebook.cells:
-        name = tests.get(_grade_id(cell))
+        name = tests.get(id_of(cell))
         if name and cell.cell_type == "code":
             cell.source = f"check({name})"
             cells[name] = cell
@@ -61,10 +62,6 @@ def _read(path: Path):
         raise NotebookError(f"There is no file {path}.") from None
     except (OSError, ValueError, KeyError, AttributeError, nbformat.reader.NotJSONError) as error:
         raise NotebookError(f"{path} cannot be read as a notebook ({type(error).__name__}).") from None
-
-
-def _grade_id(cell) -> str:
-    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
 
 
 def _run(notebook, folder: Path) -> None:

@@ -1,7 +1,6 @@
 """A student's own folder: copies of the labs that are never overwritten, a start page, and resets."""
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 from autograder import keys
+from autograder.cells import grade_id, id_of, id_of_test
+from autograder.files import write
 
 RELEASE = Path(__file__).parents[1] / "notebooks"
 START_PAGE = "README.ipynb"
@@ -114,14 +115,14 @@ def reset(path: Path, exercise: str | None = None, release: Path = RELEASE) -> P
         raise WorkspaceError(f"{path.name} is not one of the labs ({known}), so it has no first version.")
     fresh = json.loads(source.read_text("utf-8"))
     if exercise is not None:
-        name = exercise.replace("_", "-")
-        stub = next((c for c in fresh["cells"] if _grade_id(c) == name), None)
+        name = grade_id(exercise)
+        stub = next((c for c in fresh["cells"] if id_of(c) == name), None)
         if stub is None:
             known = ", ".join(n for n, entry in keys.index().items() if entry["lab"] == lab)
             raise WorkspaceError(f"{lab} has no exercise {exercise!r}; its exercises are {known}.")
         try:
             fresh = json.loads(path.read_text("utf-8"))
-            at = next(i for i, c in enumerate(fresh["cells"]) if _grade_id(c) == name)
+            at = next(i for i, c in enumerate(fresh["cells"]) if id_of(c) == name)
         except (ValueError, KeyError, TypeError, StopIteration):
             raise WorkspaceError(
                 f"{path} has no cell for {exercise} any more; bring the whole lab back instead."
@@ -201,8 +202,8 @@ def _tests(path: Path) -> Iterator[dict]:
         cells = json.loads(path.read_text("utf-8"))["cells"]
     except (OSError, ValueError, KeyError, TypeError):
         return
-    known = {f"test-{name.replace('_', '-')}" for name in keys.index()}
-    yield from (cell for cell in cells if _grade_id(cell) in known)
+    known = {id_of_test(name) for name in keys.index()}
+    yield from (cell for cell in cells if id_of(cell) in known)
 
 
 def _passed(test: dict) -> bool:
@@ -210,11 +211,5 @@ def _passed(test: dict) -> bool:
     return bool(outputs) and not any(o.get("output_type") == "error" for o in outputs)
 
 
-def _grade_id(cell: dict) -> str:
-    return cell.get("metadata", {}).get("nbgrader", {}).get("grade_id", "")
-
-
 def _write(path: Path, notebook: dict) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    beside.replace(path)
+    write(path, json.dumps(notebook, indent=1, ensure_ascii=False) + "\n")

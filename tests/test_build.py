@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from autograder import keys
+from autograder.cells import grade_id
 from autograder.labs import LABS, exercises
 from autograder.labs import build as building
-from autograder.labs.build import BuildError, available, build, grade_id, release, tidy
+from autograder.labs.build import BuildError, available, build, release, tidy
 
 LABS_HERE = [lab for lab in available() if lab != "keras-attention"]
 

@@ -13,7 +13,10 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.grading.marking import mark
+from autograder.grading.pool import PRELOAD
 from autograder.grading.sample_class import perfect, with_answer, wrong_answer
+from autograder.grading.sandbox import Sandbox
 from autograder.grading.sandbox import available as why_no_sandbox
 from autograder.labs import exercises
 from autograder.labs.build import RELEASE, ROOT
@@ -90,6 +93,30 @@ def test_a_mistake_is_named_and_what_only_it_broke_is_followed_through(graded):
         cleo["attention"]["max_score"],
     )
     assert "it failed only because it builds on `alignment`" in cleo["attention"]["message"]
+
+
+def test_all_second_runs_share_the_time_of_one():
+    granted = []
+
+    class Recorded(Sandbox):
+        def run(self, cells, limits=None):
+            granted.append(limits.total_seconds)
+            return super().run(cells, limits)
+
+    lab = "qkv-attention"
+    definition = exercises(lab)["stable_softmax"]
+    notebook = with_answer(
+        perfect(lab), "stable_softmax", wrong_answer(definition, definition.misconceptions[0])
+    )
+    definition = exercises(lab)["calculate_weights"]
+    notebook = with_answer(
+        notebook, "calculate_weights", wrong_answer(definition, definition.misconceptions[0])
+    )
+    with Recorded(preload=PRELOAD[lab]) as sandbox:
+        mark(nbformat.writes(notebook).encode(), lab, sandbox)
+    first, *second = granted
+    assert len(second) == 2
+    assert first > second[0] > second[1]
 
 
 def test_without_follow_through_it_scores_nothing(graded, tmp_path):

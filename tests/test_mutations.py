@@ -6,9 +6,10 @@ from copy import deepcopy
 import pytest
 
 from autograder.answer import ask
+from autograder.cells import grade_id
 from autograder.judge import judge
 from autograder.labs import exercises
-from autograder.labs.build import available, grade_id
+from autograder.labs.build import available
 from autograder.labs.reference import reference, reference_cells
 from autograder.results import Verdict
 

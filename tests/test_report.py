@@ -18,6 +18,7 @@ import pytest
 pytest.importorskip("nbgrader")
 
 from autograder.answer import Answer
+from autograder.cells import grade_id
 from autograder.compare import STRUCTURAL, first_difference
 from autograder.exercise import Rules
 from autograder.grading import report, similarity
@@ -37,7 +38,6 @@ from autograder.grading.marks import (
 )
 from autograder.grading.pseudonyms import pseudonyms
 from autograder.labs import exercises
-from autograder.labs.build import grade_id
 from autograder.results import Result, Verdict
 
 # nbgrader and SQLAlchemy warn about themselves.

@@ -19,6 +19,7 @@ from pathlib import Path
 import nbformat
 
 from autograder import __version__
+from autograder.files import write
 from autograder.grading.handin import MAX_BYTES
 from autograder.grading.marking import Marked
 from autograder.labs.reference import SOLUTIONS
@@ -55,14 +56,6 @@ class Submission:
     data: bytes | None
     why: str
     timestamp: str | None
-
-
-def write(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all: beside it first, then renamed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(content.encode() if isinstance(content, str) else content)
-    beside.replace(path)
 
 
 class Classroom:

@@ -24,7 +24,8 @@ import dateutil.parser
 from dateutil.tz import gettz
 from nbgrader.utils import parse_utc
 
-from autograder.grading.classroom import Classroom, write
+from autograder.files import write
+from autograder.grading.classroom import Classroom
 from autograder.grading.handin import MAX_BYTES
 from autograder.grading.handin_names import (
     NOTEBOOK,

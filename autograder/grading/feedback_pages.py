@@ -23,7 +23,8 @@ from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder.grading.classroom import Classroom, write
+from autograder.files import write
+from autograder.grading.classroom import Classroom
 from autograder.grading.gradebook import GradebookError, course_config, shown
 from autograder.grading.sanitise import clean_markdown
 from autograder.labs.build import available, release

@@ -23,10 +23,12 @@ from sqlalchemy.exc import DBAPIError, OperationalError, SAWarning
 from traitlets.config import Config, PyFileConfigLoader
 from traitlets.utils.importstring import import_item
 
-from autograder.grading.classroom import Classroom, GradingError, Submission, write
+from autograder.cells import grade_id, id_of_test
+from autograder.files import write
+from autograder.grading.classroom import Classroom, GradingError, Submission
 from autograder.grading.marking import Marked
 from autograder.grading.sanitise import clean_markdown
-from autograder.labs.build import ROOT, grade_id
+from autograder.labs.build import ROOT
 from autograder.labs.reference import SOLUTIONS
 from autograder.results import Verdict
 
@@ -115,7 +117,7 @@ class Book:
             for cell in marked.notebook.cells
             if "nbgrader" in cell.metadata
         }
-        named = {f"test-{grade_id(name)}": row for name, row in rows.items()}
+        named = {id_of_test(name): row for name, row in rows.items()}
         for grade in notebook.grades:
             row = named.get(grade.name) or rows.get(grade.name)
             if row is None:

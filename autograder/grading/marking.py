@@ -8,18 +8,20 @@ import hashlib
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cache
+from time import monotonic
 
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
+from autograder.cells import grade_id, id_of, id_of_test
 from autograder.feedback import as_html, as_text
 from autograder.grading.handin import Unreadable, rebuild
 from autograder.grading.sandbox import Cell, CellRun, Sandbox, SandboxError
 from autograder.grading.sanitise import Cleaner, clean_markdown
 from autograder.judge import Finding, judge
 from autograder.labs import exercises
-from autograder.labs.build import grade_id, release
+from autograder.labs.build import release
 from autograder.labs.exercise import Exercise
 from autograder.labs.reference import SOLUTIONS, reference_cells
 from autograder.results import Result, Verdict
@@ -90,7 +92,7 @@ def mark(data: bytes, lab: str, sandbox: Sandbox, *, follow_through: bool = True
     except Unreadable as why:
         return unmarkable(lab, str(why), seed)
     try:
-        judged = _judge_all(handin.notebook, lab, seed, sandbox)
+        judged = _judge_all(handin.notebook, lab, seed, sandbox, sandbox.limits.total_seconds)
         if follow_through:
             _follow_through(handin.notebook, lab, seed, sandbox, judged)
     except SandboxError as fault:
@@ -99,7 +101,7 @@ def mark(data: bytes, lab: str, sandbox: Sandbox, *, follow_through: bool = True
     clean = Cleaner()
     ours = {cell.source for cell in original.cells}  # prose of the release, with its folded hints
     for cell in handin.notebook.cells:
-        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        name = id_of(cell)
         if cell.cell_type == "code" and name not in judged.tests:
             cell.outputs = [clean(output) for output in judged.outputs.get(cell.id, ())]
         elif name in judged.tests:
@@ -146,20 +148,19 @@ class _Judged:
     stopped: set[str]  # ids of the cells that had to be stopped
 
 
-def _judge_all(notebook: NotebookNode, lab: str, seed: int, sandbox: Sandbox) -> _Judged:
+def _judge_all(notebook: NotebookNode, lab: str, seed: int, sandbox: Sandbox, seconds: float) -> _Judged:
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     illustrations = _illustrations(lab)
     idle = [cell.source in illustrations and "nbgrader" not in cell.metadata for cell in code]
-    runs = sandbox.run(
-        [Cell("") if skip else _as_cell(cell, lab, seed) for cell, skip in zip(code, idle, strict=True)]
-    )
+    cells = [Cell("") if skip else _as_cell(cell, lab, seed) for cell, skip in zip(code, idle, strict=True)]
+    runs = sandbox.run(cells, replace(sandbox.limits, total_seconds=seconds))
     judged = _Judged({}, {}, set())
     stops: dict[str, _Stop] = {}  # by the grade_id of the cell
     for cell, skip, run in zip(code, idle, runs, strict=True):
         if skip:
             judged.outputs[cell.id] = [_NOT_RUN]
             continue
-        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        name = id_of(cell)
         exercise = exercises(lab).get(_exercise_of(lab, name) or "")
         if exercise is None:
             judged.outputs[cell.id] = run.outputs
@@ -203,7 +204,7 @@ def _stop_of(run: CellRun) -> _Stop | None:
 
 
 def _as_cell(cell: NotebookNode, lab: str, seed: int) -> Cell:
-    name = _exercise_of(lab, cell.metadata.get("nbgrader", {}).get("grade_id", ""))
+    name = _exercise_of(lab, id_of(cell))
     if name is None:
         return Cell(cell.source)
     exercise = exercises(lab)[name]
@@ -212,7 +213,7 @@ def _as_cell(cell: NotebookNode, lab: str, seed: int) -> Cell:
 
 
 def _exercise_of(lab: str, name: str) -> str | None:
-    return next((e for e in exercises(lab) if name == f"test-{grade_id(e)}"), None)
+    return next((e for e in exercises(lab) if name == id_of_test(e)), None)
 
 
 _STOPPED = {
@@ -302,23 +303,27 @@ def _follow_through(notebook, lab: str, seed: int, sandbox: Sandbox, judged: _Ju
     """Judge each failed exercise that builds on a failed one again, the reference in the others' place.
 
     Each second run is a run of its own: the reference is in view of it alone, and it can change the
-    score of one exercise only.
+    score of one exercise only. Together they may take as long as the first.
     """
+    until = monotonic() + sandbox.limits.total_seconds
     wrong = {row.exercise for row, _ in judged.tests.values() if row.verdict is not Verdict.PASS}
     for test, (row, _) in list(judged.tests.items()):
         exercise = exercises(lab)[row.exercise]
         earlier = [name for name in _ancestors(exercise) if name in wrong]
         if row.exercise not in wrong or not earlier or _is_stub(notebook, exercise):
             continue
+        left = until - monotonic()
+        if left <= 0:
+            return
         again = _up_to(deepcopy(notebook), test, set(judged.tests))
         sources = dict(reference_cells(lab))
         for cell in again.cells:
-            name = cell.metadata.get("nbgrader", {}).get("grade_id")
+            name = id_of(cell)
             if name in {grade_id(e) for e in earlier}:
                 cell.source = sources[name]
             elif cell.id in judged.stopped:
                 cell.source = ""  # it would only be stopped again
-        second, _outputs = _judge_all(again, lab, seed, sandbox).tests[test]
+        second, _outputs = _judge_all(again, lab, seed, sandbox, left).tests[test]
         if second.verdict is not Verdict.PASS:
             continue
         names = " and ".join(f"`{name}`" for name in earlier)
@@ -332,7 +337,7 @@ def _follow_through(notebook, lab: str, seed: int, sandbox: Sandbox, judged: _Ju
 
 def _up_to(notebook: NotebookNode, test: str, tests: set[str]) -> NotebookNode:
     """The cells that one test cell can depend on: those before it, without the other tests."""
-    names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells]
+    names = [id_of(cell) for cell in notebook.cells]
     before = range(names.index(test))
     notebook.cells = [notebook.cells[i] for i in before if names[i] not in tests] + [
         notebook.cells[names.index(test)]
@@ -353,9 +358,7 @@ def _ancestors(exercise: Exercise) -> list[str]:
 
 
 def _is_stub(notebook: NotebookNode, exercise: Exercise) -> bool:
-    cells = (
-        c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("grade_id") == grade_id(exercise.name)
-    )
+    cells = (c for c in notebook.cells if id_of(c) == grade_id(exercise.name))
     return any("raise NotImplementedError" in c.source for c in cells)
 
 

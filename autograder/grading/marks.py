@@ -9,10 +9,11 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 
+from autograder.cells import id_of_test
 from autograder.grading.classroom import Classroom
 from autograder.grading.gradebook import GradebookError, course_config, shown
 from autograder.labs import exercises
-from autograder.labs.build import available, grade_id
+from autograder.labs.build import available
 from autograder.results import Result
 
 
@@ -209,7 +210,7 @@ def exercise_of(name: str) -> str:
 
 @cache
 def _exercise_of() -> dict[str, str]:
-    return {f"test-{grade_id(name)}": name for lab in available() for name in exercises(lab)}
+    return {id_of_test(name): name for lab in available() for name in exercises(lab)}
 
 
 _NBGRADER = (

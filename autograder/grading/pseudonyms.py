@@ -9,7 +9,7 @@ import secrets
 from collections.abc import Iterable
 from pathlib import Path
 
-from autograder.grading.classroom import write
+from autograder.files import write
 
 _FIRST = (
     "amber azure brave bright calm cheery clever copper coral crimson dapper eager early gentle golden "

@@ -21,8 +21,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from autograder.compare import STRUCTURAL
+from autograder.files import write
 from autograder.grading import similarity
-from autograder.grading.classroom import Classroom, write
+from autograder.grading.classroom import Classroom
 from autograder.grading.marking import release_for_marking
 from autograder.grading.marks import TABLES, Mark, Marks, Student, read_marks, shown_name
 from autograder.grading.pseudonyms import pseudonyms

@@ -14,9 +14,10 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.cells import grade_id, id_of
 from autograder.exercise import Misconception
 from autograder.labs import exercises
-from autograder.labs.build import grade_id, release
+from autograder.labs.build import release
 from autograder.labs.reference import SOLUTIONS, reference_cells
 
 _FIRST = (
@@ -58,7 +59,7 @@ def with_answer(notebook: NotebookNode, exercise: str, source: str) -> NotebookN
     """A copy in which an exercise's cell holds `source`."""
     notebook = deepcopy(notebook)
     for cell in notebook.cells:
-        if cell.metadata.get("nbgrader", {}).get("grade_id") == grade_id(exercise):
+        if id_of(cell) == grade_id(exercise):
             cell.source = source
     return notebook
 

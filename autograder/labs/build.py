@@ -18,6 +18,8 @@ import numpy as np
 from nbformat import NotebookNode
 
 from autograder import keys
+from autograder.cells import grade_id, id_of_test
+from autograder.files import write
 from autograder.labs import LABS, exercises, unavailable
 from autograder.labs.reference import SOLUTIONS
 
@@ -110,7 +112,7 @@ def tidy(notebook: NotebookNode, lab: str) -> NotebookNode:
             if name in seen:
                 raise BuildError(f"{lab}: two cells have the grade_id {name!r}; rename one of them.")
             seen.add(name)
-            exercise = next((e for e in wanted.values() if name == f"test-{grade_id(e.name)}"), None)
+            exercise = next((e for e in wanted.values() if name == id_of_test(e.name)), None)
             if exercise:
                 if cell.source.strip() != f"check({exercise.name})":
                     raise BuildError(f"{lab}: the cell {name!r} must read check({exercise.name}).")
@@ -119,7 +121,7 @@ def tidy(notebook: NotebookNode, lab: str) -> NotebookNode:
             cell.execution_count = None
             cell.outputs = [_tidy_output(output) for output in cell.outputs]
     for exercise in wanted.values():
-        for name in (grade_id(exercise.name), f"test-{grade_id(exercise.name)}"):
+        for name in (grade_id(exercise.name), id_of_test(exercise.name)):
             if name not in seen:
                 raise BuildError(f"{lab}: no cell has the grade_id {name!r}; {exercise.name} needs it.")
     return notebook
@@ -133,11 +135,6 @@ def _tidy_output(output: NotebookNode) -> NotebookNode:
         output.data.pop("application/vnd.jupyter.widget-view+json", None)
         output.metadata.pop("application/vnd.jupyter.widget-view+json", None)
     return output
-
-
-def grade_id(exercise: str) -> str:
-    """The grade_id of an exercise's solution cell: "stable_softmax" has "stable-softmax"."""
-    return exercise.replace("_", "-")
 
 
 def run(notebook: NotebookNode) -> NotebookNode:
@@ -224,6 +221,7 @@ def _write_key(lab: str, meta: dict, arrays: dict[str, dict[str, np.ndarray]], c
                 path.unlink()
     keys.labs.cache_clear()
     keys.index.cache_clear()
+    keys.load.cache_clear()
     return drift
 
 
@@ -258,9 +256,5 @@ def _relative(path: Path) -> str:
 
 
 def _write(path: Path, content: str | bytes, check: bool) -> None:
-    if check:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
-    beside.write_bytes(content.encode() if isinstance(content, str) else content)
-    beside.replace(path)
+    if not check:
+        write(path, content)

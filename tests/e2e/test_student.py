@@ -6,7 +6,8 @@ import nbformat
 import pytest
 
 from autograder import keys
-from autograder.labs.build import RELEASE, available, grade_id
+from autograder.cells import grade_id
+from autograder.labs.build import RELEASE, available
 from autograder.labs.reference import reference_cells
 from e2e.driving import BIN, ROOT, SERVER_OPTIONS, Notebook, environment, run, serving
 

@@ -1,0 +1,24 @@
+"""Which graded cell is which: nbgrader's grade_id, and the exercise that it belongs to."""
+
+
+def grade_id(exercise: str) -> str:
+    """The grade_id of the cell that answers an exercise.
+
+    >>> grade_id("stable_softmax")
+    'stable-softmax'
+    """
+    return exercise.replace("_", "-")
+
+
+def id_of_test(exercise: str) -> str:
+    """The grade_id of the cell that tests an exercise.
+
+    >>> id_of_test("stable_softmax")
+    'test-stable-softmax'
+    """
+    return f"test-{grade_id(exercise)}"
+
+
+def id_of(cell: dict) -> str:
+    """The grade_id of a cell; "" for one that is not graded."""
+    return cell.get("metadata", {}).get("nbgrader", {}).get("grade_id", "")
