@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autograder import keys
-from autograder.cells import grade_id
+from autograder.cells import grade_id, id_of
 from autograder.labs import LABS, exercises
 from autograder.labs import build as building
 from autograder.labs.build import BuildError, available, build, release, tidy
@@ -148,14 +148,18 @@ def test_what_a_save_in_jupyterlab_adds_is_taken_out_again():
 )
 def test_a_broken_solution_is_refused(spoil, sentence):
     notebook = solution("attention-masks")
-    at = next(
-        i
-        for i, c in enumerate(notebook.cells)
-        if c.metadata.get("nbgrader", {}).get("grade_id") == "causal-mask"
-    )
+    at = next(i for i, c in enumerate(notebook.cells) if id_of(c) == "causal-mask")
     spoil(notebook, at)
     with pytest.raises(BuildError, match=re.escape(sentence)):
         tidy(notebook, "attention-masks")
+
+
+def test_a_solution_without_an_end_is_named():
+    notebook = solution("attention-masks")
+    cell = next(c for c in notebook.cells if id_of(c) == "causal-mask")
+    cell.source = cell.source.replace("### END SOLUTION", "")
+    with pytest.raises(BuildError, match="ClearSolutions refuses the cell 'causal-mask': no end solution"):
+        release(notebook)
 
 
 def test_a_cell_that_raises_is_named():

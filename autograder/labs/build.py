@@ -186,6 +186,11 @@ def release(notebook: NotebookNode, *, keep_mark_schemes: bool = False) -> Noteb
     """What students get of a solution notebook: the answers cut out by nbgrader's preprocessors.
 
     With `keep_mark_schemes` the marking schemes stay, for the copy that people mark.
+
+    Raises
+    ------
+    BuildError
+        If a preprocessor refuses a cell, such as one whose solution has no end.
     """
     from traitlets.config import PyFileConfigLoader
     from traitlets.utils.importstring import import_item
@@ -196,8 +201,22 @@ def release(notebook: NotebookNode, *, keep_mark_schemes: bool = False) -> Noteb
     for name in config.GenerateAssignment.preprocessors:
         if name.endswith("SaveCells") or (keep_mark_schemes and name.endswith("ClearMarkScheme")):
             continue  # SaveCells writes to the gradebook, and building needs none
-        notebook, resources = import_item(name)(config=config)(notebook, resources)
+        step = import_item(name)(config=config)
+        try:
+            notebook, resources = step(notebook, resources)
+        except Exception as error:  # noqa: BLE001 - nbgrader's steps raise kinds of their own
+            where = next((f"the cell {c.id!r}" for c in notebook.cells if _refuses(step, c)), "the notebook")
+            why = str(error).strip().split("\n")[0].rstrip(".")
+            raise BuildError(f"nbgrader's {type(step).__name__} refuses {where}: {why}.") from None
     return notebook
+
+
+def _refuses(step, cell: NotebookNode) -> bool:
+    try:
+        step(nbformat.v4.new_notebook(cells=[deepcopy(cell)]), {})
+    except Exception:  # noqa: BLE001
+        return True
+    return False
 
 
 def _write_key(lab: str, meta: dict, arrays: dict[str, dict[str, np.ndarray]], check: bool) -> list[str]:
