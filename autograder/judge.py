@@ -68,6 +68,8 @@ def judge(
         return Finding(Verdict.PASS)
     known = _best_explanation(questions, answers, failing, rules, misconceptions)
     first = failing[0]
+    if known:  # speak of a case that the explanation fits
+        first = next((i for i in failing if _gives(known, questions[i], answers[i], rules)), first)
     difference = differences[first]
     verdict = Verdict.ERROR if difference.kind == "error" else Verdict.WRONG
     question, answer = questions[first], answers[first]
@@ -84,13 +86,11 @@ def judge(
 
 def _best_explanation(questions, answers, failing, rules, misconceptions) -> Misconception | None:
     """The misconception that gives the most of these answers, and at least half of the failing ones."""
-    view = VIEWS[rules.view]
     best, best_score = None, (0, 0)
     for misconception in misconceptions:
         agree, misses = [], 0
         for number, (question, answer) in enumerate(zip(questions, answers, strict=True)):
-            theirs = question.mistakes[misconception.name]
-            agree.append(same_answer(theirs, answer, view, rules.tolerance, rules.returns))
+            agree.append(_gives(misconception, question, answer, rules))
             misses += number in failing and not agree[-1]
             if misses * 2 > len(failing):
                 break  # it cannot explain half of them any more; the rest need not be computed
@@ -102,3 +102,9 @@ def _best_explanation(questions, answers, failing, rules, misconceptions) -> Mis
             if explained * 2 >= len(failing) and score > best_score:
                 best, best_score = misconception, score
     return best
+
+
+def _gives(misconception: Misconception, question: Question, answer: Answer, rules: Rules) -> bool:
+    """Whether a misconception gives this answer to this question."""
+    theirs = question.mistakes[misconception.name]
+    return same_answer(theirs, answer, VIEWS[rules.view], rules.tolerance, rules.returns)

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from autograder.answer import ask
+from autograder.answer import Answer, ask
 from autograder.judge import judge
 from autograder.labs import exercises
 from autograder.labs.build import available
@@ -87,3 +87,14 @@ def test_an_unexplained_answer_gets_a_property_and_no_name():
     finding = found("softmax", answers("softmax", odd, None), None)
     assert (finding.verdict, finding.misconception) == (Verdict.WRONG, None)
     assert "should sum to 1; yours sum to" in finding.means
+
+
+def test_the_message_speaks_of_a_case_that_its_explanation_fits():
+    """The first failing case is something else; the misconception gives the others."""
+    given = [question.mistakes["no-scale"] for question in questions("calculate_weights", None)]
+    first = found("calculate_weights", given, None).case
+    given[first] = Answer(error="ValueError: something else")
+    finding = found("calculate_weights", given, None)
+    assert finding.misconception == "no-scale"
+    assert finding.case > first
+    assert "something else" not in finding.seen

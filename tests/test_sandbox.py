@@ -247,6 +247,20 @@ def test_errors_missing_names_and_layers(sandbox):
     assert runs[3].answers[0].value.tolist() == [1, 1]
 
 
+def test_odd_displays_are_shown_as_far_as_they_can_be(sandbox):
+    code = """
+from IPython.display import display
+deep = []
+for _ in range(500):
+    deep = [deep]
+display({"text/plain": ["a\\n", "b"], "text/html": 3, "image/png": b"x", "no type": "y",
+         "application/json": deep}, metadata={"deep": deep}, raw=True)
+"""
+    run = sandbox.run([Cell(code)])[0]
+    assert run.status == "ok", run.reason
+    assert run.outputs[0]["data"] == {"text/plain": "a\nb", "text/html": "3", "image/png": "eA=="}
+
+
 def test_random_numbers_are_the_same_each_time(sandbox):
     code = "import random, numpy as np\nprint(random.random(), np.random.rand(), hash('a'))"
     assert len({text_of(sandbox.run([Cell(code)])[0]) for _ in range(3)}) == 1

@@ -241,7 +241,10 @@ def _judge_one(exercise: Exercise, run: CellRun, seed: int, stopped: "_Stop | No
     if run.status == "crash" or run.answers is None or len(run.answers) != len(questions):
         why = f"`{name}` ended its own process, or went over the memory limit."
         return _ended(exercise, Verdict.CRASH, why, run)
-    finding = judge(questions, run.answers, exercise.rules, exercise.misconceptions)
+    # What students can see comes first, so that the mark says what their own check said.
+    finding = judge(visible, run.answers[: len(visible)], exercise.rules, exercise.misconceptions)
+    if finding.verdict is Verdict.PASS:
+        finding = judge(questions, run.answers, exercise.rules, exercise.misconceptions)
     if finding.verdict is Verdict.PASS:
         message = (
             f"Right in all {len(questions)} cases: {len(visible)} that you can see, {len(fresh)} fresh ones."

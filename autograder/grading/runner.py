@@ -297,7 +297,7 @@ def prepare_shell():
     class Publisher(DisplayPublisher):
         def publish(self, data, metadata=None, source=None, *, transient=None, update=False, **kwargs):
             name = (transient or {}).get("display_id")
-            bundle = {"data": _plain(data), "metadata": _plain(metadata or {})}
+            bundle = {"data": _texts(data), "metadata": {}}
             self.shell.emitter.output(
                 {"output_type": "display_data", **bundle}, None if name is None else str(name), bool(update)
             )
@@ -310,7 +310,7 @@ def prepare_shell():
             pass
 
         def write_format_data(self, format_dict, md_dict=None):
-            bundle = {"data": _plain(format_dict), "metadata": _plain(md_dict or {})}
+            bundle = {"data": _texts(format_dict), "metadata": {}}
             self.shell.emitter.output({"output_type": "execute_result", **bundle, "execution_count": None})
 
         def finish_displayhook(self):
@@ -423,18 +423,17 @@ draw()
 """
 
 
-def _plain(value):
-    """Display data as JSON can hold it: bytes as base64, as Jupyter sends them."""
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(part) for part in value]
-    if isinstance(value, bytes):
-        import base64
+def _texts(data) -> dict:
+    """A MIME bundle as the keeper takes it: texts, with bytes as base64; JSON is shown by nothing."""
+    texts = {}
+    for mime, content in list(dict(data).items())[: wire.MAX_MIMES]:
+        if not wire.MIME.fullmatch(str(mime)) or wire.is_json(mime):
+            continue
+        if isinstance(content, bytes):
+            import base64
 
-        return base64.b64encode(value).decode("ascii")
-    if value is None or isinstance(value, (bool, int, str)):
-        return value
-    if isinstance(value, float) and abs(value) < float("inf"):
-        return value
-    return str(value)
+            content = base64.b64encode(content).decode("ascii")
+        elif isinstance(content, (list, tuple)):  # Jupyter's lines
+            content = "".join(map(str, content))
+        texts[mime] = str(content)
+    return texts

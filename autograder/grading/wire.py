@@ -312,7 +312,7 @@ def _item(items: list, index: Any) -> Any:
 
 # Outputs: what a cell shows, as nbformat 4 has it.
 
-_MIME = re.compile(r"[a-z]+/[a-zA-Z0-9][a-zA-Z0-9.+-]{0,100}")
+MIME = re.compile(r"[a-z]+/[a-zA-Z0-9][a-zA-Z0-9.+-]{0,100}")
 
 
 def check_output(output: Any) -> dict:
@@ -341,15 +341,19 @@ def check_output(output: Any) -> dict:
     return output
 
 
+def is_json(mime: str) -> bool:
+    """Whether this MIME type holds JSON and not text."""
+    return mime == "application/json" or mime.endswith("+json")
+
+
 def _texts(data: dict) -> dict:
     """A MIME bundle's texts. Its JSON is left out: nothing shows it, and it could be of any depth."""
     if len(data) > MAX_MIMES:
         raise WireError("too many MIME types")
     for mime, content in data.items():
-        if not _MIME.fullmatch(mime):
+        if not MIME.fullmatch(mime):
             raise WireError("no such MIME type")
-        json_like = mime == "application/json" or mime.endswith("+json")
-        if not isinstance(content, str) and not json_like:
+        if not isinstance(content, str) and not is_json(mime):
             raise WireError(f"{mime} is text")
     return {mime: content for mime, content in data.items() if isinstance(content, str)}
 
