@@ -169,6 +169,7 @@ def test_rebuilding_again_changes_nothing(release, handin):
         (b"[]", "it has no cells"),
         (b'{"cells": []}', "The notebook has no cells."),
         (b'{"cells": 3}', "The notebook has no cells."),
+        (b"PK\x03\x04...", "is a zip archive"),
         (b"\x81\x8d\x90\xff", "is not text"),
         (b" " * (MAX_BYTES + 1), "at most 20 MB"),
         (b'{"nbformat": 2, "worksheets": 7}', "cannot be converted"),

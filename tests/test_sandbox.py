@@ -603,7 +603,9 @@ def test_deep_traceback_is_cut(sandbox):
         ("import os; os.abort()", "crash"),
         ("import ctypes; ctypes.string_at(0)", "crash"),
         (
-            "import sys\nsys.setrecursionlimit(10**9)\nclass A:\n    def __repr__(self): return repr([self])\nrepr(A())",
+            "import sys, threading\nsys.setrecursionlimit(10**9)\nthreading.stack_size(32768)\n"
+            "class A:\n    def __repr__(self): return repr([self])\n"
+            "thread = threading.Thread(target=repr, args=[A()])\nthread.start()\nthread.join()",
             "crash",
         ),
         ("import os, signal\nos.killpg(0, 9)\nprint('alive')", "ok"),

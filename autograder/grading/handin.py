@@ -58,6 +58,8 @@ def read(data: bytes) -> tuple[list[NotebookNode], list[str]]:
         )
     if not data.strip():
         raise Unreadable("The file is empty. Save the notebook and hand it in again.")
+    if data.startswith(b"PK\x03\x04"):
+        raise Unreadable("The file is a zip archive. Unpack it, and hand in the notebook that is inside.")
     text = _decode(data, notes)
     try:
         content = json.loads(text)

@@ -120,7 +120,8 @@ def zipped(folder):
     """A zip with the notebook in it, under the notebook's name."""
     data = BytesIO()
     with zipfile.ZipFile(data, "w") as archive:
-        archive.writestr(f"{LAB}.ipynb", nbformat.writes(plain()))
+        # With a time of its own, the same bytes each time.
+        archive.writestr(zipfile.ZipInfo(f"{LAB}.ipynb"), nbformat.writes(plain()))
     save(folder, data.getvalue())
 
 

@@ -1,10 +1,15 @@
-"""The recursion limit is lifted and the stack overrun."""
+"""The recursion limit is lifted and the small stack of a thread overrun."""
 
 
 # %% padding-mask
 def padding_mask(lengths, size):
     import sys
+    import threading
 
     sys.setrecursionlimit(10**9)
+    threading.stack_size(32768)
     f = lambda: [*map(lambda x: f(), [0])]
+    thread = threading.Thread(target=f)
+    thread.start()
+    thread.join()
     return f()
