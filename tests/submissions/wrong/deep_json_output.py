@@ -1,4 +1,4 @@
-"""An output of JSON nested deeper than frames may be, cell by cell up to the bound: the cell is lost, no more."""
+"""An output of JSON nested deeper than frames may be: nothing shows JSON, so it is left out."""
 
 
 # %% padding-mask
