@@ -35,7 +35,7 @@ class Result:
     message : str
         What the student is told.
     seconds : float
-        Wall-clock time of the exercise's calls in the sandbox.
+        Wall-clock time in the sandbox of the answer's cell and of its calls.
     """
 
     student: str

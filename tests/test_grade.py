@@ -13,6 +13,7 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 
+from autograder.cells import id_of
 from autograder.grading.marking import mark
 from autograder.grading.pool import PRELOAD
 from autograder.grading.sample_class import perfect, with_answer, wrong_answer
@@ -117,6 +118,16 @@ def test_all_second_runs_share_the_time_of_one():
     first, *second = granted
     assert len(second) == 2
     assert first > second[0] > second[1]
+
+
+def test_the_time_of_an_answer_is_that_of_its_cell_and_its_calls():
+    notebook = perfect(LAB)
+    cell = next(c for c in notebook.cells if id_of(c) == "alignment")
+    cell.source = f"import time\ntime.sleep(0.5)\n{cell.source}"
+    with Sandbox(preload=PRELOAD[""]) as sandbox:
+        rows = mark(nbformat.writes(notebook).encode(), LAB, sandbox).rows
+    seconds = {row.exercise: row.seconds for row in rows}
+    assert seconds["alignment"] > 0.5 > seconds["attention"] > 0
 
 
 def test_without_follow_through_it_scores_nothing(graded, tmp_path):

@@ -156,6 +156,7 @@ def _judge_all(notebook: NotebookNode, lab: str, seed: int, sandbox: Sandbox, se
     runs = sandbox.run(cells, replace(sandbox.limits, total_seconds=seconds))
     judged = _Judged({}, {}, set())
     stops: dict[str, _Stop] = {}  # by the grade_id of the cell
+    spent: dict[str, float] = {}  # seconds, by the same
     for cell, skip, run in zip(code, idle, runs, strict=True):
         if skip:
             judged.outputs[cell.id] = [_NOT_RUN]
@@ -164,13 +165,17 @@ def _judge_all(notebook: NotebookNode, lab: str, seed: int, sandbox: Sandbox, se
         exercise = exercises(lab).get(_exercise_of(lab, name) or "")
         if exercise is None:
             judged.outputs[cell.id] = run.outputs
+            spent[name] = run.seconds
             stop = _stop_of(run)
             if run.status in _STOPPED:
                 judged.stopped.add(cell.id)
             if stop:
                 stops[name] = stop
         else:
-            judged.tests[name] = _judge_one(exercise, run, seed, stops.get(grade_id(exercise.name)))
+            answer = grade_id(exercise.name)
+            row, outputs = _judge_one(exercise, run, seed, stops.get(answer))
+            seconds = round(row.seconds + spent.get(answer, 0.0), 6)
+            judged.tests[name] = replace(row, seconds=seconds), outputs
     return judged
 
 
@@ -200,7 +205,9 @@ def _stop_of(run: CellRun) -> _Stop | None:
     if run.status in _STOPPED:
         return _Stop(Verdict(run.status), _STOPPED[run.status])
     raised = next((o for o in run.outputs if o.get("output_type") == "error"), None)
-    return _Stop(Verdict.MISSING, f"{raised.get('ename')}: {raised.get('evalue')}") if raised else None
+    if raised is None:
+        return None
+    return _Stop(Verdict.MISSING, ": ".join(part for part in (raised["ename"], raised["evalue"]) if part))
 
 
 def _as_cell(cell: NotebookNode, lab: str, seed: int) -> Cell:
@@ -329,7 +336,8 @@ def _follow_through(notebook, lab: str, seed: int, sandbox: Sandbox, judged: _Ju
         second, _outputs = _judge_all(again, lab, seed, sandbox, left).tests[test]
         if second.verdict is not Verdict.PASS:
             continue
-        names = " and ".join(f"`{name}`" for name in earlier)
+        quoted = [f"`{name}`" for name in earlier]
+        names = " and ".join(part for part in (", ".join(quoted[:-1]), quoted[-1]) if part)
         message = (
             f"Right in itself, and marked so: it failed only because it builds on {names}. "
             f"With the right {names} in place, all its cases pass."

@@ -8,6 +8,7 @@ import inspect
 import json
 import re
 import statistics
+import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,7 +51,7 @@ TALK = {
 }
 _STOPPED = {Verdict.ERROR, Verdict.TIMEOUT, Verdict.CRASH, Verdict.MISSING}
 _NOT_WRITTEN = "This exercise is not written yet."  # as autograder.compare says it
-_LONGEST_MESSAGE = 240
+_LONGEST_MESSAGE = 320
 
 
 @dataclass(frozen=True)
@@ -420,9 +421,7 @@ def troubles(handins: Sequence[HandIn], of: Callable[[Result], bool]) -> list[Tr
     for handin in handins:
         rows = [row for row in handin.rows if of(row)]
         if rows:
-            message = rows[0].message
-            if len(message) > _LONGEST_MESSAGE:
-                message = message[:_LONGEST_MESSAGE].rstrip() + " …"
+            message = textwrap.shorten(rows[0].message, _LONGEST_MESSAGE, placeholder=" …")
             found.append(Trouble(handin.student, handin.lab, tuple(r.exercise for r in rows), message))
     return sorted(found, key=lambda t: (-len(t.exercises), t.student, t.lab))
 
