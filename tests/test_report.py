@@ -12,6 +12,7 @@ from datetime import datetime
 from html.parser import HTMLParser
 from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 
@@ -24,7 +25,7 @@ from autograder.exercise import Rules
 from autograder.grading import report, similarity
 from autograder.grading.classroom import Classroom, Submission
 from autograder.grading.gradebook import Book, GradebookError
-from autograder.grading.marking import Marked, release_for_marking
+from autograder.grading.marking import NOT_RUN, Marked, release_for_marking
 from autograder.grading.marks import (
     Lab,
     Mark,
@@ -522,6 +523,10 @@ class TestFeedback:
         for cell in evil.notebook.cells:
             if cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution"):
                 cell.source = r"Because $\sqrt{d_k}$ grows. &lt;script>alert(1)&lt;/script>"
+        drawing = next(
+            c for c in evil.notebook.cells if c.cell_type == "code" and "nbgrader" not in c.metadata
+        )
+        drawing.source, drawing.outputs = "draw_the_strip()", [nbformat.from_dict(NOT_RUN)]
         fill(classroom, {"ada": evil, "b*b": results("b*b")}, gradebook=prepared)
         return classroom
 
@@ -537,6 +542,8 @@ class TestFeedback:
         assert "<math" in page and "<msqrt" in page
         assert "MARK SCHEME" not in page
         assert "<details" in page  # the lab's hints fold again
+        assert "Here the lab has an illustration." in page
+        assert "draw_the_strip" not in page
         assert not re.search(r'(?:src|href)="https?://[^"]*(?:cdn|\.js|\.css)', page)
 
         again = write_feedback(pages, workers=1)

@@ -19,6 +19,7 @@ from nbconvert.exporters import HTMLExporter, TemplateExporter
 from nbconvert.filters import Highlight2HTML
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.writers import FilesWriter
+from nbformat.v4 import new_markdown_cell
 from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
@@ -26,6 +27,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from autograder.files import write
 from autograder.grading.classroom import Classroom
 from autograder.grading.gradebook import GradebookError, course_config, shown
+from autograder.grading.marking import NOT_RUN
 from autograder.grading.sanitise import clean_markdown
 from autograder.labs.build import available, release
 from autograder.labs.reference import SOLUTIONS
@@ -38,7 +40,8 @@ _HEAD = (
     f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
     "<style>img { max-width: 100%; height: auto } div.prompt, .anchor-link { display: none } "
-    "div.output_subarea { max-width: 100% } math { overflow-x: auto }</style>\n"
+    "div.output_subarea { max-width: 100% } math { overflow-x: auto } div blockquote { font-size: inherit } "
+    "details > summary { display: list-item; cursor: pointer }</style>\n"
 )
 
 
@@ -53,7 +56,8 @@ class Pages:
 
 class CleanText(NbGraderPreprocessor):
     """Comments quote what the student's code said, and must stay text; the lab's own HTML (its folded
-    hints) was made text with the student's when the notebook was marked, and becomes HTML again.
+    hints) was made text with the student's when the notebook was marked, and becomes HTML again. The code of
+    illustrations, which says nothing of the student's work, is left out.
     """
 
     def preprocess_cell(self, cell, resources, index):
@@ -63,6 +67,8 @@ class CleanText(NbGraderPreprocessor):
         if cell.cell_type == "markdown":
             ours = _cleaned_release(resources["nbgrader"]["assignment"])
             cell.source = ours.get(cell.source, cell.source)
+        elif cell.get("outputs") == [NOT_RUN]:
+            cell = new_markdown_cell("*(Here the lab has an illustration.)*", id=cell.id)
         return cell, resources
 
 

@@ -159,7 +159,7 @@ def _judge_all(notebook: NotebookNode, lab: str, seed: int, sandbox: Sandbox, se
     spent: dict[str, float] = {}  # seconds, by the same
     for cell, skip, run in zip(code, idle, runs, strict=True):
         if skip:
-            judged.outputs[cell.id] = [_NOT_RUN]
+            judged.outputs[cell.id] = [NOT_RUN]
             continue
         name = id_of(cell)
         exercise = exercises(lab).get(_exercise_of(lab, name) or "")
@@ -186,7 +186,7 @@ def _illustrations(lab: str) -> frozenset[str]:
     return frozenset(c.source for c in cells if "illustration" in c.metadata.get("tags", []))
 
 
-_NOT_RUN = {
+NOT_RUN = {
     "output_type": "stream",
     "name": "stdout",
     "text": "(This illustration is part of the lab, and is not run again when it is marked.)\n",
