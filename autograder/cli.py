@@ -211,6 +211,9 @@ def grade(labs, classroom, json_file, workers, scheduler, force, db, no_follow_t
                     put(item)
         except GradingError as error:
             raise click.ClickException(str(error)) from None
+        except KeyboardInterrupt:
+            click.echo("Stopped. What is marked is kept; the same command goes on from there.", err=True)
+            sys.exit(130)
     for note in summary.notes:
         click.echo(f"Note: {note}", err=True)
     for fault in summary.faults:

@@ -220,19 +220,23 @@ def test_plain_nbgrader_autograde_gives_the_same_scores(graded, tmp_path):
         assert marks_of(tmp_path / "classroom", student) == marks_of(classroom, student)
 
 
-def test_a_run_killed_in_the_middle_is_resumed(tmp_path):
-    students = [f"s{i:02d}" for i in range(8)]
+@pytest.mark.parametrize(
+    ("end", "code", "said"),
+    [(signal.SIGKILL, -9, ""), (signal.SIGINT, 130, "Stopped. What is marked is kept;")],
+)
+def test_a_run_ended_in_the_middle_is_resumed(tmp_path, end, code, said):
+    students = [f"s{i:02d}" for i in range(20)]
     for number, student in enumerate(students):
         hand_in(tmp_path, student, nbformat.writes(perfect(LAB)).encode() + b"\n" * number)
     command = [*COMMAND, "grade", LAB, "--classroom", str(tmp_path), "--workers", "2"]
-    run = subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
+    run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True)
     until = time.monotonic() + 120
     while len(list(tmp_path.glob("results/*/*.json"))) < 2 and time.monotonic() < until:
         time.sleep(0.02)
-    os.killpg(run.pid, signal.SIGKILL)
-    run.wait()
+    os.killpg(run.pid, end)
+    stderr = run.communicate()[1]
+    assert run.returncode == code
+    assert said in stderr and "Traceback" not in stderr
     done = len(list(tmp_path.glob("results/*/*.json")))
     assert done >= 2
     ran = autograder("grade", LAB, "--classroom", tmp_path, "--json", "-")

@@ -56,6 +56,7 @@ def grade(
     handed_in = classroom.handed_in(labs)
     started(len(handed_in))
     present = sorted({lab for _, lab in handed_in})
+    workers = max(1, min(workers, len(handed_in)))
     with Pool(options, workers, scheduler) as pool, ExitStack() as opened:
         if force or not all(classroom.result_path(*who).exists() for who in handed_in):
             pool.start(present)  # while nbgrader is imported, and opens the gradebook
