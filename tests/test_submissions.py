@@ -292,6 +292,11 @@ def test_no_stranger_speaks_on_the_terminal(graded):
     assert "alert(" not in graded.stderr
 
 
+def test_every_marked_notebook_is_a_valid_one(graded):
+    for path in (graded.classroom / "autograded").rglob("*.ipynb"):
+        nbformat.validate(json.loads(path.read_text("utf-8")))
+
+
 def test_no_secret_comes_back(graded):
     secrets = [SECRET.encode()]
     shadow = Path("/etc/shadow")

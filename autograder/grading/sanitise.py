@@ -5,9 +5,9 @@ nbconvert puts HTML, LaTeX, SVG and pictures into its pages as they are; here ea
 
 import re
 
+import nbformat
 import nh3
 from nbformat import NotebookNode
-from nbformat.v4 import new_output
 
 _PICTURE = re.compile(r"[A-Za-z0-9+/=\s]*")
 _BASE64 = re.compile(r";base64,[A-Za-z0-9+/=]+")
@@ -96,15 +96,11 @@ def clean_output(output: dict) -> NotebookNode:
     kind = output.get("output_type")
     if kind == "stream":
         name = "stderr" if output.get("name") == "stderr" else "stdout"
-        return new_output("stream", name=name, text=str(output.get("text", "")))
+        return _output(kind, name=name, text=str(output.get("text", "")))
     if kind == "error":
         traceback = [str(line) for line in output.get("traceback", ())]
-        return new_output(
-            "error",
-            ename=str(output.get("ename", "")),
-            evalue=str(output.get("evalue", "")),
-            traceback=traceback,
-        )
+        ename, evalue = str(output.get("ename", "")), str(output.get("evalue", ""))
+        return _output(kind, ename=ename, evalue=evalue, traceback=traceback)
     data = output.get("data")
     safe = {}
     for mime, content in (data if isinstance(data, dict) else {}).items():
@@ -119,7 +115,11 @@ def clean_output(output: dict) -> NotebookNode:
             safe[mime] = text
     if not safe:
         safe["text/plain"] = "(an output of a kind that is not shown here)"
-    return new_output("display_data", data=safe)
+    return _output("display_data", metadata={}, data=safe)
+
+
+def _output(kind: str, **fields) -> NotebookNode:
+    return nbformat.from_dict({"output_type": kind, **fields})
 
 
 def _joined(content) -> str:
