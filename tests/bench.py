@@ -195,7 +195,8 @@ def bench_growth(source, counts, stock_rate):
         ratio = rate / max(stock_rate, again)
         table.add_row(
             *(f"{count}", f"{seconds:.1f}", f"{rate:.2f}", f"{ratio:.1f}"),
-            *(f"{first:.2f}", f"{last:.2f}", f"{memory:.0f}", f"{book:.1f}"),
+            *(f"{r:.2f}" if count >= 1000 else "" for r in (first, last)),
+            *(f"{memory:.0f}", f"{book:.1f}"),
         )
     OUT.print(table)
     OUT.print(f"The gradebook's writer on its own: {alone:.0f} hand-ins/s")
