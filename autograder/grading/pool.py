@@ -88,7 +88,8 @@ def _get_ready(labs: Sequence[str], options: Options) -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Have the kernel end this worker if the run is killed; its sandbox ends with it."""
+    """Have the kernel end this worker if the run is killed or interrupted; its sandbox ends with it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # at once and without a traceback
     if sys.platform == "linux":
         death_signal = 1  # PR_SET_PDEATHSIG
         ctypes.CDLL(None, use_errno=True).prctl(death_signal, signal.SIGKILL)
