@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import psutil
 import pytest
 from nbgrader.api import Gradebook
 
@@ -121,6 +122,24 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_marks(classroom, local, cl
         if not killed:
             os.killpg(workers[0].pid, signal.SIGKILL)
             killed = True
+    assert run_.faults == []
+    assert run_.judged == 12
+    assert marks([json.loads(r.to_json()) for r in results]) == marks(local)
+
+
+def test_a_pool_that_loses_its_workers_gives_the_same_marks(classroom, local, tmp_path):
+    folder = fresh_copy(classroom, tmp_path / "class")
+    results, killed, run_ = [], [], None
+    for item in grade(Classroom(folder), [LAB], Options(), workers=2):
+        if isinstance(item, Run):
+            run_ = item
+            continue
+        results.append(item)
+        if not killed:
+            killed = [p for p in psutil.Process().children() if "spawn_main" in " ".join(p.cmdline())]
+            for process in killed:
+                process.kill()
+    assert len(killed) == 2
     assert run_.faults == []
     assert run_.judged == 12
     assert marks([json.loads(r.to_json()) for r in results]) == marks(local)

@@ -149,18 +149,20 @@ class _Judged:
 
 
 def _judge_all(notebook: NotebookNode, lab: str, seed: int, sandbox: Sandbox, seconds: float) -> _Judged:
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     illustrations = _illustrations(lab)
-    idle = [cell.source in illustrations and "nbgrader" not in cell.metadata for cell in code]
-    cells = [Cell("") if skip else _as_cell(cell, lab, seed) for cell, skip in zip(code, idle, strict=True)]
-    runs = sandbox.run(cells, replace(sandbox.limits, total_seconds=seconds))
     judged = _Judged({}, {}, set())
+    cells = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and not id_of(cell) and cell.source in illustrations:
+            judged.outputs[cell.id] = [NOT_RUN]
+        elif cell.cell_type == "code":
+            cells.append(cell)
+    runs = sandbox.run(
+        [_as_cell(cell, lab, seed) for cell in cells], replace(sandbox.limits, total_seconds=seconds)
+    )
     stops: dict[str, _Stop] = {}  # by the grade_id of the cell
     spent: dict[str, float] = {}  # seconds, by the same
-    for cell, skip, run in zip(code, idle, runs, strict=True):
-        if skip:
-            judged.outputs[cell.id] = [NOT_RUN]
-            continue
+    for cell, run in zip(cells, runs, strict=True):
         name = id_of(cell)
         exercise = exercises(lab).get(_exercise_of(lab, name) or "")
         if exercise is None:
@@ -174,8 +176,8 @@ def _judge_all(notebook: NotebookNode, lab: str, seed: int, sandbox: Sandbox, se
         else:
             answer = grade_id(exercise.name)
             row, outputs = _judge_one(exercise, run, seed, stops.get(answer))
-            seconds = round(row.seconds + spent.get(answer, 0.0), 6)
-            judged.tests[name] = replace(row, seconds=seconds), outputs
+            took = round(row.seconds + spent.get(answer, 0.0), 6)
+            judged.tests[name] = replace(row, seconds=took), outputs
     return judged
 
 
