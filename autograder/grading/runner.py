@@ -427,7 +427,8 @@ def _texts(data) -> dict:
     """A MIME bundle as the keeper takes it: texts, with bytes as base64; JSON is shown by nothing."""
     texts = {}
     for mime, content in list(dict(data).items())[: wire.MAX_MIMES]:
-        if not wire.MIME.fullmatch(str(mime)) or wire.is_json(mime):
+        mime = str(mime)
+        if not wire.MIME.fullmatch(mime) or wire.is_json(mime):
             continue
         if isinstance(content, bytes):
             import base64
