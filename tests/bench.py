@@ -24,7 +24,7 @@ from rich.console import Console
 from rich.table import Table
 
 from autograder import keys
-from autograder.grading.pool import cores
+from autograder.grading.pool import PRELOAD, cores
 from autograder.grading.sample_class import hand_ins
 from autograder.labs.build import ROOT
 
@@ -85,19 +85,19 @@ def timed(command, **options):
     return seconds, memory
 
 
-def make_class(folder, count, lab=LAB):
+def make_class(folder, count):
     """A class of `count` hand-ins, none hostile: 12 different ones, told apart by trailing blanks."""
-    made = list(hand_ins(lab, min(count, 12)))
+    made = list(hand_ins(LAB, min(count, 12)))
     for number, (_, data) in enumerate(islice(cycle(made), count)):
-        path = folder / "submitted" / f"student-{number:05d}" / lab / f"{lab}.ipynb"
+        path = folder / "submitted" / f"student-{number:05d}" / LAB / f"{LAB}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_bytes(data + b" " * number)
     return folder
 
 
-def stock_course(folder, source, lab=LAB):
+def stock_course(folder, source):
     """A course for nbgrader with its own settings: the same hand-ins, its own steps."""
-    shutil.copytree(ROOT / "solutions" / lab, folder / "source" / lab)
+    shutil.copytree(ROOT / "solutions" / LAB, folder / "source" / LAB)
     shutil.copytree(source / "submitted", folder / "submitted")
     (folder / "nbgrader_config.py").write_text(
         "c = get_config()\nc.ClearMarkScheme.enforce_metadata = False\n"
@@ -109,7 +109,7 @@ def grade(folder, workers, *more):
     return timed([BIN / "autograder", "grade", LAB, "--classroom", folder, "--workers", workers, *more])
 
 
-def bare(count, lab=LAB):
+def bare(count):
     """Seconds to run in forks of a warm process the cells that marking runs, with nothing around them."""
     import io
     from contextlib import redirect_stderr, redirect_stdout
@@ -120,12 +120,12 @@ def bare(count, lab=LAB):
     import matplotlib.pyplot as plt
     from IPython.core.interactiveshell import InteractiveShell
 
-    from autograder import embeddings, student
+    from autograder.grading.worker import preload
 
-    keys.load_all(), embeddings.load_all(), student.progress
+    preload(PRELOAD[LAB])
     InteractiveShell.instance()
     plt.figure().savefig(io.BytesIO())
-    made = [nbformat.reads(data.decode(), 4) for _, data in hand_ins(lab, min(count, 12))]
+    made = [nbformat.reads(data.decode(), 4) for _, data in hand_ins(LAB, min(count, 12))]
     start = time.perf_counter()
     for notebook in islice(cycle(made), count):
         child = os.fork()

@@ -18,7 +18,7 @@ from autograder.cells import grade_id, id_of, id_of_test
 from autograder.feedback import as_html, as_text
 from autograder.grading.handin import Unreadable, rebuild
 from autograder.grading.sandbox import Cell, CellRun, Sandbox, SandboxError
-from autograder.grading.sanitise import Cleaner, clean_markdown
+from autograder.grading.sanitise import Cleaner, clean_markdown, make_output
 from autograder.judge import Finding, judge
 from autograder.labs import exercises
 from autograder.labs.build import release
@@ -302,13 +302,15 @@ def _ended(exercise: Exercise, verdict: Verdict, why: str, run: CellRun):
 
 def _failure(name: str, text: str, html: str) -> list[NotebookNode]:
     """The outputs of a test cell that earns nothing: our message, and the error that nbgrader scores by."""
-    shown = {"output_type": "display_data", "metadata": {}, "data": {"text/plain": text, "text/html": html}}
-    error = {"output_type": "error", "ename": "CheckFailed", "evalue": f"{name}: {text}"}
-    return [nbformat.from_dict(o) for o in (shown, error | {"traceback": [f"{name}: not right yet."]})]
+    said, line = f"{name}: {text}", f"{name}: not right yet."
+    return [
+        make_output("display_data", metadata={}, data={"text/plain": text, "text/html": html}),
+        make_output("error", ename="CheckFailed", evalue=said, traceback=[line]),
+    ]
 
 
 def _passed(text: str) -> NotebookNode:
-    return nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": f"✓ {text}\n"})
+    return make_output("stream", name="stdout", text=f"✓ {text}\n")
 
 
 def _follow_through(notebook, lab: str, seed: int, sandbox: Sandbox, judged: _Judged) -> None:

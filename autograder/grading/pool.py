@@ -121,8 +121,7 @@ class Pool:
         return self
 
     def __exit__(self, *_):
-        self._opened.close()
-        self._executor = None
+        self._close()
 
     def start(self, labs: Sequence[str]) -> None:
         """Start now rather than at the first hand-in, and get ready to mark these labs.
@@ -131,22 +130,29 @@ class Pool:
         ------
         ClusterError
         """
-        self._start()
+        self._open()
         if not self._scheduler:
-            for _ in range(self._workers):
-                self._executor.submit(_get_ready, labs, self._options)
+            with suppress(BrokenExecutor):  # seen again, and dealt with, at the first hand-in
+                for _ in range(self._workers):
+                    self._executor.submit(_get_ready, labs, self._options)
 
-    def _start(self) -> None:
-        if self._executor is None and self._scheduler:
+    def _open(self) -> None:
+        if self._executor is not None:
+            return
+        if self._scheduler:
             client = self._opened.enter_context(_client(self._scheduler))
             self._most = 2 * (sum(client.nthreads().values()) or 1)
             self._executor = client.get_executor(pure=False, retries=3)
-        elif self._executor is None:
+        else:
             self._most = 2 * self._workers
             self._executor = ProcessPoolExecutor(
                 self._workers, get_context("spawn"), _end_with, (os.getpid(),)
             )
             self._opened.callback(self._executor.shutdown, cancel_futures=True)
+
+    def _close(self) -> None:
+        self._opened.close()
+        self._executor = None
 
     def mark_all(self, submissions: Iterable[Submission]) -> Iterator[tuple[Submission, Marked | Exception]]:
         """Mark hand-ins side by side; yields each as it is done, with an exception where the grader failed.
@@ -158,11 +164,11 @@ class Pool:
         lost: list[Submission] = []
         tried: set[tuple[str, str]] = set()
         while True:
-            self._start()
+            self._open()
             broken = yield from self._rounds(chain(lost, source))
             if not broken:
                 return
-            self.__exit__()
+            self._close()
             lost = []
             for submission, error in broken:
                 if (submission.student, submission.lab) in tried:

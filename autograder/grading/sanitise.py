@@ -96,11 +96,11 @@ def clean_output(output: dict) -> NotebookNode:
     kind = output.get("output_type")
     if kind == "stream":
         name = "stderr" if output.get("name") == "stderr" else "stdout"
-        return _output(kind, name=name, text=str(output.get("text", "")))
+        return make_output(kind, name=name, text=str(output.get("text", "")))
     if kind == "error":
         traceback = [str(line) for line in output.get("traceback", ())]
         ename, evalue = str(output.get("ename", "")), str(output.get("evalue", ""))
-        return _output(kind, ename=ename, evalue=evalue, traceback=traceback)
+        return make_output(kind, ename=ename, evalue=evalue, traceback=traceback)
     data = output.get("data")
     safe = {}
     for mime, content in (data if isinstance(data, dict) else {}).items():
@@ -115,10 +115,11 @@ def clean_output(output: dict) -> NotebookNode:
             safe[mime] = text
     if not safe:
         safe["text/plain"] = "(an output of a kind that is not shown here)"
-    return _output("display_data", metadata={}, data=safe)
+    return make_output("display_data", metadata={}, data=safe)
 
 
-def _output(kind: str, **fields) -> NotebookNode:
+def make_output(kind: str, **fields) -> NotebookNode:
+    """An nbformat output; nbformat's own maker validates each one, which takes longer than the rest."""
     return nbformat.from_dict({"output_type": kind, **fields})
 
 

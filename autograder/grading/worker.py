@@ -60,11 +60,7 @@ def warm(config: dict) -> None:
     runner = _load("runner")
     shell = None
     if config["preload"]:
-        for name in config["preload"]:
-            module, _, function = name.partition(":")
-            module = importlib.import_module(module)
-            if function:  # something to read once, for all forks to share
-                getattr(module, function)()
+        preload(config["preload"])
         shell = runner.prepare_shell()
     control = socket.socket(fileno=config["control"])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -98,6 +94,15 @@ def warm(config: dict) -> None:
                 os._exit(code)
         keepers.add(pid)
         os.close(fds[0])
+
+
+def preload(names: list) -> None:
+    """Import these modules; after a colon stands a function that reads something for all forks to share."""
+    for name in names:
+        module, _, function = name.partition(":")
+        module = importlib.import_module(module)
+        if function:
+            getattr(module, function)()
 
 
 class Stopped(Exception):
