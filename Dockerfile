@@ -1,6 +1,6 @@
 # JupyterLab with the labs, for Docker, JupyterHub and Binder: in the repository with everything, in the
 # students' zip without solutions. docs/homes.md says more.
-FROM python:3.12-slim
+FROM python:3.13-slim
 RUN apt-get update \
  && apt-get install -y --no-install-recommends bubblewrap make \
  && rm -rf /var/lib/apt/lists/*

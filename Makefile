@@ -1,39 +1,35 @@
 # Attention Labs. `make` alone lists what there is to make.
 PYTHON ?= python3
 BIN := .venv/bin
-EXTRAS := lab,grading,test
 WORK := work
-UV := $(shell command -v uv 2>/dev/null)
+# Where there is no such Python, uv brings one.
+define install
+@if command -v "$(PYTHON)" >/dev/null; then "$(PYTHON)" install.py $(1); \
+elif command -v uv >/dev/null; then uv run -q --no-project python install.py $(1); \
+else echo 'There is no $(PYTHON) here: install Python, or name one, as in `make $(1) PYTHON=python3.13`.' >&2; exit 1; fi
+endef
 
 .PHONY: help setup lab test test-keras build grade feedback report demo bench bundle data keras clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-setup: .venv/ready  ## Make .venv with everything the labs and the grader need
+setup: .venv/ready-setup  ## Make .venv with everything the labs, the grader and the tests need
 
-.venv/ready: pyproject.toml constraints.txt
-ifdef UV
-	$(UV) venv -q --allow-existing --python $(PYTHON) .venv
-	$(UV) pip install -q --python $(BIN)/python -c constraints.txt -e '.[$(EXTRAS)]'
-else
-	$(PYTHON) -m venv .venv
-	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRAS)]'
-endif
-	@touch $@
-	@echo "Ready. Students: make lab. Instructors: make demo."
+.venv/ready-%: pyproject.toml constraints.txt install.py
+	$(call install,$*)
 
-lab: setup  ## Open JupyterLab on work/, your own copies of the labs
-	$(BIN)/autograder start $(WORK)
-	$(BIN)/jupyter lab --notebook-dir $(WORK) --LabApp.default_url=/lab/tree/README.ipynb $(JUPYTER_OPTIONS)
+lab: .venv/ready-lab  ## Open JupyterLab on work/, your own copies of the labs
+	@$(BIN)/autograder lab "$(WORK)" $(JUPYTER_OPTIONS)
 
 test: setup  ## Run every test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/pytest -q -n auto --dist loadfile
+	$(BIN)/mypy
+	$(BIN)/pytest -q -rs -n auto --dist loadfile
 
-test-keras: keras  ## Run the tests of the lab keras-attention, on the backend in KERAS_BACKEND
-	$(BIN)/pytest -q tests/test_keras.py
+test-keras: setup keras  ## Run the tests that need Keras, on the backend in KERAS_BACKEND
+	$(BIN)/pytest -q -rs tests/test_keras.py tests/test_keras_layers.py
 
 build: setup  ## Make notebooks/ and the answer keys from solutions/
 	$(BIN)/autograder build
@@ -60,14 +56,13 @@ bench: setup  ## Measure checking and grading against stock nbgrader, as ratios
 	$(BIN)/python tests/bench.py $(BENCH)
 
 data: setup  ## Fetch the real word vectors in place of the shipped ones
-	$(BIN)/autograder data
+	$(BIN)/python -m attention_labs.download
 
-keras: setup  ## Add Keras and TensorFlow, for the lab keras-attention
-	$(BIN)/pip install -q -c constraints.txt -e '.[$(EXTRAS),keras]'
-	@echo "Ready: the lab keras-attention runs now."
+keras: .venv/ready-lab  ## Add Keras, on TensorFlow, JAX or PyTorch, for the lab that needs it
+	$(call install,keras)
 
 bundle: setup  ## One zip for students: dist/attention-labs.zip
-	$(BIN)/python -m autograder.labs.bundle
+	$(BIN)/python -m autograder.authoring.bundle
 
 clean:  ## Remove what the targets made, but not work/ nor classroom/
 	rm -rf .venv demo dist build .pytest_cache .ruff_cache .hypothesis *.egg-info

@@ -1,4 +1,4 @@
-"""Attention Labs: what a lab notebook imports, and the autograder behind it.
+"""The autograder: what a lab notebook imports of it, and what stands behind.
 
 Names are loaded when first used, so that ``import autograder`` costs nothing.
 """
@@ -7,21 +7,16 @@ __version__ = "1.0.0"
 
 _HOME = {
     "check": "student",
+    "criteria": "student",
     "progress": "student",
     "ready": "student",
     "overview": "workspace",
-    "load_embeddings": "embeddings",
-    "tokenize": "embeddings",
-    "embed": "embeddings",
-    "heatmap": "figures",
-    "show": "figures",
-    "start_keras": "framework",
 }
 
 __all__ = list(_HOME)
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
@@ -31,5 +26,5 @@ def __getattr__(name):
     return value
 
 
-def __dir__():
+def __dir__() -> list[str]:
     return sorted([*globals(), *_HOME])

@@ -1,115 +1,244 @@
 """The command line. Each command is a few lines that call the module which does the work."""
 
+import os
+import re
 import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
-CLASSROOM = click.option(
-    "--classroom",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("classroom"),
-    show_default=True,
-    help="The class's folder.",
-)
+from autograder.course import VARIABLE
+from autograder.errors import INSTALL_ALL, Complaint, Usage, counted, listed, printable
+
+if TYPE_CHECKING:
+    from autograder.authoring.lab import Lab
+    from autograder.grading.classroom import Classroom
+    from autograder.results import Result
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 class _Commands(click.Group):
-    """Commands in the order of a course's life; instructors' ones need the whole repository."""
+    """Commands in the order of a course's life; what a person can mend ends as one sentence."""
 
-    def list_commands(self, ctx):
-        return list(self.commands)
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name in self.commands if _whole() or name in _STUDENTS]
 
-    def invoke(self, ctx):
+    def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
+        except Complaint as complaint:
+            click.echo(printable(f"Error: {complaint}"), err=True)
+            sys.exit(complaint.exit_code)
+        except OSError as error:
+            place = f"{error.filename}: " if error.filename else ""
+            click.echo(printable(f"Error: {place}{error.strerror or error}."), err=True)
+            sys.exit(1)
         except ModuleNotFoundError as error:
-            if (error.name or "").startswith(("autograder.labs", "autograder.grading")):
+            if (error.name or "").startswith(("autograder.authoring", "autograder.grading")):
                 raise click.UsageError(
                     "This command is for instructors: it needs the course's whole repository, "
                     "and this is the students' part of it."
                 ) from None
+            if (missing := (error.name or "").split(".")[0]) in _extras():
+                click.echo(f"Error: This needs {missing}, which is not installed: {INSTALL_ALL}", err=True)
+                sys.exit(1)
             raise
+
+
+def _extras() -> set[str]:
+    """The modules that come with the engine's extras, as its own metadata names them."""
+    from importlib.metadata import requires
+
+    named = (re.match(r"[\w-]+", text) for text in requires("attention-labs") or () if "extra ==" in text)
+    return {name[0].replace("-", "_").lower() for name in named if name}
+
+
+_STUDENTS = ("start", "lab", "reset", "check")
+
+
+def _whole() -> bool:
+    """Whether this is the whole engine and not only the students' part."""
+    return (Path(__file__).parent / "grading").is_dir()
+
+
+def _course(ctx: click.Context, param: click.Parameter, folder: Path | None) -> None:
+    if folder is not None:
+        os.environ[VARIABLE] = str(folder.resolve())  # for the processes and kernels of this command too
+
+
+def _shared(*options: Callable) -> Callable:
+    """Options that several commands have, as one decorator."""
+
+    def decorate(command: Callable) -> Callable:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+COURSE = click.option(
+    "--course",
+    type=FOLDER,
+    callback=_course,
+    expose_value=False,
+    help="The course's folder; by default the nearest course.toml at or above this one.",
+)
+LABS = click.argument("labs", nargs=-1, metavar="[LAB]...")
+CLASS = _shared(
+    COURSE,
+    click.option(
+        "--classroom", type=FOLDER, default=Path("classroom"), show_default=True, help="The class's folder."
+    ),
+    click.option("--db", metavar="URL", help="The gradebook; by default gradebook.db in the class's folder."),
+)
+WORKERS = click.option(
+    "--workers", type=click.IntRange(1), help="How many work side by side; by default one a core."
+)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="attention-labs", prog_name="autograder")
-def main():
-    """Attention Labs: check your own notebook, or mark a class's."""
+def main() -> None:
+    """Check your own notebook, or mark a class's."""
 
 
 @main.command()
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path("work"))
-def start(folder):
+@COURSE
+@click.argument("folder", type=FOLDER, default=Path("work"))
+def start(folder: Path) -> None:
     """Copy the labs into a folder of your own; what is there already stays as it is.
 
     \b
     Example:  autograder start work
     """
+    from autograder.course import find
     from autograder.workspace import start as copy_labs
 
-    copied = copy_labs(folder)
-    click.echo(f"{len(copied)} labs copied to {folder}." if copied else f"{folder} has all the labs already.")
+    copied = copy_labs(folder, find())
+    said = (
+        f"{counted(len(copied), 'lab')} copied to {folder}."
+        if copied
+        else f"{folder} has all the labs already."
+    )
+    click.echo(said)
+
+
+@main.command(context_settings={"ignore_unknown_options": True})
+@COURSE
+@click.argument("folder", type=FOLDER, default=Path("work"))
+@click.argument("options", nargs=-1, type=click.UNPROCESSED, metavar="[JUPYTERLAB'S OPTIONS]...")
+def lab(folder: Path, options: Sequence[str]) -> None:
+    """Copy labs that are new into FOLDER, and open JupyterLab on it.
+
+    \b
+    Example:  autograder lab work --no-browser
+    """
+    from autograder.course import find
+    from autograder.workspace import start as copy_labs
+
+    course = find()
+    copy_labs(folder, course)
+    try:
+        from autograder.jupyter import open_lab
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("autograder"):
+            raise
+        raise click.UsageError("JupyterLab is not installed here: `make lab` brings it.") from None
+    open_lab(folder, course.labs, options)
 
 
 @main.command()
+@COURSE
 @click.argument("notebook", type=click.Path(path_type=Path, dir_okay=False))
 @click.argument("exercise", required=False)
-def reset(notebook, exercise):
+def reset(notebook: Path, exercise: str | None) -> None:
     """Bring a lab, or one EXERCISE of it, back to its first state; your version is kept beside it.
 
     \b
-    Example:  autograder reset work/qkv-attention/qkv-attention.ipynb softmax
+    Example:  autograder reset work/my-lab/my-lab.ipynb my_exercise
     """
-    from autograder.workspace import WorkspaceError
     from autograder.workspace import reset as bring_back
 
-    try:
-        kept = bring_back(notebook, exercise)
-    except WorkspaceError as error:
-        raise click.UsageError(str(error)) from None
+    kept = bring_back(notebook, exercise)
     click.echo(f"{exercise or notebook.stem} is as it was at the start. Your version is kept in {kept}.")
 
 
 @main.command()
+@COURSE
 @click.argument("notebook", type=click.Path(path_type=Path, dir_okay=False))
-def check(notebook):
-    """Run a lab notebook afresh and print one line an exercise.
+def check(notebook: Path) -> None:
+    """Run YOUR OWN lab notebook afresh and print one line an exercise.
 
+    It runs with all your rights: use `show` or `grade` for what others have handed in.
     Exit code 0 if every exercise is right, 1 if not.
 
     \b
-    Example:  autograder check work/qkv-attention/qkv-attention.ipynb
+    Example:  autograder check work/my-lab/my-lab.ipynb
     """
-    from autograder.selfcheck import NotebookError, check_notebook
+    from autograder.selfcheck import check_notebook
 
-    try:
-        lines = check_notebook(notebook)
-    except NotebookError as error:
-        raise click.UsageError(str(error)) from None
+    lines = check_notebook(notebook)
     for line in lines:
-        click.echo(f"{'✓' if line.passed else '✗'} {line.exercise}: {line.message}")
+        click.echo(printable(f"{'✓' if line.passed else '✗'} {line.exercise}: {line.message}"))
     sys.exit(0 if all(line.passed for line in lines) else 1)
 
 
+@main.group()
+def new() -> None:
+    """Write the skeleton of a course or of a lab."""
+
+
+@new.command("course")
+@click.argument("folder", type=FOLDER)
+def new_course(folder: Path) -> None:
+    """Write a course with one small lab into FOLDER; it builds, checks and grades as it stands.
+
+    \b
+    Example:  autograder new course statistics
+    """
+    from autograder.authoring.skeleton import write_course
+
+    write_course(folder)
+    click.echo(f"{folder} is a course now. Go there, and run `autograder build`.")
+
+
+@new.command("lab")
+@COURSE
+@click.argument("name")
+@click.option("--exercise", metavar="NAME", default="", help="What its exercise is called.")
+def new_lab(name: str, exercise: str) -> None:
+    """Write a lab's skeleton into solutions/NAME, and its line into course.toml.
+
+    \b
+    Example:  autograder new lab random-walks --exercise mean_distance
+    """
+    from autograder.authoring.skeleton import write_lab
+    from autograder.course import find
+
+    folder = write_lab(find(), name, exercise)
+    click.echo(f"{folder} holds the lab's skeleton. Edit it, and run `autograder build {name}`.")
+
+
 @main.command()
-@click.argument("labs", nargs=-1, metavar="[LAB]...")
+@COURSE
+@LABS
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 if a file would change.")
-def build(labs, only_check):
+def build(labs: Sequence[str], only_check: bool) -> None:
     """Make the students' notebooks and the answer keys from the solutions.
 
     \b
     Example:  autograder build --check
     """
-    from autograder.labs.build import BuildError, available
-    from autograder.labs.build import build as make
+    from autograder.authoring.build import build as make
 
-    try:
-        drift = make(_labs(labs, available()), check=only_check)
-    except BuildError as error:
-        raise click.ClickException(str(error)) from None
+    drift = make(_labs(labs), check=only_check)
     for sentence in drift:
-        click.echo(f"{'Drift' if only_check else 'Written'}: {sentence}")
+        click.echo(f"{'Out of date' if only_check else 'Written'}: {sentence}")
     if not drift:
         click.echo("Everything is as the solutions say.")
     sys.exit(1 if drift and only_check else 0)
@@ -117,13 +246,22 @@ def build(labs, only_check):
 
 @main.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
-@CLASSROOM
+@CLASS
 @click.option("--timezone", metavar="ZONE", help="Of the times in Blackboard's names, such as Europe/Paris.")
 @click.option("--file-times", is_flag=True, help="Take the files' own times as when they were handed in.")
-def collect(paths, classroom, timezone, file_times):
+@click.option("--pattern", metavar="REGEX", help="For other paths; with a group named student.")
+def collect(
+    paths: Sequence[Path],
+    classroom: Path,
+    db: str | None,
+    timezone: str | None,
+    file_times: bool,
+    pattern: str | None,
+) -> None:
     """File hand-ins from folders and downloaded zips into the classroom.
 
-    Knows the names that Canvas, Moodle, Blackboard and GitHub Classroom give, and plain folders.
+    Knows the names that Canvas, Moodle, Blackboard, Brightspace, Gradescope, Google Classroom and GitHub
+    Classroom give, and plain folders; roster.csv in the classroom says who is in the class.
     Exit code 0 if all were filed, 1 if some were refused or match no student or lab.
 
     \b
@@ -131,47 +269,65 @@ def collect(paths, classroom, timezone, file_times):
     """
     from rich.console import Console
 
-    from autograder.grading.classroom import Classroom
-    from autograder.grading.collect import CollectError
-    from autograder.grading.collect import collect as file_them
-    from autograder.labs import LABS
+    from autograder.authoring.lab import labs_by_grade_id, read_labs
+    from autograder.course import find
+    from autograder.grading.intake import collect as file_them
 
-    try:
-        report = file_them(paths, Classroom(classroom), labs=LABS, timezone=timezone, file_times=file_times)
-    except CollectError as error:
-        raise click.UsageError(str(error)) from None
-    Console().print(report.table())
-    click.echo(report.summary)
-    sys.exit(report.exit_code)
+    course = find()
+    done = file_them(
+        paths,
+        _classroom(classroom, db),
+        course.labs,
+        grade_ids=labs_by_grade_id(read_labs(course)),
+        timezone=timezone,
+        file_times=file_times,
+        pattern=pattern,
+    )
+    if table := done.table():
+        Console().print(table)
+    click.echo(done.summary)
+    sys.exit(done.exit_code)
 
 
 @main.command()
-@click.argument("labs", nargs=-1, metavar="[LAB]...")
-@CLASSROOM
+@LABS
+@CLASS
 @click.option("--json", "json_file", type=click.Path(), help="Write one JSON object a line; - for stdout.")
-@click.option("--workers", type=click.IntRange(1), help="Hand-ins side by side; by default one a core.")
+@WORKERS
 @click.option("--scheduler", metavar="ADDRESS", help="A Dask scheduler to send the hand-ins to.")
+@click.option(
+    "--student", "students", multiple=True, metavar="NAME", help="Only this student's; may be repeated."
+)
 @click.option("--force", is_flag=True, help="Mark again what has not changed.")
-@click.option("--db", metavar="URL", help="The gradebook; by default gradebook.db in the class's folder.")
 @click.option(
     "--no-follow-through", is_flag=True, help="Give no points for what only an earlier error broke."
 )
 @click.option("--no-sandbox", is_flag=True, help="Run hand-ins WITHOUT protection: only for ones you trust.")
-def grade(labs, classroom, json_file, workers, scheduler, force, db, no_follow_through, no_sandbox):
+def grade(
+    labs: Sequence[str],
+    classroom: Path,
+    db: str | None,
+    json_file: str | None,
+    workers: int | None,
+    scheduler: str | None,
+    students: Sequence[str],
+    force: bool,
+    no_follow_through: bool,
+    no_sandbox: bool,
+) -> None:
     """Mark the hand-ins of a class and write the gradebook.
 
     Exit code 0 if every hand-in was judged, whatever the marks; 1 if the grader failed on one.
 
     \b
-    Example:  autograder grade qkv-attention --json results.jsonl
+    Example:  autograder grade my-lab --json results.jsonl
     """
-    from autograder.grading.classroom import Classroom, GradingError
-    from autograder.grading.grade import Run
     from autograder.grading.grade import grade as run_grading
     from autograder.grading.pool import Options, cores
-    from autograder.labs.build import available
 
-    labs = _labs(labs, available())
+    place = _classroom(classroom, db)
+    chosen = _labs(labs, place)
+    place.must_exist()
     if no_sandbox:
         click.secho(
             "NO SANDBOX: the hand-ins can read and change every file that you can, and use the network.",
@@ -180,210 +336,218 @@ def grade(labs, classroom, json_file, workers, scheduler, force, db, no_follow_t
             err=True,
         )
     elif not scheduler:
-        from autograder.grading.sandbox import available as sandbox_missing
+        from autograder.grading.sandbox import why_unavailable
 
-        why = sandbox_missing()
-        if why:
-            raise click.ClickException(why)
-    place = Classroom(classroom)
-    if not place.submitted.is_dir():
-        raise click.UsageError(
-            f"There is no folder {place.submitted}; put the hand-ins there as <student>/<lab>/<lab>.ipynb, "
-            "or use `autograder collect`."
-        )
-    summary = None
-    with _progress() as (started, finished), _json_lines(json_file) as put:
+        if why := why_unavailable():
+            raise Complaint(why)
+    with _progress("marking") as bar, _json_lines(json_file) as put:
         try:
-            for item in run_grading(
+            run = run_grading(
                 place,
-                labs,
+                chosen,
                 Options(follow_through=not no_follow_through, sandboxed=not no_sandbox),
                 workers=workers or cores(),
                 scheduler=scheduler,
+                students=students,
                 force=force,
-                db_url=db,
-                started=started,
-                finished=finished,
-            ):
-                if isinstance(item, Run):
-                    summary = item
-                else:
-                    put(item)
-        except GradingError as error:
-            raise click.ClickException(str(error)) from None
+                put=put,
+                progress=bar,
+            )
         except KeyboardInterrupt:
             click.echo("Stopped. What is marked is kept; the same command goes on from there.", err=True)
             sys.exit(130)
-    for note in summary.notes:
-        click.echo(f"Note: {note}", err=True)
-    for fault in summary.faults:
-        click.echo(f"Fault: {fault}", err=True)
+    for note in run.notes:
+        click.echo(printable(f"Note: {note}"), err=True)
+    for fault in run.faults:
+        click.echo(printable(f"Fault: {fault}"), err=True)
     click.echo(
-        f"{summary.judged} hand-ins marked, {summary.kept} unchanged, {len(summary.faults)} faults.", err=True
+        f"{counted(run.judged, 'hand-in')} marked, {run.kept:,} unchanged, {counted(len(run.faults), 'fault')}.",
+        err=True,
     )
-    sys.exit(1 if summary.faults else 0)
+    sys.exit(1 if run.faults else 0)
 
 
 @main.command()
+@CLASS
+@click.argument("student")
 @click.argument("labs", nargs=-1, metavar="[LAB]...")
-@CLASSROOM
-@click.option("--db", metavar="URL", help="The gradebook; by default gradebook.db in the class's folder.")
-@click.option("--workers", type=click.IntRange(1), help="Pages made side by side; by default one a core.")
+def show(classroom: Path, db: str | None, student: str, labs: Sequence[str]) -> None:
+    """One student's verdicts, messages and marks, in the terminal. Nothing is run.
+
+    \b
+    Example:  autograder show ada
+    """
+    from autograder.grading.show import describe_student
+
+    place = _classroom(classroom, db, must_exist=True)
+    click.echo(describe_student(place, student, _labs(labs, place)))
+
+
+@main.command()
+@LABS
+@CLASS
+@WORKERS
 @click.option("--force", is_flag=True, help="Make pages again that have not changed.")
-def feedback(labs, classroom, db, workers, force):
+@click.option(
+    "--give-back",
+    is_flag=True,
+    help="Also the pages in the forms that Moodle and Canvas take, and a folder for the rest.",
+)
+def feedback(
+    labs: Sequence[str], classroom: Path, db: str | None, workers: int | None, force: bool, give_back: bool
+) -> None:
     """Make each student's feedback page from the graded hand-ins.
 
     \b
-    Example:  autograder feedback qkv-attention
+    Example:  autograder feedback my-lab --give-back
     """
-    from autograder.grading.classroom import Classroom, GradingError
-    from autograder.grading.feedback_pages import write_feedback
-    from autograder.labs.build import available
+    from autograder.grading.reports.feedback import write_feedback
 
-    labs = _labs(labs, available())
-    try:
-        with _progress("feedback") as (started, finished):
-            pages = write_feedback(
-                Classroom(classroom),
-                labs=labs,
-                db_url=db,
-                force=force,
-                workers=workers,
-                started=started,
-                finished=finished,
-            )
-    except GradingError as error:
-        raise click.ClickException(str(error)) from None
+    place = _classroom(classroom, db, must_exist=True)
+    chosen = _labs(labs, place)
+    with _progress("feedback") as bar:
+        pages = write_feedback(place, labs=chosen, force=force, workers=workers, progress=bar)
+    click.echo(
+        f"{counted(pages.made, 'page')} made, {pages.kept:,} unchanged, in {classroom}/feedback.", err=True
+    )
+    if give_back:
+        from autograder.grading.reports.giving_back import write_returns
+
+        for line in write_returns(place, chosen, pages.failed):
+            click.echo(line)
     for failure in pages.failed:
-        click.echo(f"Failed: {failure}", err=True)
-    click.echo(f"{pages.made} pages made, {pages.kept} unchanged, in {classroom}/feedback.", err=True)
+        click.echo(printable(f"Failed: {failure}"), err=True)
     sys.exit(1 if pages.failed else 0)
 
 
 @main.command()
-@CLASSROOM
-@click.option("--db", metavar="URL", help="The gradebook; by default gradebook.db in the class's folder.")
+@CLASS
 @click.option("--anonymous", is_flag=True, help="Pseudonyms in place of names, in every file of the report.")
-def report(classroom, db, anonymous):
+@click.option(
+    "--for",
+    "platforms",
+    multiple=True,
+    metavar="PLATFORM",
+    help="A table for this one too: Canvas, Moodle, Blackboard, Brightspace or Gradescope.",
+)
+def report(classroom: Path, db: str | None, anonymous: bool, platforms: Sequence[str]) -> None:
     """Write the class in one page: marks, misconceptions, who to talk to; and the marks as CSV.
 
-    \b
-    Example:  autograder report --anonymous
-    """
-    from autograder.grading.classroom import Classroom, GradingError
-    from autograder.grading.report import write_report
+    Beside grades.csv there is a table for each learning platform that hand-ins came from.
 
-    try:
-        page = write_report(Classroom(classroom), anonymous=anonymous, db_url=db)
-    except GradingError as error:
-        raise click.ClickException(str(error)) from None
+    \b
+    Example:  autograder report --for Canvas
+    """
+    from autograder.grading.reports.page import write_report
+    from autograder.grading.reports.tables import PLATFORMS
+
+    place = _classroom(classroom, db, must_exist=True)
+    known = {name.casefold(): name for name in PLATFORMS}
+    for name in platforms:
+        if name.casefold() not in known:
+            raise Usage(f"There is no platform {name!r}; those with a table are {listed(PLATFORMS)}.")
+    wanted = [known[name.casefold()] for name in platforms]
+    page, *more = write_report(place, anonymous=anonymous, platforms=wanted).summary.split("\n")
     click.echo(page)
+    for sentence in more:
+        click.echo(sentence, err=True)
 
 
-@main.command()
-@click.option(
-    "--import",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    help="Take the original lab's four files from this folder instead.",
-)
-def data(folder):
-    """Fetch the real word vectors that the original lab used, in place of the shipped ones.
+def _classroom(folder: Path, db: str | None, must_exist: bool = False) -> "Classroom":
+    from autograder.course import find
+    from autograder.grading.classroom import Classroom
 
-    \b
-    Example:  autograder data
+    place = Classroom(folder, find(), db)
+    if must_exist:
+        place.must_exist()
+    return place
+
+
+def _labs(asked: Sequence[str], place: "Classroom | None" = None) -> "list[Lab]":
+    """The labs named, or all that can be had here; a wrong name ends the command.
+
+    Of a class, those that were handed in: only they are worth a word where they cannot be had.
     """
-    from autograder.download import DataError, fetch, import_original
+    from autograder.authoring.lab import read_labs
+    from autograder.course import find
 
-    try:
-        notes = import_original(folder) if folder else fetch()
-    except DataError as error:
-        raise click.ClickException(str(error)) from None
-    for note in notes:
-        click.echo(note)
-
-
-def _labs(asked, known):
-    """The labs named, or all that can be had here; a wrong name ends the command."""
-    from autograder.labs import LABS, unavailable
-
-    for lab in asked:
-        if lab not in LABS:
-            raise click.UsageError(f"There is no lab {lab!r}; the labs are {', '.join(LABS)}.")
-        if unavailable(lab):
-            raise click.UsageError(f"{lab} cannot be done here. {unavailable(lab)}")
-    for lab in LABS:
-        if not asked and unavailable(lab):
-            click.echo(f"Left out: {lab}. {unavailable(lab)}", err=True)
-    return list(asked) or list(known)
+    course = find()
+    for name in asked:
+        course.with_lab(name)
+    labs = read_labs(course)
+    here = {lab for _, lab in place.handed_in(list(labs))} if place else set(labs)
+    chosen = []
+    for name in asked or [name for name in labs if name in here]:
+        why = labs[name].why_unavailable()
+        if why and asked:
+            raise Complaint(f"{name} cannot be done here. {why}")
+        if why:
+            click.echo(f"Left out: {name}. {why}", err=True)
+        else:
+            chosen.append(labs[name])
+    return chosen
 
 
-class _progress:
+class Progress:
+    """What is told how many there are, and of each that is done."""
+
+    def started(self, total: int) -> None: ...
+
+    def finished(self) -> None: ...
+
+
+@contextmanager
+def _progress(title: str) -> Iterator[Progress]:
     """A progress bar on stderr with rate and remaining time; silent where nobody watches."""
+    if not sys.stderr.isatty():
+        yield Progress()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
 
-    def __init__(self, title="marking"):
-        self._title = title
+    bar = Bar(
+        TextColumn(title),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
 
-    def __enter__(self):
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    class Shown(Progress):
+        def started(self, total: int) -> None:
+            self.task = bar.add_task(title, total=total, rate="")
 
-        console = Console(stderr=True)
-        self._bar = Progress(
-            TextColumn(self._title),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self._bar.start()
-        self._task = None
-        return self._started, self._finished
+        def finished(self) -> None:
+            speed = bar.tasks[self.task].speed
+            bar.update(self.task, advance=1, rate=f"{speed:.1f}/s" if speed else "")
 
-    def _started(self, total):
-        self._task = self._bar.add_task(self._title, total=total, rate="")
-
-    def _finished(self):
-        task = self._bar.tasks[self._task]
-        rate = f"{task.speed:.1f}/s" if task.speed else ""
-        self._bar.update(self._task, advance=1, rate=rate)
-
-    def __exit__(self, *_):
-        self._bar.stop()
+    with bar:
+        yield Shown()
 
 
-class _json_lines:
+@contextmanager
+def _json_lines(target: str | None) -> "Iterator[Callable[[Result], None]]":
     """Where result rows go: a file written whole or not at all, stdout, or nowhere."""
-
-    def __init__(self, target):
-        self._target = target
-
-    def __enter__(self):
-        self._file = None
-        if self._target == "-":
-            self._file = sys.stdout
-        elif self._target:
-            self._path = Path(self._target)
-            self._beside = self._path.with_name(f".{self._path.name}.part")
-            try:
-                self._file = self._beside.open("w", encoding="utf-8")
-            except OSError as error:
-                raise click.UsageError(f"{self._target} cannot be written: {error.strerror}.") from None
-        return self._put
-
-    def _put(self, row):
-        if self._file:
-            print(row.to_json(), file=self._file, flush=True)
-
-    def __exit__(self, kind, *_):
-        if self._file and self._file is not sys.stdout:
-            self._file.close()
-            if kind is None:
-                self._beside.replace(self._path)
-            else:
-                self._beside.unlink(missing_ok=True)
+    if target is None:
+        yield lambda row: None
+        return
+    if target == "-":
+        yield lambda row: print(row.to_json(), flush=True)
+        return
+    path = Path(target)
+    beside = path.with_name(f".{path.name}.part")
+    try:
+        file = beside.open("w", encoding="utf-8")
+    except OSError as error:
+        raise click.UsageError(f"{target} cannot be written: {error.strerror}.") from None
+    try:
+        with file:
+            yield lambda row: print(row.to_json(), file=file, flush=True)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -1,18 +1,20 @@
-"""A finding in words and in a picture: yours, expected, and where they differ."""
+"""A finding in words and in tables: yours, expected, and where they differ."""
 
 import re
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from html import escape
+from typing import Any
 
 import numpy as np
 
-from autograder.answer import Answer
-from autograder.compare import VIEWS, same_values, tolerance
-from autograder.exercise import Inputs, Question, Rules
-from autograder.figures import image, png
-from autograder.judge import Finding
+from autograder.judging.answer import Answer
+from autograder.judging.compare import close, viewed
+from autograder.judging.judge import Finding
+from autograder.judging.question import Inputs, Value
 
-_LARGEST = 16  # rows and columns that a small picture can show with numbers that can be read
+Places = list[int | None]  # rows or columns to show; None for those left out
+SHOWN = 8  # rows and columns of a table; of larger ones the middle is left out
+_PRINTED = 1_000  # characters of what an answer prints
 
 
 def describe(given: Inputs) -> str:
@@ -20,73 +22,108 @@ def describe(given: Inputs) -> str:
     return ", ".join([_short(a) for a in given.args] + [f"{k}={_short(a)}" for k, a in given.kwargs.items()])
 
 
-def _short(argument) -> str:
+def _short(argument: Value) -> str:
     if isinstance(argument, np.ndarray):
         plain = "" if argument.dtype in (np.float64, np.bool_) else f" {argument.dtype.name}"
         return f"{argument.shape}{plain}"
-    return argument.__name__ if isinstance(argument, type) else repr(argument)
+    if isinstance(argument, (tuple, list)):
+        marks = "()" if isinstance(argument, tuple) else "[]"
+        text = ", ".join(map(_short, argument))
+        return f"{marks[0]}{text}{marks[1]}"
+    if isinstance(argument, dict):
+        if len(argument) > 4:  # a model's parameters, say
+            return f"a mapping with {len(argument)} entries"
+        return "{" + ", ".join(f"{k!r}: {_short(part)}" for k, part in argument.items()) + "}"
+    text = argument.__name__ if isinstance(argument, type) else repr(argument)
+    return text if len(text) <= 60 else text[:57] + "..."
 
 
-def paragraphs(finding: Finding, label: str, given: Inputs) -> list[tuple[str, str]]:
+def paragraphs(finding: Finding) -> list[tuple[str, str]]:
     """(heading, sentence) pairs: what was seen, what it means, a nudge."""
-    if finding.kind == "error" and finding.seen.startswith("This exercise"):
-        parts = [("", finding.seen), ("", finding.nudge)]
-    else:
-        parts = [
-            (f"In the case “{label}”, inputs {describe(given)}:", finding.seen),
-            ("What it means:", finding.means),
-            ("To think about:", finding.nudge),
-        ]
+    if finding.unwritten or finding.question is None:
+        return [("", sentence) for sentence in (finding.seen, finding.means, finding.nudge) if sentence]
+    about = f"In the case “{finding.question.label}”, inputs {describe(finding.question.inputs)}:"
+    parts = [
+        (about, finding.seen),
+        ("Where:", _line(finding.answer)),
+        ("What it means:", finding.means),
+        ("To think about:", finding.nudge),
+    ]
     return [(heading, sentence) for heading, sentence in parts if sentence]
 
 
-def as_text(finding: Finding, question: Question, answer: Answer, rules: Rules) -> str:
+def _line(answer: Answer | None) -> str:
+    if answer is None or not answer.line:
+        return ""
+    at, _, text = answer.line.partition(": ")
+    within = f", in `{answer.within}`" if answer.within.isidentifier() else ""
+    return f"line {at} of its cell{within}: `{text}`"
+
+
+def as_text(finding: Finding) -> str:
     """The finding for a plain terminal, with small arrays written out."""
-    lines = [" ".join(filter(None, p)) for p in paragraphs(finding, question.label, question.inputs)]
-    pair = comparable(finding, question, answer, rules)
-    if pair and pair[0].size <= 64:
+    lines = [" ".join(filter(None, part)) for part in paragraphs(finding)]
+    pair = comparable(finding)
+    if pair and pair[0].size <= SHOWN * SHOWN:
         with np.printoptions(precision=4, suppress=True, linewidth=88):
             lines += ["Yours:", str(pair[1]), "Expected:", str(pair[0])]
+    if printed := _printed(finding):
+        lines += ["It printed:", printed]
     return "\n".join(lines)
 
 
-def as_html(finding: Finding, question: Question, answer: Answer, rules: Rules) -> str:
+def as_html(finding: Finding) -> str:
     """The finding as an HTML fragment; nothing in it is taken from the student unescaped."""
     body = "".join(
-        f"<p style='margin:.35em 0'>{f'<strong>{escape(h)}</strong> ' if h else ''}{_code(escape(s))}</p>"
-        for h, s in paragraphs(finding, question.label, question.inputs)
+        f"<p style='margin:.35em 0'>{f'<strong>{escape(h)}</strong> ' if h else ''}{code(escape(s))}</p>"
+        for h, s in paragraphs(finding)
     )
-    pair = comparable(finding, question, answer, rules)
-    if pair:
-        png, alt = picture(*pair, rules.tolerance)
-        body += image(png, alt)
+    pair = comparable(finding)
+    if pair and finding.rules:
+        wanted, got = map(np.atleast_2d, pair)
+        body += tables(wanted, got, finding.rules.tolerance)
+    if printed := _printed(finding):
+        body += f"<p style='margin:.35em 0'><strong>It printed:</strong></p><pre>{escape(printed)}</pre>"
     return f"<div style='border-left:4px solid #b35900;padding:.2em .9em;margin:.3em 0'>{body}</div>"
 
 
-def _code(sentence: str) -> str:
+def code(sentence: str) -> str:
     """Backticks as HTML: "End with `return`." shows the word as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", sentence)
 
 
-def comparable(finding, question, answer, rules) -> tuple[np.ndarray, np.ndarray] | None:
-    """(expected, yours) as matrices, where a picture of both says more than the sentence."""
-    if finding.kind not in {"values", "not finite"} or answer.value is None:
+def _printed(finding: Finding) -> str:
+    text = finding.answer.printed.strip("\n") if finding.answer else ""
+    return text if len(text) <= _PRINTED else f"{text[:_PRINTED]}… ({len(text):,} characters in all)"
+
+
+def comparable(finding: Finding) -> tuple[np.ndarray, np.ndarray] | None:
+    """(expected, yours), vectors or matrices, where a table of both says more than the sentence."""
+    if finding.difference is None or finding.difference.kind not in {"values", "not finite"}:
         return None
-    view = VIEWS[rules.view]
-    wanted, got = view(question.expected), view(answer.value)
+    if finding.question is None or finding.answer is None or finding.rules is None:
+        return None
+    wanted, got = finding.question.expected, finding.answer.value
+    for at in finding.difference.path:
+        wanted, got = wanted[at], got[at]
+    if not isinstance(wanted, np.ndarray) or not isinstance(got, np.ndarray):
+        return None
+    wanted, got = viewed(wanted, finding.rules), viewed(got, finding.rules)
     if wanted.ndim == 0 or wanted.shape != got.shape:
         return None
     if wanted.ndim > 2:  # the first matrix of the batch that differs
         wanted, got = (x.reshape(-1, *x.shape[-2:]) for x in (wanted, got))
-        at = next(i for i in range(len(wanted)) if not same_values(wanted[i], got[i], rules.tolerance))
+        agree = close(wanted, got, finding.rules.tolerance)
+        at = next((i for i in range(len(wanted)) if not agree[i].all()), 0)
         wanted, got = wanted[at], got[at]
-    return np.atleast_2d(wanted), np.atleast_2d(got)
+    return wanted, got
 
 
-def picture(wanted: np.ndarray, got: np.ndarray, rtol: float) -> tuple[bytes, str]:
-    """A PNG of yours, expected and the difference on one scale, and its alt text.
+def tables(wanted: np.ndarray, got: np.ndarray, rtol: float) -> str:
+    """Yours, expected and the difference as tables of coloured cells.
 
-    Readable without colour: every cell carries its number, every differing cell a frame.
+    Readable without colour, aloud and in the dark: every cell carries its number, every differing cell is
+    framed and set in bold. Of many rows or columns some are left out, but one that differs is shown.
 
     Parameters
     ----------
@@ -94,62 +131,112 @@ def picture(wanted: np.ndarray, got: np.ndarray, rtol: float) -> tuple[bytes, st
     rtol : float
         Cells that agree to this are not framed.
     """
-    wanted, got = (x[:_LARGEST, :_LARGEST].astype(np.float64) for x in (wanted, got))
-    return _drawn(wanted.shape, wanted.tobytes(), got.tobytes(), rtol)
-
-
-@lru_cache(maxsize=256)  # those who hold one misconception give the same numbers
-def _drawn(shape: tuple[int, int], wanted: bytes, got: bytes, rtol: float) -> tuple[bytes, str]:
-    from matplotlib import colormaps
-    from matplotlib.collections import PatchCollection
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
-
-    wanted, got = (np.frombuffer(x).reshape(shape) for x in (wanted, got))
-    rows, columns = shape
-    finite = np.concatenate([x[np.isfinite(x)] for x in (wanted, got)])
-    low, high = (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
+    agree = close(wanted, got, rtol)
+    rows, columns = (_chosen(np.atleast_1d(~agree.all(axis=axis))) for axis in (1, 0))
     with np.errstate(all="ignore"):
-        gap = got - wanted
-        relative, absolute = tolerance(rtol, wanted, got)
-        differs = ~np.isclose(got, wanted, relative, absolute, equal_nan=True)
-    reach = max(np.abs(gap[np.isfinite(gap)]).max(initial=0.0), 1e-12)
+        gap = got.astype(np.float64) - wanted.astype(np.float64)
+    finite = np.concatenate([x[np.isfinite(x)].astype(np.float64) for x in (wanted, got)])
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    reach = float(np.abs(gap[np.isfinite(gap)]).max(initial=0.0))
+    count = int((~agree).sum())
+    spread, reach = (high - low) or 1.0, reach or 1.0
 
-    cell = 0.46 if columns <= 8 else 0.4
-    figure = Figure(
-        figsize=(max(3 * columns * cell + 1.6, 5.6), max(rows * cell * 0.8, 0.5) + 0.75),
-        layout="constrained",
-    )
-    panels = [
-        ("yours", got, "cividis", low, high),
-        ("expected", wanted, "cividis", low, high),
-        ("difference", gap, "PuOr", -reach, reach),
+    def shade(x: float) -> str:
+        return _colour((x - low) / spread, _BLUES)
+
+    def leaning(x: float) -> str:
+        return _colour((x / reach + 1) / 2, _BOTH)
+
+    parts = [
+        _table("yours", got, agree, rows, columns, shade),
+        _table("expected", wanted, agree, rows, columns, shade),
+        _table("difference", np.where(agree, 0.0, gap), agree, rows, columns, leaning),
     ]
-    size = 8 if columns <= 8 else 6
-    for axes, (title, data, colours, bottom, top) in zip(
-        figure.subplots(1, 3, squeeze=False)[0], panels, strict=True
-    ):
-        axes.imshow(data, cmap=colours, vmin=bottom, vmax=top, aspect="auto")
-        axes.set_title(title, fontsize=9)
-        axes.set_xticks(range(columns), range(columns), fontsize=7)
-        axes.set_yticks(range(rows), range(rows), fontsize=7)
-        shades = colormaps[colours](np.clip((data - bottom) / max(top - bottom, 1e-12), 0, 1))
-        bright = ~np.isfinite(data) | (shades[..., :3].sum(axis=-1) > 1.5)
-        for (i, j), number in np.ndenumerate(data):
-            ink = "black" if bright[i, j] else "white"
-            axes.text(j, i, _cell(number), ha="center", va="center", fontsize=size, color=ink)
-        frames = [Rectangle((j - 0.46, i - 0.44), 0.92, 0.88) for i, j in np.argwhere(differs)]
-        axes.add_collection(PatchCollection(frames, facecolor="none", edgecolor="#d55e00", lw=1.4))
-    count = int(differs.sum())
-    alt = (
-        f"Three tables of {rows} by {columns} numbers: yours, expected, and their difference. "
-        f"{count} {'cell differs and is' if count == 1 else 'cells differ and are'} framed."
+    said = (
+        "1 of {} cells differs; it is framed."
+        if count == 1
+        else f"{count} of {{}} cells differ; they are framed."
     )
-    return png(figure, 110), alt
+    return (
+        "<div style='overflow-x:auto'>"
+        f"<div style='display:inline-flex;flex-wrap:wrap;gap:1em'>{''.join(parts)}</div>"
+        f"<p style='margin:.2em 0;font-size:.85em'>{said.format(agree.size)}</p></div>"
+    )
 
 
-def _cell(number: float) -> str:
-    if not np.isfinite(number):
-        return str(number)
-    text = f"{number:.2g}" if abs(number) < 1000 else f"{number:.0e}"
-    return text.replace("e-0", "e-").replace("e+0", "e")
+# Two scales that the colour-blind can tell apart; each end is far from the middle in lightness.
+_BLUES = ((237, 244, 252), (88, 150, 205))
+_BOTH = ((230, 145, 56), (250, 250, 250), (130, 125, 190))
+
+
+def _colour(share: float, scale: Sequence[tuple[int, int, int]]) -> str:
+    share = min(max(share, 0.0), 1.0) * (len(scale) - 1)
+    at = min(int(share), len(scale) - 2)
+    return "#" + "".join(f"{round(a + (b - a) * (share - at)):02x}" for a, b in zip(scale[at], scale[at + 1]))
+
+
+_TABLE = "border-collapse:separate;border-spacing:1px;margin:.3em 0;font:13px monospace;text-align:right"
+_HEAD = "font-size:11px;font-weight:normal;padding:0 5px"
+
+
+def _table(
+    title: str,
+    data: np.ndarray,
+    agree: np.ndarray,
+    rows: Places,
+    columns: Places,
+    scale: Callable[[float], str],
+) -> str:
+    def head(place: int | None, scope: str) -> str:
+        return f"<th scope={scope} style='{_HEAD}'>{'…' if place is None else place}</th>"
+
+    def data_cell(row: int | None, column: int | None) -> str:
+        if row is None or column is None:
+            return "<td>…</td>"
+        number = data[row, column]
+        colour = scale(float(number)) if np.isfinite(number) else "#f3c6c6"
+        text, frame = escape(cell(number)), colour
+        if not agree[row, column]:
+            text, frame = f"<b>{text}</b>", "#c04000"
+        return f"<td style='padding:1px 5px;color:#111;background-color:{colour};border:2px solid {frame}'>{text}</td>"
+
+    body = [f"<tr><td></td>{''.join(head(column, 'col') for column in columns)}</tr>"]
+    for row in rows:
+        cells = "".join(data_cell(row, column) for column in columns)
+        body.append(f"<tr>{head(row, 'row')}{cells}</tr>")
+    caption = f"<caption style='text-align:left'><b>{title}</b></caption>"
+    return f"<table style='{_TABLE}'>{caption}{''.join(body)}</table>"
+
+
+def _chosen(differs: np.ndarray) -> Places:
+    """The rows (or columns) to show, None for those left out: the ends, and the first ones that differ."""
+    length = len(differs)
+    if length <= SHOWN:
+        return list(range(length))
+    chosen = {0, 1, length - 1}
+    for at in [*np.flatnonzero(differs), *range(length)]:
+        if len(chosen) == SHOWN - 1:
+            break
+        chosen.add(int(at))
+    shown: list[int | None] = []
+    for at in sorted(chosen):
+        if shown and shown[-1] is not None and at > shown[-1] + 1:
+            shown.append(None)
+        shown.append(at)
+    return shown
+
+
+def cell(number: Any) -> str:
+    """A number as a table's cell gives it, in at most seven characters.
+
+    >>> cell(0.123456), cell(-12345.6), cell(np.True_), cell(2.8e-17)
+    ('0.123', '-12346', 'True', '2.8e-17')
+    """
+    if isinstance(number, (bool, np.bool_)):
+        return str(bool(number))
+    value = float(number)
+    if not np.isfinite(value):
+        return str(value)
+    if value == 0 or 1e-3 <= abs(value) < 1e5:
+        return f"{value + 0.0:.3f}".rstrip("0").rstrip(".") if abs(value) < 100 else f"{value:.0f}"
+    return f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e").replace("e+", "e")

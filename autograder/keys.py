@@ -1,21 +1,74 @@
-"""Answer keys: the visible cases as arrays and sentences, with no code in them.
+"""Answer keys: the visible cases as values and sentences, with no code in them.
 
-In `autograder/keys/`, `<lab>.json` says what there is, and `<lab>/<exercise>.npz` holds the arrays (never
-pickles). `autograder build` writes them; `check` reads them.
+A lab's key lies beside its released notebook, in the folder `answers`: `lab.json` says what there is,
+`criteria.json` what its questions are marked by (where the course lets students read that), and
+`<exercise>.key` is one frame (`autograder.judging.frames`), compressed. `autograder build` writes them; `check`
+reads them. Nothing in them is ever executed but the comparers that they name in the course's own library.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from autograder.answer import Answer
-from autograder.exercise import Inputs, Misconception, Question, Rules
+from autograder import course
+from autograder.course import ANSWERS
+from autograder.errors import Complaint
+from autograder.judging.answer import Answer
+from autograder.judging.frames import (
+    decode,
+    encode,
+    pack_answer,
+    pack_inputs,
+    pack_value,
+    unpack_inputs,
+    unpack_value,
+)
+from autograder.judging.question import Misconception, Question, Rules
 
-KEYS = Path(__file__).parent / "keys"
+INDEX = "lab.json"
+CRITERIA = "criteria.json"
+VERSION = 2
+
+
+class KeyMissing(Complaint):
+    """There is no answer key where one is due."""
+
+
+@dataclass(frozen=True)
+class LabKey:
+    """What a key says of its lab.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the key lies.
+    lab, title, difficulty : str
+    order, minutes : int
+        Its place in the course, from 1, and about how long it takes.
+    points : mapping of str to float
+        The exercises' points, in the lab's order.
+    by_hand : mapping of str to float
+        The points of the questions marked by hand, by their cells' grade_ids.
+    certificate : str
+        What is said once every exercise has passed.
+    """
+
+    folder: Path
+    lab: str
+    title: str
+    difficulty: str
+    order: int
+    minutes: int
+    points: Mapping[str, float]
+    by_hand: Mapping[str, float]
+    certificate: str = ""
 
 
 @dataclass(frozen=True)
@@ -25,152 +78,250 @@ class Key:
     name: str
     lab: str
     points: float
+    builds_on: tuple[str, ...]
     rules: Rules
     misconceptions: list[Misconception]
     questions: list[Question]
 
 
-@cache
-def labs(folder: Path = KEYS) -> dict[str, dict]:
-    """What the keys say of each lab (title, minutes, difficulty, exercises), in the course's order."""
-    found = {path.stem: json.loads(path.read_text("utf-8")) for path in folder.glob("*.json")}
-    return dict(sorted(found.items(), key=lambda item: item[1]["order"]))
+def folders() -> list[Path]:
+    """Where keys are looked for: in the course at or above the working directory, else in it and beside it."""
+    root = course.nearest()
+    if root is not None:
+        return [root / "notebooks" / lab / ANSWERS for lab in course.read(root).labs]
+    here = Path.cwd()
+    return [here / ANSWERS, *sorted(here.glob(f"*/{ANSWERS}")), *sorted(here.parent.glob(f"*/{ANSWERS}"))]
+
+
+def labs() -> dict[str, LabKey]:
+    """The keys of all labs at hand, by their names, in the course's order."""
+    return _labs(tuple(folders()))
 
 
 @cache
-def index(folder: Path = KEYS) -> dict[str, dict]:
-    """Every exercise's entry in the keys, by name, in the course's order."""
-    return {
-        name: {**entry, "lab": lab}
-        for lab, about in labs(folder).items()
-        for name, entry in about["exercises"].items()
-    }
+def _labs(places: tuple[Path, ...]) -> dict[str, LabKey]:
+    found: dict[str, LabKey] = {}
+    for folder in places:
+        if (folder / INDEX).is_file():
+            key = _lab_key(folder)
+            found.setdefault(key.lab, key)
+    if course.nearest() is not None:
+        return found  # in the order of course.toml
+    return dict(sorted(found.items(), key=lambda item: item[1].order))
+
+
+def _lab_key(folder: Path) -> LabKey:
+    try:
+        entries = json.loads((folder / INDEX).read_text("utf-8"))
+        if entries.pop("version") != VERSION:
+            raise ValueError("of another version")
+        return LabKey(folder=folder, **entries)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise KeyMissing(
+            f"The answer key {folder / INDEX} cannot be read ({error}); get the lab anew."
+        ) from None
+
+
+def criteria_of(lab: LabKey) -> dict[str, str]:
+    """The marking schemes of a lab's questions by their cells' grade_ids, as far as its students may read them."""
+    try:
+        packed = json.loads((lab.folder / CRITERIA).read_text("utf-8"))
+        return {name: b64decode(text).decode("utf-8") for name, text in packed.items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise KeyMissing(
+            f"The answer key {lab.folder / CRITERIA} cannot be read ({error}); get the lab anew."
+        ) from None
+
+
+def criteria_file(schemes: Mapping[str, str]) -> bytes:
+    """The content of `criteria.json`.
+
+    The texts are turned into base64 so that nobody reads them by accident; it is no secret, and whoever wants
+    to can read them before writing.
+    """
+    packed = {name: b64encode(text.encode("utf-8")).decode("ascii") for name, text in schemes.items()}
+    return (json.dumps(packed, indent=1) + "\n").encode()
+
+
+def lab_of(exercise: str) -> LabKey:
+    """The key of the lab that holds an exercise; raises KeyError if none does."""
+    for key in labs().values():
+        if exercise in key.points:
+            return key
+    raise KeyError(exercise)
+
+
+def exercises() -> list[str]:
+    """All exercises that there are keys for, in the course's order."""
+    return [name for key in labs().values() for name in key.points]
 
 
 def load_all() -> None:
     """Read every key, so that what is forked from this process finds them read."""
-    for name in index():
+    for name in exercises():
         load(name)
 
 
-@cache
-def load(name: str, folder: Path = KEYS) -> Key:
+def load(name: str) -> Key:
     """The key of one exercise; raises KeyError if no lab has it."""
-    entry = index(folder)[name]
-    path = arrays_of(entry["lab"], name, folder)
-    with np.load(path, allow_pickle=False) as arrays:
+    return _load(lab_of(name).folder / f"{name}.key", name)
+
+
+@cache
+def _load(path: Path, name: str) -> Key:
+    try:
+        header, arrays = _opened(path.read_bytes())
         questions = [
             Question(
                 case["label"],
-                Inputs(
-                    tuple(_unpack(a, arrays) for a in case["args"]),
-                    {k: _unpack(a, arrays) for k, a in case["kwargs"].items()},
-                ),
-                arrays[case["expected"]],
-                _Mistakes(case["mistakes"], path),
+                unpack_inputs(case["inputs"], arrays),
+                unpack_value(case["expected"], arrays),
+                _Mistakes(case["mistakes"], arrays, case["inputs"]["memory"]),
+                None if case["edge"] is None else (case["edge"][0], unpack_value(case["edge"][1], arrays)),
             )
-            for case in entry["cases"]
+            for case in header["cases"]
         ]
-    misconceptions = [Misconception(**m) for m in entry["misconceptions"]]
-    return Key(name, entry["lab"], entry["points"], Rules(**entry["rules"]), misconceptions, questions)
+        rules = Rules(**header["rules"])
+    except (OSError, ValueError, KeyError, TypeError, zlib.error) as error:
+        raise KeyMissing(f"The answer key {path} cannot be read ({error}); get the lab anew.") from None
+    misconceptions = [Misconception(**m) for m in header["misconceptions"]]
+    return Key(
+        name, header["lab"], header["points"], tuple(header["builds_on"]), rules, misconceptions, questions
+    )
 
 
-def arrays_of(lab: str, name: str, folder: Path = KEYS) -> Path:
-    """The file that holds an exercise's arrays."""
-    return folder / lab / f"{name}.npz"
+def _opened(data: bytes) -> tuple[dict, list[np.ndarray]]:
+    return decode(zlib.decompress(data))
 
 
-class _Mistakes(Mapping):
-    """What the misconceptions give for one case; read when first asked for, as a right answer never does."""
+class _Mistakes(Mapping[str, Answer]):
+    """What the misconceptions give for one case; unpacked when asked for, as a right answer never does."""
 
-    def __init__(self, entries: dict[str, dict], path: Path):
-        self._entries, self._path = entries, path
-        self._answers: dict[str, Answer] = {}
+    def __init__(self, entries: dict[str, dict], arrays: list[np.ndarray], memory: int | None):
+        self._entries, self._arrays, self._memory = entries, arrays, memory
 
     def __getitem__(self, name: str) -> Answer:
-        if not self._answers:
-            with np.load(self._path, allow_pickle=False) as arrays:
-                self._answers = {m: _answer(entry, arrays) for m, entry in self._entries.items()}
-        return self._answers[name]
+        entry = self._entries[name]
+        return Answer(
+            None if entry["value"] is None else unpack_value(entry["value"], self._arrays),
+            entry["type"],
+            entry["error"],
+            tuple(entry["modified"]),
+            entry.get("printed", ""),
+            held=(self._memory or 0) + 1 if entry.get("too_much") else 0,
+        )
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._entries)
 
 
-def contents(about: dict, exercises: Sequence) -> tuple[dict, dict[str, dict[str, np.ndarray]]]:
-    """The JSON object of one lab's key, and each exercise's arrays.
+def index_of(
+    lab: str, about: dict[str, Any], exercises: Sequence[Any], by_hand: Mapping[str, float]
+) -> bytes:
+    """The content of `lab.json`.
 
     Parameters
     ----------
     about : dict
-        The lab's order, title, minutes and difficulty.
-    exercises : sequence of autograder.labs.exercise.Exercise
+        The lab's order, title, minutes and difficulty, and its certificate if it has one.
+    exercises : sequence of autograder.authoring.Exercise
+    by_hand : mapping of str to float
     """
-    arrays_by_name, entries = {}, {}
-    for exercise in exercises:
-        cases = []
-        arrays: dict[str, np.ndarray] = {}
-        for i, question in enumerate(exercise.questions()):
-            at = f"{i}"
-            arrays[f"{at}/expected"] = question.expected
-            cases.append(
-                {
-                    "label": question.label,
-                    "args": [_pack(a, f"{at}/{j}", arrays) for j, a in enumerate(question.inputs.args)],
-                    "kwargs": {k: _pack(a, f"{at}/{k}", arrays) for k, a in question.inputs.kwargs.items()},
-                    "expected": f"{at}/expected",
-                    "mistakes": {
-                        name: _entry(answer, f"{at}/{name}", arrays)
-                        for name, answer in question.mistakes.items()
-                    },
-                }
-            )
-        arrays_by_name[exercise.name] = arrays
-        entries[exercise.name] = {
-            "points": exercise.points,
-            "rules": asdict(exercise.rules),
-            "misconceptions": [
-                {"name": m.name, "means": m.means, "nudge": m.nudge} for m in exercise.misconceptions
-            ],
-            "cases": cases,
-        }
-    return {**about, "exercises": entries}, arrays_by_name
+    points = {exercise.name: exercise.points for exercise in exercises}
+    entries = {"version": VERSION, "lab": lab, **about, "points": points, "by_hand": dict(by_hand)}
+    return (json.dumps(entries, ensure_ascii=False, indent=1) + "\n").encode()
 
 
-def _pack(value, at: str, arrays: dict) -> dict:
-    if isinstance(value, np.ndarray):
-        arrays[at] = value
-        return {"array": at}
-    if isinstance(value, type) and issubclass(value, np.generic):
-        return {"dtype": value.__name__}
-    return {"value": value}
+def key_of(exercise: Any) -> bytes:
+    """The content of an exercise's key."""
+    arrays: list[np.ndarray] = []
+    cases = []
+    for question in exercise.questions():
+        mistakes = {} if question.edge else question.mistakes
+        kept = {name: _mistake(answer, question, exercise.rules, arrays) for name, answer in mistakes.items()}
+        edge = question.edge and [question.edge[0], pack_value(question.edge[1], arrays)]
+        cases.append(
+            {
+                "label": question.label,
+                "inputs": pack_inputs(question.inputs, arrays),
+                "expected": pack_value(question.expected, arrays),
+                "mistakes": kept,
+                "edge": edge,
+            }
+        )
+    header = {
+        "lab": exercise.lab.name,
+        "points": exercise.points,
+        "builds_on": [other.name for other in exercise.builds_on],
+        "rules": asdict(exercise.rules),
+        "misconceptions": [
+            {"name": m.name, "means": m.means, "nudge": m.nudge} for m in exercise.misconceptions
+        ],
+        "cases": cases,
+    }
+    return zlib.compress(encode(header, arrays), 9)
 
 
-def _unpack(packed: dict, arrays):
-    if "array" in packed:
-        return arrays[packed["array"]]
-    return getattr(np, packed["dtype"]) if "dtype" in packed else packed["value"]
+def _mistake(answer: Answer, question: Question, rules: Rules, arrays: list[np.ndarray]) -> dict:
+    packed = pack_answer(answer, arrays)
+    kept = {name: packed[name] for name in ("type", "error", "modified", "value")}
+    if rules.returns == "printed":
+        kept["printed"] = packed["printed"]
+    memory = question.inputs.memory
+    if memory is not None and answer.held > memory:
+        kept["too_much"] = True  # how much is a matter of NumPy's version
+    return kept
 
 
-def _entry(answer: Answer, at: str, arrays: dict) -> dict:
-    entry = {"type": answer.type}
-    if answer.value is not None:
-        arrays[at] = answer.value
-        entry["array"] = at
-    if answer.error:
-        entry["error"] = answer.error.split(":")[0]  # the kind: the wording differs between versions
-    if answer.modified:
-        entry["modified"] = list(answer.modified)
-    return entry
-
-
-def _answer(entry: dict, arrays) -> Answer:
-    return Answer(
-        arrays[entry["array"]] if "array" in entry else None,
-        entry["type"],
-        entry.get("error", ""),
-        tuple(entry.get("modified", ())),
+def same_key(one: bytes, other: bytes) -> bool:
+    """Whether two keys hold the same, to rounding: exp differs in its last digit between machines."""
+    try:
+        (header, arrays), (others, theirs) = _opened(one), _opened(other)
+    except (ValueError, zlib.error):
+        return False
+    return (
+        _without_wording(header) == _without_wording(others)
+        and len(arrays) == len(theirs)
+        and all(map(_same_array, arrays, theirs))
     )
+
+
+def _without_wording(header: dict) -> dict:
+    """A key's JSON without what Python and NumPy word differently from version to version."""
+
+    def plain(item: Any) -> Any:
+        if isinstance(item, dict):
+            return {
+                k: v.split(":")[0] if k == "error" and isinstance(v, str) else plain(v)
+                for k, v in item.items()
+            }
+        if isinstance(item, list):
+            return [plain(part) for part in item]
+        return float(f"{item:.5g}") if isinstance(item, float) else item
+
+    return plain(header)
+
+
+def _same_array(one: np.ndarray, other: np.ndarray) -> bool:
+    return (
+        one.dtype == other.dtype
+        and one.shape == other.shape
+        and np.allclose(
+            one.astype(np.float64),
+            other.astype(np.float64),
+            rtol=1e-2 if one.dtype == np.float16 else 1e-5,
+            atol=1e-6,
+            equal_nan=True,
+        )
+    )
+
+
+def forget() -> None:
+    """Read keys anew: they have been written."""
+    _labs.cache_clear()
+    _load.cache_clear()

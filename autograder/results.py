@@ -1,8 +1,9 @@
 """The record that every judgement ends as: one exercise of one hand-in."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 
 class Verdict(StrEnum):
@@ -51,13 +52,17 @@ class Result:
     def to_json(self) -> str:
         """One line of JSON, the fields in the order of this class.
 
-        >>> Result("ada", "qkv-attention", "softmax", 2, 2, Verdict.PASS, None, "", 0.01).to_json()[:34]
-        '{"student": "ada", "lab": "qkv-att'
+        >>> Result("ada", "random-walks", "softmax", 2, 2, Verdict.PASS, None, "", 0.01).to_json()[:34]
+        '{"student": "ada", "lab": "random-'
         """
         return json.dumps(asdict(self), ensure_ascii=False)
 
     @classmethod
-    def from_json(cls, line: str) -> "Result":
-        """The inverse of `to_json`; raises ValueError or TypeError on anything else."""
-        fields = json.loads(line)
-        return cls(**{**fields, "verdict": Verdict(fields.get("verdict"))})
+    def from_fields(cls, fields: dict[str, Any]) -> "Result":
+        """The inverse of `dataclasses.asdict`; raises KeyError, ValueError or TypeError on anything else."""
+        return cls(**{**fields, "verdict": Verdict(fields["verdict"])})
+
+    def worth(self, points: float) -> "Result":
+        """The same verdict where the exercise is worth so many points."""
+        score = None if self.score is None else points if self.verdict is Verdict.PASS else 0.0
+        return replace(self, score=score, max_score=points)

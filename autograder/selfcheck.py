@@ -1,18 +1,21 @@
 """`autograder check`: run a student's notebook afresh and say how each exercise stands."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
+from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from autograder import keys
+from autograder import course, keys
 from autograder.cells import id_of, id_of_test
+from autograder.errors import Usage
 
-CELL_SECONDS = 120
+CELL_SECONDS = 300  # a lab that learns takes its minute, and a busy machine more
 
 
-class NotebookError(Exception):
+class NotebookError(Usage):
     """A notebook that cannot be checked; the text says why and what to do."""
 
 
@@ -35,10 +38,10 @@ def check_notebook(path: Path) -> list[Line]:
     NotebookError
     """
     notebook = _read(path)
-    tests = {id_of_test(name): name for name in keys.index()}
-    found = {tests.get(id_of(cell)) for cell in notebook.cells} - {None}
-    lab = next((keys.index()[name]["lab"] for name in found), path.stem)
-    exercises = [name for name, entry in keys.index().items() if entry["lab"] == lab]
+    tests = {id_of_test(name): name for name in keys.exercises()}
+    found = [tests[id_of(cell)] for cell in notebook.cells if id_of(cell) in tests]
+    lab = keys.lab_of(found[0]) if found else keys.labs().get(path.stem)
+    exercises = list(lab.points) if lab else []
     if not exercises:
         raise NotebookError(f"{path} holds no exercise of these labs; is it one of the lab notebooks?")
     cells = {}
@@ -52,10 +55,10 @@ def check_notebook(path: Path) -> list[Line]:
             cells[name] = new_code_cell(f"from autograder import check\ncheck({name})")
             notebook.cells.append(cells[name])
     _run(notebook, path.parent)
-    return [_line(name, cells[name]) for name in exercises]
+    return [_line(name, cells[name], _first_error(notebook)) for name in exercises]
 
 
-def _read(path: Path):
+def _read(path: Path) -> NotebookNode:
     try:
         return nbformat.read(path, as_version=4)
     except FileNotFoundError:
@@ -64,7 +67,7 @@ def _read(path: Path):
         raise NotebookError(f"{path} cannot be read as a notebook ({type(error).__name__}).") from None
 
 
-def _run(notebook, folder: Path) -> None:
+def _run(notebook: NotebookNode, folder: Path) -> None:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
@@ -76,18 +79,40 @@ def _run(notebook, folder: Path) -> None:
         resources={"metadata": {"path": str(folder)}},
     )
     try:
-        client.execute()
+        client.execute(env=_environment(folder))
     except CellTimeoutError:
         raise NotebookError(f"A cell ran for more than {CELL_SECONDS} s; look for an endless loop.") from None
     except DeadKernelError:
         raise NotebookError("The notebook's Python process died while it ran.") from None
 
 
-def _line(name: str, cell) -> Line:
+def _environment(folder: Path) -> dict[str, str]:
+    """For the kernel: the course's library can be imported, wherever the notebook lies."""
+    root = course.nearest(folder)
+    if root is None:
+        return dict(os.environ)
+    path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
+    return {**os.environ, "PYTHONPATH": path, course.VARIABLE: str(root)}
+
+
+def _line(name: str, cell: NotebookNode, first_error: str) -> Line:
     error = next((o for o in cell.get("outputs", ()) if o.output_type == "error"), None)
     if error is None:
         said = bool(cell.get("outputs"))
         return Line(name, said, "right" if said else "its check did not run")
     if error.ename == "NameError":
-        return Line(name, False, f"there is no function {name}")
-    return Line(name, False, error.evalue.removeprefix(f"{name}: "))
+        why = f"; an earlier cell failed: {first_error}" if first_error else ""
+        return Line(name, False, f"there is no function {name}{why}")
+    message = error.evalue.removeprefix(f"{name}: ")
+    return Line(
+        name, False, "not written yet" if message.startswith("This exercise is not written yet") else message
+    )
+
+
+def _first_error(notebook: NotebookNode) -> str:
+    """What the first ordinary cell that raised says, in one line."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            if output.get("output_type") == "error" and output.ename != "CheckFailed":
+                return f"{output.ename}: {output.evalue}".split("\n")[0][:300]
+    return ""

@@ -1,12 +1,28 @@
 """What a lab notebook calls: `check` an exercise, see your `progress`."""
 
 import inspect
+import re
+import signal
 import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from html import escape
+from pathlib import Path
+from types import CodeType
+from typing import Any
 
-from autograder import keys
-from autograder.answer import ask
-from autograder.judge import judge
+from autograder import imports, keys
+from autograder.cells import id_of
+from autograder.errors import listed
+from autograder.feedback import as_html, as_text, code
+from autograder.judging.answer import ask
+from autograder.judging.compare import article
+from autograder.judging.judge import Finding, judge
 from autograder.results import Verdict
+from autograder.workspace import cells_of, untouched
+
+CHECK_SECONDS = 20  # for all cases of an exercise; the grader stops one after ten
 
 
 class CheckFailed(AssertionError):
@@ -16,14 +32,18 @@ class CheckFailed(AssertionError):
         super().__init__(message)
         self._line = line or message
 
-    def _render_traceback_(self):  # IPython shows this in place of the stack
+    def _render_traceback_(self) -> list[str]:  # IPython shows this in place of the stack
         return [self._line]
+
+
+class _TookTooLong(BaseException):
+    """Raised within an answer that does not end; no `except Exception` of its own catches it."""
 
 
 _passed: dict[str, bool] = {}
 
 
-def check(answer) -> None:
+def check(answer: Any) -> None:
     """Try your function on the visible cases and say what kind of mistake it makes, if any.
 
     Parameters
@@ -36,34 +56,38 @@ def check(answer) -> None:
     CheckFailed
         If a case is not right, so that graders see the failure as well.
     """
-    key = _key_for(answer)
-    answers = [ask(answer, question.inputs, key.rules.call) for question in key.questions]
-    finding = judge(key.questions, answers, key.rules, key.misconceptions)
+    namespace = _caller()
+    key = _key_for(answer, namespace)
+    if stranger := imports.foreign(_own_codes(answer, namespace), namespace):
+        _passed[key.name] = False
+        raise CheckFailed(f"{key.name}: {imports.refusal(stranger)}")
+    try:
+        with _within(CHECK_SECONDS):
+            finding = _judged(key, answer, key.misconceptions)
+    except _TookTooLong:
+        _passed[key.name] = False
+        raise CheckFailed(
+            f"{key.name}: it ran for more than {CHECK_SECONDS} s and was stopped. Is there a loop that never ends?"
+        ) from None
     _passed[key.name] = finding.verdict is Verdict.PASS
     if finding.verdict is Verdict.PASS:
-        for question in key.questions:
-            print(f"✓ {question.label}")
-        print(f"{key.name}: right in all {len(answers)} cases. {_points(key.points)}.")
+        _show_pass(key, finding)
         return
-    from autograder.compare import first_difference
-    from autograder.feedback import as_html, as_text
-
-    right = 0
-    stub = finding.kind == "error" and "NotImplementedError" in answers[finding.case].error
-    for question, given in zip(key.questions, answers, strict=True):
-        good = first_difference(question.expected, given, key.rules) is None
-        right += good
-        if not stub:
-            print(f"{'✓' if good else '✗'} {question.label}")
-    shown = key.questions[finding.case], answers[finding.case], key.rules
-    _show(as_text(finding, *shown), lambda: as_html(finding, *shown))
-    summary = f"{key.name}: {right} of {len(answers)} cases are right."
-    if stub:
+    own_stub = finding.unwritten and "NotImplementedError" in _code(answer).co_names
+    cause = "" if own_stub else _cause(key, answer, namespace) or _of_another_lab(key, finding)
+    if finding.unwritten and cause:
+        _show(cause, lambda: _paragraph(cause))
+        raise CheckFailed(f"{key.name}: {cause}", f"{key.name}: {cause}")
+    if not finding.unwritten:
+        _show_cases(key, finding)
+    _show("\n".join(filter(None, (cause, as_text(finding)))), lambda: _paragraph(cause) + as_html(finding))
+    summary = f"{key.name}: {sum(finding.right)} of {len(finding.right)} cases are right."
+    if finding.unwritten:
         summary = f"{key.name}: not written yet."
-    raise CheckFailed(f"{key.name}: {finding.message}", summary)
+    raise CheckFailed(" ".join(filter(None, (f"{key.name}:", cause, finding.message))), summary)
 
 
-def ready(*answers) -> bool:
+def ready(*answers: Any) -> bool:
     """Whether these functions are right, for cells that show what they do; says what is awaited.
 
     Parameters
@@ -71,12 +95,17 @@ def ready(*answers) -> bool:
     *answers : callable
         Functions written for exercises of the lab: ``if ready(softmax): …``
     """
+    namespace = _caller()
     waiting = []
     for answer in answers:
-        key = keys.load(answer.__name__)
-        given = [ask(answer, question.inputs, key.rules.call) for question in key.questions]
-        if judge(key.questions, given, key.rules, ()).verdict is not Verdict.PASS:
-            waiting.append(answer.__name__)
+        key = keys.load(_name_of(answer, namespace))
+        try:
+            with _within(CHECK_SECONDS):
+                right = _judged(key, answer).verdict is Verdict.PASS
+        except _TookTooLong:
+            right = False
+        if not right:
+            waiting.append(key.name)
     if waiting:
         print(f"This cell waits for: {', '.join(waiting)}.")
     return not waiting
@@ -90,39 +119,175 @@ def progress(lab: str | None = None) -> None:
     lab : str, optional
         The lab's name; by default the lab of the exercise checked last.
     """
-    entries = keys.index()
-    lab = lab or next((entries[name]["lab"] for name in reversed(_passed)), None)
-    if lab not in {entry["lab"] for entry in entries.values()}:
-        known = ", ".join(sorted({entry["lab"] for entry in entries.values()}))
+    labs = keys.labs()
+    lab = lab or next((keys.lab_of(name).lab for name in reversed(_passed)), None)
+    if lab not in labs:
+        known = listed(labs)
         raise CheckFailed(
             f"progress() needs the name of a lab, one of {known}."
             if lab is None
             else f"There is no lab {lab!r}; the labs are {known}."
         )
-    earned = total = 0
-    for name, entry in entries.items():
-        if entry["lab"] != lab:
+    points = labs[lab].points
+    for name, worth in points.items():
+        mark = {True: "✓", False: "✗", None: "·"}[_passed.get(name)]
+        print(f"{mark} {name:<28} {_points(worth)}")
+    by_hand = labs[lab].by_hand
+    for name, worth in by_hand.items():
+        print(f"✎ {name:<28} {_points(worth)}, marked by a person")
+    earned = sum(worth for name, worth in points.items() if _passed.get(name))
+    total = sum(points.values())
+    rest = f"; {_points(sum(by_hand.values()))} more for what you explain in words" if by_hand else ""
+    print(f"{lab}: {earned:g} of {total:g} points so far{rest}.")
+    if labs[lab].certificate and all(_passed.get(name) for name in points):
+        print(f"\n{labs[lab].certificate.strip()}")
+
+
+def criteria(question: str | None = None) -> None:
+    """Show what a question in words is marked by, once you have written an answer of your own.
+
+    It reads the saved notebook, so save it first (Ctrl+S). Compare your answer with the points one by one,
+    and then put it right: that is what the criteria are for.
+
+    Parameters
+    ----------
+    question : str, optional
+        The name of the answer's cell, such as "explain-flat"; may be left out in a notebook with one question.
+    """
+    here = {
+        name: lab
+        for lab in keys.labs().values()
+        if (Path.cwd() / f"{lab.lab}.ipynb").is_file()
+        for name in lab.by_hand
+    }
+    if question is None and len(here) == 1:
+        question = next(iter(here))
+    known = listed(here) or "none"
+    if question not in here:
+        what = (
+            "criteria needs the name of a question"
+            if question is None
+            else f"There is no question {question!r}"
+        )
+        raise CheckFailed(f"{what}; in the saved notebook beside this one there are: {known}.")
+    lab = here[question]
+    cell = next((c for c in cells_of(Path.cwd() / f"{lab.lab}.ipynb") if id_of(c) == question), None)
+    if cell is None or untouched(cell) or not "".join(cell.get("source", "")).strip():
+        raise CheckFailed(
+            f"{question}: write an answer of your own first and save the notebook (Ctrl+S); then run this again."
+        )
+    scheme = keys.criteria_of(lab).get(question)
+    if scheme is None:
+        raise CheckFailed(f"{question}: what it is marked by is not given out in this course.")
+    text = f"What “{question}” is marked by ({_points(lab.by_hand[question])}):\n\n{scheme}"
+    if _in_a_kernel():
+        from IPython.display import Markdown, display
+
+        display(Markdown(text))
+    else:
+        print(text)
+
+
+def _judged(key: keys.Key, answer: Any, misconceptions: Any = ()) -> Finding:
+    answers = [ask(answer, question.inputs, key.rules.call) for question in key.questions]
+    return judge(key.questions, answers, key.rules, misconceptions, key.name)
+
+
+def _cause(key: keys.Key, answer: Any, namespace: Mapping[str, Any]) -> str:
+    """A sentence about the first exercise that this one calls and that is not right itself; "" usually."""
+    called = _names_in(answer, namespace)
+    for name in key.builds_on:
+        if name not in called or not callable(namespace.get(name)):
             continue
-        total += entry["points"]
-        state = _passed.get(name)
-        earned += entry["points"] if state else 0
-        mark = {True: "✓", False: "✗", None: "·"}[state]
-        print(f"{mark} {name:<28} {_points(entry['points'])}")
-    print(f"{lab}: {earned:g} of {total:g} points so far (explain questions are marked by hand).")
+        try:
+            with _within(CHECK_SECONDS):
+                earlier = _judged(keys.load(name), namespace[name])
+        except _TookTooLong:
+            continue
+        if earlier.unwritten:
+            return f"Your `{name}`, which it calls, is not written yet: write it first."
+        if earlier.verdict is not Verdict.PASS:
+            return f"Your `{name}`, which it calls, fails its own check: mend it first."
+    return ""
 
 
-def _key_for(answer) -> keys.Key:
-    name = answer if isinstance(answer, str) else getattr(answer, "__name__", None)
+def _of_another_lab(key: keys.Key, finding: Finding) -> str:
+    """A sentence about a name that is not defined, where it is that of an exercise."""
+    missing = re.search(r"name '(\w+)' is not defined", finding.answer.error if finding.answer else "")
+    name = missing[1] if missing else ""
+    if name not in keys.exercises():
+        return ""
+    lab = keys.lab_of(name).lab
+    if lab == key.lab:
+        return f"`{name}` is another exercise of this lab: its cell has to be run first."
+    return f"`{name}` is an exercise of the lab {lab}, and each notebook knows only what is written in it."
+
+
+def _names_in(answer: Any, namespace: Mapping[str, Any]) -> set[str]:
+    """The global names that a function uses, itself or through the functions of the notebook that it calls."""
+    return {name for code in _codes(answer, namespace) for name in (*code.co_names, *code.co_freevars)}
+
+
+def _codes(answer: Any, namespace: Mapping[str, Any]) -> Iterator[CodeType]:
+    """The code of a function, of those inside it, and of the notebook's own functions that these call."""
+    seen: set[CodeType] = set()
+    todo = [_code(answer)]
+    while todo:
+        code = todo.pop()
+        if code in seen:
+            continue
+        seen.add(code)
+        yield code
+        todo += [part for part in code.co_consts if inspect.iscode(part)]
+        called = (namespace.get(name) for name in (*code.co_names, *code.co_freevars))
+        todo += [_code(f) for f in called if inspect.isfunction(f)]
+
+
+def _own_codes(answer: Any, namespace: Mapping[str, Any]) -> Iterator[CodeType]:
+    """Of `_codes`, what the notebook itself holds: libraries import what they like."""
+    home = _code(answer).co_filename
+    cells = {_code(f).co_filename for f in namespace.values() if getattr(f, "__module__", "") == "__main__"}
+    return (code for code in _codes(answer, namespace) if code.co_filename in {home, *cells})
+
+
+def _code(function: Any) -> CodeType:
+    """A function's code; nothing for other things that can be called."""
+    return getattr(inspect.unwrap(function), "__code__", None) or (lambda: None).__code__
+
+
+def _caller() -> Mapping[str, Any]:
+    """The names of the cell that called."""
+    frame = sys._getframe(2)
+    return {**frame.f_globals, **frame.f_locals}
+
+
+def _name_of(answer: Any, namespace: Mapping[str, Any]) -> str:
+    """The exercise that an answer is for: by the name it is bound to, else by its own."""
+    known = keys.exercises()
+    own = getattr(answer, "__name__", "")
+    bound = [name for name in known if namespace.get(name) is answer]
+    return own if (own in known and own in bound) or not bound else bound[0]
+
+
+def _key_for(answer: Any, namespace: Mapping[str, Any]) -> keys.Key:
     if isinstance(answer, str) or not callable(answer):
-        what = f"the text {answer!r}" if isinstance(answer, str) else f"a {type(answer).__name__}"
+        what = f"the text {answer!r}" if isinstance(answer, str) else article(type(answer).__name__)
         raise CheckFailed(
             f"check needs the function itself, not {what}: write its name without quotes, "
             "brackets or arguments, as in check(softmax)."
         )
-    if name not in keys.index():
+    labs = keys.labs()
+    if not labs:
+        raise CheckFailed(
+            "There is no answer key here: a lab's notebook belongs beside its folder `answers`, as it was handed out."
+        )
+    name = _name_of(answer, namespace)
+    if name not in keys.exercises():
+        here = [key for key in labs.values() if any(exercise in namespace for exercise in key.points)]
+        choice = [exercise for key in here or labs.values() for exercise in key.points]
         raise CheckFailed(
             f"No exercise is called {name!r}; give the function the name that the stub had. "
-            f"The exercises are {', '.join(keys.index())}."
+            f"The exercises are {listed(choice)}."
         )
     key = keys.load(name)
     if key.rules.call == "function":
@@ -131,7 +296,7 @@ def _key_for(answer) -> keys.Key:
     return key
 
 
-def _fits(function, name, given) -> None:
+def _fits(function: Any, name: str, given: Any) -> None:
     """Say in one sentence when a function cannot take the exercise's arguments at all."""
     try:
         signature = inspect.signature(function)
@@ -140,21 +305,87 @@ def _fits(function, name, given) -> None:
     try:
         signature.bind(*given.args, **given.kwargs)
     except TypeError as error:
-        named = ", ".join([f"{len(given.args)} arguments", *(f"{k}=…" for k in given.kwargs)])
+        call = ", ".join([*("…" for _ in given.args), *(f"{k}=…" for k in given.kwargs)])
         raise CheckFailed(
-            f"{name}{signature} cannot be called with {named} ({error}): "
-            "put the stub's first line back as it was."
+            f"Your {name}{signature} cannot be called as {name}({call}): {error}. "
+            "Put the stub's first line back as it was."
         ) from None
+
+
+@contextmanager
+def _within(seconds: int) -> Iterator[None]:
+    """Stop what runs inside after a while, where the system can (it needs SIGALRM and the main thread)."""
+    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise _TookTooLong
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)  # again and again, if a bare `except` swallows it
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _points(points: float) -> str:
     return f"{points:g} point{'' if points == 1 else 's'}"
 
 
-def _show(text: str, html) -> None:
-    """Rich where there is a display for it, plain text elsewhere."""
+def _next_after(name: str) -> str:
+    key = keys.lab_of(name)
+    names = list(key.points)
+    left = [n for n in names[names.index(name) + 1 :] + names if not _passed.get(n)]
+    if left:
+        return f"Next: {left[0]}."
+    return (
+        "That was the last one to write in this lab."
+        if not key.by_hand
+        else ("All code of this lab is right; what is left is to explain in your own words.")
+    )
+
+
+def _show_pass(key: keys.Key, finding: Finding) -> None:
+    usual = [question.label for question in key.questions if not question.edge]
+    edges = len(key.questions) - len(usual)
+    more = f", and at {edges} edges of what may be asked" if edges else ""
+    said = f"{key.name}: right in all {len(usual)} cases{more}. {_points(key.points)}."
+    following = _next_after(key.name)
+    text = "\n".join([*(f"✓ {label}" for label in usual), f"{said} {following}"])
+    rows = "".join(f"<li>{escape(label)}</li>" for label in usual)
+    tick = "<span style='color:#2a9d5c;font-weight:bold'>✓</span>"
+    html = (
+        f"<div style='border-left:4px solid #2a9d5c;padding:.2em .9em;margin:.3em 0'>"
+        f"<p style='margin:.35em 0'>{tick} <strong>{escape(said)}</strong> {escape(following)}</p>"
+        f"<details><summary>what was tried</summary><ul style='margin:.2em 0'>{rows}</ul></details></div>"
+    )
+    _show(text, lambda: html)
+
+
+def _show_cases(key: keys.Key, finding: Finding) -> None:
+    """Each case with its mark; the edges only where nothing else is wrong."""
+    tried = list(zip(key.questions, finding.right, strict=True))
+    usual = all(good for question, good in tried if not question.edge)
+    for question, good in tried:
+        if not question.edge or (usual and not good):
+            print(f"{'✓' if good else '✗'} {question.label}")
+
+
+def _paragraph(sentence: str) -> str:
+    return f"<p style='margin:.35em 0'><strong>{code(escape(sentence))}</strong></p>" if sentence else ""
+
+
+def _in_a_kernel() -> bool:
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    if shell is not None and getattr(shell, "kernel", None) is not None:
+    return getattr(shell, "kernel", None) is not None
+
+
+def _show(text: str, html: Callable[[], str]) -> None:
+    """Rich where there is a display for it, plain text elsewhere."""
+    if _in_a_kernel():
         from IPython.display import display
 
         display({"text/plain": text, "text/html": html()}, raw=True)

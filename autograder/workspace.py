@@ -2,20 +2,20 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from autograder import keys
 from autograder.cells import grade_id, id_of, id_of_test
+from autograder.course import ANSWERS, Course, find
+from autograder.errors import Usage, listed
 from autograder.files import write
 
-RELEASE = Path(__file__).parents[1] / "notebooks"
 START_PAGE = "README.ipynb"
 
 
-class WorkspaceError(Exception):
+class WorkspaceError(Usage):
     """Something that cannot be started or reset; the text says why and what to do."""
 
 
@@ -30,6 +30,8 @@ class Standing:
         About how long it takes.
     passed, total : int
         Exercises whose saved check says right, and all of them.
+    unanswered : int
+        Questions to explain in words that still stand as they were handed out.
     """
 
     lab: str
@@ -38,10 +40,13 @@ class Standing:
     minutes: int
     passed: int
     total: int
+    unanswered: int = 0
 
 
-def start(folder: Path, release: Path = RELEASE) -> list[str]:
+def start(folder: Path, course: Course) -> list[str]:
     """Copy the labs that `folder` does not hold yet, and bring its start page up to date.
+
+    Outside the course's folder, where a notebook could not find its answer key, the keys come along.
 
     Returns
     -------
@@ -49,13 +54,18 @@ def start(folder: Path, release: Path = RELEASE) -> list[str]:
         The labs that were copied. What is there already stays as it is.
     """
     copied = []
-    for source in sorted(release.glob("*/*.ipynb")):
-        target = folder / source.parent.name / source.name
+    outside = not folder.resolve().is_relative_to(course.root)
+    for lab in course.labs:
+        source, target = course.released(lab), folder / lab / f"{lab}.ipynb"
+        if not source.is_file():
+            continue
         if not target.exists():
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, target)
-            copied.append(source.parent.name)
-    _start_page(folder)
+            write(target, source.read_bytes())
+            copied.append(lab)
+        if outside:
+            for path in course.answers(lab).iterdir():
+                write(folder / lab / ANSWERS / path.name, path.read_bytes())
+    _start_page(folder, course.title)
     return copied
 
 
@@ -66,10 +76,14 @@ def standings(folder: Path) -> list[Standing]:
         path = folder / lab / f"{lab}.ipynb"
         if not path.is_file():
             continue
-        exercises = [name for name, entry in keys.index().items() if entry["lab"] == lab]
-        right = sum(_passed(cell) for cell in _tests(path))
+        cells = cells_of(path)
+        tests = {id_of_test(name) for name in about.points}
+        right = sum(_passed(cell) for cell in cells if id_of(cell) in tests)
+        open_questions = sum(id_of(cell) in about.by_hand and untouched(cell) for cell in cells)
         found.append(
-            Standing(lab, about["title"], about["difficulty"], about["minutes"], right, len(exercises))
+            Standing(
+                lab, about.title, about.difficulty, about.minutes, right, len(about.points), open_questions
+            )
         )
     return found
 
@@ -87,7 +101,7 @@ def overview(folder: str | Path = ".") -> None:
     display(Markdown(_table(standings(Path(folder)))))
 
 
-def reset(path: Path, exercise: str | None = None, release: Path = RELEASE) -> Path:
+def reset(path: Path, exercise: str | None = None, course: Course | None = None) -> Path:
     """Bring a lab, or one exercise of it, back to its stub; the old version stays beside it.
 
     Parameters
@@ -106,20 +120,29 @@ def reset(path: Path, exercise: str | None = None, release: Path = RELEASE) -> P
     ------
     WorkspaceError
     """
+    course = course or find()
     lab = path.stem
-    source = release / lab / f"{lab}.ipynb"
+    source = course.released(lab)
     if not path.is_file():
         raise WorkspaceError(f"There is no notebook {path}.")
-    if not source.is_file():
-        known = ", ".join(sorted(p.name for p in release.iterdir() if p.is_dir()))
-        raise WorkspaceError(f"{path.name} is not one of the labs ({known}), so it has no first version.")
+    if lab not in course.labs or not source.is_file():
+        raise WorkspaceError(
+            f"{path.name} is not one of the labs ({listed(course.labs)}), so it has no first version."
+        )
     fresh = json.loads(source.read_text("utf-8"))
     if exercise is not None:
         name = grade_id(exercise)
         stub = next((c for c in fresh["cells"] if id_of(c) == name), None)
         if stub is None:
-            known = ", ".join(n for n, entry in keys.index().items() if entry["lab"] == lab)
-            raise WorkspaceError(f"{lab} has no exercise {exercise!r}; its exercises are {known}.")
+            known = [
+                name
+                for name in (id_of(c) for c in fresh["cells"])
+                if f"test-{name}" in map(id_of, fresh["cells"])
+            ]
+            raise WorkspaceError(
+                f"{lab} has no exercise {exercise!r}; its exercises are "
+                f"{listed(name.replace('-', '_') for name in known)}."
+            )
         try:
             fresh = json.loads(path.read_text("utf-8"))
             at = next(i for i, c in enumerate(fresh["cells"]) if id_of(c) == name)
@@ -135,9 +158,9 @@ def reset(path: Path, exercise: str | None = None, release: Path = RELEASE) -> P
     return kept
 
 
-def _start_page(folder: Path) -> None:
+def _start_page(folder: Path, title: str) -> None:
     path = folder / START_PAGE
-    page = _page(standings(folder))
+    page = _page(standings(folder), title)
     if path.exists():
         try:
             there = json.loads(path.read_text("utf-8"))
@@ -149,13 +172,13 @@ def _start_page(folder: Path) -> None:
     _write(path, page)
 
 
-def _page(found: list[Standing]) -> dict:
+def _page(found: list[Standing], title: str) -> dict:
     intro = [
-        "# Attention, by building it",
+        f"# {title}",
         "",
         "Each lab is a notebook: read, fill in the cells marked `# YOUR CODE HERE`, and run the `check(...)`",
-        "cell below each. It tells you what kind of mistake it sees. Start at the top; each lab uses the one",
-        "before it.",
+        "cell below each. It tells you what kind of mistake it sees. Start at the top; the first lines of",
+        "each lab say what it builds on.",
         "",
         *(
             f"{i}. [{s.title}]({s.lab}/{s.lab}.ipynb), about {s.minutes} minutes, {s.difficulty}"
@@ -188,22 +211,29 @@ def _page(found: list[Standing]) -> dict:
 
 def _table(found: list[Standing]) -> str:
     lines = ["| | lab | time | exercises right |", "|---|---|---|---|"]
-    following = next((s.lab for s in found if s.passed < s.total), None)
+    done = {s.lab for s in found if s.passed == s.total and not s.unanswered}
+    following = next((s.lab for s in found if s.lab not in done), None)
     for s in found:
-        mark = "done" if s.passed == s.total else "**next**" if s.lab == following else ""
+        mark = "done" if s.lab in done else "**next**" if s.lab == following else ""
         bar = "●" * s.passed + "○" * (s.total - s.passed)
         link = f"[{s.title}]({s.lab}/{s.lab}.ipynb)"
-        lines.append(f"| {mark} | {link} | {s.minutes} min | {bar} {s.passed} of {s.total} |")
+        words = f", and {s.unanswered} to explain in words" if s.unanswered else ""
+        lines.append(f"| {mark} | {link} | {s.minutes} min | {bar} {s.passed} of {s.total}{words} |")
     return "\n".join(lines)
 
 
-def _tests(path: Path) -> Iterator[dict]:
+def cells_of(path: Path) -> list[dict]:
+    """The cells of a saved notebook; none if it cannot be read."""
     try:
-        cells = json.loads(path.read_text("utf-8"))["cells"]
+        return [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if isinstance(cell, dict)]
     except (OSError, ValueError, KeyError, TypeError):
-        return
-    known = {id_of_test(name) for name in keys.index()}
-    yield from (cell for cell in cells if id_of(cell) in known)
+        return []
+
+
+def untouched(cell: dict) -> bool:
+    """Whether the cell of a question still stands as it was handed out."""
+    source = cell.get("source", "")
+    return "YOUR ANSWER HERE" in ("".join(source) if isinstance(source, list) else str(source))
 
 
 def _passed(test: dict) -> bool:

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder import embeddings as store
-from autograder.download import CONTEXT, ENGLISH, FRENCH, UNKNOWN, look_up, weights
-from autograder.embeddings import DATA, DIMENSIONS, LANGUAGES, tokenize
+from attention_labs import embeddings as store
+from attention_labs.embeddings import DATA, DIMENSIONS, LANGUAGES, tokenize
+from attention_labs.published import CONTEXT, ENGLISH, FRENCH, UNKNOWN, look_up, weights
 
 NAME = "shipped (constructed)"
 

@@ -1,18 +1,18 @@
 # In the students' zip this is the Makefile: the commands of its README, for those who have make.
 PYTHON ?= python3
 
-.PHONY: setup lab keras
+.PHONY: setup lab keras data
 
-setup: .venv/ready
+setup: .venv/ready-lab
 
-.venv/ready: pyproject.toml constraints.txt
-	$(PYTHON) -m venv .venv
-	.venv/bin/pip install -q -c constraints.txt -e .
-	@touch $@
+.venv/ready-lab: pyproject.toml constraints.txt install.py
+	@"$(PYTHON)" install.py lab
 
 lab: setup
-	.venv/bin/autograder start
-	.venv/bin/jupyter lab work/README.ipynb $(JUPYTER_OPTIONS)
+	@.venv/bin/autograder lab work $(JUPYTER_OPTIONS)
 
 keras: setup
-	.venv/bin/pip install -q -c constraints.txt -e '.[keras]'
+	@"$(PYTHON)" install.py keras
+
+data: setup
+	.venv/bin/python -m attention_labs.download

@@ -6,14 +6,16 @@ python docs/misconceptions.py [--check]      with --check nothing is written; ex
 import sys
 from pathlib import Path
 
-from autograder.labs import LABS, exercises
+from autograder.authoring.lab import read_labs
+from autograder.course import read
 
 PAGE = Path(__file__).with_suffix(".md")
+COURSE = Path(__file__).resolve().parents[1]
 
 _HEAD = """\
 # The catalogue of mistakes
 
-Made by `python docs/misconceptions.py` from `autograder/labs/`; do not edit it by hand. Each row is a wrong
+Made by `python docs/misconceptions.py` from `solutions/`; do not edit it by hand. Each row is a wrong
 implementation that the check, the grader and the class report know by its name, with the sentence that it
 earns. `tests/test_misconceptions.py` and `tests/test_keras.py` show that each is rejected under its own name,
 in the visible cases and in fresh ones.
@@ -24,7 +26,7 @@ in the visible cases and in fresh ones.
 
 def page() -> str:
     """The page as the definitions have it now."""
-    found = {lab: list(exercises(lab).values()) for lab in LABS}
+    found = {name: list(lab.exercises.values()) for name, lab in read_labs(read(COURSE)).items()}
     everything = [exercise for lab in found.values() for exercise in lab]
     count = sum(len(exercise.misconceptions) for exercise in everything)
     parts = [_HEAD.format(count=count, exercises=len(everything))]

@@ -16,7 +16,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from e2e.driving import Notebook, chromium, environment, jupyterlab, run  # noqa: E402
 
-from autograder.labs.reference import reference_cells  # noqa: E402
+from autograder.authoring.lab import read_lab  # noqa: E402
+from autograder.course import read  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 LARGEST = 250_000  # bytes
@@ -47,7 +48,7 @@ def student(browser, home: Path) -> None:
         Notebook.at(page, server, "README.ipynb")
         keep("start-page", page.screenshot())
         lab = Notebook.at(page, server, f"{LAB}/{LAB}.ipynb")
-        for name, source in reference_cells(LAB):
+        for name, source in read_lab(read(ROOT), LAB).reference_cells.items():
             if name in {"softmax", "stable-softmax", "calculate-weights", "attention-qkv"}:
                 lab.write(name, NO_SCALE if name == "calculate-weights" else source)
         lab.run_all()
@@ -61,12 +62,14 @@ def instructor(browser, home: Path) -> None:
     """A sample class: marking by hand in the formgrader, and the report."""
     course, env = home / "course", environment(home)
     classroom = course / "classroom"
-    shutil.copytree(ROOT / "solutions", course / "solutions")
-    shutil.copy(ROOT / "nbgrader_config.py", course)
-    run("python", "-m", "autograder.grading.sample_class", classroom, env=env)
-    run("autograder", "collect", classroom / "download.zip", "--classroom", classroom, env=env)
-    run("autograder", "grade", LAB, "--classroom", classroom, env=env)
-    report = Path(run("autograder", "report", "--classroom", classroom, env=env).stdout.strip())
+    for name in ("solutions", "notebooks", "attention_labs", "data"):
+        shutil.copytree(ROOT / name, course / name)
+    for name in ("course.toml", "nbgrader_config.py"):
+        shutil.copy(ROOT / name, course)
+    run("python", "-m", "autograder.grading.sample_class", classroom, cwd=course, env=env)
+    run("autograder", "collect", classroom / "download.zip", cwd=course, env=env)
+    run("autograder", "grade", LAB, cwd=course, env=env)
+    report = course / run("autograder", "report", cwd=course, env=env).stdout.strip()
     page = browser.new_page(viewport={"width": 1100, "height": 800})
     page.goto(report.resolve().as_uri())
     keep("report", page.screenshot())

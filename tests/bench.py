@@ -2,35 +2,43 @@
 
     python tests/bench.py [--quick] [--long]
 
+No two hand-ins of its classes are alike. Stock nbgrader grades a dozen of them, before and after everything
+else, and its faster run counts: as it ships, and doing the work that ours does ("equal work": without the
+cells that marking leaves out because no mark depends on them).
+
 Seconds differ between machines and hours; read the ratios.
 """
 
 import argparse
+import ast
+import io
 import os
-import resource
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from contextlib import suppress
-from itertools import cycle, islice
+from contextlib import redirect_stderr, redirect_stdout, suppress
+from copy import deepcopy
 from pathlib import Path
 
 import nbformat
 import psutil
+from our_course import COURSE, ROOT
 from rich.console import Console
 from rich.table import Table
 
-from autograder import keys
+from autograder.authoring.lab import read_labs
+from autograder.cells import id_of
+from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.pool import PRELOAD, cores
-from autograder.grading.sample_class import hand_ins
-from autograder.labs.build import ROOT
+from autograder.grading.sample_class import perfect, wrong_answer
 
-LAB = "qkv-attention"
 BIN = Path(sys.executable).parent
-OUT = Console(width=100)
+OUT = Console(width=110)
+SAMPLE = 12  # hand-ins that stock nbgrader grades: it takes seconds for each
 
 
 class Peak:
@@ -85,179 +93,265 @@ def timed(command, **options):
     return seconds, memory
 
 
-def make_class(folder, count):
-    """A class of `count` hand-ins, none hostile: 12 different ones, told apart by trailing blanks."""
-    made = list(hand_ins(LAB, min(count, 12)))
-    for number, (_, data) in enumerate(islice(cycle(made), count)):
-        path = folder / "submitted" / f"student-{number:05d}" / LAB / f"{LAB}.ipynb"
+# A class in which no two hand-ins are alike
+
+
+def different(lab, count, seed=1):
+    """`count` hand-ins, no two with one answer in common: right ones, and mistakes alone and together."""
+    chance, right = random.Random(seed), perfect(lab)
+    correct = {id_of(cell): cell.source for cell in right.cells}
+    wrong = {
+        e.name: [source for m in e.misconceptions if (source := wrong_answer(e, m))]
+        for e in lab.exercises.values()
+    }
+    for number in range(count):
+        notebook = deepcopy(right)
+        for cell in notebook.cells:
+            exercise = lab.exercise_answered_by(id_of(cell))
+            if exercise:
+                source = correct[id_of(cell)]
+                if number % 3 and chance.random() < 0.4:
+                    source = chance.choice(wrong[exercise.name])
+                cell.source = f"# hand-in {number}\n{renamed(source, number)}"
+            elif cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution"):
+                cell.source = f"In my own words ({number})."
+        yield nbformat.writes(notebook).encode()
+
+
+def renamed(source, number):
+    """The same answer with other names for what it keeps on the way."""
+    tree = ast.parse(source)
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef):
+            names = [node for node in ast.walk(function) if isinstance(node, ast.Name)]
+            arguments = function.args.args + function.args.kwonlyargs
+            own = {name.id for name in names if isinstance(name.ctx, ast.Store)} - {a.arg for a in arguments}
+            for name in names:
+                if name.id in own:
+                    name.id = f"{name.id}_{number}"
+    return ast.unparse(tree)
+
+
+def make_class(folder, lab, count):
+    """A class of `count` different hand-ins in this folder, none hostile."""
+    for number, data in enumerate(different(lab, count)):
+        path = folder / "submitted" / f"student-{number:05d}" / lab.name / f"{lab.name}.ipynb"
         path.parent.mkdir(parents=True)
-        path.write_bytes(data + b" " * number)
+        path.write_bytes(data)
     return folder
 
 
-def stock_course(folder, source):
-    """A course for nbgrader with its own settings: the same hand-ins, its own steps."""
-    shutil.copytree(ROOT / "solutions" / LAB, folder / "source" / LAB)
-    shutil.copytree(source / "submitted", folder / "submitted")
-    (folder / "nbgrader_config.py").write_text(
-        "c = get_config()\nc.ClearMarkScheme.enforce_metadata = False\n"
+def illustrations(lab):
+    """The sources of the cells that marking leaves out."""
+    return {c.source for c in release_for_marking(lab).cells if "illustration" in c.metadata.get("tags", [])}
+
+
+# The graders
+
+
+def grade(folder, lab, workers=None, *more):
+    return timed(
+        [BIN / "autograder", "grade", lab.name, "--classroom", folder, "--workers", workers or cores(), *more]
     )
-    return folder
 
 
-def grade(folder, workers, *more):
-    return timed([BIN / "autograder", "grade", LAB, "--classroom", folder, "--workers", workers, *more])
+def stock(source, lab, equal):
+    """Seconds a hand-in that nbgrader's own autograde takes for a class, start-up included.
+
+    Parameters
+    ----------
+    equal : bool
+        Do the work that ours does: without the cells that decide nothing, in the lab and in the hand-ins.
+    """
+    env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+    with tempfile.TemporaryDirectory() as name:
+        course = Path(name)
+        shutil.copytree(ROOT / "solutions" / lab.name, course / "source" / lab.name)
+        shutil.copytree(source / "submitted", course / "submitted")
+        (course / "nbgrader_config.py").write_text(
+            "c = get_config()\nc.ClearMarkScheme.enforce_metadata = False\n"
+        )
+        if equal:
+            left_out = illustrations(lab)
+            for path in course.rglob("*.ipynb"):
+                notebook = nbformat.read(path, as_version=4)
+                notebook.cells = [cell for cell in notebook.cells if cell.source not in left_out]
+                nbformat.write(notebook, path)
+        timed([BIN / "nbgrader", "generate_assignment", lab.name], cwd=course, env=env)
+        seconds, memory = timed([BIN / "nbgrader", "autograde", lab.name], cwd=course, env=env)
+    return seconds / len(list((source / "submitted").iterdir())), memory
 
 
-def bare(count):
-    """Seconds to run in forks of a warm process the cells that marking runs, with nothing around them."""
-    import io
-    from contextlib import redirect_stderr, redirect_stdout
+def floor(lab, count):
+    """Seconds a hand-in to run the cells that marking runs, in forks of warm processes, with nothing around.
 
+    As many processes as marking uses, each one fork at a time.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
     from IPython.core.interactiveshell import InteractiveShell
 
-    from autograder.grading.worker import preload
+    from autograder.grading.sandbox.inside.warm import preload
 
-    preload(PRELOAD[LAB])
+    preload((*PRELOAD, *lab.preload))
     InteractiveShell.instance()
     plt.figure().savefig(io.BytesIO())
-    made = [nbformat.reads(data.decode(), 4) for _, data in hand_ins(LAB, min(count, 12))]
+    left_out = illustrations(lab)
+    made = [nbformat.reads(data.decode(), 4) for data in different(lab, count)]
+    sources = [
+        [c.source for c in n.cells if c.cell_type == "code" and not c.source.startswith("check(")]
+        for n in made
+    ]
     start = time.perf_counter()
-    for notebook in islice(cycle(made), count):
-        child = os.fork()
-        if child == 0:
-            shell = InteractiveShell.instance()
-            with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
-                for cell in notebook.cells:
-                    if cell.cell_type == "code" and not skipped(cell):
-                        shell.run_cell(cell.source, store_history=False)
+    for share in range(cores()):
+        if os.fork() == 0:
+            for cells in sources[share :: cores()]:
+                _in_a_fork([source for source in cells if source not in left_out])
             os._exit(0)
-        os.waitpid(child, 0)
-    return time.perf_counter() - start
+    for _ in range(cores()):
+        os.wait()
+    return (time.perf_counter() - start) / count
 
 
-def skipped(cell):
-    return cell.source.startswith("check(") or "illustration" in cell.metadata.get("tags", [])
+def _in_a_fork(cells):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    child = os.fork()
+    if child == 0:
+        shell = InteractiveShell.instance()
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            for source in cells:
+                shell.run_cell(source, store_history=False)
+        os._exit(0)
+    os.waitpid(child, 0)
 
 
-def stock_seconds(source):
-    """(seconds, peak MB) of nbgrader's own autograde on the hand-ins of a class, start-up included."""
-    env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
+# The tables
+
+
+def bench_grading(lab, counts):
+    """Print what classes of these sizes cost, beside stock nbgrader and the floor."""
     with tempfile.TemporaryDirectory() as name:
-        course = stock_course(Path(name), source)
-        timed([BIN / "nbgrader", "generate_assignment", LAB], cwd=course, env=env)
-        return timed([BIN / "nbgrader", "autograde", LAB], cwd=course, env=env)
+        few = make_class(Path(name), lab, SAMPLE)
+        before = [stock(few, lab, equal) for equal in (False, True)]
+        rows, alone = [], None
+        for count in counts:
+            with tempfile.TemporaryDirectory() as other:
+                folder = make_class(Path(other), lab, count)
+                seconds, memory = grade(folder, lab)
+                done = sorted(p.stat().st_mtime for p in folder.glob("results/*/*.json"))
+                if count == max(counts) >= 300:
+                    alone = writer_alone(folder, lab)
+            tenth = max(count // 10, 1)
+            first, last = tenth / (done[tenth] - done[0]), tenth / (done[-1] - done[-tenth - 1])
+            rows.append((f"ours, {count}", seconds / count, memory, first, last))
+        least = floor(lab, 60)
+        after = [stock(few, lab, equal) for equal in (False, True)]
+    shipped, equal = (min(pair, key=lambda one: one[0]) for pair in zip(before, after, strict=True))
 
-
-def bench_grading(source, count):
-    """Print the table of graders; returns the hand-ins that stock nbgrader grades in a second."""
-    table = Table(title=f"{LAB}: {count} hand-ins, start-up and gradebook included")
-    for column in ("grader", "seconds", "hand-ins/s", "times stock", "peak MB"):
-        table.add_column(column, justify="left" if column == "grader" else "right")
-    rows = [("stock nbgrader autograde", *stock_seconds(source)), ("ours, 1 worker", *grade(source, 1))]
-    (source / "gradebook.db").unlink()  # each run makes its own, as nbgrader's does
-    rows.append((f"ours, {cores()} workers", *grade(source, cores(), "--force")))
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    rows.append(("floor: the same cells bare, 1 fork at a time", bare(count), memory))
-    for label, seconds, memory in rows:
-        ratio = f"{rows[0][1] / seconds:.1f}"
-        table.add_row(label, f"{seconds:.1f}", f"{count / seconds:.2f}", ratio, f"{memory:.0f}")
-    OUT.print(table)
-    return count / rows[0][1]
-
-
-def bench_growth(source, counts, stock_rate):
-    """Print what classes of these sizes cost. Stock runs once more at the end; its faster run counts."""
-    grown = []
-    for count in counts:
-        with tempfile.TemporaryDirectory() as name:
-            folder = make_class(Path(name), count)
-            seconds, memory = grade(folder, cores())
-            book = (folder / "gradebook.db").stat().st_size / 1e6
-            done = sorted(p.stat().st_mtime for p in folder.glob("results/*/*.json"))
-            alone = writer_alone(folder) if count == max(counts) else None
-        tenth = max(count // 10, 1)
-        first, last = tenth / (done[tenth] - done[0]), tenth / (done[-1] - done[-tenth - 1])
-        grown.append((count, seconds, first, last, memory, book))
-    again = len(list(source.glob("submitted/*"))) / stock_seconds(source)[0]
-    OUT.print(f"stock nbgrader: {stock_rate:.3f} hand-ins/s at first, {again:.3f} at the end")
-
-    table = Table(title=f"{LAB}: growth, {cores()} workers, start-up and gradebook included")
-    for column in ("hand-ins", "seconds", "hand-ins/s", "times stock"):
+    table = Table(
+        title=f"{lab.name}: {cores()} workers, all hand-ins different, start-up and gradebook included"
+    )
+    columns = "seconds each|times stock|times equal work|times the floor|peak MB|first tenth /s|last tenth /s"
+    table.add_column("grader, hand-ins")
+    for column in columns.split("|"):
         table.add_column(column, justify="right")
-    for column in ("first tenth /s", "last tenth /s", "peak MB", "gradebook MB"):
-        table.add_column(column, justify="right")
-    for count, seconds, first, last, memory, book in grown:
-        rate = count / seconds
-        ratio = rate / max(stock_rate, again)
+    stocks = [("stock nbgrader", *shipped), ("stock, equal work", *equal)]
+    for label, each, memory, *rates in [*stocks, *rows, ("floor: the cells bare", least, 0.0)]:
         table.add_row(
-            *(f"{count}", f"{seconds:.1f}", f"{rate:.2f}", f"{ratio:.1f}"),
-            *(f"{r:.2f}" if count >= 1000 else "" for r in (first, last)),
-            *(f"{memory:.0f}", f"{book:.1f}"),
+            label if rates or "floor" in label else f"{label}, {SAMPLE}",
+            f"{each:.3f}",
+            *(f"{base / each:.1f}" for base in (shipped[0], equal[0])),
+            f"{each / least:.1f}",
+            f"{memory:.0f}" if memory else "",
+            *(f"{rate:.2f}" for rate in rates),
         )
     OUT.print(table)
-    OUT.print(f"The gradebook's writer on its own: {alone:.0f} hand-ins/s")
+    both = " and ".join(
+        f"{first[0]:.2f} and {last[0]:.2f}" for first, last in zip(before, after, strict=True)
+    )
+    OUT.print(f"stock nbgrader, seconds each, first and last run: {both} at equal work")
+    if alone:
+        OUT.print(f"The gradebook's writer on its own: {alone:.0f} hand-ins a second")
 
 
-def writer_alone(folder):
+def writer_alone(folder, lab):
     """Hand-ins a second of a run that marks nothing and writes everything into a new gradebook."""
     count = len(list(folder.glob("results/*/*.json")))
     (folder / "gradebook.db").unlink()
     for receipt in folder.glob("results/*/*.recorded"):
         receipt.unlink()
-    written, _ = grade(folder, 1)
-    nothing, _ = grade(folder, 1)  # start-up, and reading what is kept
+    written, _ = grade(folder, lab, 1)
+    nothing, _ = grade(folder, lab, 1)  # start-up, and reading what is kept
     return count / (written - nothing)
 
 
 CHECK = """
-import sys, time
-sys.path.insert(0, {tests!r})
-from importlib import import_module
-from variants.{module} import VARIANTS
-import numpy, autograder
+import contextlib, inspect, sys, time
 from autograder import check
-name, answer = next((n, f) for n, f in VARIANTS if n == {exercise!r})
-answer.__name__ = name
+from autograder.student import CheckFailed
+from autograder.authoring.lab import read_lab
+from autograder.course import find
+exercise = read_lab(find(), {lab!r}).exercises[{exercise!r}]
+answer = exercise.reference if {right} else exercise.misconceptions[-1].function
+answer.__name__ = {exercise!r}
+answer.__signature__ = inspect.signature(exercise.reference)
 start = time.perf_counter()
-check(answer)
+with contextlib.suppress(CheckFailed):
+    check(answer)
 print(time.perf_counter() - start, file=sys.stderr)
 """
 
 
-def bench_check():
-    table = Table(title="check: the first call after import, a right answer")
-    table.add_column("exercise")
-    table.add_column("ms", justify="right")
-    for name, entry in keys.index().items():
-        if entry["lab"] == "keras-attention":
-            continue
-        module = entry["lab"].replace("-", "_")
-        code = CHECK.format(tests=str(ROOT / "tests"), module=module, exercise=name)
-        times = []
-        for _ in range(3):
-            ran = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, check=True)
-            times.append(float(ran.stderr.split()[-1]))
-        table.add_row(name, f"{sorted(times)[1] * 1e3:.0f}")
+def bench_check(labs):
+    """Print what the first call of `check` takes, for a right answer and for a wrong one with its table."""
+    table = Table(title="check: the first call after the import, median of 3, in ms")
+    for column in ("exercise", "right", "wrong"):
+        table.add_column(column, justify="left" if column == "exercise" else "right")
+    for lab in labs:
+        for exercise in lab.exercises:
+            took = []
+            for right in (True, False):
+                code = CHECK.format(lab=lab.name, exercise=exercise, right=right)
+                times = []
+                for _ in range(3):
+                    ran = subprocess.run(
+                        [sys.executable, "-c", code], text=True, capture_output=True, check=True
+                    )
+                    times.append(float(ran.stderr.split()[-1]))
+                took.append(f"{sorted(times)[1] * 1e3:.0f}")
+            table.add_row(exercise, *took)
     OUT.print(table)
+
+
+def bench_start():
+    """Print what starting costs."""
+    for name, command in {
+        "import autograder": [sys.executable, "-c", "import autograder"],
+        "autograder --help": [BIN / "autograder", "--help"],
+    }.items():
+        seconds = sorted(timed(command)[0] for _ in range(5))[2]
+        OUT.print(f"{name}: {seconds:.2f} s")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a few hand-ins only")
-    parser.add_argument("--long", action="store_true", help="2,000 hand-ins as well")
+    parser.add_argument("--long", action="store_true", help="2,000 hand-ins as well, and the other labs")
     given = parser.parse_args()
     OUT.print(f"{cores()} cores, Python {sys.version.split()[0]}")
-    bench_check()
-    counts = [10, 50] if given.quick else [10, 100, 1000, *([2000] if given.long else [])]
-    with tempfile.TemporaryDirectory() as name:
-        few = 6 if given.quick else 12
-        source = make_class(Path(name), few)
-        bench_growth(source, counts, bench_grading(source, few))
+    labs = read_labs(COURSE)
+    bench_start()
+    here = [lab for lab in labs.values() if not lab.why_unavailable()]
+    bench_check(here if given.long else here[:3])
+    counts = [12, 50] if given.quick else [12, 320, 1000, *([2000] if given.long else [])]
+    bench_grading(labs["qkv-attention"], counts)
+    if given.long:
+        bench_grading(labs["attention-masks"], [12, 320])
+        if not labs["keras-attention"].why_unavailable():
+            bench_grading(labs["keras-attention"], [12, 60])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,49 @@
-"""Lets the tests import what stands beside them."""
+"""Lets the tests import what stands beside them; fixtures of several files; no skips where CI wants none."""
 
+import os
+import re
 import sys
 from pathlib import Path
 
+import pytest
+
+# Before NumPy is imported, here and in what the tests start: its threads would fight for the same two cores.
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A data folder in which a set of real vectors is in use."""
+    import numpy as np
+
+    from attention_labs.embeddings import REAL, write
+
+    folder = tmp_path / "data"
+    (folder / REAL).mkdir(parents=True)
+    for language in ("en", "fr"):
+        write(folder / REAL, language, "old", ["x"], vectors=np.ones((1, 300), np.float32))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def whole():
+    """Words and vectors of both languages that pass every check."""
+    from word_vectors import full
+
+    return {language: full(language) for language in ("en", "fr")}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    """With ``NO_SKIP=REGEX`` in the environment, a test that is skipped for such a reason has failed."""
+    report = yield
+    unwelcome = os.environ.get("NO_SKIP")
+    if unwelcome and report.skipped and not hasattr(report, "wasxfail"):
+        reason = str(report.longrepr[2] if isinstance(report.longrepr, tuple) else report.longrepr)
+        if re.search(unwelcome, reason):
+            report.outcome = "failed"
+            report.longrepr = f"{item.nodeid} may not be skipped here: {reason}"
+    return report

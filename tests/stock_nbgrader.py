@@ -168,7 +168,7 @@ def ours(folder: Path) -> dict[str, str]:
         write(folder / "submitted" / attack.replace("/", "-") / LAB / f"{LAB}.ipynb", notebook)
     out = folder / "out.jsonl"
     command = [BIN / "autograder", "grade", LAB, "--classroom", folder, "--json", out]
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    subprocess.run(command, check=True, cwd=HERE.parents[1], stderr=subprocess.DEVNULL)
     rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     found = {}
     for attack, (exercise, _) in ATTACKS.items():

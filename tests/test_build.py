@@ -1,23 +1,32 @@
 """The built files are the solutions with their answers cut out, and every gate notices what it guards."""
 
 import re
+import shutil
+import zlib
 from copy import deepcopy
+from pathlib import Path
 
 import nbformat
 import numpy as np
 import pytest
 
 from autograder import keys
+from autograder.authoring import build as building
+from autograder.authoring.build import BuildError, build, release, tidy
+from autograder.authoring.lab import read_lab, read_labs
 from autograder.cells import grade_id, id_of
-from autograder.labs import LABS, exercises
-from autograder.labs import build as building
-from autograder.labs.build import BuildError, available, build, release, tidy
+from autograder.course import read
+from autograder.judging.frames import decode, encode
 
-LABS_HERE = [lab for lab in available() if lab != "keras-attention"]
+ROOT = Path(__file__).parents[1]
+COURSE = read(ROOT)
+LABS = read_labs(COURSE)
+LABS_HERE = [name for name, lab in LABS.items() if not lab.needs]
+MASKS = LABS["attention-masks"]
 
 
 def solution(lab):
-    return nbformat.read(building.SOLUTIONS / lab / f"{lab}.ipynb", as_version=4)
+    return LABS[lab].read_solution()
 
 
 def answers(notebook):
@@ -33,13 +42,26 @@ def answers(notebook):
             yield from (line for line in scheme.splitlines() if len(line) > 30)
 
 
+def shown(notebook):
+    """What the author writes outside the answers as well: in a hint, or in code that is given."""
+    hidden = r"### BEGIN SOLUTION\n.*?### END SOLUTION|=== BEGIN MARK SCHEME.*?END MARK SCHEME ==="
+    cells = [
+        c
+        for c in notebook.cells
+        if c.cell_type == "code" or not c.metadata.get("nbgrader", {}).get("solution")
+    ]
+    return "\n".join(re.sub(hidden, "", cell.source, flags=re.S) for cell in cells)
+
+
 def leaks(notebook, text):
-    return [line for line in answers(notebook) if line in text]
+    """Lines of answers that stand in `text` more often than the author shows them."""
+    there = shown(notebook)
+    return [line for line in answers(notebook) if text.count(line) > there.count(line)]
 
 
 @pytest.mark.parametrize("lab", LABS_HERE)
 def test_no_answer_stands_in_the_students_notebook(lab):
-    released = nbformat.read(building.RELEASE / lab / f"{lab}.ipynb", as_version=4)
+    released = nbformat.read(COURSE.released(lab), as_version=4)
     text = "\n".join(cell.source for cell in released.cells)
     assert len(list(answers(solution(lab)))) > 5
     assert leaks(solution(lab), text) == []
@@ -49,15 +71,16 @@ def test_no_answer_stands_in_the_students_notebook(lab):
 
 @pytest.mark.parametrize("lab", LABS_HERE)
 def test_a_leaked_answer_is_noticed(lab):
-    line = next(iter(answers(solution(lab))))
-    assert leaks(solution(lab), f"prose\n    {line}\n")
+    notebook = solution(lab)
+    for line in answers(notebook):
+        assert leaks(notebook, f"{shown(notebook)}\n    {line}\n")
 
 
 @pytest.mark.parametrize("lab", LABS_HERE)
 def test_every_stub_raises_not_implemented(lab):
-    released = nbformat.read(building.RELEASE / lab / f"{lab}.ipynb", as_version=4)
+    released = nbformat.read(COURSE.released(lab), as_version=4)
     by_id = {c.metadata["nbgrader"]["grade_id"]: c for c in released.cells if "nbgrader" in c.metadata}
-    for exercise in exercises(lab).values():
+    for exercise in LABS[lab].exercises.values():
         assert "raise NotImplementedError()" in by_id[grade_id(exercise.name)].source
         assert by_id[f"test-{grade_id(exercise.name)}"].metadata["nbgrader"]["points"] == exercise.points
     manual = [c for c in by_id.values() if c.metadata["nbgrader"]["grade"] and c.cell_type == "markdown"]
@@ -66,40 +89,39 @@ def test_every_stub_raises_not_implemented(lab):
 
 
 def test_what_is_built_has_not_drifted():
-    assert build(LABS_HERE, check=True) == []
+    """The outputs themselves are nbval's to compare: it runs every solution."""
+    assert build([LABS[lab] for lab in LABS_HERE], check=True, execute=False) == []
 
 
 @pytest.fixture
-def copy(tmp_path, monkeypatch):
+def copy(tmp_path):
     """The course's files in another place, to be spoilt."""
-    import shutil
-
     for name in ("solutions", "notebooks"):
-        shutil.copytree(building.ROOT / name, tmp_path / name)
-    shutil.copytree(keys.KEYS, tmp_path / "keys")
-    shutil.copy(building.ROOT / "nbgrader_config.py", tmp_path)
-    monkeypatch.setattr(building, "ROOT", tmp_path)
-    monkeypatch.setattr(building, "SOLUTIONS", tmp_path / "solutions")
-    monkeypatch.setattr(building, "RELEASE", tmp_path / "notebooks")
-    monkeypatch.setattr(keys, "KEYS", tmp_path / "keys")
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("course.toml", "nbgrader_config.py"):
+        shutil.copy(ROOT / name, tmp_path)
     return tmp_path
 
 
-def drift(**how):
-    return build(["attention-masks"], check=True, execute=False, **how)
+def masks_of(copy):
+    return read_lab(read(copy), "attention-masks")
+
+
+def drift(copy):
+    return build([masks_of(copy)], check=True, execute=False)
 
 
 def test_an_edited_student_notebook_is_drift_and_building_mends_it(copy):
     path = copy / "notebooks" / "attention-masks" / "attention-masks.ipynb"
     before = path.read_bytes()
     path.write_text(path.read_text().replace("check(causal_mask)", "pass"))
-    assert drift() == [
-        "notebooks/attention-masks/attention-masks.ipynb is not the solution with its answers cut out"
+    assert drift(copy) == [
+        "notebooks/attention-masks/attention-masks.ipynb (the solution with its answers cut out)"
     ]
     assert "pass" in path.read_text(), "with --check nothing is written"
-    build(["attention-masks"], execute=False)
+    build([masks_of(copy)], execute=False)
     assert path.read_bytes() == before
-    assert drift() == []
+    assert drift(copy) == []
 
 
 def test_a_changed_solution_moves_its_own_files_only(copy):
@@ -107,24 +129,37 @@ def test_a_changed_solution_moves_its_own_files_only(copy):
     notebook = nbformat.read(path, as_version=4)
     notebook.cells[0].source += "\nA new sentence."
     nbformat.write(notebook, path)
-    others = {p: p.read_bytes() for p in copy.rglob("*") if p.is_file() and "attention-masks" not in str(p)}
-    assert len(drift()) == 1
-    build(["attention-masks"], execute=False)
-    assert drift() == []
+    others = {p: p.read_bytes() for p in copy.rglob("*.*") if p.is_file() and p.stem != "attention-masks"}
+    assert len(drift(copy)) == 1
+    build([masks_of(copy)], execute=False)
+    assert drift(copy) == []
     assert {p: p.read_bytes() for p in others} == others
 
 
 def test_a_key_that_says_something_else_is_drift(copy):
-    path = copy / "keys" / "attention-masks" / "masked_softmax.npz"
-    with np.load(path) as stored:
-        arrays = dict(stored)
-    name = next(n for n, a in arrays.items() if n.endswith("/expected") and a.dtype == np.float64)
-    arrays[name] = arrays[name] + 1e-12  # rounding, as between machines
-    np.savez(path, **arrays)
-    assert drift() == []
-    arrays[name] = arrays[name] + 0.01
-    np.savez(path, **arrays)
-    assert drift() == ["keys/attention-masks/masked_softmax.npz does not hold what the solution gives"]
+    path = masks_of(copy).course.answers("attention-masks") / "masked_softmax.key"
+    header, arrays = decode(zlib.decompress(path.read_bytes()))
+    case = next(c for c in header["cases"] if arrays[c["expected"]["array"]].dtype == np.float64)
+    at = case["expected"]["array"]
+    for change, said in (
+        (1e-12, []),  # rounding, as between machines
+        (0.01, ["notebooks/attention-masks/answers/masked_softmax.key (what the lab's exercises say)"]),
+    ):
+        changed = [array + change if i == at else array for i, array in enumerate(arrays)]
+        path.write_bytes(zlib.compress(encode(header, changed)))
+        assert drift(copy) == said
+    header["cases"][0]["label"] += "!"
+    path.write_bytes(zlib.compress(encode(header, arrays)))
+    assert len(drift(copy)) == 1
+
+
+def test_a_key_of_no_exercise_is_drift_and_building_takes_it_away(copy):
+    path = masks_of(copy).course.answers("attention-masks") / "no_more.key"
+    path.write_bytes(b"old")
+    assert drift(copy) == ["notebooks/attention-masks/answers/no_more.key (it belongs to no exercise)"]
+    assert path.is_file(), "with --check nothing is written"
+    build([masks_of(copy)], execute=False)
+    assert not path.exists()
 
 
 def test_what_a_save_in_jupyterlab_adds_is_taken_out_again():
@@ -135,7 +170,7 @@ def test_what_a_save_in_jupyterlab_adds_is_taken_out_again():
         if cell.cell_type == "code":
             cell.execution_count = number
     messy.metadata["language_info"]["version"] = "3.12.9"
-    assert tidy(messy, "attention-masks") == tidy(notebook, "attention-masks")
+    assert tidy(messy, MASKS) == tidy(notebook, MASKS)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +186,7 @@ def test_a_broken_solution_is_refused(spoil, sentence):
     at = next(i for i, c in enumerate(notebook.cells) if id_of(c) == "causal-mask")
     spoil(notebook, at)
     with pytest.raises(BuildError, match=re.escape(sentence)):
-        tidy(notebook, "attention-masks")
+        tidy(notebook, MASKS)
 
 
 def test_a_solution_without_an_end_is_named():
@@ -159,23 +194,46 @@ def test_a_solution_without_an_end_is_named():
     cell = next(c for c in notebook.cells if id_of(c) == "causal-mask")
     cell.source = cell.source.replace("### END SOLUTION", "")
     with pytest.raises(BuildError, match="ClearSolutions refuses the cell 'causal-mask': no end solution"):
-        release(notebook)
+        release(notebook, MASKS)
 
 
 def test_a_cell_that_raises_is_named():
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 / 0", id="divides")])
     with pytest.raises(BuildError, match="The cell 'divides' of a solution raises ZeroDivisionError"):
-        building.run(notebook)
+        building.run(notebook, ROOT)
+
+
+def test_what_is_measured_is_another_each_time_and_no_drift():
+    def notebook(text, *tags):
+        output = nbformat.v4.new_output("stream", text=text)
+        return nbformat.v4.new_notebook(
+            cells=[
+                nbformat.v4.new_code_cell("x", outputs=[output] * bool(text), metadata={"tags": list(tags)})
+            ]
+        )
+
+    def built(saved, *tags):
+        return (
+            building.with_measured(notebook("0.2 s", *tags), notebook(saved, *tags)).cells[0].outputs[0].text
+        )
+
+    assert built("0.1 s", building.MEASURED) == "0.1 s"
+    assert built("", building.MEASURED) == "0.2 s", "an output that was cleared is made anew"
+    assert built("0.1 s", "illustration") == "0.2 s"
 
 
 def test_the_release_for_marking_keeps_the_marking_schemes():
-    assert any(
-        "MARK SCHEME" in c.source for c in release(solution("attention-masks"), keep_mark_schemes=True).cells
-    )
+    kept = release(solution("attention-masks"), MASKS, keep_mark_schemes=True)
+    assert any("MARK SCHEME" in c.source for c in kept.cells)
 
 
 def test_every_lab_has_a_place_in_the_course():
-    assert list(keys.labs()) == [lab for lab in LABS if lab in keys.labs()]
+    assert [lab.order for lab in LABS.values()] == list(range(1, len(LABS) + 1))
+    assert list(keys.labs()) == list(COURSE.labs)
+    assert [key.order for key in keys.labs().values()] == list(range(1, len(LABS) + 1))
+    assert [list(key.points) for key in keys.labs().values()] == [
+        list(lab.exercises) for lab in LABS.values()
+    ]
 
 
 def leaks_names(notebook):
@@ -201,6 +259,8 @@ def leaks_names(notebook):
 def test_nothing_depends_on_an_illustration(lab):
     notebook = solution(lab)
     assert leaks_names(notebook) == set()
-    notebook.cells.append(nbformat.v4.new_code_cell("kept = 1", metadata={"tags": ["illustration"]}))
-    notebook.cells.append(nbformat.v4.new_code_cell("print(kept)"))
-    assert leaks_names(notebook) == {"kept"}
+    notebook.cells.append(
+        nbformat.v4.new_code_cell("kept_by_a_test = 1", metadata={"tags": ["illustration"]})
+    )
+    notebook.cells.append(nbformat.v4.new_code_cell("print(kept_by_a_test)"))
+    assert leaks_names(notebook) == {"kept_by_a_test"}

@@ -5,30 +5,36 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from pathlib import Path
 
 import nbformat
 import pytest
+from test_build import shown
 
+from autograder.authoring import bundle as bundling
+from autograder.authoring.lab import read_labs
+from autograder.course import read
+from autograder.errors import Complaint
 from autograder.grading.sample_class import perfect
-from autograder.labs import LABS, exercises
-from autograder.labs import bundle as bundling
-from autograder.labs.reference import SOLUTIONS, reference_cells
 
+ROOT = Path(__file__).parents[1]
+COURSE = read(ROOT)
+LABS = read_labs(COURSE)
 LAB = "additive-attention"
 
 
 @pytest.fixture(scope="module")
 def unpacked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("student")
-    with zipfile.ZipFile(bundling.write(folder / "labs.zip")) as archive:
+    with zipfile.ZipFile(bundling.write(COURSE, folder / "labs.zip")) as archive:
         archive.extractall(folder)
-    return folder / bundling.FOLDER
+    return folder / COURSE.id
 
 
 def secrets():
     """Lines that only an instructor may see: answers, model answers, marking schemes."""
-    for lab in LABS:
-        for cell in nbformat.read(SOLUTIONS / lab / f"{lab}.ipynb", as_version=4).cells:
+    for lab in LABS.values():
+        for cell in lab.read_solution().cells:
             for mark in ("### {} SOLUTION", "=== {} MARK SCHEME"):
                 if mark.format("BEGIN") in cell.source:
                     hidden = cell.source.split(mark.format("BEGIN"))[1].split(mark.format("END"))[0]
@@ -39,17 +45,19 @@ def secrets():
 
 
 def leaks(files):
+    """Secret lines in files; one that a lab's author gives elsewhere in the same lab is no secret there."""
     lines = set(secrets())
+    given = {f"notebooks/{name}/{name}.ipynb": shown(lab.read_solution()) for name, lab in LABS.items()}
     return [
         (name, line)
         for name, data in files.items()
-        if not name.endswith(".npz")
+        if not name.endswith((".npz", ".key"))
         for line in lines
-        if line in data.decode("utf-8")
+        if data.decode("utf-8").count(line) > given.get(name, "").count(line)
     ]
 
 
-# An editable install finds the repository's `autograder.labs` even where `autograder` is another's.
+# An editable install finds the repository's `autograder.grading` even where `autograder` is another's.
 _ALONE = """\
 import sys
 sys.meta_path[:] = [f for f in sys.meta_path if not getattr(f, "__module__", "").startswith("__editable__")]
@@ -78,39 +86,61 @@ def run(folder, *arguments):
 
 def test_no_answer_is_in_it():
     assert len(set(secrets())) > 40
-    assert leaks(bundling.contents()) == []
+    assert leaks(bundling.contents(COURSE)) == []
 
 
 def test_an_answer_in_it_is_noticed():
-    line = reference_cells(LAB)[-1][1].split("### BEGIN SOLUTION\n")[1].splitlines()[-2].strip()
+    line = (
+        list(LABS[LAB].reference_cells.values())[-1].split("### BEGIN SOLUTION\n")[1].splitlines()[-2].strip()
+    )
+    notebook = COURSE.released(LAB).read_text("utf-8")
     assert leaks({"a.ipynb": f"prose\n{line}\n".encode()})
+    assert leaks({f"notebooks/{LAB}/{LAB}.ipynb": f"{notebook}\n{line}\n".encode()})
 
 
 def test_it_holds_the_core_and_nothing_of_the_instructors(unpacked):
     files = {str(p.relative_to(unpacked)) for p in unpacked.rglob("*") if p.is_file()}
     assert not [f for f in files if f.startswith(("solutions", "tests", "classroom", "data/fasttext"))]
-    assert not [f for f in files if f.startswith(("autograder/labs", "autograder/grading"))]
-    for lab in LABS:
-        assert {f"notebooks/{lab}/{lab}.ipynb", f"autograder/keys/{lab}.json"} <= files
-        assert {f"autograder/keys/{lab}/{name}.npz" for name in exercises(lab)} <= files
-    assert {"README.md", "Makefile", "environment.yml", "constraints.txt", "pyproject.toml"} <= files
+    assert not [f for f in files if f.startswith(("autograder/authoring", "autograder/grading"))]
+    for name, lab in LABS.items():
+        assert {f"notebooks/{name}/{name}.ipynb", f"notebooks/{name}/answers/lab.json"} <= files
+        assert {f"notebooks/{name}/answers/{exercise}.key" for exercise in lab.exercises} <= files
+    assert {"course.toml", "attention_labs/__init__.py", "autograder/judging/judge.py"} <= files
+    assert {
+        "README.md",
+        "Makefile",
+        "environment.yml",
+        "constraints.txt",
+        "install.py",
+        "pyproject.toml",
+    } <= files
     assert {"Dockerfile", "LICENSE", "data/embeddings_en.npz", "data/embeddings_fr.npz"} <= files
 
 
 def test_its_project_installs_the_core_with_what_the_labs_need(unpacked):
-    own = tomllib.loads((bundling.ROOT / "pyproject.toml").read_text("utf-8"))
+    own = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     project = tomllib.loads((unpacked / "pyproject.toml").read_text("utf-8"))
-    assert project["tool"]["setuptools"]["packages"] == ["autograder"]
-    wanted = own["project"]["dependencies"] + own["project"]["optional-dependencies"]["lab"]
-    assert project["project"]["dependencies"] == wanted
+    packages = project["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert packages == ["autograder*", "attention_labs*"]
+    extras = own["project"]["optional-dependencies"]
+    assert project["project"]["dependencies"] == own["project"]["dependencies"]
+    assert project["project"]["optional-dependencies"] == {
+        name: extras[name] for name in ("lab", "keras", "jax", "torch")
+    }
     for field in ("name", "version", "requires-python", "scripts", "license"):
         assert project["project"][field] == own["project"][field]
     assert project["project"]["requires-python"] in (unpacked / "environment.yml").read_text("utf-8")
 
 
 def test_it_is_the_same_to_the_byte_each_time(tmp_path):
-    one, two = (bundling.write(tmp_path / name).read_bytes() for name in ("one.zip", "two.zip"))
+    one, two = (bundling.write(COURSE, tmp_path / name).read_bytes() for name in ("one.zip", "two.zip"))
     assert one == two
+
+
+def test_a_file_that_is_not_there_is_named(tmp_path):
+    (tmp_path / "course.toml").write_text('title = "A"\nid = "a"\nlabs = ["one"]\n', "utf-8")
+    with pytest.raises(Complaint, match=r"one\.ipynb; run `make build` first"):
+        bundling.write(read(tmp_path))
 
 
 def test_start_and_check_work_with_nothing_but_the_bundle(unpacked):
@@ -120,8 +150,8 @@ def test_start_and_check_work_with_nothing_but_the_bundle(unpacked):
     notebook = unpacked / "work" / LAB / f"{LAB}.ipynb"
     stub = run(unpacked, "check", notebook)
     assert stub.returncode == 1
-    assert "✗ alignment: This exercise is not written yet." in stub.stdout
-    nbformat.write(perfect(LAB), notebook)
+    assert "✗ alignment: not written yet" in stub.stdout
+    nbformat.write(perfect(LABS[LAB]), notebook)
     right = run(unpacked, "check", notebook)
     assert (right.returncode, right.stderr) == (0, "")
     assert right.stdout.splitlines() == ["✓ alignment: right", "✓ attention: right"]

@@ -9,21 +9,41 @@ import sys
 from pathlib import Path
 
 import click
+import nbformat
 import pytest
 
+from autograder.authoring.lab import read_labs
 from autograder.cli import main
-from autograder.grading.sandbox import available as why_no_sandbox
-from autograder.labs import LABS
+from autograder.course import read
+from autograder.grading.sandbox import why_unavailable
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.rglob("*.md")), ROOT / "data" / "README.md"]
+LABS = read_labs(read(ROOT))
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted(DOCS.rglob("*.md")),
+    ROOT / "data" / "README.md",
+    *sorted((ROOT / "solutions").glob("*/*.md")),
+]
 CATALOGUE = [sys.executable, str(DOCS / "misconceptions.py")]
 
 _FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.M | re.S)
 _INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.M)
 _INLINE = re.compile(r"`([^`\n]+)`")
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def every_command(group, prefix=""):
+    """The commands of a group and of the groups in it, by what is typed."""
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from every_command(command, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
+
+
+COMMANDS = dict(every_command(main))
 
 
 def fences(text):
@@ -59,12 +79,17 @@ def complaints(text, targets, commands):
         elif Path(words[0].replace("\\", "/")).name == "autograder" and len(words) > 1:
             if words[1].startswith(("-", "[")):
                 continue
-            if words[1] not in commands:
-                wrong.append(f"autograder {words[1]}")
+            name = words[1]
+            if len(words) > 2 and isinstance(commands.get(name), click.Group):
+                name = f"{name} {words[2]}"
+            if name not in {*commands, *COMMANDS}:
+                wrong.append(f"autograder {name}")
                 continue
-            known = {name for option in commands[words[1]].params for name in option.opts} | {"--help", "-h"}
+            if COMMANDS.get(name, main).context_settings.get("ignore_unknown_options"):
+                continue  # it hands on what it does not know
+            known = {o for option in COMMANDS.get(name, commands.get(name)).params for o in option.opts}
             given = {w.strip("[]").split("=")[0] for w in words[2:] if w.strip("[").startswith("--")}
-            wrong += [f"autograder {words[1]} {option}" for option in sorted(given - known)]
+            wrong += [f"autograder {name} {option}" for option in sorted(given - known - {"--help", "-h"})]
     return wrong
 
 
@@ -106,6 +131,8 @@ def test_every_relative_link_leads_somewhere(page):
         ("Type `make nonsense` there.\n", "make nonsense"),
         ("so:\n\n    .venv/bin/autograder frobnicate\n", "autograder frobnicate"),
         ("`autograder grade --nonsense 3`\n", "autograder grade --nonsense"),
+        ("`autograder new nonsense`\n", "autograder new nonsense"),
+        ("`autograder new lab a-lab --nonsense`\n", "autograder new lab --nonsense"),
         ("```bash\nmake setup && autograder report --nonsense\n```\n", "autograder report --nonsense"),
     ],
 )
@@ -117,9 +144,9 @@ def test_a_dead_link_is_noticed():
     assert dead_links(ROOT / "README.md", "[a](nowhere.md) and [b](LICENSE)") == ["nowhere.md"]
 
 
-@pytest.mark.parametrize("name", main.commands)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_each_command_has_an_example_and_is_in_the_docs(name):
-    command = main.commands[name]
+    command = COMMANDS[name]
     context = click.Context(command, info_name=f"autograder {name}")
     example = re.search(rf"Example:\s+(autograder {name}\b.*)", command.get_help(context))
     assert example, "its help shows no example"
@@ -134,24 +161,53 @@ def test_each_make_target_is_in_the_readme_or_contributing(target):
     assert f"make {target}" in pages
 
 
+def listed(text):
+    """The labs in a page's table of labs, in its order."""
+    table = re.search(r"^\| lab \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.M)
+    return re.findall(r"^\| \[?`?([a-z-]+)`?(?:\]\([^)]*\))? \|", table[1], re.M)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/bundle-readme.md", "docs/teaching/README.md"])
+def test_each_lab_is_in_the_docs_in_the_courses_order(page):
+    assert listed((ROOT / page).read_text("utf-8")) == list(LABS), (
+        f"its table should have a row a lab: {page}"
+    )
+
+
 @pytest.mark.parametrize("lab", LABS)
-def test_each_lab_is_in_the_docs(lab):
-    assert lab in (ROOT / "README.md").read_text("utf-8")
-    assert f"{lab}.md" in (DOCS / "teaching" / "README.md").read_text("utf-8")
-    notes = (DOCS / "teaching" / f"{lab}.md").read_text("utf-8")
+def test_each_lab_has_its_teaching_notes(lab):
+    link = f"(../../solutions/{lab}/teaching.md)"
+    assert link in (DOCS / "teaching" / "README.md").read_text("utf-8")
+    assert strangers((LABS[lab].folder / "teaching.md").read_text("utf-8")) == []
+
+
+def strangers(notes):
+    """Hyphenated names in a lab's teaching notes that are neither mistakes of the catalogue nor labs."""
     known = (DOCS / "misconceptions.md").read_text("utf-8")
     named = re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`", notes)
-    assert len(named) >= 3
-    assert [n for n in named if f"`{n}`" not in known and n not in LABS] == []
+    assert named, "the notes name no mistake of the catalogue"
+    return [n for n in named if f"`{n}`" not in known and n not in LABS]
 
 
-def test_the_labs_times_are_those_of_the_course():
-    for page in ("README.md", "docs/bundle-readme.md"):
-        text = (ROOT / page).read_text("utf-8")
-        rows = re.findall(r"^\| \[?`?([a-z-]+)`?(?:\]\([^)]*\))? \|.*?(\d+) \| ([a-z ]+) \|$", text, re.M)
-        assert {lab: (int(minutes), difficulty) for lab, minutes, difficulty in rows} == {
-            lab: (about["minutes"], about["difficulty"]) for lab, about in LABS.items()
-        }, page
+def test_a_mistake_that_the_catalogue_does_not_know_is_noticed():
+    assert strangers("`no-tanh` and `no-tanhs` in `additive-attention`") == ["no-tanhs"]
+
+
+def times(text):
+    """What a page's table says of each lab: its minutes and difficulty."""
+    rows = re.findall(r"^\| \[?`?([a-z-]+)`?(?:\]\([^)]*\))? \|.*?(\d+) \| ([a-z ]+) \|$", text, re.M)
+    return {lab: (int(minutes), difficulty) for lab, minutes, difficulty in rows}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/bundle-readme.md"])
+def test_the_labs_times_are_those_of_the_course(page):
+    due = {name: (lab.minutes, lab.difficulty) for name, lab in LABS.items()}
+    assert times((ROOT / page).read_text("utf-8")) == due
+
+
+def test_a_wrong_time_is_noticed():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert times(re.sub(r"\| 45 \|", "| 46 |", text)) != times(text)
 
 
 def test_the_catalogue_is_what_the_definitions_say():
@@ -160,8 +216,11 @@ def test_the_catalogue_is_what_the_definitions_say():
 
 
 def test_a_stale_catalogue_is_noticed(tmp_path):
-    copy = tmp_path / "misconceptions.py"
+    copy = tmp_path / "docs" / "misconceptions.py"
+    copy.parent.mkdir()
     copy.write_bytes((DOCS / "misconceptions.py").read_bytes())
+    for name in ("course.toml", "solutions"):
+        (tmp_path / name).symlink_to(ROOT / name)
     stale = (DOCS / "misconceptions.md").read_text("utf-8").replace("`no-tanh`", "`no-tan`", 1)
     copy.with_suffix(".md").write_text(stale, "utf-8")
     ran = subprocess.run([sys.executable, str(copy), "--check"], text=True, capture_output=True)
@@ -172,13 +231,54 @@ def test_a_stale_catalogue_is_noticed(tmp_path):
 def test_the_results_format_names_every_field_and_verdict():
     from dataclasses import fields
 
-    from autograder.grading.classroom import RESULTS_VERSION
+    from autograder.grading.evidence import VERSION
+    from autograder.grading.marking import Marked
     from autograder.results import Result, Verdict
 
     text = (DOCS / "results-format.md").read_text("utf-8")
     assert [f for f in (x.name for x in fields(Result)) if f"| `{f}` |" not in text] == []
     assert [v for v in Verdict if f"| `{v}` |" not in text] == []
-    assert f"version {RESULTS_VERSION}" in text
+    assert f"format version {VERSION}," in text
+    kept = text.split("## What is kept")[1]
+    record = ["version", "hash", *Marked(rows=(), notebook=None, notes=(), seed=0).facts()]
+    assert re.findall(r"^\| `([a-z]+)` \|", kept, re.M) == record
+
+
+def modules_of(text):
+    """The modules that the table of the architecture names, as paths below autograder/."""
+    rows = re.findall(r"^\|[^|]*\|[^|]*\| ([^|]+) \|[^|]*\|$", text, re.M)
+    for row in rows:
+        folder = re.match(r"`([a-z_/]+/)`: ", row)
+        for name in re.findall(r"`([a-z_]+/?)`", row[folder.end() :] if folder else row):
+            yield f"{folder[1] if folder else ''}{name}"
+        if re.fullmatch(r"`([a-z_]+/)+`", row):
+            yield row.strip("`")
+
+
+def missing_modules(text):
+    """Modules that the table names and that are not there, and those that are there and it does not name."""
+    engine = ROOT / "autograder"
+    named = [name for name in modules_of(text) if name not in {"attention_labs/", "solutions/", "notebooks/"}]
+    gone = [n for n in named if not (engine / n).is_dir() and not (engine / f"{n}.py").is_file()]
+    covered = {n for n in named if n.endswith("/")}
+    there = [str(p.relative_to(engine).with_suffix("")) for p in engine.rglob("*.py") if p.stem[0] != "_"]
+    forgotten = [
+        name
+        for name in there
+        if name not in named
+        and not any(name.startswith(folder) for folder in covered)
+        and not name.startswith("grading/sandbox/")
+    ]
+    return sorted(gone + forgotten)
+
+
+def test_the_architecture_names_the_modules_that_there_are():
+    text = (DOCS / "architecture.md").read_text("utf-8")
+    assert missing_modules(text) == []
+    assert missing_modules(text.replace("`skeleton`", "`skeletons`")) == [
+        "authoring/skeleton",
+        "authoring/skeletons",
+    ]
 
 
 @pytest.fixture
@@ -186,21 +286,26 @@ def copy(tmp_path):
     """The repository in another place, with this environment as its .venv."""
     import shutil
 
-    rubbish = shutil.ignore_patterns("__pycache__", "fasttext", "images", "submissions", "e2e")
-    for name in ("autograder", "data", "docs", "notebooks", "solutions", "tests"):
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=rubbish)
-    for name in ("Makefile", "constraints.txt", "nbgrader_config.py", "pyproject.toml"):
-        shutil.copy(ROOT / name, tmp_path)
-    (tmp_path / ".venv").symlink_to(sys.prefix)
-    return tmp_path
+    rubbish = shutil.ignore_patterns(
+        "__pycache__", "fasttext", "submissions", "e2e", ".venv", ".git", "demo", "dist"
+    )
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    for name in ("attention_labs", "autograder", "data", "docs", "notebooks", "solutions", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=rubbish)
+    for path in ROOT.iterdir():
+        if path.is_file() and path.name not in {"gradebook.db"}:
+            shutil.copy(path, folder)
+    (folder / ".venv").symlink_to(sys.prefix)
+    return folder
 
 
-@pytest.mark.timeout(900)
-@pytest.mark.skipif(bool(why_no_sandbox()), reason=str(why_no_sandbox()))
-def test_the_guide_to_a_new_lab_works_to_the_letter(copy):
+def follow(text, copy):
+    """Do what a guide says, block by block; return what its commands printed."""
     said = []
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV"))}
-    for info, block in fences((DOCS / "new-lab.md").read_text("utf-8")):
+    for info, block in fences(text):
+        _kind, _, where = info.partition(" ")
         if info == "bash":
             ran = subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", block],
@@ -211,18 +316,52 @@ def test_the_guide_to_a_new_lab_works_to_the_letter(copy):
             )
             assert ran.returncode == 0, f"{block}\n{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
             said.append(ran.stdout)
-        elif info == "python add to LABS":
-            path = copy / "autograder" / "labs" / "__init__.py"
-            head, tail = path.read_text("utf-8").split("\n}\n", 1)
-            path.write_text(f"{head}\n{block}}}\n{tail}", "utf-8")
+        elif where.startswith("cell "):  # "python cell NOTEBOOK ID"
+            _, notebook, name = where.split()
+            fill(copy / notebook, name, block)
+        elif where.startswith("row "):  # a row at the end of the table in that page
+            path = copy / where.removeprefix("row ")
+            table = re.search(r"^\| lab \|.*\n(?:\|.*\n)+", path.read_text("utf-8"), re.M)
+            path.write_text(table.string[: table.end()] + block + table.string[table.end() :], "utf-8")
+        elif where.startswith("line "):  # a line that takes the place of the one that begins alike
+            path = copy / where.removeprefix("line ")
+            begins = block.split("=")[0].strip()
+            text, count = re.subn(rf"(?m)^(# )?{begins}\b.*\n", block, path.read_text("utf-8"))
+            assert count == 1, f"{path} has {count} lines {begins}"
+            path.write_text(text, "utf-8")
         else:
-            path = copy / info.removeprefix("python ")
+            path = copy / where
+            assert where and path.parent.parent.is_dir(), f"a block is of no file: {info!r}"
+            path.parent.mkdir(exist_ok=True)
             path.write_text(block, "utf-8")
-    everything = "\n".join(said)
-    assert "Everything is as the solutions say." in everything
-    assert "✗ scaled_scores: This exercise is not written yet." in everything
+    return "\n".join(said)
+
+
+def fill(path, name, source):
+    """Type a source into the cell with this id, and save."""
+    notebook = nbformat.read(path, as_version=4)
+    (cell,) = [cell for cell in notebook.cells if cell.id == name]
+    cell.source = source.rstrip("\n")
+    nbformat.write(notebook, path)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
+def test_the_guide_to_a_new_lab_works_to_the_letter(copy):
+    everything = follow((DOCS / "new-lab.md").read_text("utf-8"), copy)
+    assert everything.count("Everything is as the solutions say.") == 2
+    assert "✗ scaled_scores: not written yet" in everything
     rows = [json.loads(line) for line in everything.splitlines() if line.startswith('{"student": "ada"')]
     found = [(row["exercise"], row["score"], row["max_score"], row["verdict"]) for row in rows]
-    assert found == [("scaled_scores", 0, 2, "error"), ("explain-scale", None, 2, "manual")]
+    assert found == [("scaled_scores", 0, 2, "error"), ("explain-scaled-scores", None, 2, "manual")]
     catalogue = (copy / "docs" / "misconceptions.md").read_text("utf-8")
     assert "`root-of-the-number-of-keys` | You divided by the root" in catalogue.split("## toy-scores")[1]
+    assert read(copy).labs[-1] == "toy-scores"
+    assert "1 lab copied to work." in everything
+
+
+def test_a_guide_that_does_not_work_is_noticed(copy):
+    with pytest.raises(AssertionError, match="no exercise"):
+        follow("```bash\nautograder new lab a-lab\necho no exercise && false\n```\n", copy)
+    with pytest.raises(AssertionError, match="no file"):
+        follow("```python\nprint()\n```\n", copy)

@@ -1,10 +1,5 @@
-"""Fetching fastText's vectors and importing the original lab's files: every way in which it can go wrong."""
+"""Fetching fastText's vectors: every way in which it can go wrong."""
 
-import io
-import os
-import pickle
-import pickletools
-import re
 import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from word_vectors import refused, tree
 
-from autograder import download
-from autograder.download import CHECKS, CONTEXT, ENGLISH, FRENCH, INDEX, DataError, fetch, import_original
-from autograder.embeddings import REAL, Embeddings, load_embeddings, read, tokenize, write
+from attention_labs import download, published
+from attention_labs.download import fetch
+from attention_labs.embeddings import REAL, DataError, Embeddings, load_embeddings, read, write
+from attention_labs.published import CHECKS, CONTEXT, ENGLISH
 
 EN, FR = "/wiki.en.align.vec", "/wiki.fr.align.vec"
 
@@ -27,9 +24,6 @@ class Server:
         self.files = {}  # path -> bytes
         self.cuts = []  # how many bytes the next answers send before they break off
         self.status = []  # what the next answers say instead of sending the file
-        self.ranges = True  # whether Range is heeded
-        self.tags = []  # the ETag of the next answers
-        self.wrong_part = False
         self.chunked = False
         self.requests, self.sent = [], 0
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -55,32 +49,21 @@ class Server:
         return Handler
 
     def answer(self, handler):
-        asked = handler.headers.get("Range")
-        self.requests.append((handler.path, asked))
+        self.requests.append(handler.path)
         handler.close_connection = True
         if self.status:
             return handler.send_error(self.status.pop(0))
         if handler.path not in self.files:
             return handler.send_error(404)
-        body, start = self.files[handler.path], 0
-        if asked and self.ranges:
-            start = int(re.fullmatch(r"bytes=(\d+)-", asked)[1])
-            if start >= len(body):
-                return handler.send_error(416)
-            handler.send_response(206)
-            shown = start + 1 if self.wrong_part else start
-            handler.send_header("Content-Range", f"bytes {shown}-{len(body) - 1}/{len(body)}")
-        else:
-            handler.send_response(200)
-        body = memoryview(body)[start:]
-        if self.tags:
-            handler.send_header("ETag", self.tags.pop(0))
+        body = memoryview(self.files[handler.path])
+        handler.send_response(200)
         if self.chunked:
             handler.send_header("Transfer-Encoding", "chunked")
         else:
             handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
-        if self.cuts:
+        cut = bool(self.cuts)
+        if cut:
             body = body[: self.cuts.pop(0)]
         try:
             for place in range(0, len(body), 65_536):
@@ -89,6 +72,8 @@ class Server:
                     piece = b"%x\r\n%s\r\n" % (len(piece), piece.tobytes())
                 handler.wfile.write(piece)
                 self.sent += len(piece)
+            if self.chunked and not cut:
+                handler.wfile.write(b"0\r\n\r\n")
         except OSError:  # the client has what it wants
             pass
 
@@ -117,35 +102,8 @@ SMALL_VECTORS = np.random.default_rng(3).normal(size=(SMALL, 300)).astype(np.flo
 GOOD = {f"/wiki.{each}.align.vec": vec(SMALL_WORDS[each], SMALL_VECTORS) for each in ("en", "fr")}
 
 
-@pytest.fixture
-def data(tmp_path):
-    """A data folder with an old real set."""
-    folder = tmp_path / "data"
-    (folder / REAL).mkdir(parents=True)
-    for language in ("en", "fr"):
-        write(folder / REAL, language, "old", ["x"], vectors=np.ones((1, 300), np.float32))
-    return folder
-
-
-def tree(folder):
-    return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
 def get(server, data, **options):
     return fetch(data, server.url, **{"words": SMALL, "checks": (), "wait": 0.001, "timeout": 5, **options})
-
-
-def refused(data, act, sentence):
-    """`act` must raise a DataError that matches, in one sentence, and leave the data folder as it was."""
-    before = tree(data)
-    with pytest.raises(DataError) as caught:
-        act()
-    message = str(caught.value)
-    assert re.search(sentence, message), message
-    assert message.endswith("; the vectors in use are as they were.") and "\n" not in message
-    assert tree(data) == before
-    assert [p.name for p in data.iterdir()] == [REAL]
-    assert load_embeddings("en", data_dir=data).name == "old"
 
 
 # What goes right.
@@ -171,18 +129,10 @@ def test_fetch_works_where_there_is_no_real_set_yet(server, tmp_path):
 
 
 @pytest.mark.parametrize("chunked", [False, True])
-def test_a_cut_connection_is_taken_up_where_it_broke(server, data, chunked):
+def test_a_connection_that_breaks_is_tried_again(server, data, chunked):
     server.files, server.cuts, server.chunked = GOOD, [0, 1_000, 7], chunked
     get(server, data)
-    asked = [part for path, part in server.requests if path == EN]
-    assert asked == [None, None, "bytes=1000-", "bytes=1007-"]
-    assert np.array_equal(load_embeddings("en", data_dir=data).vectors, SMALL_VECTORS)
-
-
-def test_a_server_that_ignores_range_is_read_again_from_the_beginning(server, data):
-    server.files, server.cuts, server.ranges = GOOD, [1_000, 5_000], False
-    get(server, data)
-    assert [part for path, part in server.requests if path == EN] == [None, "bytes=1000-", "bytes=5000-"]
+    assert server.requests == [EN, EN, EN, EN, FR]
     assert np.array_equal(load_embeddings("en", data_dir=data).vectors, SMALL_VECTORS)
 
 
@@ -245,18 +195,16 @@ def test_a_broken_file_is_refused(server, data, kind):
     refused(data, lambda: get(server, data), sentence)
 
 
-def test_a_connection_that_breaks_for_good_is_refused(server, data):
-    server.files, server.cuts = GOOD, [1_000, 0, 0, 0, 0]
-    refused(
-        data,
-        lambda: get(server, data),
-        r"cannot be read after 1,000 bytes, 4 attempts in a row failed \(the connection broke\)",
-    )
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_connection_that_breaks_for_good_is_refused(server, data, chunked):
+    server.files, server.cuts, server.chunked = GOOD, [1_000, 0, 0, 900], chunked
+    refused(data, lambda: get(server, data), r"en.align.vec cannot be read, 4 attempts failed \(.+\)")
 
 
-def test_a_server_that_ignores_range_and_always_breaks_at_one_place_is_refused(server, data):
-    server.files, server.cuts, server.ranges = GOOD, [1_000] * 9, False
-    refused(data, lambda: get(server, data), "cannot be read after 1,000 bytes, 4 attempts in a row")
+def test_a_connection_that_breaks_between_two_lines_is_not_the_files_end(server, data):
+    second_line = GOOD[EN].index(b"\n", 10) + 1
+    server.files, server.cuts = GOOD, [second_line] * 4
+    refused(data, lambda: get(server, data), r"4 attempts failed \(the connection broke\): try again later")
 
 
 def test_no_server_is_refused(server, data):
@@ -264,7 +212,7 @@ def test_no_server_is_refused(server, data):
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
     act = lambda: fetch(data, url, words=SMALL, checks=(), wait=0.001)  # noqa: E731
-    refused(data, act, r"en.align.vec cannot be read, 4 attempts in a row failed \(.*refused\)")
+    refused(data, act, r"en.align.vec cannot be read, 4 attempts failed \(.*refused\)")
 
 
 def test_a_silent_server_is_refused(data):
@@ -273,22 +221,12 @@ def test_a_silent_server_is_refused(data):
         silent.listen()
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         act = lambda: fetch(data, url, words=SMALL, checks=(), wait=0.001, timeout=0.05)  # noqa: E731
-        refused(data, act, r"cannot be read, 4 attempts in a row failed \(timed out\)")
+        refused(data, act, r"cannot be read, 4 attempts failed \(timed out\)")
 
 
 def test_a_server_that_stays_broken_is_refused(server, data):
     server.status = [500] * 9
     refused(data, lambda: get(server, data), r"cannot be read, 4 attempts .*the server says 500")
-
-
-def test_a_file_that_changes_meanwhile_is_refused(server, data):
-    server.files, server.cuts, server.tags = GOOD, [1_000], ['"one"', '"two"']
-    refused(data, lambda: get(server, data), "changed while it was read")
-
-
-def test_a_wrong_part_is_refused(server, data):
-    server.files, server.cuts, server.wrong_part = GOOD, [1_000], True
-    refused(data, lambda: get(server, data), "is sent in parts other than those asked for")
 
 
 @pytest.mark.parametrize("address", ["file:///etc", "nonsense"])
@@ -343,35 +281,12 @@ def test_a_failure_while_installing_leaves_the_old_set(server, data, monkeypatch
 # The full format: 10,000 words of 300 numbers, with the published words where they belong.
 
 
-def full(language, words=download.WORDS):
-    """Words and vectors that pass every check: the shipped vectors at the real places, the rest made up."""
-    shipped = load_embeddings(language, which="shipped")
-    rng = np.random.default_rng(1)
-    names = [f"{language}{i}" for i in range(words)]
-    for word, index in INDEX[language].items():
-        names[index] = word
-    sentence = dict.fromkeys(tokenize({"en": ENGLISH, "fr": FRENCH}[language]))
-    for i, word in enumerate(w for w in sentence if w not in names and w != "1992"):
-        names[10 + i] = word
-    vectors = np.tile(rng.integers(-9, 9, size=(1, 300)).astype(np.float32), (words, 1))
-    for row, name in enumerate(names):
-        if name in sentence:
-            vectors[row] = shipped[name]
-    return names, vectors
-
-
-@pytest.fixture(scope="module")
-def whole():
-    return {language: full(language) for language in ("en", "fr")}
-
-
 def test_the_full_format_is_read_and_nothing_after_it(server, data, whole):
     more = b"zz" + b" 0" * 20_000 + b"\n"  # would be refused if it were looked at
     for language, (words, vectors) in whole.items():
         body = vec(words, vectors, count=2_519_370)
         server.files[f"/wiki.{language}.align.vec"] = body + more * 1_000
     needed = sum(len(body) - 1_000 * len(more) for body in server.files.values())
-    server.cuts = [1_000_000, 2_000_000]
     fetch(data, server.url, wait=0.001)
     for language, (words, vectors) in whole.items():
         now = load_embeddings(language, which="real", data_dir=data)
@@ -408,212 +323,14 @@ def planted(whole, what):
     ],
 )
 def test_each_check_catches_its_planted_error(data, whole, what, sentence):
-    refused(data, lambda: download._install(planted(whole, what), data, CHECKS), sentence)
+    refused(data, lambda: download.install(planted(whole, what), data, CHECKS), sentence)
 
 
 def test_the_checks_pass_what_is_right(whole):
     sets = planted(whole, "nothing")
     assert [check(sets) for check in CHECKS] == [None] * len(CHECKS)
-    context = (download.weights(sets) @ download.look_up(ENGLISH, sets["en"]))[:2, :10]
+    context = (published.weights(sets) @ published.look_up(ENGLISH, sets["en"]))[:2, :10]
     assert np.abs(context - CONTEXT).max() < 1e-8
-
-
-# The original files.
-
-
-@pytest.fixture
-def original(tmp_path, whole):
-    """A folder with four files of the right format."""
-    folder = tmp_path / "original"
-    folder.mkdir()
-    for language, (words, vectors) in whole.items():
-        (folder / f"word2int_{language}.pkl").write_bytes(pickle.dumps({w: i for i, w in enumerate(words)}))
-        np.savez_compressed(folder / f"embeddings_{language}.npz", vectors)
-    return folder
-
-
-def test_files_like_the_original_ones_are_imported_and_said_to_be_others(data, original, whole):
-    notes = import_original(original, data)
-    assert "embeddings_en.npz is not the original lab's file (its git blob hash is " in notes[0]
-    assert "embeddings_fr.npz is not the original lab's file" in notes[1]
-    assert notes[2] == "In use now: the imported vectors, 10,000 of each language."
-    assert "CC BY-SA 3.0" in notes[3]
-    for language, (words, vectors) in whole.items():
-        now = load_embeddings(language, data_dir=data)
-        assert list(now.words) == words and np.array_equal(now.vectors, vectors)
-
-
-def test_the_original_files_are_known_by_their_git_hash(data, original, monkeypatch):
-    notes = import_original(original, data)
-    hashes = [re.search(r"hash is (\w{40})", note)[1] for note in notes[:2]]
-    monkeypatch.setattr(download, "ORIGINAL_BLOBS", dict(zip(("en", "fr"), hashes)))
-    notes = import_original(original, data)
-    assert notes[0] == "embeddings_en.npz is the original lab's file."
-    assert notes[2] == "In use now: the original vectors, 10,000 of each language."
-    assert load_embeddings("en", data_dir=data).name == "original"
-
-
-def test_the_git_hash_is_gits():
-    content = b"hello\n"  # git hash-object of it
-    assert download.git_blob_hash(content) == "ce013625030ba8dba906f756967f9e9ca394464a"
-
-
-@pytest.mark.skipif("ORIGINAL_VOCABULARIES" not in os.environ, reason="the original pickles are not shipped")
-def test_the_original_vocabularies_are_read():
-    for language, known in INDEX.items():
-        words = download.read_vocabulary(
-            Path(os.environ["ORIGINAL_VOCABULARIES"]) / f"word2int_{language}.pkl"
-        )
-        assert all(words[index] == word for word, index in known.items()) and "1992" not in words
-
-
-@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
-def test_a_vocabulary_may_be_of_any_binary_protocol(tmp_path, protocol):
-    path = tmp_path / "words.pkl"
-    path.write_bytes(pickle.dumps({"b": 1, "à": 0, "c" * 300: 2}, protocol))
-    assert download.read_vocabulary(path, 3) == ["à", "b", "c" * 300]
-
-
-class _Runs:
-    def __reduce__(self):
-        return os.mkdir, ("pwned",)
-
-
-class _Built:
-    pass
-
-
-HOSTILE = {
-    "GLOBAL": b"cos\nmkdir\n(S'pwned'\ntR.",
-    "STACK_GLOBAL": pickle.dumps({"a": os.mkdir}, 4),
-    "REDUCE": pickle.dumps({"a": _Runs()}, 4),
-    "GLOBAL, protocol 2": pickle.dumps({"a": _Runs()}, 2),
-    "INST": b"(S'pwned'\nios\nmkdir\n.",
-    "OBJ": b"(cos\nmkdir\nS'pwned'\no.",
-    "NEWOBJ": pickle.dumps(_Built(), 2),
-    "BUILD": b"\x80\x02}}b.",
-    "EXT1": b"\x80\x02\x82\x01.",
-    "EXT2": b"\x80\x02\x83\x01\x00.",
-    "EXT4": b"\x80\x02\x84\x01\x00\x00\x00.",
-    "PERSID": b"Ppwned\n.",
-    "BINPERSID": b"\x80\x04\x8c\x01xQ.",
-}
-
-
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_pickle_is_refused_and_runs_nothing(data, original, tmp_path, monkeypatch, kind):
-    monkeypatch.chdir(tmp_path)
-    (original / "word2int_fr.pkl").write_bytes(HOSTILE[kind])
-    refused(
-        data,
-        lambda: import_original(original, data),
-        "word2int_fr.pkl is refused: a vocabulary needs no pickle opcode ",
-    )
-    assert not (tmp_path / "pwned").exists()
-
-
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_the_unpickler_alone_would_refuse_it_too(tmp_path, monkeypatch, kind):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(download, "_PLAIN_OPCODES", [opcode.name for opcode in pickletools.opcodes])
-    path = tmp_path / "words.pkl"
-    path.write_bytes(HOSTILE[kind])
-    with pytest.raises(DataError):
-        download.read_vocabulary(path)
-    assert not (tmp_path / "pwned").exists()
-
-
-def test_the_unpickler_finds_no_class():
-    with pytest.raises(pickle.UnpicklingError, match=r"it asks for collections\.OrderedDict"):
-        download._PlainUnpickler(io.BytesIO(b"ccollections\nOrderedDict\n.")).load()
-
-
-@pytest.mark.parametrize(
-    "content, sentence",
-    [
-        (b"", "is not a whole pickle"),
-        (b"\x80\x04", "is not a whole pickle"),
-        (pickle.dumps({"a": 0, "b": 1, "c": 2})[:-6], "is not a whole pickle"),
-        (b"<html>", "is not a whole pickle|needs no pickle opcode"),
-        (b"\x80\x02s.", "is not a whole pickle"),
-        (b"\x80\x02}r\xff\xff\xff\x7f.", "it would fill the memory"),
-        (pickle.dumps(["a", "b", "c"]), "needs no pickle opcode EMPTY_LIST"),
-        (pickle.dumps({"a": 0, "b": True, "c": 2}), "needs no pickle opcode NEWTRUE"),
-        (pickle.dumps({"a": 0, "b": 1.0, "c": 2}), "needs no pickle opcode BINFLOAT"),
-        (pickle.dumps(3), "is not a dict of words to whole numbers"),
-        (pickle.dumps({0: 0, 1: 1, 2: 2}), "is not a dict of words to whole numbers"),
-        (pickle.dumps({"a": 0, "b": {}, "c": 2}), "is not a dict of words to whole numbers"),
-        (b"\x80\x02}q\x00X\x01\x00\x00\x00ah\x00s.", "is not a dict of words to whole numbers"),
-        (pickle.dumps({"a": 0, "b": 1}), "does not number 3 words from 0 to 2, each once"),
-        (pickle.dumps({"a": 0, "b": 0, "c": 2}), "does not number 3 words from 0 to 2, each once"),
-        (pickle.dumps({"a": 1, "b": 2, "c": 3}), "does not number 3 words from 0 to 2, each once"),
-        (pickle.dumps({"a": -1, "b": 1, "c": 2}), "does not number 3 words from 0 to 2, each once"),
-        (pickle.dumps({"a": 0, "b\nc": 1, "c": 2}), "a line break or a broken character"),
-        (pickle.dumps({"a": 0, "\ud800": 1, "c": 2}), "a line break or a broken character"),
-        (b"\x80\x02" + b"}0" * 600_000, "is refused: it has more than 1,000,000 bytes"),
-    ],
-)
-def test_a_wrong_vocabulary_is_refused(data, original, content, sentence):
-    (original / "word2int_en.pkl").write_bytes(content)
-    refused(data, lambda: import_original(original, data, words=3), "word2int_en.pkl .*(" + sentence + ")")
-
-
-def _npz(**arrays):
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def _one_byte_wrong(content):
-    place = len(content) // 3  # within the compressed numbers
-    return content[:place] + bytes([content[place] ^ 255]) + content[place + 1 :]
-
-
-def _npy(array):
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    return buffer.getvalue()
-
-
-THREE = np.ones((3, 300), np.float32)
-
-
-@pytest.mark.parametrize(
-    "content, sentence",
-    [
-        (None, r"cannot be read \(No such file or directory\)"),
-        (b"", "is not a whole .npz file of numbers"),
-        (_npz(a=THREE)[:-30], "is not a whole .npz file of numbers"),
-        (_one_byte_wrong(_npz(a=THREE)), "is not a whole .npz file of numbers"),
-        (_npy(THREE), "is not a whole .npz file of numbers"),
-        (_npz(a=np.array([_Runs()], dtype=object)), r"is not a whole .npz file of numbers \(Object arrays"),
-        (
-            _npz(a=THREE, b=THREE),
-            r"should hold one floating array \(3, 300\), and holds float32 \(3, 300\), ",
-        ),
-        (_npz(), r"should hold one floating array \(3, 300\), and holds none"),
-        (_npz(a=THREE.T), r"holds float32 \(300, 3\)"),
-        (_npz(a=THREE.astype(int)), r"holds int64 \(3, 300\)"),
-        (_npz(a=THREE * np.inf), "not finite"),
-        (_npz(a=np.zeros((300, 3000))), "unpacks to more than 3 vectors of 300 numbers"),
-        (os.urandom(60_000), "is refused: it has more than 57,600 bytes"),
-    ],
-)
-def test_wrong_vectors_are_refused(data, tmp_path, content, sentence):
-    for language in ("en", "fr"):
-        (tmp_path / f"word2int_{language}.pkl").write_bytes(pickle.dumps({"a": 0, "b": 1, "c": 2}))
-        (tmp_path / f"embeddings_{language}.npz").write_bytes(_npz(any_key=THREE))
-    import_original(tmp_path, tmp_path, words=3, checks=())  # these would do
-    if content is None:
-        (tmp_path / "embeddings_fr.npz").unlink()
-    else:
-        (tmp_path / "embeddings_fr.npz").write_bytes(content)
-    refused(data, lambda: import_original(tmp_path, data, words=3, checks=()), sentence)
-
-
-def test_a_folder_without_the_files_is_refused(data, tmp_path):
-    act = lambda: import_original(tmp_path / "nowhere", data)  # noqa: E731
-    refused(data, act, r"word2int_en.pkl cannot be read \(No such file or directory\)")
 
 
 def test_what_was_installed_is_read_back(server, data, monkeypatch):

@@ -11,9 +11,9 @@ import unicodedata
 import numpy as np
 import pytest
 
-from autograder import embeddings as store
-from autograder.download import CONTEXT, ENGLISH, FRENCH
-from autograder.embeddings import DATA, DataError, embed, load_embeddings, tokenize
+from attention_labs import embeddings as store
+from attention_labs.embeddings import DATA, DataError, embed, load_embeddings, tokenize
+from attention_labs.published import CONTEXT, ENGLISH, FRENCH
 
 
 def _script():
@@ -159,7 +159,7 @@ def test_a_broken_shipped_set_is_an_error(data):
 def test_the_loader_needs_only_numpy():
     heavy = "matplotlib rich IPython click nbformat pandas scipy".split()
     code = (
-        "import sys; from autograder import load_embeddings; load_embeddings('en', which='shipped')\n"
+        "import sys; from attention_labs import load_embeddings; load_embeddings('en', which='shipped')\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -12,24 +14,35 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
+from our_course import ROOT, lab, release
 
 from autograder.cells import id_of
 from autograder.grading.marking import mark
 from autograder.grading.pool import PRELOAD
-from autograder.grading.sample_class import perfect, with_answer, wrong_answer
-from autograder.grading.sandbox import Sandbox
-from autograder.grading.sandbox import available as why_no_sandbox
-from autograder.labs import exercises
-from autograder.labs.build import RELEASE, ROOT
+from autograder.grading.sample_class import perfect as perfect_lab
+from autograder.grading.sample_class import with_answer, wrong_answer
+from autograder.grading.sandbox import Sandbox, why_unavailable
 
 LAB = "additive-attention"
+LIBRARY = [ROOT / "attention_labs", ROOT / "data"]
 COMMAND = [str(Path(sys.executable).with_name("autograder"))]
 
-pytestmark = pytest.mark.skipif(bool(why_no_sandbox()), reason=str(why_no_sandbox()))
+pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
 
 
 def autograder(*arguments, **options):
-    return subprocess.run([*COMMAND, *map(str, arguments)], text=True, capture_output=True, **options)
+    env = {**os.environ, "AUTOGRADER_COURSE": str(ROOT)}
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)], text=True, capture_output=True, env=env, **options
+    )
+
+
+def exercises(name):
+    return lab(name).exercises
+
+
+def perfect(name):
+    return perfect_lab(lab(name))
 
 
 def rows_of(text):
@@ -56,7 +69,7 @@ def graded(tmp_path_factory):
     classroom = tmp_path_factory.mktemp("class")
     right = perfect(LAB)
     hand_in(classroom, "ada", right)
-    hand_in(classroom, "bob", (RELEASE / LAB / f"{LAB}.ipynb").read_bytes())
+    hand_in(classroom, "bob", release(LAB))
     hand_in(classroom, "cleo", with_answer(right, "alignment", wrong("alignment", "no-tanh")))
     hand_in(classroom, "dan", b"{")
     (classroom / "submitted" / "eve" / LAB).mkdir(parents=True)
@@ -104,17 +117,17 @@ def test_all_second_runs_share_the_time_of_one():
             granted.append(limits.total_seconds)
             return super().run(cells, limits)
 
-    lab = "qkv-attention"
-    definition = exercises(lab)["stable_softmax"]
+    name = "qkv-attention"
+    definition = exercises(name)["stable_softmax"]
     notebook = with_answer(
-        perfect(lab), "stable_softmax", wrong_answer(definition, definition.misconceptions[0])
+        perfect(name), "stable_softmax", wrong_answer(definition, definition.misconceptions[0])
     )
-    definition = exercises(lab)["calculate_weights"]
+    definition = exercises(name)["calculate_weights"]
     notebook = with_answer(
         notebook, "calculate_weights", wrong_answer(definition, definition.misconceptions[0])
     )
-    with Recorded(preload=PRELOAD[lab]) as sandbox:
-        mark(nbformat.writes(notebook).encode(), lab, sandbox)
+    with Recorded(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
+        mark(nbformat.writes(notebook).encode(), lab(name), sandbox, salt="")
     first, *second = granted
     assert len(second) == 2
     assert first > second[0] > second[1]
@@ -124,8 +137,8 @@ def test_the_time_of_an_answer_is_that_of_its_cell_and_its_calls():
     notebook = perfect(LAB)
     cell = next(c for c in notebook.cells if id_of(c) == "alignment")
     cell.source = f"import time\ntime.sleep(0.5)\n{cell.source}"
-    with Sandbox(preload=PRELOAD[""]) as sandbox:
-        rows = mark(nbformat.writes(notebook).encode(), LAB, sandbox).rows
+    with Sandbox(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
+        rows = mark(nbformat.writes(notebook).encode(), lab(LAB), sandbox, salt="").rows
     seconds = {row.exercise: row.seconds for row in rows}
     assert seconds["alignment"] > 0.5
     assert seconds["alignment"] > seconds["attention"] > 0
@@ -191,10 +204,19 @@ def test_a_changed_hand_in_replaces_its_old_marks(tmp_path):
     hand_in(tmp_path, "ada", perfect(LAB))
     autograder("grade", LAB, "--classroom", tmp_path)
     assert marks_of(tmp_path, "ada") == 7
-    hand_in(tmp_path, "ada", (RELEASE / LAB / f"{LAB}.ipynb").read_bytes())
+    hand_in(tmp_path, "ada", release(LAB))
     ran = autograder("grade", LAB, "--classroom", tmp_path)
-    assert "1 hand-ins marked" in ran.stderr
+    assert "1 hand-in marked" in ran.stderr
     assert marks_of(tmp_path, "ada") == 0
+    (tmp_path / "gradebook.db").unlink()
+    ran = autograder("grade", LAB, "--classroom", tmp_path)
+    assert "1 unchanged" in ran.stderr
+    assert marks_of(tmp_path, "ada") == 0, "a new gradebook has what was found, too"
+    with sqlite3.connect(tmp_path / "gradebook.db") as db:
+        db.execute("UPDATE grade SET manual_score = 'much'")
+    ran = autograder("grade", LAB, "--classroom", tmp_path)
+    assert ran.returncode == 1 and "has an entry that cannot be read" in ran.stderr
+    assert "Traceback" not in ran.stderr
 
 
 def test_plain_nbgrader_autograde_gives_the_same_scores(graded, tmp_path):
@@ -202,8 +224,35 @@ def test_plain_nbgrader_autograde_gives_the_same_scores(graded, tmp_path):
     for name in ("solutions", "notebooks"):
         shutil.copytree(ROOT / name / LAB, tmp_path / name / LAB)
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    course = (ROOT / "course.toml").read_text()
+    (tmp_path / "course.toml").write_text(re.sub(r"labs = \[.*?\]", f'labs = ["{LAB}"]', course, flags=re.S))
+    for name in ("attention_labs", "data"):
+        (tmp_path / name).symlink_to(ROOT / name)
     for student in ("ada", "bob", "cleo"):
         shutil.copytree(classroom / "submitted" / student, tmp_path / "classroom" / "submitted" / student)
+    # What nbgrader, or a library that it calls, refuses or cannot write.
+    ours = tmp_path / "classroom"
+    odd = {
+        "a-kernel": {"metadata": {"kernelspec": {"name": "python3", "language": 5}}},
+        "a-version": {"nbformat": 5},
+        "tags": {"tags": "none"},
+        "surrogates": {"source": "\ud800"},
+        "an-id": {"id": 7},
+    }
+    for student, change in odd.items():
+        notebook = json.loads(json.dumps(perfect(LAB)))
+        own = {"cell_type": "markdown", "id": "own", "metadata": {}, "source": "x"}
+        if set(change) & {"metadata", "nbformat"}:
+            notebook |= change
+        elif "tags" in change:
+            own["metadata"] = change
+        else:
+            own |= change
+        notebook["cells"].append(own)
+        hand_in(ours, student, json.dumps(notebook).encode())
+    for student, text in {"no-time": "now", "long-time": "9" * 60 + "h"}.items():
+        hand_in(ours, student, perfect(LAB))
+        (ours / "submitted" / student / LAB / "timestamp.txt").write_text(text)
     folder = Path(sys.executable).parent
     env = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
     for step in ("generate_assignment", "autograde"):
@@ -216,9 +265,10 @@ def test_plain_nbgrader_autograde_gives_the_same_scores(graded, tmp_path):
         )
         assert ran.returncode == 0, ran.stderr[-2000:]
     released = tmp_path / "notebooks" / LAB / f"{LAB}.ipynb"
-    assert released.read_bytes() == (RELEASE / LAB / f"{LAB}.ipynb").read_bytes()
+    assert released.read_bytes() == release(LAB)
     for student in ("ada", "bob", "cleo"):
-        assert marks_of(tmp_path / "classroom", student) == marks_of(classroom, student)
+        assert marks_of(ours, student) == marks_of(classroom, student)
+    assert {marks_of(ours, student) for student in (*odd, "no-time", "long-time")} == {7}
 
 
 @pytest.mark.parametrize(
@@ -242,7 +292,9 @@ def test_a_run_ended_in_the_middle_is_resumed(tmp_path, end, code, said):
     assert done >= 2
     ran = autograder("grade", LAB, "--classroom", tmp_path, "--json", "-")
     assert ran.returncode == 0, ran.stderr
-    assert f"{len(students) - done} hand-ins marked, {done} unchanged" in ran.stderr
+    judged, kept = map(int, re.search(r"(\d+) hand-ins marked, (\d+) unchanged", ran.stderr).groups())
+    # One may have been ended between its result and its notebook, which are kept one after the other.
+    assert judged + kept == len(students) and done - 1 <= kept <= done
     rows = rows_of(ran.stdout)
     assert sorted({row["student"] for row in rows}) == students
     assert len(rows) == len(students) * 3
@@ -290,3 +342,20 @@ def test_check_says_what_the_grader_says(graded):
         assert verdicts["alignment"] == ("✓" if student == "ada" else "✗")
         assert ran.returncode == (0 if student == "ada" else 1)
         assert path.read_bytes() == before
+
+
+def test_a_cause_is_traced_only_to_what_an_answer_calls(tmp_path):
+    """`stable_softmax(` ends like a call of `softmax`, and is none."""
+    other = "qkv-attention"
+    wrong_softmax = with_answer(perfect(other), "softmax", "def softmax(x, axis=0):\n    return x")
+    alone = "def stable_softmax(x, axis=0):\n    return np.exp(x)"
+    calls = "def stable_softmax(x, axis=0):\n    return softmax(x, axis) + 1"
+    for student, source in (("ada", alone), ("bob", calls)):
+        notebook = with_answer(wrong_softmax, "stable_softmax", source)
+        hand_in(tmp_path, student, notebook, lab=other)
+    ran = autograder("grade", other, "--classroom", tmp_path, "--json", "-")
+    found = {
+        row["student"]: row["message"] for row in rows_of(ran.stdout) if row["exercise"] == "stable_softmax"
+    }
+    cause = "Your `softmax`, which it calls, fails its own check."
+    assert cause in found["bob"] and cause not in found["ada"]

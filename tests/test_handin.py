@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from autograder.grading.handin import MAX_BYTES, Unreadable, read, rebuild
+from autograder.grading.marking.handin import MAX_BYTES, Unreadable, read, rebuild
 
 STUB = "def softmax(x, axis=0):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 ANSWER = STUB.replace("raise NotImplementedError()", "return x")

@@ -3,7 +3,6 @@
 Without Keras (`make keras` installs it) all but the first tests are skipped.
 """
 
-import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -12,25 +11,28 @@ import nbformat
 import numpy as np
 import pytest
 
-from autograder import framework
-from autograder.answer import ask
-from autograder.exercise import inputs
-from autograder.judge import judge
-from autograder.labs import exercises
-from autograder.labs.reference import SOLUTIONS
+from attention_labs import keras_start
+from autograder.authoring.lab import read_lab
+from autograder.course import read
+from autograder.judging.answer import ask
+from autograder.judging.judge import judge
+from autograder.judging.question import inputs
 from autograder.results import Verdict
 
 LAB = "keras-attention"
-SEEDS = [None, *range(5)]  # None: the visible cases
-EXERCISES = list(exercises(LAB).values())
+ROOT = Path(__file__).parents[1]
+SEEDS = [None, 0]  # None: the visible cases
+BY_NAME = read_lab(read(ROOT), LAB).exercises
+EXERCISES = list(BY_NAME.values())
 PAIRS = [pytest.param(e, m, id=f"{e.name}-{m.name}") for e in EXERCISES for m in e.misconceptions]
 
-needs_keras = pytest.mark.skipif(bool(framework.missing()), reason=framework.missing() or "Keras is there")
+WHY_NOT = keras_start.why_unavailable()
+needs_keras = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "Keras is there")
 
 
 @pytest.fixture(scope="session")
 def keras():
-    framework.start_keras()
+    keras_start.start_keras()
     import keras
 
     return keras
@@ -59,26 +61,27 @@ def assert_named(exercise, name, function):
 
 def test_exercises_are_listed_without_keras():
     code = (
-        f"import sys; from autograder.labs import exercises; print(len(exercises({LAB!r})))\n"
+        "import sys; from autograder.authoring.lab import read_lab; from autograder.course import find\n"
+        f"print(len(read_lab(find(), {LAB!r}).exercises))\n"
         "print([name for name in ('keras', 'tensorflow', 'jax', 'torch') if name in sys.modules])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout == "5\n[]\n"
 
 
 def test_missing_keras_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(framework, "find_spec", lambda name: None)
-    with pytest.raises(framework.KerasMissing, match="run `make keras`") as raised:
-        framework.start_keras()
+    monkeypatch.setattr(keras_start, "find_spec", lambda name: None)
+    with pytest.raises(keras_start.KerasMissing, match="run `make keras`") as raised:
+        keras_start.start_keras()
     assert raised.value._render_traceback_() == [str(raised.value)]
 
 
 def test_missing_backend_is_named(monkeypatch):
     monkeypatch.setenv("KERAS_BACKEND", "jax")
-    monkeypatch.setattr(framework, "find_spec", lambda name: None if name == "jax" else "there")
-    assert "asks for jax, which is not installed" in framework.missing()
+    monkeypatch.setattr(keras_start, "find_spec", lambda name: None if name == "jax" else "there")
+    assert "asks for jax, which is not installed" in keras_start.why_unavailable()
     monkeypatch.setenv("KERAS_BACKEND", "abacus")
-    assert "'abacus'" in framework.missing()
+    assert "'abacus'" in keras_start.why_unavailable()
 
 
 # The proof.
@@ -97,20 +100,15 @@ def test_reference_passes(keras, exercise):
         assert finding(exercise, exercise.reference, seed).verdict is Verdict.PASS
 
 
-def variants():
-    """(exercise, answer) of tests/variants; loaded by path, and empty without Keras."""
-    path = Path(__file__).parent / "variants" / "keras_attention.py"
-    return runpy.run_path(str(path))["VARIANTS"]
+VARIANTS = [pytest.param(e, v, id=f"{e.name}-{v.__name__}") for e in EXERCISES for v in e.variants]
 
 
 @needs_keras
-@pytest.mark.parametrize(
-    ("name", "answer"), [pytest.param(n, a, id=f"{n}-{a.__name__}") for n, a in variants()]
-)
-def test_right_variant_passes(keras, name, answer):
+@pytest.mark.parametrize(("exercise", "answer"), VARIANTS)
+def test_right_variant_passes(keras, exercise, answer):
     for seed in SEEDS:
-        found = finding(exercises(LAB)[name], answer, seed)
-        assert found.verdict is Verdict.PASS, f"seed {seed}: {found}"
+        found = finding(exercise, answer, seed)
+        assert found.verdict is Verdict.PASS, f"seed {seed}: {found.message}"
 
 
 # The mistakes above are written in NumPy; here are some as a student writes them, on the backend's tensors.
@@ -174,7 +172,7 @@ def keras_mistakes():
 @needs_keras
 def test_mistakes_in_tensors_are_named(keras):
     for name, misconception, answer in keras_mistakes():
-        assert_named(exercises(LAB)[name], misconception, answer)
+        assert_named(BY_NAME[name], misconception, answer)
 
 
 @needs_keras
@@ -183,7 +181,7 @@ def test_unwritten_layer_is_a_stub(keras):
         def call(self, queries, keys, values, d_k, mask=None):
             raise NotImplementedError()
 
-    found = finding(exercises(LAB)["DotProductAttention"], Stub, None)
+    found = finding(BY_NAME["DotProductAttention"], Stub, None)
     assert found.verdict is Verdict.ERROR
     assert found.seen == "This exercise is not written yet."
 
@@ -203,7 +201,7 @@ def test_dtype_policy_is_put_back(keras):
     before = keras.config.dtype_policy().name
     half = np.ones((1, 2, 3), np.float16)
     answer = ask(
-        exercises(LAB)["HalfPrecisionAttention"].reference,
+        BY_NAME["HalfPrecisionAttention"].reference,
         inputs(half, half, half, d_k=3),
         "layer in its dtype",
     )
@@ -214,7 +212,7 @@ def test_dtype_policy_is_put_back(keras):
 @needs_keras
 def test_start_is_silent():
     code = (
-        "from autograder import start_keras; start_keras(); import keras, numpy as np\n"
+        "from attention_labs import start_keras; start_keras(); import keras, numpy as np\n"
         "m = keras.Sequential([keras.layers.Dense(2)]); m.compile('adam', 'mse')\n"
         "m.fit(np.ones((4, 3)), np.ones((4, 2)), verbose=0)"
     )
@@ -224,7 +222,7 @@ def test_start_is_silent():
 
 @needs_keras
 def test_published_figure():
-    notebook = nbformat.read(SOLUTIONS / LAB / f"{LAB}.ipynb", as_version=4)
+    notebook = nbformat.read(ROOT / "solutions" / LAB / f"{LAB}.ipynb", as_version=4)
     outputs = {cell.id: cell.get("outputs", []) for cell in notebook.cells}
     assert outputs["shapes"][0].text == "(64, 5, 64)\n"
     assert not [o for cell in outputs.values() for o in cell if o.get("name") == "stderr"]
@@ -234,6 +232,6 @@ def test_published_figure():
 def test_saved_outputs_hold(tmp_path):
     from test_nbval import nbval
 
-    ran = nbval(nbformat.read(SOLUTIONS / LAB / f"{LAB}.ipynb", as_version=4), tmp_path)
+    ran = nbval(nbformat.read(ROOT / "solutions" / LAB / f"{LAB}.ipynb", as_version=4), tmp_path)
     assert ran.returncode == 0, ran.stdout[-3000:]
     assert " passed" in ran.stdout

@@ -13,27 +13,30 @@ from pathlib import Path
 import psutil
 import pytest
 from nbgrader.api import Gradebook
+from our_course import COURSE, Silent, lab
 
+from autograder.grading import evidence
 from autograder.grading.classroom import Classroom
-from autograder.grading.grade import Run, grade
+from autograder.grading.grade import grade
 from autograder.grading.gradebook import Book, GradebookError
 from autograder.grading.marking import unmarkable
+from autograder.grading.policy import read_policy
 from autograder.grading.pool import Options
 from autograder.grading.sample_class import hand_ins
-from autograder.grading.sandbox import available as why_no_sandbox
-from autograder.results import Result
+from autograder.grading.sandbox import why_unavailable
 
 LAB = "additive-attention"
+POLICY = read_policy(COURSE, {LAB: lab(LAB)})
 BIN = Path(sys.executable).parent
 POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin")) if os.name == "posix" else []
 
-pytestmark = pytest.mark.skipif(bool(why_no_sandbox()), reason=str(why_no_sandbox()))
+pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
 
 
 @pytest.fixture(scope="module")
 def classroom(tmp_path_factory):
     folder = tmp_path_factory.mktemp("class")
-    for number, (_, data) in enumerate(hand_ins(LAB, 12, seed=3)):
+    for number, (_, data) in enumerate(hand_ins(lab(LAB), 12, seed=3)):
         path = folder / "submitted" / f"s{number:02d}" / LAB / f"{LAB}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_bytes(data)
@@ -66,6 +69,11 @@ def local(classroom):
 def fresh_copy(classroom, folder):
     shutil.copytree(classroom / "submitted", folder / "submitted")
     return folder
+
+
+def graded(folder, put, db=None, **options):
+    """The run of grading a class in this process."""
+    return grade(Classroom(folder, COURSE, db), [lab(LAB)], Options(), put=put, progress=Silent(), **options)
 
 
 def free_port():
@@ -113,15 +121,14 @@ def cluster(tmp_path):
 def test_a_cluster_that_loses_a_worker_gives_the_same_marks(classroom, local, cluster, tmp_path):
     address, workers = cluster
     folder = fresh_copy(classroom, tmp_path / "class")
-    results, killed, run_ = [], False, None
-    for item in grade(Classroom(folder), [LAB], Options(), workers=1, scheduler=address):
-        if isinstance(item, Run):
-            run_ = item
-            continue
-        results.append(item)
-        if not killed:
+    results = []
+
+    def put(row):
+        if not results:
             os.killpg(workers[0].pid, signal.SIGKILL)
-            killed = True
+        results.append(row)
+
+    run_ = graded(folder, put, workers=1, scheduler=address)
     assert run_.faults == []
     assert run_.judged == 12
     assert marks([json.loads(r.to_json()) for r in results]) == marks(local)
@@ -129,16 +136,20 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_marks(classroom, local, cl
 
 def test_a_pool_that_loses_its_workers_gives_the_same_marks(classroom, local, tmp_path):
     folder = fresh_copy(classroom, tmp_path / "class")
-    results, killed, run_ = [], [], None
-    for item in grade(Classroom(folder), [LAB], Options(), workers=2):
-        if isinstance(item, Run):
-            run_ = item
-            continue
-        results.append(item)
+    results, killed = [], []
+
+    def put(row):
         if not killed:
-            killed = [p for p in psutil.Process().children() if "spawn_main" in " ".join(p.cmdline())]
+            killed.extend(
+                p
+                for p in psutil.Process().children()
+                if "autograder.grading.limited" in " ".join(p.cmdline())
+            )
             for process in killed:
                 process.kill()
+        results.append(row)
+
+    run_ = graded(folder, put, workers=2)
     assert len(killed) == 2
     assert run_.faults == []
     assert run_.judged == 12
@@ -196,12 +207,13 @@ def test_postgresql_holds_the_same_marks(classroom, local, server, tmp_path):
 def test_a_lost_connection_loses_no_row(classroom, server, tmp_path):
     """The server goes away while a row is written and comes back: the row is there."""
     url, tool, start = server
-    place = Classroom(fresh_copy(classroom, tmp_path / "class"))
-    first = [r for r in grade(place, [LAB], Options(), workers=2) if isinstance(r, Result)]
-    with Book(place, url) as book:
-        book.prepare(LAB)
+    place = Classroom(fresh_copy(classroom, tmp_path / "class"), COURSE, url)
+    first = []
+    graded(place.root, first.append, workers=2)
+    with Book(place) as book:
+        book.prepare([lab(LAB)], POLICY)
         submission = place.submission("s00", LAB)
-        marked = place.kept(submission, True)
+        marked = evidence.kept(place, submission, lab(LAB), True)
         book.record(submission, marked)
         tool("pg_ctl", "restart", "-w", "-m", "immediate", *start[2:])
         book.record(submission, marked)
@@ -218,17 +230,17 @@ def test_a_lost_connection_loses_no_row(classroom, server, tmp_path):
 
 
 def test_a_gradebook_that_goes_away_gets_a_sentence_and_loses_no_row(classroom, tmp_path):
-    place = Classroom(fresh_copy(classroom, tmp_path / "class"))
+    place = Classroom(fresh_copy(classroom, tmp_path / "class"), COURSE)
     with Book(place) as book:
-        book.prepare(LAB)
-        marked = unmarkable(LAB, "There is none.")
+        book.prepare([lab(LAB)], POLICY)
+        marked = unmarkable(lab(LAB), "There is none.")
         book.record(place.submission("s00", LAB), marked)
         (place.root / "gradebook.db").unlink()
         with pytest.raises(GradebookError, match="No result is lost"):
             book.record(place.submission("s01", LAB), marked)
     again, _ = run(place.root)
     assert again.returncode == 0, again.stderr
-    with Gradebook(place.default_db, "attention-labs") as book:
+    with Gradebook(place.db, "attention-labs") as book:
         assert len(book.find_assignment(LAB).submissions) == 12
 
 

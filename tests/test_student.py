@@ -1,10 +1,16 @@
 """`check`, `ready` and `progress` as a student meets them."""
 
+import json
+import shutil
+from functools import partial
+
 import numpy as np
 import pytest
+from our_course import COURSE
 
-from autograder import student
-from autograder.student import CheckFailed, check, progress, ready
+from autograder import keys, student
+from autograder.authoring.lab import read_lab
+from autograder.student import CheckFailed, check, criteria, progress, ready
 
 
 def softmax(x, axis=0):
@@ -25,7 +31,8 @@ def test_a_right_answer_gets_a_line_a_case_and_its_points(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) >= 5
     assert all(line.startswith("✓ ") for line in lines[:-1])
-    assert lines[-1].startswith("softmax: right in all")
+    assert lines[-1].startswith("softmax: right in all 8 cases, and at ")
+    assert lines[-1].endswith("Next: stable_softmax.")
     assert "point" in lines[-1]
 
 
@@ -55,12 +62,12 @@ def test_an_untouched_stub_gets_a_clean_message(capsys):
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (3, "check needs the function itself, not a int"),
+        (3, "check needs the function itself, not an int"),
         ("softmax", "check needs the function itself, not the text 'softmax'"),
-        (np.ones(3), "check needs the function itself, not a ndarray"),
+        (np.ones(3), "check needs the function itself, not an ndarray"),
         (named(lambda x, axis=0: x, "sotfmax"), "No exercise is called 'sotfmax'"),
-        (named(lambda: 1), "cannot be called with"),
-        (named(lambda x: x), "put the stub's first line back as it was"),
+        (named(lambda: 1), "Your softmax() cannot be called as softmax(…): too many positional arguments."),
+        (named(lambda x: x), "Put the stub's first line back as it was."),
     ],
 )
 def test_bad_input_gets_one_sentence(answer, sentence):
@@ -76,7 +83,10 @@ def test_bad_input_gets_one_sentence(answer, sentence):
         (lambda x, axis=0: None, "Your function returned None."),
         (lambda x, axis=0: print(x), "Your function returned None."),
         (lambda x, axis=0: 1 / 0, "Your function raised ZeroDivisionError: division by zero"),
-        (lambda x, axis=0: "text", "Your function returned a str"),
+        (
+            lambda x, axis=0: "text",
+            "Your function returned a text (str); a NumPy array of shape (3,) is due.",
+        ),
     ],
 )
 def test_bad_results_get_one_sentence(answer, sentence, capsys):
@@ -106,8 +116,19 @@ def test_progress_counts_what_passed(capsys, monkeypatch):
         progress("x")
 
 
+def test_a_certificate_is_shown_once_everything_has_passed(capsys, monkeypatch):
+    names = list(student.keys.labs()["tiny-transformer"].points)
+    for passed, shown in (dict.fromkeys(names[1:], True), False), (dict.fromkeys(names, True), True):
+        monkeypatch.setattr(student, "_passed", passed)
+        progress("tiny-transformer")
+        assert ("You have come a long way" in capsys.readouterr().out) == shown
+    monkeypatch.setattr(student, "_passed", dict.fromkeys(student.keys.exercises(), True))
+    progress("qkv-attention")  # it has none
+    assert capsys.readouterr().out.endswith("for what you explain in words.\n")
+
+
 def test_check_shows_html_where_there_is_a_kernel(monkeypatch):
-    """In a notebook the message comes with a picture; its plain text stays for others."""
+    """In a notebook the message comes with tables; its plain text stays for others."""
     import IPython
 
     shown = []
@@ -116,5 +137,148 @@ def test_check_shows_html_where_there_is_a_kernel(monkeypatch):
     monkeypatch.setattr("IPython.display.display", lambda data, raw: shown.append(data))
     with pytest.raises(CheckFailed):
         check(named(lambda x, axis=0: np.exp(x) / np.exp(x).sum()))
-    assert "data:image/png;base64," in shown[0]["text/html"]
+    assert "<caption" in shown[0]["text/html"]
+    assert "img" not in shown[0]["text/html"]
     assert "What it means:" in shown[0]["text/plain"]
+
+
+def test_an_answer_is_known_by_the_name_that_it_is_bound_to(capsys):
+    softmax = lambda x, axis=0: RIGHT(x, axis)  # noqa: E731 - as students write it
+    check(softmax)
+    softmax = partial(RIGHT)
+    check(softmax)
+
+    class Softmax:
+        def __call__(self, x, axis=0):
+            return RIGHT(x, axis)
+
+    softmax = Softmax()
+    check(softmax)
+    assert ready(softmax)
+    assert capsys.readouterr().out.count("softmax: right in all") == 3
+
+
+def test_a_stub_that_is_called_is_named_as_the_cause():
+    def softmax(x, axis=0):
+        raise NotImplementedError
+
+    def stable_softmax(x, axis=0):
+        return softmax(x - x.max(axis=axis, keepdims=True), axis)
+
+    with pytest.raises(
+        CheckFailed, match="Your `softmax`, which it calls, is not written yet: write it first"
+    ):
+        check(stable_softmax)
+
+
+def test_a_wrong_answer_that_is_called_is_named_as_the_cause():
+    def softmax(x, axis=0):
+        return np.exp(x) / np.exp(x).sum()
+
+    def stable_softmax(x, axis=0):
+        return softmax(x - x.max(axis=axis, keepdims=True), axis)
+
+    with pytest.raises(
+        CheckFailed, match="Your `softmax`, which it calls, fails its own check: mend it first"
+    ):
+        check(stable_softmax)
+
+
+def test_what_an_answer_prints_is_shown_once(capsys):
+    def softmax(x, axis=0):
+        print("SHAPE", x.shape)
+        return x
+
+    with pytest.raises(CheckFailed):
+        check(softmax)
+    out = capsys.readouterr().out
+    assert out.count("SHAPE") == 1
+    assert "It printed:\nSHAPE (3,)" in out
+
+
+def test_an_endless_loop_is_stopped_with_a_sentence(monkeypatch):
+    monkeypatch.setattr(student, "CHECK_SECONDS", 1)
+
+    def softmax(x, axis=0):
+        while True:
+            try:  # noqa: SIM105
+                x = x + 0
+            except Exception:  # noqa: BLE001 - the alarm gets through all the same
+                pass
+
+    with pytest.raises(CheckFailed, match="it ran for more than 1 s and was stopped"):
+        check(softmax)
+
+
+def test_a_name_that_an_exercise_of_another_lab_has_is_said_to_be_one(capsys):
+    def softmax(x, axis=0):
+        return causal_mask(x)  # noqa: F821
+
+    with pytest.raises(CheckFailed):
+        check(softmax)
+    assert "`causal_mask` is an exercise of the lab attention-masks" in capsys.readouterr().out
+
+    def softmax(x, axis=0):
+        return stable_softmax(x)  # noqa: F821
+
+    with pytest.raises(CheckFailed):
+        check(softmax)
+    assert "`stable_softmax` is another exercise of this lab" in capsys.readouterr().out
+
+
+# What a question in words is marked by.
+
+QUESTION = "explain-flat"
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """A saved notebook with a question's cell, beside its key, as the working directory."""
+
+    def write(source):
+        folder = tmp_path / "qkv-attention"
+        shutil.copytree(COURSE.answers("qkv-attention"), folder / "answers", dirs_exist_ok=True)
+        (folder / "answers" / keys.CRITERIA).write_bytes(
+            keys.criteria_file({QUESTION: "**1 point** for all."})
+        )
+        cell = {"cell_type": "markdown", "metadata": {"nbgrader": {"grade_id": QUESTION}}, "source": source}
+        (folder / "qkv-attention.ipynb").write_text(json.dumps({"cells": [cell]}))
+        monkeypatch.chdir(folder)
+        monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+        return folder
+
+    yield write
+    keys.forget()
+
+
+def test_criteria_are_shown_once_an_answer_is_written(written, capsys):
+    written("The weights are nearly uniform.")
+    criteria()
+    assert "**1 point** for all." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("source", ["YOUR ANSWER HERE", "", "  \n"])
+def test_criteria_are_not_shown_before(written, capsys, source):
+    written(source)
+    with pytest.raises(CheckFailed, match="write an answer of your own first and save"):
+        criteria(QUESTION)
+    assert "1 point" not in capsys.readouterr().out
+
+
+def test_criteria_that_are_not_given_out_or_of_no_question(written):
+    folder = written("Something.")
+    with pytest.raises(CheckFailed, match="There is no question 'explain'"):
+        criteria("explain")
+    (folder / "answers" / keys.CRITERIA).unlink()
+    with pytest.raises(CheckFailed, match="not given out in this course"):
+        criteria(QUESTION)
+
+
+def test_the_schemes_of_a_lab_belong_to_its_questions_and_stay_out_of_the_notebook():
+    lab = read_lab(COURSE, "qkv-attention")
+    schemes = lab.mark_schemes()
+    assert set(schemes) == set(lab.by_hand) == {QUESTION}
+    assert "1 point" in schemes[QUESTION]
+    assert "BEGIN" not in schemes[QUESTION]
+    assert "1 point" not in COURSE.released(lab.name).read_text("utf-8")
+    assert keys.criteria_of(keys.labs()[lab.name]) == schemes

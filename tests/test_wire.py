@@ -12,10 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from autograder.answer import DTYPES, Answer
-from autograder.exercise import Inputs, inputs
-from autograder.grading import wire
-from autograder.grading.wire import Bytes, Channel, WireError, decode, encode, read_frame
+from autograder.grading.sandbox.inside import wire
+from autograder.grading.sandbox.inside.wire import Channel, WireError
+from autograder.judging import frames
+from autograder.judging.answer import DTYPES, Answer
+from autograder.judging.frames import Bytes, Once, decode, encode, read_frame
+from autograder.judging.question import Inputs, inputs
 
 quick = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -64,9 +66,9 @@ def test_frames_come_back(header, values):
 @given(st.lists(arguments, max_size=4), st.dictionaries(st.text("abcé", max_size=4), arguments, max_size=3))
 def test_inputs_come_back(args, kwargs):
     values: list = []
-    packed = wire.pack_inputs(Inputs(tuple(args), kwargs), values)
+    packed = frames.pack_inputs(Inputs(tuple(args), kwargs), values)
     header, back = decode(encode({"inputs": packed}, values))
-    found = wire.unpack_inputs(header["inputs"], back)
+    found = frames.unpack_inputs(header["inputs"], back)
     assert all(map(same, args, found.args)) and list(found.kwargs) == list(kwargs)
     assert all(same(kwargs[name], found.kwargs[name]) for name in kwargs)
 
@@ -77,9 +79,9 @@ def test_inputs_come_back(args, kwargs):
 )
 def test_answers_come_back(value, kind, error, modified):
     values: list = []
-    packed = wire.pack_answer(Answer(value, kind, error, tuple(modified)), values)
+    packed = frames.pack_answer(Answer(value, kind, error, tuple(modified)), values)
     header, back = decode(encode({"answer": packed}, values))
-    found = wire.unpack_answer(header["answer"], back)
+    found = frames.unpack_answer(header["answer"], Once(back))
     clean = [text.encode("utf-8", "replace").decode() for text in (kind, error, *modified)]
     assert [found.type, found.error, *found.modified] == clean
     assert found.value is None if value is None else same(value, found.value)
@@ -98,9 +100,9 @@ def test_arrays_in_any_layout_travel():
 
 def test_numpy_scalars_lists_and_tuples_travel():
     values: list = []
-    packed = wire.pack_inputs(inputs(np.float16(1.5), (1, [2.0, None]), [np.ones(2)]), values)
+    packed = frames.pack_inputs(inputs(np.float16(1.5), (1, [2.0, None]), [np.ones(2)]), values)
     header, back = decode(encode(packed, values))
-    scalar, pair, listed = wire.unpack_inputs(header, back).args
+    scalar, pair, listed = frames.unpack_inputs(header, back).args
     assert (
         type(scalar) is np.float16
         and scalar == 1.5
@@ -144,7 +146,7 @@ def test_cut_frames_are_refused(length):
 @quick
 @given(plain)
 def test_any_json_as_values_is_refused_or_plain(value):
-    for unpack in (wire.unpack_inputs, wire.unpack_answer):
+    for unpack in (frames.unpack_inputs, frames.unpack_answer):
         try:
             found = unpack(value, [np.zeros(2)])
         except WireError:
@@ -168,7 +170,7 @@ def test_any_object_as_an_output_is_refused_or_valid(value):
 
 def raw(header: bytes, payload: bytes = b"", lengths=None) -> bytes:
     sizes = lengths or (len(header), len(payload))
-    return wire.PREFIX.pack(wire.MAGIC, *sizes) + header + payload
+    return frames.PREFIX.pack(frames.MAGIC, *sizes) + header + payload
 
 
 def with_array(dtype, shape, payload=b"") -> bytes:
@@ -228,21 +230,23 @@ def test_each_oddity_is_named(data, why):
 )  # fmt: skip
 def test_odd_arguments_are_refused(packed):
     with pytest.raises(WireError):
-        wire.unpack_inputs({"args": [packed], "kwargs": {}}, [np.zeros(2)])
+        frames.unpack_inputs({"args": [packed], "kwargs": {}}, [np.zeros(2)])
 
 
 @pytest.mark.parametrize(
     "changed",
     [
-        {"type": 3}, {"error": None}, {"modified": "x"}, {"modified": [3]}, {"array": 1.0}, {"array": 7},
+        {"type": 3}, {"error": None}, {"modified": "x"}, {"modified": [3]},
+        {"value": {"array": 1.0}}, {"value": {"array": 7}}, {"value": {"array": "0"}},
         {"error": "x" * 5000}, {"modified": ["x"] * 500}, {"extra": 1},
+        {"held": -1}, {"held": True}, {"held": 1 << 70}, {"held": "much"},
     ],
 )  # fmt: skip
 def test_odd_answers_are_refused(changed):
-    good = {"type": "ndarray", "error": "", "modified": [], "array": 0}
-    assert wire.unpack_answer(good, [np.zeros(2)]).value.shape == (2,)
+    good = frames.pack_answer(Answer(np.zeros(2)), [])
+    assert frames.unpack_answer(good, Once([np.zeros(2)])).value.shape == (2,)
     with pytest.raises(WireError):
-        wire.unpack_answer({**good, **changed}, [np.zeros(2)])
+        frames.unpack_answer({**good, **changed}, Once([np.zeros(2)]))
 
 
 @pytest.mark.parametrize(
@@ -268,7 +272,7 @@ def test_odd_outputs_are_refused(output):
 def test_what_cannot_travel_is_not_packed(value):
     with pytest.raises(WireError):
         values: list = []
-        encode(wire.pack_inputs(inputs(value), values), values)
+        encode(frames.pack_inputs(inputs(value), values), values)
 
 
 def test_a_length_is_checked_before_anything_is_read():
@@ -281,7 +285,7 @@ def test_a_length_is_checked_before_anything_is_read():
 
     with pytest.raises(WireError, match="too large"):
         read_frame(read, max_header=1000)
-    assert asked == [wire.PREFIX.size]
+    assert asked == [frames.PREFIX.size]
 
 
 # Channels

@@ -1,17 +1,32 @@
-"""A grading run: what is handed in, marked where it has changed, kept, and written into the gradebook."""
+"""A grading run: what is handed in, judged where it has changed, kept, priced, and written into the gradebook."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from autograder.grading.classroom import Classroom, Submission, named
+from autograder.authoring.lab import Lab
+from autograder.errors import Usage, listed, printable
+from autograder.files import concerns_disk
+from autograder.grading import evidence
+from autograder.grading.classroom import Classroom, GradingError, Submission
+from autograder.grading.limited import NotDone
 from autograder.grading.marking import Marked, faulty
+from autograder.grading.policy import LabPolicy, read_policy
 from autograder.grading.pool import Options, Pool
-from autograder.results import Result, Verdict
+from autograder.results import Result
 
 if TYPE_CHECKING:
     from autograder.grading.gradebook import Book
+
+
+class Progress(Protocol):
+    """What is told how many there are, and of each that is done."""
+
+    def started(self, total: int) -> None: ...
+
+    def finished(self) -> None: ...
 
 
 @dataclass
@@ -26,84 +41,158 @@ class Run:
 
 def grade(
     classroom: Classroom,
-    labs: Sequence[str],
+    labs: Sequence[Lab],
     options: Options,
     *,
     workers: int,
+    put: Callable[[Result], None],
+    progress: Progress,
     scheduler: str | None = None,
+    students: Sequence[str] = (),
     force: bool = False,
-    db_url: str | None = None,
-    started: Callable[[int], None] = lambda total: None,
-    finished: Callable[[], None] = lambda: None,
-) -> Iterator[Result | Run]:
-    """Mark every hand-in of these labs; yields each row as it is known, and the `Run` at the end.
+) -> Run:
+    """Mark every hand-in of these labs.
 
     Parameters
     ----------
+    put : callable
+        Given each row as it is known.
+    students : sequence of str
+        Only theirs; everybody's by default.
     force : bool
-        Mark again what has not changed since it was marked.
-    started, finished : callables
-        Told the number of hand-ins, and of each that is done, for a progress bar.
+        Judge again what has not changed since it was judged.
 
     Raises
     ------
     GradingError
     """
-    run = Run()
-    options = replace(options, salt=classroom.salt)
+    by_name = {lab.name: lab for lab in labs}
+    policy = read_policy(classroom.course, by_name)
+    classroom.must_be_writable()
+    grader = _Grader(classroom, by_name, options, policy.labs, put, progress)
     for name in classroom.unnameable():
-        run.faults.append(f"the folder {name} cannot be marked; rename it in plain, printable letters.")
-    handed_in = classroom.handed_in(labs)
-    started(len(handed_in))
+        grader.run.faults.append(
+            f"the folder {name} cannot be marked; rename it in plain, printable letters."
+        )
+    for name in classroom.strangers():
+        grader.run.faults.append(
+            f"the folder {name} belongs to no lab, so nothing in it is marked; rename it to one of "
+            f"{listed(classroom.course.labs)}, or take it away."
+        )
+    handed_in = classroom.handed_in(list(by_name))
+    if students:
+        missing = sorted(
+            set(students) - {student for student, _ in classroom.handed_in(classroom.course.labs)}
+        )
+        if missing:
+            raise Usage(f"No hand-in of {listed(missing)} is in {classroom.submitted}.")
+        handed_in = [who for who in handed_in if who[0] in students]
+    progress.started(len(handed_in))
     present = sorted({lab for _, lab in handed_in})
     workers = max(1, min(workers, len(handed_in)))
-    with Pool(options, workers, scheduler) as pool, ExitStack() as opened:
+    root = str(classroom.course.root)
+    with Pool(root, grader.options, workers, scheduler) as pool, ExitStack() as opened:
         if force or not all(classroom.result_path(*who).exists() for who in handed_in):
             pool.start(present)  # while nbgrader is imported, and opens the gradebook
-        from autograder.grading.gradebook import Book
+        from autograder.grading.gradebook import Book, put_aside_time
 
-        book = opened.enter_context(Book(classroom, db_url))
-        for lab in present:
-            book.prepare(lab)
+        for student, lab in handed_in:
+            if put_aside_time(classroom.submitted / student / lab):
+                grader.run.notes.append(
+                    f"{student}, {lab}: timestamp.txt says no time, and is called timestamp.txt.unreadable now; "
+                    "no lateness is counted."
+                )
+        book = opened.enter_context(Book(classroom))
+        book.prepare([by_name[lab] for lab in present], policy)
+        grader.grade(handed_in, pool, book, force)
+        book.settle(present, policy)
+    return grader.run
 
+
+class _Grader:
+    """One run over the hand-ins of a class: a failure of one is a fault of one."""
+
+    def __init__(
+        self,
+        classroom: Classroom,
+        labs: dict[str, Lab],
+        options: Options,
+        prices: Mapping[str, LabPolicy],
+        put: Callable[[Result], None],
+        progress: Progress,
+    ):
+        self.classroom, self.labs, self.prices = classroom, labs, prices
+        self.options = Options(options.follow_through, options.sandboxed, classroom.salt)
+        self.put, self.progress = put, progress
+        self.run = Run()
+
+    def grade(self, handed_in: Sequence[tuple[str, str]], pool: Pool, book: "Book", force: bool) -> None:
         waiting: list[tuple[str, str]] = []
         for student, lab in handed_in:
-            submission = classroom.submission(student, lab)
-            marked = None if force else classroom.kept(submission, options.follow_through)
+            submission = self.classroom.submission(student, lab)
+            try:
+                marked = None if force else self._kept(submission)
+            except Exception:  # noqa: BLE001 - what was kept and cannot be read is found again
+                marked = None
             if marked is None:
                 waiting.append((student, lab))
                 continue
-            run.kept += 1
-            if not classroom.recorded(submission, book.url):
-                _record(classroom, book, submission, marked)
-            yield from marked.rows
-            finished()
+            self.run.kept += 1
+            self._finish(book, submission, marked, new=False)
 
-        submissions = (classroom.submission(*who) for who in waiting)
+        submissions = (self.classroom.submission(*who) for who in waiting)
         for submission, outcome in pool.mark_all(submissions):
-            marked = _settled(submission, outcome)
-            failed = [row.message for row in marked.rows if row.verdict is Verdict.FAULT]
-            if failed:
-                run.faults.append(f"{submission.student}, {submission.lab}: {failed[0]}")
-                classroom.drop(submission)  # an older result must not stand for a mark that failed
-            else:
-                classroom.keep(submission, marked, options.follow_through)
-            run.judged += 1
-            run.notes += [f"{submission.student}, {submission.lab}: {note}" for note in marked.notes]
-            _record(classroom, book, submission, marked)
-            yield from marked.rows
-            finished()
-    yield run
+            if isinstance(outcome, Exception):
+                outcome = faulty(self.labs[submission.lab], described(outcome))
+            marked = outcome.of(submission.student)
+            self.run.judged += 1
+            self.run.notes += [f"{submission.student}, {submission.lab}: {note}" for note in marked.notes]
+            self._finish(book, submission, marked, new=True)
+
+    @staticmethod
+    def _forget(path: Path) -> None:
+        with suppress(OSError):  # it may be a folder, or lie below a file
+            path.unlink(missing_ok=True)
+
+    def _kept(self, submission: Submission) -> Marked | None:
+        if not self.classroom.notebook_path(submission.student, submission.lab).is_file():
+            return None
+        lab = self.labs[submission.lab]
+        return evidence.kept(self.classroom, submission, lab, self.options.follow_through)
+
+    def _finish(self, book: "Book", submission: Submission, marked: Marked, *, new: bool) -> None:
+        """Keep, record and pass on what was found in one hand-in."""
+        path = self.classroom.result_path(submission.student, submission.lab)
+        try:
+            if new and marked.faults:
+                self._forget(path)  # an older result must not stand for a mark that failed
+            elif new:
+                evidence.keep(
+                    self.classroom, submission, marked, self.labs[submission.lab], self.options.follow_through
+                )
+            if new or not book.has(submission, marked):
+                book.record(submission, marked)
+        except GradingError:
+            raise  # of the class, not of this hand-in
+        except Exception as error:
+            if concerns_disk(error):
+                raise
+            self._forget(path)
+            marked = faulty(self.labs[submission.lab], described(error)).of(submission.student)
+        if marked.faults:
+            self.run.faults.append(f"{submission.student}, {submission.lab}: {marked.faults[0]}")
+        for row in priced(marked, self.prices[submission.lab]):
+            self.put(row)
+        self.progress.finished()
 
 
-def _settled(submission: Submission, outcome: Marked | Exception) -> Marked:
-    if isinstance(outcome, Exception):
-        outcome = faulty(submission.lab, f"{type(outcome).__name__}: {outcome}")
-    return named(outcome, submission.student)
+def described(error: Exception) -> str:
+    """An exception in a line, such as a person can read and a terminal can show."""
+    if isinstance(error, NotDone):
+        return str(error)
+    return printable(f"{type(error).__name__}: {error}".split("\n")[0])[:500]
 
 
-def _record(classroom: Classroom, book: "Book", submission: Submission, marked: Marked) -> None:
-    classroom.forget_recorded(submission)
-    book.record(submission, marked)
-    if all(row.verdict is not Verdict.FAULT for row in marked.rows):
-        classroom.note_recorded(submission, book.url)
+def priced(marked: Marked, policy: LabPolicy) -> list[Result]:
+    """The rows of a hand-in at today's points."""
+    return [row.worth(policy.points.get(row.exercise, row.max_score)) for row in marked.rows]

@@ -1,204 +1,538 @@
-"""Results into nbgrader's gradebook and its `autograded/` folder. There is one writer at a time.
+"""Verdicts into nbgrader's gradebook and its `autograded/` folder, and marks out of it. One writer at a time.
 
-Plain `nbgrader autograde` reaches the same scores with the `Judge` step (see `nbgrader_config.py`);
-here they are written through nbgrader's API in one transaction a hand-in.
+Plain `nbgrader autograde` reaches the same scores with the `Judge` step (see `nbgrader_settings`); here they
+are written through nbgrader's own tables, in one transaction a hand-in, and priced for all at once.
 """
 
+import hashlib
 import json
 import logging
 import os
+import re
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from datetime import datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
-import nbformat
+from nbgrader import api
 from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
-from nbgrader.preprocessors import AssignLatePenalties
-from nbgrader.utils import compute_checksum, parse_utc
+from nbgrader.utils import parse_utc
+from sqlalchemy.engine import make_url
 from sqlalchemy.exc import DBAPIError, OperationalError, SAWarning
-from traitlets.config import Config, PyFileConfigLoader
 from traitlets.utils.importstring import import_item
 
+from autograder.authoring.lab import Lab
+from autograder.authoring.nbgrader_settings import settings
 from autograder.cells import grade_id, id_of_test
 from autograder.files import write
-from autograder.grading.classroom import Classroom, GradingError, Submission
+from autograder.grading import evidence
+from autograder.grading.classroom import Classroom, GradingError, Submission, small_text
 from autograder.grading.marking import Marked
+from autograder.grading.policy import Policy, read_policy
+from autograder.grading.roll import Roll, read_roll
 from autograder.grading.sanitise import clean_markdown
-from autograder.labs.build import ROOT
-from autograder.labs.reference import SOLUTIONS
-from autograder.results import Verdict
+from autograder.results import Result, Verdict
 
 
 class GradebookError(GradingError):
-    """The gradebook cannot be opened or written."""
+    """The gradebook cannot be opened, read or written."""
 
 
-def course_config() -> Config:
-    """What nbgrader_config.py says."""
-    return PyFileConfigLoader("nbgrader_config.py", str(ROOT)).load_config()
-
-
-class Book:
-    """A class's gradebook, open for writing.
-
-    Parameters
-    ----------
-    classroom : Classroom
-    db_url : str, optional
-        SQLAlchemy's address of the database; the classroom's own SQLite file by default.
-    """
-
-    def __init__(self, classroom: Classroom, db_url: str | None = None):
-        self.classroom = classroom
-        self.url = db_url or classroom.default_db
-        self.config = course_config()
-        classroom.root.mkdir(parents=True, exist_ok=True)
-        self._gradebook = self._open()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self._gradebook.close()
-
-    def _open(self) -> Gradebook:
-        try:
-            # nbgrader asks the `alembic` command of its own environment for the version of a new database.
-            with _on_path(Path(sys.prefix) / "bin"):
-                return Gradebook(self.url, self.config.CourseDirectory.course_id)
-        except Exception as error:  # noqa: BLE001 - drivers raise many kinds
-            raise GradebookError(
-                f"The gradebook {shown(self.url)} cannot be opened: {_first_line(error)} "
-                "Check the address given with --db and that the server is running."
-            ) from None
-
-    def prepare(self, lab: str, due: datetime | None = None) -> None:
-        """Make the lab an assignment of the gradebook, its cells as the solution has them now.
-
-        Parameters
-        ----------
-        due : datetime, optional
-            When it is due, in UTC; a due date that is there already stays.
-        """
-        with _quiet_nbgrader():
-            self._gradebook.update_or_create_assignment(lab, **({"duedate": due} if due else {}))
-            notebook = nbformat.read(SOLUTIONS / lab / f"{lab}.ipynb", as_version=4)
-            resources = {"nbgrader": {"notebook": lab, "assignment": lab, "db_url": self.url}}
-            for name in self.config.GenerateAssignment.preprocessors:
-                try:
-                    notebook, resources = import_item(name)(config=self.config)(notebook, resources)
-                except RuntimeError as error:
-                    raise GradebookError(
-                        f"The gradebook holds hand-ins of another version of {lab} ({_first_line(error)}); "
-                        "give the new version a new classroom with --classroom."
-                    ) from None
-
-    def record(self, submission: Submission, marked: Marked) -> None:
-        """Write one hand-in's marks, comments and executed notebook; a lost connection is tried again."""
-        self._write_notebook(submission, marked)
-        with _quiet_nbgrader():
-            self._try_again(lambda: self._record(submission, marked))
-
-    def _record(self, submission: Submission, marked: Marked) -> None:
-        book, student, lab = self._gradebook, submission.student, submission.lab
-        book.update_or_create_student(student)
-        given = {}
-        if submission.timestamp:
-            given["timestamp"] = _utc(submission.timestamp)
-        late = book.update_or_create_submission(lab, student, **given).total_seconds_late > 0
-        notebook = book.find_submission_notebook(lab, lab, student)
-        rows = {row.exercise: row for row in marked.rows}
-        cells = {
-            cell.metadata["nbgrader"]["grade_id"]: cell
-            for cell in marked.notebook.cells
-            if "nbgrader" in cell.metadata
-        }
-        named = {id_of_test(name): row for name, row in rows.items()}
-        for grade in notebook.grades:
-            row = named.get(grade.name) or rows.get(grade.name)
-            if row is None:
-                raise GradebookError(f"{student}, {lab}: no result for the cell {grade.name!r}.")
-            grade.auto_score = row.score
-            unanswered = row.verdict is Verdict.MANUAL and _untouched(cells[grade.name])
-            if unanswered:
-                grade.auto_score = 0.0
-            # As nbgrader does: a person looks again where there is no score, or where they gave one before.
-            grade.needs_manual_grade = grade.auto_score is None or grade.manual_score is not None
-        by_solution = {grade_id(name): row for name, row in rows.items()}
-        for comment in notebook.comments:
-            row = by_solution.get(comment.name)
-            if row is None or row.verdict is Verdict.MANUAL:
-                comment.auto_comment = "No response." if _untouched(cells[comment.name]) else None
-            else:
-                comment.auto_comment = clean_markdown(row.message)  # nbgrader shows comments as HTML
-        notebook.late_submission_penalty = None
-        book.db.commit()
-        if late:
-            resources = {
-                "nbgrader": {"notebook": lab, "assignment": lab, "student": student, "db_url": self.url}
-            }
-            AssignLatePenalties(config=self.config)(marked.notebook, resources)
-            book.db.expire_all()
-
-    def _write_notebook(self, submission: Submission, marked: Marked) -> None:
-        folder = self.classroom.autograded / submission.student / submission.lab
-        write(folder / f"{submission.lab}.ipynb", json.dumps(marked.notebook, ensure_ascii=False))
-        if submission.timestamp:
-            write(folder / "timestamp.txt", submission.timestamp + "\n")
-        if secret := self.classroom.secret(submission.student, submission.lab):
-            write(folder / "submission_secret.txt", secret)
-
-    def _try_again(self, action: Callable[[], None], attempts: int = 4) -> None:
-        for attempt in range(1, attempts + 1):
-            try:
-                return action()
-            except (OperationalError, DBAPIError, InvalidEntry, MissingEntry) as error:
-                if attempt == attempts:
-                    raise GradebookError(
-                        f"The gradebook {shown(self.url)} could not be written: {_first_line(error)} "
-                        "No result is lost: they are kept in results/; run the same command again."
-                    ) from None
-                time.sleep(0.2 * 4 ** (attempt - 1))
-                with suppress(Exception):  # the connection is lost already
-                    self._gradebook.close()
-                try:
-                    self._gradebook = self._open()
-                except GradebookError:
-                    continue
+class NotRecorded(Exception):
+    """The gradebook is well, and does not take this one hand-in."""
 
 
 def shown(url: str) -> str:
     """A database address without its password."""
-    from sqlalchemy.engine import make_url
-
     try:
         return make_url(url).render_as_string(hide_password=True)
     except Exception:  # noqa: BLE001 - whatever it is, it is no address
         return "(not a database address)"
 
 
-def _utc(timestamp: str):
+def exists(url: str) -> bool:
+    """Whether there is a gradebook at this address; of a server, only opening it tells."""
     try:
-        return parse_utc(timestamp)
-    except (ValueError, OverflowError):
-        return None
+        address = make_url(url)
+    except Exception:  # noqa: BLE001
+        return True
+    return address.get_backend_name() != "sqlite" or Path(address.database or "").is_file()
 
 
-def _untouched(cell) -> bool:
-    return cell.metadata["nbgrader"].get("checksum") == compute_checksum(cell)
+def opened(classroom: Classroom) -> Gradebook:
+    """The class's gradebook; raises `GradebookError` with what to check."""
+    try:
+        # nbgrader asks the `alembic` command of its own environment for the version of a new database.
+        with _on_path(Path(sys.prefix) / "bin"):
+            return Gradebook(classroom.db, classroom.course.id)
+    except Exception as error:  # noqa: BLE001 - drivers raise many kinds
+        raise GradebookError(
+            f"The gradebook {shown(classroom.db)} cannot be opened: {first_line(error)} "
+            "Check the address given with --db and that the server is running."
+        ) from None
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
+    """What a database's error says, as a sentence."""
     line = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
     return line if line.endswith((".", "!", "?")) else f"{line}."
 
 
+@dataclass
+class _Receipt:
+    """What of a hand-in has reached the gradebook.
+
+    Parameters
+    ----------
+    stamp : str
+        Names the verdicts, the time and the gradebook.
+    answers : mapping of str to str
+        A hash of each answer: the one that marks by hand, if there are any, belong to.
+    earlier : mapping of str to (float, str)
+        Marks by hand, with their comments, that were given for answers that are not there any more.
+    shared : mapping of str to float
+        Marks by hand that were given to a partner, and hold for the whole group.
+    """
+
+    stamp: str = ""
+    answers: Mapping[str, str] = field(default_factory=dict)
+    earlier: dict[str, list] = field(default_factory=dict)
+    shared: dict[str, float] = field(default_factory=dict)
+
+
+class Book:
+    """A class's gradebook, open for writing."""
+
+    def __init__(self, classroom: Classroom):
+        self.classroom = classroom
+        self.config = settings(classroom.course)
+        self.config.CourseDirectory.db_url = classroom.db
+        self._gradebook = opened(classroom)
+
+    def __enter__(self) -> "Book":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._gradebook.close()
+
+    @property
+    def assignments(self) -> list[Any]:
+        """nbgrader's records of the labs that are in the gradebook."""
+        return list(self._gradebook.assignments)
+
+    def prepare(self, labs: Sequence[Lab], policy: Policy) -> None:
+        """Make the labs assignments of the gradebook, their cells as the solutions have them now.
+
+        A due date of the gradebook's own stays where the course names none.
+        """
+        for lab in labs:
+            of_lab = policy.labs[lab.name]
+            due = {"duedate": naive(of_lab.due)} if of_lab.due else {}
+            stamp = hashlib.sha256(f"{lab.solution.read_bytes()!r}{dict(of_lab.points)}".encode()).hexdigest()
+            with _quiet_nbgrader():
+                assignment = self._gradebook.update_or_create_assignment(lab.name, **due)
+                if assignment.notebooks and self._prepared(lab.name) == stamp:
+                    continue
+                self._save_cells(lab, of_lab.points)
+            write(self._stamp_of(lab.name), f"{shown(self.classroom.db)} {stamp}")
+
+    def _prepared(self, lab: str) -> str:
+        try:
+            url, _, stamp = self._stamp_of(lab).read_text("utf-8").rpartition(" ")
+        except OSError:
+            return ""
+        return stamp if url == shown(self.classroom.db) else ""
+
+    def _stamp_of(self, lab: str) -> Path:
+        return self.classroom.root / f".{lab}.prepared"
+
+    def _save_cells(self, lab: Lab, points: Mapping[str, float]) -> None:
+        notebook = lab.read_solution()
+        for cell in notebook.cells:
+            nbgrader = cell.metadata.get("nbgrader", {})
+            if nbgrader.get("grade"):
+                exercise = lab.exercise_tested_by(nbgrader["grade_id"])
+                nbgrader["points"] = points[exercise.name if exercise else nbgrader["grade_id"]]
+        resources = {"nbgrader": {"notebook": lab.name, "assignment": lab.name, "db_url": self.classroom.db}}
+        for name in self.config.GenerateAssignment.preprocessors:
+            try:
+                notebook, resources = import_item(name)(config=self.config)(notebook, resources)
+            except RuntimeError as error:
+                raise GradebookError(
+                    f"The gradebook holds hand-ins of another version of {lab.name} ({first_line(error)}); "
+                    "give the new version a new classroom with --classroom."
+                ) from None
+
+    # One hand-in
+
+    def has(self, submission: Submission, marked: Marked) -> bool:
+        """Whether what was found has reached this gradebook."""
+        known = (submission.student, submission.lab) in self._known  # it may have been put away since
+        return known and self._receipt(submission).stamp == self._stamp(submission, marked)
+
+    @cached_property
+    def _known(self) -> set[tuple[str, str]]:
+        """(student, lab) of every hand-in that the gradebook had when it was first asked."""
+        sub, lab = api.SubmittedAssignment, api.Assignment
+        found = self._gradebook.db.query(sub.student_id, lab.name).join(lab, sub.assignment_id == lab.id)
+        return {(student, name) for student, name in found}
+
+    def record(self, submission: Submission, marked: Marked) -> None:
+        """Write one hand-in's verdicts, comments and executed notebook; a lost connection is tried again."""
+        before = self._receipt(submission)
+        path = self._receipt_path(submission)
+        write(path, json.dumps({**vars(before), "stamp": ""}))  # until all is written
+        self._write_files(submission, marked)
+        with _quiet_nbgrader():
+            after = self._try_again(lambda: self._record(submission, marked, before), submission.lab)
+        if not marked.faults:
+            write(path, json.dumps({**vars(after), "stamp": self._stamp(submission, marked)}))
+
+    def _record(self, submission: Submission, marked: Marked, before: _Receipt) -> _Receipt:
+        book, student, lab = self._gradebook, submission.student, submission.lab
+        book.update_or_create_student(student)
+        book.update_or_create_submission(lab, student, timestamp=_utc(submission.timestamp))
+        notebook = book.find_submission_notebook(lab, lab, student)
+        rows = {row.exercise: row for row in marked.rows}
+        tests = {id_of_test(name): row for name, row in rows.items()}
+        answers = {grade_id(name): row for name, row in rows.items()}
+        earlier = dict(before.earlier)
+        comments = {comment.name: comment for comment in notebook.comments}
+        for grade in notebook.grades:
+            row = tests.get(grade.name) or rows.get(grade.name)
+            if row is None:
+                raise NotRecorded(f"there is no result for the cell {grade.name!r}.")
+            changed = before.answers.get(row.exercise, "") != marked.answers.get(row.exercise, "")
+            if grade.manual_score is not None and changed and before.answers:
+                comment = comments.get(grade_id(row.exercise))
+                earlier[row.exercise] = [grade.manual_score, (comment and comment.manual_comment) or ""]
+                grade.manual_score = None
+                if comment:
+                    comment.manual_comment = None
+                grade.needs_manual_grade = True
+            _price(grade, row, marked)
+            if row.exercise not in earlier:  # what waits, waits until a person has given a mark anew
+                grade.needs_manual_grade = grade.auto_score is None and grade.manual_score is None
+            elif grade.manual_score is not None:
+                del earlier[row.exercise]
+                grade.needs_manual_grade = False
+        for name, comment in comments.items():
+            row = answers.get(name)
+            said = "" if row is None or row.verdict is Verdict.MANUAL else row.message
+            if row is not None and row.exercise in marked.untouched and row.verdict is Verdict.MANUAL:
+                said = "No response."
+            if row is not None and row.exercise in earlier:
+                score, words = earlier[row.exercise]
+                quoted = f": “{words}”" if words else ""
+                said += (
+                    f" (For an earlier answer a person gave {score:g} of {row.max_score:g} points{quoted}.)"
+                )
+            comment.auto_comment = clean_markdown(said.strip()) or None  # nbgrader shows comments as HTML
+        book.db.commit()
+        shared = {name: score for name, score in before.shared.items() if name not in earlier}
+        return _Receipt("", dict(marked.answers), earlier, shared)
+
+    def _receipt(self, submission: Submission) -> _Receipt:
+        return _read_receipt(self._receipt_path(submission))
+
+    def _receipt_path(self, submission: Submission) -> Path:
+        return self._receipt_of(submission.student, submission.lab)
+
+    def _receipt_of(self, student: str, lab: str) -> Path:
+        return self.classroom.result_path(student, lab).with_suffix(".recorded")
+
+    def _stamp(self, submission: Submission, marked: Marked) -> str:
+        """Names what was found, when it was handed in, and the gradebook, without showing a password."""
+        parts = [json.dumps(marked.facts(), sort_keys=True), str(submission.timestamp), self.classroom.db]
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
+
+    def _write_files(self, submission: Submission, marked: Marked) -> None:
+        """The executed notebook, where it is new, and what nbgrader wants beside it."""
+        path = self.classroom.notebook_path(submission.student, submission.lab)
+        if marked.notebook:
+            write(path, json.dumps(marked.notebook, ensure_ascii=False))
+        texts = {
+            "timestamp.txt": submission.timestamp and submission.timestamp + "\n",
+            "submission_secret.txt": self.classroom.secret(submission.student, submission.lab),
+        }
+        for name, text in texts.items():
+            if text:
+                write(path.with_name(name), text)
+            else:
+                path.with_name(name).unlink(missing_ok=True)
+
+    # The whole class
+
+    def settle(self, labs: Sequence[str], policy: Policy, roll: Roll | None = None) -> None:
+        """Price all marks of these labs anew: today's points, today's penalties, what a group shares.
+
+        Raises
+        ------
+        Complaint
+            If the roster cannot be used.
+        """
+        roll = roll or read_roll(self.classroom)
+        extensions = roll.extensions(policy)
+        with _quiet_nbgrader(), _readable(self.classroom.db):
+            self._try_again(lambda: self._name(roll))
+            for lab in labs:
+                for partners in roll.partners(lab):
+                    self._try_again(partial(self._share, lab, partners))
+            self._try_again(lambda: self._settle(labs, policy, extensions))
+
+    def _name(self, roll: Roll) -> None:
+        """Give the gradebook's students the roster's names, which the formgrader then shows."""
+        for student in self._gradebook.students:
+            person = roll.people.get(student.id)
+            for column, said in (
+                ("first_name", person and person.first),
+                ("last_name", person and (person.last or person.name)),
+                ("email", person and person.email),
+            ):
+                if said and getattr(student, column) != said:
+                    setattr(student, column, said)
+        self._gradebook.db.commit()
+
+    def _share(self, lab: str, partners: Sequence[str]) -> None:
+        """A mark given by hand to one of a group holds for all, unless they were given different ones."""
+        receipts = {who: _read_receipt(self._receipt_of(who, lab)) for who in partners}
+        notebooks = {}
+        for who in partners:
+            with suppress(MissingEntry):
+                notebooks[who] = self._gradebook.find_submission_notebook(lab, lab, who)
+        by_cell: dict[str, dict[str, Any]] = {}
+        for who, notebook in notebooks.items():
+            for one in notebook.grades:
+                by_cell.setdefault(one.name, {})[who] = one
+        changed = set()
+        for name, grades in by_cell.items():
+            copies = {w for w, g in grades.items() if receipts[w].shared.get(name) == g.manual_score}
+            given = {w: g for w, g in grades.items() if g.manual_score is not None and w not in copies}
+            scores = {g.manual_score for g in given.values()}
+            if len(scores) > 1:
+                continue  # each has their own: so the instructor wants it
+            for who, one in grades.items():
+                if who in given or (one.manual_score is not None and who not in copies):
+                    continue
+                if given and one.manual_score != (score := min(scores)):
+                    one.manual_score, one.needs_manual_grade = score, False
+                    receipts[who].shared[name] = score
+                    changed.add(who)
+                    _copy_comment(next(iter(given)), who, notebooks, name)
+                elif not given and one.manual_score is not None and who in copies:
+                    one.manual_score, one.needs_manual_grade = None, one.auto_score is None
+                    del receipts[who].shared[name]
+                    changed.add(who)
+        self._gradebook.db.commit()
+        for who in changed:
+            write(self._receipt_of(who, lab), json.dumps(vars(receipts[who])))
+
+    def _settle(
+        self, labs: Sequence[str], policy: Policy, extensions: Mapping[tuple[str, str], timedelta]
+    ) -> None:
+        db = self._gradebook.db
+        cell, grade, note, sub = api.GradeCell, api.Grade, api.SubmittedNotebook, api.SubmittedAssignment
+        passed = {
+            (student, lab, row.exercise)
+            for student, lab, marked in evidence.stored(self.classroom)
+            if marked is not None and lab in labs
+            for row in marked.rows
+            if row.verdict is Verdict.PASS
+        }
+        tests = {id_of_test(name): name for lab in labs for name in policy.labs[lab].points}
+        marks = (
+            db.query(grade, cell.max_score, cell.name, sub.student_id, api.Assignment.name)
+            .join(cell, grade.cell_id == cell.id)
+            .join(note, grade.notebook_id == note.id)
+            .join(sub, note.assignment_id == sub.id)
+            .join(api.Assignment, sub.assignment_id == api.Assignment.id)
+            .filter(api.Assignment.name.in_(labs))
+        )
+        totals: dict[str, float] = {}
+        for one, most, name, student, lab in marks:
+            # All or nothing; by the verdict, for what was dropped once may count again.
+            won = one.auto_score or (student, lab, tests.get(name, name)) in passed
+            if one.auto_score is not None and won and one.auto_score != most:
+                one.auto_score = most
+            score = one.auto_score if one.manual_score is None else one.manual_score
+            totals[one.notebook_id] = totals.get(one.notebook_id, 0.0) + ((score or 0.0) if most else 0.0)
+        handed_in = (
+            db.query(note, sub.timestamp, sub.extension, api.Assignment.duedate, sub.student_id)
+            .add_columns(api.Assignment.name)
+            .join(sub, note.assignment_id == sub.id)
+            .join(api.Assignment, sub.assignment_id == api.Assignment.id)
+            .filter(api.Assignment.name.in_(labs))
+        )
+        for one, timestamp, extension, due, student, lab in handed_in:
+            late = seconds_late(timestamp, due, extensions.get((student, lab), extension))
+            penalty = policy.penalty(totals.get(one.id, 0.0), late) or None
+            if one.late_submission_penalty != penalty:
+                one.late_submission_penalty = penalty
+        db.commit()
+
+    def _try_again(self, action: Callable[[], Any], lab: str = "", attempts: int = 4) -> Any:
+        """Do something with the gradebook, however often the connection is lost meanwhile.
+
+        Where it is for one hand-in of a lab and fails twice, and the gradebook is well without it, it is that
+        hand-in's fault: the first time, it may have been the connection's.
+        """
+        for attempt in range(1, attempts + 1):
+            try:
+                return action()
+            except (OperationalError, DBAPIError, InvalidEntry, MissingEntry) as error:
+                if lab and attempt > 1 and self._is_well(lab):
+                    raise NotRecorded(first_line(error)) from None
+                if attempt == attempts:
+                    raise GradebookError(
+                        f"The gradebook {shown(self.classroom.db)} could not be written: {first_line(error)} "
+                        "No result is lost: they are kept in results/; run the same command again."
+                    ) from None
+                time.sleep(0.2 * 4 ** (attempt - 1))
+                with suppress(Exception):  # the connection is lost already
+                    self._gradebook.close()
+                try:
+                    self._gradebook = opened(self.classroom)
+                except GradebookError:
+                    continue
+            except BaseException:
+                with suppress(Exception):
+                    self._gradebook.db.rollback()  # or the next hand-in would write what is left of this one
+                raise
+        return None
+
+    def _is_well(self, lab: str) -> bool:
+        """Whether the gradebook can be read, has the lab, and takes another entry."""
+        try:
+            self._gradebook.db.rollback()
+            with self._gradebook.db.begin_nested():
+                self._gradebook.find_assignment(lab).duedate = self._gradebook.find_assignment(lab).duedate
+                self._gradebook.db.add(api.Student(id=f"probe-{os.urandom(8).hex()}"))
+                self._gradebook.db.flush()
+                raise _Undo
+        except _Undo:
+            self._gradebook.db.rollback()
+            return True
+        except Exception:  # noqa: BLE001 - whatever it is, it is not well
+            with suppress(Exception):
+                self._gradebook.db.rollback()
+            return False
+
+
+class _Undo(Exception):
+    """What was tried is to be undone."""
+
+
+def refresh(classroom: Classroom, labs: Mapping[str, Lab], roll: Roll | None = None) -> Policy:
+    """Bring the gradebook's marks up to what course.toml and the roster say now; gives the policy.
+
+    Nothing is judged. A classroom without a gradebook stays without one.
+
+    Raises
+    ------
+    Complaint
+        If course.toml, the roster or the gradebook cannot be used.
+    """
+    policy = read_policy(classroom.course, labs)
+    if exists(classroom.db):
+        with Book(classroom) as book:
+            known = [lab for lab in labs if lab in {a.name for a in book.assignments}]
+            book.prepare([labs[lab] for lab in known], policy)
+            book.settle(known, policy, roll)
+    return policy
+
+
+def earlier_marks(classroom: Classroom, student: str, lab: str) -> dict[str, list]:
+    """Marks by hand that do not count any more, as the answer they were given for is not there any more.
+
+    By the name of the exercise or question: the points, and the words given with them.
+    """
+    return _read_receipt(classroom.result_path(student, lab).with_suffix(".recorded")).earlier
+
+
+def _read_receipt(path: Path) -> _Receipt:
+    try:
+        return _Receipt(**json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return _Receipt()
+
+
+def _copy_comment(giver: str, taker: str, notebooks: Mapping[str, Any], cell: str) -> None:
+    """The words that a person gave with a mark, to a partner who has none."""
+    said = {c.name: c.manual_comment for c in notebooks[giver].comments}
+    for comment in notebooks[taker].comments:
+        if comment.name == cell and not comment.manual_comment:
+            comment.manual_comment = said.get(comment.name)
+
+
+def _price(grade: Any, row: Result, marked: Marked) -> None:
+    """The automatic score of one graded cell: all of its points, none, or not yet known."""
+    if row.verdict is Verdict.MANUAL:
+        grade.auto_score = 0.0 if row.exercise in marked.untouched else None
+    elif row.score is None:
+        grade.auto_score = None
+    else:
+        grade.auto_score = grade.max_score if row.verdict is Verdict.PASS else 0.0
+
+
+def seconds_late(timestamp: datetime | None, due: datetime | None, extension: Any = None) -> float:
+    """How long after the due date, with an extension, something was handed in; all times are in UTC."""
+    if not timestamp or not due:
+        return 0.0
+    return max(0.0, (timestamp - (due + extension if extension else due)).total_seconds())
+
+
+def naive(moment: datetime) -> datetime:
+    """As the gradebook keeps times: in UTC, without saying so."""
+    return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+# A number of a hundred digits, or one like 1e999999, is a day's work for a library that reads dates.
+_NO_TIME = re.compile(r"\d{10}|\d[eE]|.{101}", re.DOTALL)
+_YEARS = range(1970, 2200)  # nearer to the calendar's ends, a time cannot be told in every zone
+
+
+def _utc(timestamp: str | None) -> datetime | None:
+    try:
+        moment = parse_utc(timestamp) if timestamp and not _NO_TIME.search(timestamp) else None
+    except Exception:  # noqa: BLE001 - a time that a library cannot parse may raise anything
+        return None
+    return moment if moment and moment.year in _YEARS else None
+
+
+def put_aside_time(folder: Path) -> bool:
+    """Rename a hand-in's timestamp.txt if it says no time; whether it did.
+
+    nbgrader reads it anew at every list of hand-ins, and shows none of them where it cannot.
+    """
+    path = folder / "timestamp.txt"
+    if not os.path.lexists(path) or _utc(small_text(path)) is not None:
+        return False
+    with suppress(OSError):  # where nothing can be renamed, it stays
+        path.replace(path.with_name("timestamp.txt.unreadable"))
+        return True
+    return False
+
+
 @contextmanager
-def _quiet_nbgrader():
+def _readable(url: str) -> Iterator[None]:
+    """Turn what a gradebook's entries of no meaning lead to into a sentence."""
+    try:
+        yield
+    except (ValueError, TypeError, OverflowError) as error:
+        raise GradebookError(
+            f"The gradebook {shown(url)} has an entry that cannot be read: {first_line(error)} "
+            "Restore an earlier copy, or put it away: `autograder grade` makes a new one from results/."
+        ) from None
+
+
+@contextmanager
+def _quiet_nbgrader() -> Iterator[None]:
     """nbgrader logs and warns on stderr about its own workings; a run has a progress bar instead."""
     logging.disable(logging.WARNING)
     try:
@@ -210,7 +544,7 @@ def _quiet_nbgrader():
 
 
 @contextmanager
-def _on_path(folder: Path):
+def _on_path(folder: Path) -> Iterator[None]:
     before = os.environ.get("PATH", "")
     os.environ["PATH"] = f"{folder}{os.pathsep}{before}"
     try:

@@ -1,36 +1,26 @@
 """Many hand-ins: the same function on every core of this machine, or on a Dask cluster."""
 
-import ctypes
+import atexit
 import json
 import os
-import signal
-import sys
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    BrokenExecutor,
-    Executor,
-    Future,
-    ProcessPoolExecutor,
-    wait,
-)
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
-from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
 
-from autograder.framework import QUIET, backend
-from autograder.grading.classroom import GradingError, Submission, marked_from_record, record_of
+from autograder.authoring.lab import Lab, read_lab
+from autograder.course import read as read_course
+from autograder.grading.classroom import GradingError, Submission
+from autograder.grading.limited import Died, Failed, NotDone, threads, worker
 from autograder.grading.marking import Marked, mark, prepare, unmarkable
+from autograder.grading.marking.mark import READING, SHOWING
+from autograder.grading.sandbox import Limits, Sandbox
 
-# What the warm process imports (and, after a colon, calls) before it forks, by lab.
-_ALWAYS = ("numpy", "matplotlib.pyplot", "IPython", "autograder.student", "autograder.keys:load_all")
-PRELOAD = {
-    "": _ALWAYS,
-    "qkv-attention": (*_ALWAYS, "autograder.embeddings:load_all"),
-    "keras-attention": (*_ALWAYS, "autograder.framework:start_keras", "keras"),
-}
+# What the warm process imports (and, after a colon, calls) before it forks, besides what a lab asks for.
+PRELOAD = ("numpy", "matplotlib.pyplot", "IPython", "autograder.student", "autograder.keys:load_all")
 
 
 class ClusterError(GradingError):
@@ -46,55 +36,104 @@ class Options:
     salt: str = ""
 
 
+def sandbox_for(lab: Lab, sandboxed: bool = True) -> Sandbox:
+    """This process's own warm sandbox for a lab, whichever road leads to it; labs with the same needs share one."""
+    course = lab.course
+    library = tuple(course.root / name for name in (*course.library, *course.data))
+    env = tuple((name, os.environ[name]) for name in lab.environment if name in os.environ)
+    return _sandbox((*PRELOAD, *lab.preload), tuple(lab.limits.items()), sandboxed, env, library, course.root)
+
+
 @cache
-def _sandbox(preload: tuple[str, ...], sandboxed: bool):
-    """This process's own warm sandbox for labs that need these modules."""
-    from autograder.grading.sandbox import Sandbox
+def _sandbox(
+    preload: tuple[str, ...],
+    limits: tuple[tuple[str, Any], ...],
+    sandboxed: bool,
+    env: tuple[tuple[str, str], ...],
+    library: tuple[Path, ...],
+    course: Path,
+) -> Sandbox:
+    sandbox = Sandbox(preload, sandboxed, Limits(**dict(limits)), dict(env), library, course)
+    atexit.register(sandbox.close)
+    return sandbox.__enter__()
 
-    env = {}
-    if "keras" in preload:
-        env = {"KERAS_BACKEND": backend(), **QUIET}
-    return Sandbox(preload=preload, sandboxed=sandboxed, env=env).__enter__()
 
-
-def mark_bytes(lab: str, data: bytes | None, why: str, options: Options) -> str:
-    """Mark one hand-in: from bytes to a JSON record, with no state between calls but the warm sandbox.
+def mark_limited(
+    course: str, lab_name: str, data: bytes | None, why: str, options: Options, alone: bool = False
+) -> str:
+    """`mark_bytes` in this thread's own worker, and in a plainer form where the full one goes over a limit.
 
     Parameters
     ----------
-    lab : str
+    alone : bool
+        Nothing else is under way, so that a process that dies does so because of this hand-in.
+
+    Raises
+    ------
+    NotDone
+    """
+    given: dict[str, Any] = dict(read_lab(read_course(Path(course)), lab_name).limits)
+    limits = Limits(**given)
+    # Twice for following through, and once more for starting, rebuilding and showing.
+    seconds = 2 * limits.total_seconds + 180
+    what = course, lab_name
+    try:
+        return worker().run(mark_bytes, *what, data, why, options, seconds=seconds)
+    except NotDone as problem:
+        if isinstance(problem, Died) and not alone:
+            raise
+        if problem.stage == READING:
+            why_not = (
+                "its contents are not a notebook's" if isinstance(problem, Failed) else f"it {problem.why}"
+            )
+            sentence = f"The notebook cannot be read: {why_not}. Clear its outputs and hand it in again."
+            return worker().run(mark_bytes, *what, None, sentence, options)
+        if problem.stage == SHOWING:
+            return worker().run(mark_bytes, *what, data, why, options, True, seconds=seconds)
+        raise
+
+
+def mark_bytes(
+    course: str, lab_name: str, data: bytes | None, why: str, options: Options, plain: bool = False
+) -> str:
+    """Mark one hand-in: from bytes to JSON, with no state between calls but the warm sandbox.
+
+    Parameters
+    ----------
+    course, lab_name : str
+        The course's folder, and the lab.
     data : bytes or None
         None for a hand-in without a notebook that may be read; `why` then says so.
     why : str
         What is to be noted about the file; "" usually.
     options : Options
+    plain : bool
+        Show it in a form that takes no time.
     """
+    lab = read_lab(read_course(Path(course)), lab_name)
     if data is None:
-        return json.dumps(record_of(unmarkable(lab, why)))
-    sandbox = _sandbox(PRELOAD.get(lab, PRELOAD[""]), options.sandboxed)
-    marked = mark(data, lab, sandbox, follow_through=options.follow_through, salt=options.salt)
-    record = record_of(marked)
+        return unmarkable(lab, why).to_json()
+    sandbox = sandbox_for(lab, options.sandboxed)
+    follow = options.follow_through
+    marked = mark(data, lab, sandbox, follow_through=follow, salt=options.salt, plain=plain)
     if why:
-        record["notes"].insert(0, why)
-    return json.dumps(record)
+        marked = replace(marked, notes=(why, *marked.notes))
+    return marked.to_json()
 
 
-def _get_ready(labs: Sequence[str], options: Options) -> None:
+def _get_ready(course: str, labs: Sequence[str], options: Options) -> None:
+    with suppress(NotDone):  # seen again, and dealt with, at the first hand-in
+        worker().run(_prepare, course, labs, options, seconds=300)
+
+
+def _prepare(course: str, labs: Sequence[str], options: Options) -> str:
     """Do what the first hand-in of each lab would wait for."""
     with suppress(Exception):  # whoever asks for a mark is told what is wrong
-        for lab in labs:
-            _sandbox(PRELOAD.get(lab, PRELOAD[""]), options.sandboxed)
+        for name in labs:
+            lab = read_lab(read_course(Path(course)), name)
+            sandbox_for(lab, options.sandboxed)
             prepare(lab)
-
-
-def _end_with(parent: int) -> None:
-    """Have the kernel end this worker if the run is killed or interrupted; its sandbox ends with it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # at once and without a traceback
-    if sys.platform == "linux":
-        death_signal = 1  # PR_SET_PDEATHSIG
-        ctypes.CDLL(None, use_errno=True).prctl(death_signal, signal.SIGKILL)
-        if os.getppid() != parent:  # it had gone before
-            os._exit(1)
+    return ""
 
 
 class Pool:
@@ -104,6 +143,8 @@ class Pool:
 
     Parameters
     ----------
+    course : str
+        The course's folder.
     options : Options
     workers : int
         Processes to start here, unless there is a scheduler.
@@ -111,17 +152,19 @@ class Pool:
         The address of a Dask scheduler.
     """
 
-    def __init__(self, options: Options, workers: int, scheduler: str | None = None):
-        self._options, self._workers, self._scheduler = options, workers, scheduler
+    def __init__(self, course: str, options: Options, workers: int, scheduler: str | None = None):
+        self._course, self._options = course, options
+        self._workers, self._scheduler = workers, scheduler
         self._opened = ExitStack()
         self._executor: Executor | None = None
         self._most = 0  # calls to have under way
 
-    def __enter__(self):
+    def __enter__(self) -> "Pool":
         return self
 
-    def __exit__(self, *_):
-        self._close()
+    def __exit__(self, *error: Any) -> None:
+        self._executor = None
+        self._opened.__exit__(*error)
 
     def start(self, labs: Sequence[str]) -> None:
         """Start now rather than at the first hand-in, and get ready to mark these labs.
@@ -130,77 +173,63 @@ class Pool:
         ------
         ClusterError
         """
-        self._open()
+        executor = self._open()
         if not self._scheduler:
-            with suppress(BrokenExecutor):  # seen again, and dealt with, at the first hand-in
-                for _ in range(self._workers):
-                    self._executor.submit(_get_ready, labs, self._options)
+            for _ in range(self._workers):
+                executor.submit(_get_ready, self._course, labs, self._options)
 
-    def _open(self) -> None:
+    def _open(self) -> Executor:
         if self._executor is not None:
-            return
+            return self._executor
         if self._scheduler:
             client = self._opened.enter_context(_client(self._scheduler))
             self._most = 2 * (sum(client.nthreads().values()) or 1)
             self._executor = client.get_executor(pure=False, retries=3)
         else:
             self._most = 2 * self._workers
-            self._executor = ProcessPoolExecutor(
-                self._workers, get_context("spawn"), _end_with, (os.getpid(),)
-            )
-            self._opened.callback(self._executor.shutdown, cancel_futures=True)
-
-    def _close(self) -> None:
-        self._opened.close()
-        self._executor = None
+            self._executor = self._opened.enter_context(threads(self._workers))
+        return self._executor
 
     def mark_all(self, submissions: Iterable[Submission]) -> Iterator[tuple[Submission, Marked | Exception]]:
         """Mark hand-ins side by side; yields each as it is done, with an exception where the grader failed.
 
-        Only a few hand-ins are held at a time, so a class of any size needs the same memory. If a worker
-        process is killed from outside, what was under way is marked again, once.
+        Only a few hand-ins are held at a time, so a class of any size needs the same memory. What was under
+        way when its process died is marked again when all others are done, and one at a time: only what ends
+        a process by itself is its own fault.
         """
-        source = iter(submissions)
-        lost: list[Submission] = []
-        tried: set[tuple[str, str]] = set()
-        while True:
-            self._open()
-            broken = yield from self._rounds(chain(lost, source))
-            if not broken:
-                return
-            self._close()
-            lost = []
-            for submission, error in broken:
-                if (submission.student, submission.lab) in tried:
-                    yield submission, error
-                else:
-                    tried.add((submission.student, submission.lab))
-                    lost.append(submission)
+        self._open()
+        lost = yield from self._rounds(iter(submissions), self._most, alone=False)
+        for submission, _ in lost:
+            still = yield from self._rounds(iter([submission]), 1, alone=True)
+            yield from still
 
-    def _rounds(self, queue: Iterator[Submission]):
-        """Yield results until the queue is empty, or the executor breaks; returns what broke with it."""
+    def _rounds(
+        self, queue: Iterator[Submission], most: int, alone: bool
+    ) -> Generator[tuple[Submission, "Marked | Exception"], None, list[tuple[Submission, Exception]]]:
+        """Yield results until the queue is empty; returns what was lost with its process."""
+        executor = self._open()
         under_way: dict[Future, Submission] = {}
-        broken: list[tuple[Submission, Exception]] = []
+        lost: list[tuple[Submission, Exception]] = []
         while True:
-            while not broken and len(under_way) < self._most and (submission := next(queue, None)):
-                what = submission.lab, submission.data, submission.why, self._options
+            while len(under_way) < most and (submission := next(queue, None)):
+                what = self._course, submission.lab, submission.data, submission.why, self._options
                 try:
-                    under_way[self._executor.submit(mark_bytes, *what)] = submission
+                    under_way[executor.submit(mark_limited, *what, alone)] = submission
                 except BrokenExecutor as error:
-                    broken.append((submission, error))
+                    lost.append((submission, error))
             if not under_way:
-                return broken
+                return lost
             for future in wait(under_way, return_when=FIRST_COMPLETED).done:
                 submission = under_way.pop(future)
                 try:
-                    yield submission, marked_from_record(json.loads(future.result()))
-                except BrokenExecutor as error:
-                    broken.append((submission, error))
+                    yield submission, Marked.from_facts(json.loads(future.result()))
+                except (Died, BrokenExecutor) as error:
+                    lost.append((submission, error))
                 except Exception as error:  # noqa: BLE001 - one hand-in's fault is not the run's
                     yield submission, error
 
 
-def _client(scheduler: str):
+def _client(scheduler: str) -> Any:
     from distributed import Client
 
     try:

@@ -3,22 +3,24 @@
 import ast
 import inspect
 import random
+import re
 import sys
 import zipfile
 from collections.abc import Iterator
 from copy import deepcopy
-from datetime import datetime, timedelta
-from functools import cache
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.authoring.build import release
+from autograder.authoring.exercise import Exercise
+from autograder.authoring.lab import Lab, read_lab
 from autograder.cells import grade_id, id_of
-from autograder.exercise import Misconception
-from autograder.labs import exercises
-from autograder.labs.build import release
-from autograder.labs.reference import SOLUTIONS, reference_cells
+from autograder.course import find
+from autograder.judging.question import Misconception
 
 _FIRST = (
     "Ada Bela Chloé Dmitri Emeka Fatima Goran Hana Ines Jonas Kavya Lars Mei Nadia Omar Paula Quentin Rosa "
@@ -29,6 +31,8 @@ _LAST = (
     "Petrov Quispe Rossi Sato Tanaka Ueda Vega Wagner Xu Yilmaz Zhang Ahmed Berg Chen Diaz"
 ).split()
 
+_MARK = re.compile(r"\s*### (BEGIN|END) SOLUTION$")
+
 HOSTILE = {
     "quits": "import os\nos._exit(0)",
     "never ends": "while True:\n    pass",
@@ -36,22 +40,14 @@ HOSTILE = {
 }
 
 
-@cache
-def _solution(lab: str) -> NotebookNode:
-    return nbformat.read(SOLUTIONS / lab / f"{lab}.ipynb", as_version=4)
-
-
-def perfect(lab: str) -> NotebookNode:
+def perfect(lab: Lab) -> NotebookNode:
     """The lab as a student hands it in who got everything right."""
-    notebook = deepcopy(release(_solution(lab)))
-    sources = {
-        c.metadata["nbgrader"]["grade_id"]: c.source
-        for c in _solution(lab).cells
-        if c.metadata.get("nbgrader", {}).get("solution")
-    }
+    solution = lab.read_solution()
+    notebook = deepcopy(release(solution, lab))
+    sources = {id_of(c): c.source for c in solution.cells if c.metadata.get("nbgrader", {}).get("solution")}
     for cell in notebook.cells:
-        if cell.metadata.get("nbgrader", {}).get("solution"):
-            cell.source = sources[cell.metadata["nbgrader"]["grade_id"]]
+        if source := sources.get(id_of(cell)):
+            cell.source = "\n".join(line for line in source.splitlines() if not _MARK.match(line))
     return notebook
 
 
@@ -64,58 +60,91 @@ def with_answer(notebook: NotebookNode, exercise: str, source: str) -> NotebookN
     return notebook
 
 
-def wrong_answer(exercise, misconception: Misconception) -> str | None:
+def wrong_answer(exercise: Exercise, misconception: Misconception) -> str | None:
     """A misconception as a student would have written it: code that stands by itself in a cell.
 
     What it uses of its module comes with it; the right function that some start from does too.
     None for a misconception that is made by other code rather than written out.
     """
-    module = inspect.getmodule(misconception.function)
-    tree = ast.parse(inspect.getsource(module))
-    at = inspect.unwrap(misconception.function).__code__.co_firstlineno
-    known = {}
-    for node in tree.body:
+    function = inspect.unwrap(misconception.function) if misconception.function else None
+    if not inspect.isfunction(function) and not inspect.isclass(function):
+        return None
+    path = Path(inspect.getfile(function))
+    known: dict[str, ast.stmt] = {}
+    body = list(_statements(path))
+    for node in body:
         for name in _bound(node):
             known.setdefault(name, node)
-    own = next((n for n in tree.body if _is_written_out(n, exercise.name, at)), None)
-    if own is None:
+    line = inspect.getsourcelines(function)[1]
+    own = next(
+        (n for n in ast.parse(path.read_text("utf-8")).body if _is_written_out(n, exercise.name, line)), None
+    )
+    if not isinstance(own, (ast.FunctionDef, ast.ClassDef)):
         return None
-    own = deepcopy(own)
     own.decorator_list = [d for d in own.decorator_list if not _registers(d, exercise.name)]
     own.name = exercise.name
-    needed, todo = [], [own]
+    needed: list[ast.stmt] = []
+    todo: list[ast.stmt] = [own]
     while todo:
-        node = todo.pop()
-        for name in {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}:
+        for name in {n.id for n in ast.walk(todo.pop()) if isinstance(n, ast.Name)}:
             other = known.get(name)
             if other is not None and other not in needed and _plain(other):
                 needed.append(other)
                 todo.append(other)
-    parts = [n for n in tree.body if n in needed] + [own]
-    source = "\n\n\n".join(ast.unparse(n) for n in parts)
-    if "solution." not in source:
-        return source
-    reference = dict(reference_cells(exercise.lab))[grade_id(exercise.name)]
-    return (
-        f"{reference}\n\n\nfrom types import SimpleNamespace\n\n"
-        f"solution = SimpleNamespace(**globals())  # what is right so far\n\n\n{source}"
-    )
+    right = _Right(set(exercise.lab.exercises))
+    parts = [ast.unparse(right.visit(deepcopy(n))) for n in [*(n for n in body if n in needed), own]]
+    return "\n\n\n".join([*(_right_function(exercise, name) for name in sorted(right.used)), *parts])
 
 
-def _is_written_out(node, exercise: str, line: int) -> bool:
+class _Right(ast.NodeTransformer):
+    """Turns what only an author has into names: `softmax.reference` into `right_softmax`."""
+
+    def __init__(self, exercises: set[str]):
+        self._exercises, self.used = exercises, set[str]()
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        inner = node.value
+        if isinstance(inner, ast.Name) and inner.id in self._exercises and node.attr == "reference":
+            self.used.add(inner.id)
+            return ast.Name(f"right_{inner.id}", ast.Load())
+        if isinstance(inner, ast.Attribute) and inner.attr == "solution":
+            return ast.Name(node.attr, ast.Load())
+        return self.generic_visit(node)  # type: ignore[return-value]
+
+
+def _right_function(exercise: Exercise, name: str) -> str:
+    source = exercise.lab.reference_cells[grade_id(name)]
+    if name == exercise.name:
+        return f"{source}\n\n\nright_{name} = {name}  # what is right so far"
+    return f"_names = dict(globals())\nexec({source!r}, _names)\nright_{name} = _names[{name!r}]"
+
+
+def _statements(path: Path) -> Iterator[ast.stmt]:
+    """The statements of a lab's file, those of the helpers that it imports first."""
+    body = ast.parse(path.read_text("utf-8")).body
+    for node in body:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            names = [node.module] if node.module else [alias.name for alias in node.names]
+            for name in names:
+                if name.startswith("_"):
+                    yield from _statements(path.with_name(f"{name}.py"))
+    yield from body
+
+
+def _is_written_out(node: ast.stmt, exercise: str, line: int) -> bool:
     """Whether this is a function or class at that line, decorated as the exercise's misconception."""
     if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or not node.decorator_list:
         return False
     registered = any(_registers(d, exercise) for d in node.decorator_list)
-    return registered and node.decorator_list[0].lineno <= line <= node.end_lineno
+    return registered and node.decorator_list[0].lineno <= line <= (node.end_lineno or 0)
 
 
-def _registers(decorator, exercise: str) -> bool:
+def _registers(decorator: ast.expr, exercise: str) -> bool:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
     return ast.unparse(called) in {f"{exercise}.misconception", f"{exercise}.structural"}
 
 
-def _bound(node) -> list[str]:
+def _bound(node: ast.stmt) -> list[str]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         return [alias.asname or alias.name for alias in node.names]
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -125,18 +154,16 @@ def _bound(node) -> list[str]:
     return []
 
 
-def _plain(node) -> bool:
-    """Not an exercise, nor the reference, nor one of the decorated wrong answers."""
+def _plain(node: ast.stmt) -> bool:
+    """Not an exercise, nor something of the author's, nor one of the decorated wrong answers."""
     if isinstance(node, ast.Assign):
-        return not (
-            isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in {"Exercise", "Reference"}
-        )
+        return not (isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "Exercise")
     if isinstance(node, ast.ImportFrom):
-        return not node.module.startswith("autograder")
-    return isinstance(node, ast.Import) or not node.decorator_list
+        return not node.level and not (node.module or "").startswith("autograder")
+    return isinstance(node, ast.Import) or not getattr(node, "decorator_list", [])
 
 
-def hand_ins(lab: str, count: int, seed: int = 0, hostile: bool = False) -> Iterator[tuple[str, bytes]]:
+def hand_ins(lab: Lab, count: int, seed: int = 0, hostile: bool = False) -> Iterator[tuple[str, bytes]]:
     """(what it is, the file's bytes) of `count` hand-ins: a third perfect, the rest with 1 to 3 mistakes.
 
     Parameters
@@ -148,7 +175,7 @@ def hand_ins(lab: str, count: int, seed: int = 0, hostile: bool = False) -> Iter
     right = perfect(lab)
     catalogue = [
         (e, m, source)
-        for e in exercises(lab).values()
+        for e in lab.exercises.values()
         for m in e.misconceptions
         if (source := wrong_answer(e, m))
     ]
@@ -156,7 +183,7 @@ def hand_ins(lab: str, count: int, seed: int = 0, hostile: bool = False) -> Iter
         notebook, what = right, "perfect"
         if hostile and number % 10 == 7:
             what, source = list(HOSTILE.items())[number // 10 % len(HOSTILE)]
-            notebook = with_answer(right, chance.choice(list(exercises(lab))), source)
+            notebook = with_answer(right, chance.choice(list(lab.exercises)), source)
         elif hostile and number % 15 == 11:
             yield "cut off", nbformat.writes(right)[:5000].encode()
             continue
@@ -175,7 +202,7 @@ def hand_ins(lab: str, count: int, seed: int = 0, hostile: bool = False) -> Iter
         yield what, nbformat.writes(notebook).encode()
 
 
-def write_zip(path: Path, lab: str, count: int, due: datetime, seed: int = 0) -> None:
+def write_zip(path: Path, lab: Lab, count: int, due: datetime, seed: int = 0) -> None:
     """A class's hand-ins in one zip, named as Blackboard names them; every ninth is late.
 
     Parameters
@@ -187,20 +214,31 @@ def write_zip(path: Path, lab: str, count: int, due: datetime, seed: int = 0) ->
         for number, (_, data) in enumerate(hand_ins(lab, count, seed, hostile=True)):
             student = f"{_FIRST[number % len(_FIRST)]}.{_LAST[number * 7 % len(_LAST)]}".lower()
             when = due + timedelta(hours=5) if number % 9 == 4 else due - timedelta(hours=3 + number)
-            archive.writestr(f"{lab}_{student}_attempt_{when:%Y-%m-%d-%H-%M-%S}_{lab}.ipynb", data)
+            archive.writestr(f"{lab.name}_{student}_attempt_{when:%Y-%m-%d-%H-%M-%S}_{lab.name}.ipynb", data)
         archive.writestr("readme.txt", "Downloaded from the course page.")
 
 
-def main(folder: Path, lab: str = "qkv-attention", count: int = 30) -> None:
-    """Write `<folder>/download.zip`, and a gradebook in which the lab has its due date."""
+def main(folder: Path, name: str = "", count: int = 30) -> None:
+    """Write `<folder>/download.zip`, and a gradebook in which the lab has its due date.
+
+    Parameters
+    ----------
+    name : str
+        The lab; by default the course's second, or its only one.
+    """
     from autograder.grading.classroom import Classroom
     from autograder.grading.gradebook import Book
+    from autograder.grading.policy import read_policy
 
-    due = datetime(2026, 11, 20, 18)
+    course = find()
+    lab = read_lab(course, name or course.labs[min(1, len(course.labs) - 1)])
+    due = datetime(2026, 11, 20, 18, tzinfo=UTC)
     folder.mkdir(parents=True, exist_ok=True)
     write_zip(folder / "download.zip", lab, count, due)
-    with Book(Classroom(folder)) as book:
-        book.prepare(lab, due=due)
+    policy = read_policy(course, {lab.name: lab})
+    of_lab = replace(policy.labs[lab.name], due=due)
+    with Book(Classroom(folder, course)) as book:
+        book.prepare([lab], replace(policy, labs={lab.name: of_lab}))
 
 
 if __name__ == "__main__":

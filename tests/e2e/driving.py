@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PATIENCE = 120  # seconds that one step may take on a busy machine
+PATIENCE = 300  # seconds that one step may take on a busy machine
 
 _BROWSER_OPTIONS = [
     "--no-sandbox",
@@ -82,7 +82,7 @@ class Server:
 
 # No browser of its own, a port that the system chooses, nothing fetched; our steps can see the application.
 SERVER_OPTIONS = [
-    *("--no-browser", "--ip=127.0.0.1", "--ServerApp.port=0", "--expose-app-in-browser"),
+    *("--no-browser", "--ip=127.0.0.1", "--ServerApp.port=0", "--LabApp.expose_app_in_browser=True"),
     "--LabApp.extension_manager=readonly",
     *(["--allow-root"] if os.geteuid() == 0 else []),
 ]

@@ -6,10 +6,11 @@ from pathlib import Path
 import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
-from autograder.labs.build import RELEASE
-from autograder.labs.reference import reference_cells
-from e2e.driving import MISCHIEF
+from autograder.authoring.lab import read_lab
+from autograder.course import read
+from e2e.driving import MISCHIEF, ROOT
 
+COURSE = read(ROOT)
 LAB = "additive-attention"
 ACT = f"window.{MISCHIEF}=1;document.title='{MISCHIEF}';console.log('{MISCHIEF}');fetch('/{MISCHIEF}')"
 SCRIPT = f"<script>{ACT};alert('{MISCHIEF}')</script>"
@@ -43,7 +44,7 @@ RAISES = f"raise ValueError({SCRIPT + IMAGE!r})"
 
 def answered(**answers: str):
     """A copy of the released notebook with these sources, by cell id, `_` for `-`."""
-    notebook = nbformat.read(RELEASE / LAB / f"{LAB}.ipynb", as_version=4)
+    notebook = nbformat.read(COURSE.released(LAB), as_version=4)
     sources = {name.replace("_", "-"): source for name, source in answers.items()}
     for cell in notebook.cells:
         cell.source = sources.get(cell.id, cell.source)
@@ -52,7 +53,8 @@ def answered(**answers: str):
 
 def hand_ins() -> dict[str, nbformat.NotebookNode]:
     """The class: student and notebook."""
-    right = {name: source for name, source in reference_cells(LAB) if name in {"alignment", "attention"}}
+    cells = read_lab(COURSE, LAB).reference_cells
+    right = {name: cells[name] for name in ("alignment", "attention")}
     ada = answered(**right, explain_tanh="Without tanh the decoder's part is the same for *every* word.")
     ben = answered(**{**right, "alignment": NO_TANH}, explain_tanh="It is slower. " + " ".join(ALL))
     cyd = answered(**right, explain_tanh="\n\n".join(ALL))

@@ -12,7 +12,8 @@ from e2e.driving import ROOT, Notebook, environment, jupyterlab, run
 LAB = "additive-attention"
 SOLUTION = f"solutions/{LAB}/{LAB}.ipynb"
 RELEASED = f"notebooks/{LAB}/{LAB}.ipynb"
-KEY = f"autograder/keys/{LAB}.json"
+EXERCISE = f"solutions/{LAB}/alignment.py"
+KEYS = [f"notebooks/{LAB}/answers/{name}" for name in ("alignment.key", "lab.json")]
 NOT_COPIED = shutil.ignore_patterns(".*", "work", "classroom", "dist", "build", "__pycache__", "tests")
 NEW = "Mind the order of the two halves."
 
@@ -99,13 +100,13 @@ def test_a_changed_exercise_moves_its_own_files_only(edited):
 def test_other_points_move_the_key_as_well(repository):
     copy, env = repository
     git(copy, env, "stash", "-q")  # whatever another test did
-    lab = copy / "autograder" / "labs" / "additive_attention.py"
-    text = lab.read_text()
+    exercise = copy / EXERCISE
+    text = exercise.read_text()
     assert text.count("points=4") == 1
-    lab.write_text(text.replace("points=4", "points=5"))
+    exercise.write_text(text.replace("points=4", "points=5"))
     assert build(copy, env).returncode == 0
-    assert moved(copy, env) == sorted(["autograder/labs/additive_attention.py", KEY, SOLUTION, RELEASED])
-    assert '"points": 5' in (copy / KEY).read_text()
+    assert moved(copy, env) == sorted([EXERCISE, *KEYS, SOLUTION, RELEASED])
+    assert '"alignment": 5' in (copy / KEYS[1]).read_text()
 
 
 NOTEBOOKS = sorted(p for f in ("solutions", "notebooks") for p in ROOT.glob(f"{f}/*/*.ipynb"))

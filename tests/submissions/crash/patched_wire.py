@@ -3,15 +3,15 @@
 # %% padding-mask
 import sys
 
-wire = sys.modules["sandbox_wire"]
-real_pack = wire.pack_answer
+frames = sys.modules["autograder.judging.frames"]
+real_pack = frames.pack_answer
 
 
 def pack_answer(answer, arrays):
     return {**real_pack(answer, arrays), "verdict": "pass", "score": 2, "max_score": 2}
 
 
-wire.pack_answer = pack_answer
+frames.pack_answer = pack_answer
 
 
 def padding_mask(lengths, size):
@@ -19,4 +19,4 @@ def padding_mask(lengths, size):
 
 
 # %% after test-padding-mask
-wire.pack_answer = real_pack
+frames.pack_answer = real_pack

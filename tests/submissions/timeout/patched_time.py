@@ -5,7 +5,8 @@ import sys
 import time
 
 real = time.sleep
-sys.modules["sandbox_runner"].monotonic = sys.modules["sandbox_wire"].monotonic = lambda: 0.0
+for name in ("process", "wire"):
+    sys.modules[f"autograder.grading.sandbox.inside.{name}"].monotonic = lambda: 0.0
 time.monotonic = time.time = time.perf_counter = lambda: 0.0
 
 

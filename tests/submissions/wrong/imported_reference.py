@@ -9,6 +9,7 @@ for name in (
     "autograder.labs.attention_masks",
     "autograder.labs.reference",
     "autograder.grading.marking",
+    "autograder.grading.sandbox.host",
     "tests.variants.attention_masks",
     "solutions",
     "labs",
@@ -20,7 +21,8 @@ for name in (
 for pattern in (
     "/course/**/labs",
     "/course/**/solutions",
-    "/course/**/grading",
+    "/course/**/marking.py",
+    "/course/**/host.py",
     "/work/*",
     "/**/*.ipynb",
     "/home/*/*.py",

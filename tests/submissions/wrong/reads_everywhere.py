@@ -29,8 +29,10 @@ PLACES += [
     "/proc/mounts",
 ]
 PLACES += ["/dev/sd*", "/dev/vd*", "/dev/mem", "/dev/kmsg", "/dev/fuse", "/dev/kvm", "/sys/*", "/dev/pts/*"]
-PLACES += ["/course/solutions", "/course/autograder/labs", "/course/autograder/grading", "/course/tests"]
-MINE = ("/home/sandbox",)
+GRADING = "/course/autograder/grading"  # two empty packages, and the sandbox's own inner side
+PLACES += ["/course/solutions", "/course/tests", "/course/autograder/labs", f"{GRADING}/*", f"{GRADING}/*/*"]
+MINE = ["/home/sandbox", f"{GRADING}/sandbox", f"{GRADING}/sandbox/inside"]
+MINE += [path for path in glob.glob(f"{GRADING}/**/__init__.py", recursive=True) if not os.path.getsize(path)]
 seen = [place for pattern in PLACES for place in glob.glob(pattern) if place not in MINE]
 seen = [place for place in seen if not (os.path.isdir(place) and not os.listdir(place))]
 seen += [name for name in os.environ if "SECRET" in name or "TOKEN" in name or "SUDO" in name]

@@ -1,0 +1,206 @@
+"""Put the word vectors that the original lab used in place of the shipped ones.
+
+    python -m attention_labs.download
+
+They go into a folder beside the shipped files, which `load_embeddings` then prefers; only when both languages
+are whole and pass every check. Whatever goes wrong, the set in use stays as it was.
+"""
+
+import http.client
+import io
+import shutil
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from attention_labs.embeddings import DATA, DIMENSIONS, LANGUAGES, REAL, DataError, Embeddings, read, write
+from attention_labs.published import CHECKS, Check, Sets
+
+BASE_URL = "https://dl.fbaipublicfiles.com/fasttext/vectors-aligned"
+WORDS = 10_000  # the first ones of each file, as in the original lab
+LONGEST_LINE = 16_384  # bytes; a real line has about 2,500
+LICENCE = (
+    "The vectors are fastText's aligned word vectors, by P. Bojanowski, E. Grave, A. Joulin and T. Mikolov "
+    "(Enriching Word Vectors with Subword Information, 2017) and A. Joulin, P. Bojanowski, T. Mikolov, "
+    "H. Jégou and E. Grave (Loss in Translation: Learning Bilingual Word Mapping with a Retrieval Criterion, "
+    "2018), under the licence CC BY-SA 3.0."
+)
+
+
+def refusal(what: object, problem: str) -> DataError:
+    """The error that says what is wrong with a file or a folder, and that nothing has changed."""
+    return DataError(f"{what} {problem}; the vectors in use are as they were.")
+
+
+def fetch(
+    data_dir: Path = DATA,
+    base_url: str = BASE_URL,
+    *,
+    words: int = WORDS,
+    checks: Sequence[Check] = CHECKS,
+    attempts: int = 4,
+    wait: float = 1.0,
+    timeout: float = 30.0,
+) -> list[str]:
+    """Download the first words of fastText's aligned English and French vectors, and put them in use.
+
+    Only the beginning of each file is read (about 25 MB of several GB).
+
+    Parameters
+    ----------
+    data_dir : pathlib.Path
+        Where the ``fasttext`` folder is made.
+    base_url : str
+        Where ``wiki.en.align.vec`` and ``wiki.fr.align.vec`` are.
+    words : int
+        How many words of each file.
+    checks : sequence of functions
+        What must hold before the vectors are put in use.
+    attempts : int
+        How often a file is tried, each time from its beginning.
+    wait : float
+        Seconds before the second attempt; each further one waits twice as long.
+    timeout : float
+        Seconds without a byte after which a connection counts as broken.
+
+    Returns
+    -------
+    list of str
+        Sentences to show: what is in use now, its licence and its authors.
+
+    Raises
+    ------
+    DataError
+        If the server, a file or a check fails; the text is one sentence, and nothing has changed.
+    """
+    sets = {}
+    for language in LANGUAGES:
+        url = f"{base_url.rstrip('/')}/wiki.{language}.align.vec"
+        if not url.startswith(("https://", "http://")):
+            raise refusal(url, "is not an address on the web")
+        sets[language] = _download(url, language, words, attempts, wait, timeout)
+    install(sets, Path(data_dir), checks)
+    return [f"In use now: the first {words:,} fastText vectors of each language.", LICENCE]
+
+
+def _download(url, language, words, attempts, wait, timeout) -> Embeddings:
+    """The first words of one file; a connection that breaks is tried again."""
+    request = urllib.request.Request(url, headers={"User-Agent": "attention-labs"})
+    reason = ""
+    for attempt in range(attempts):
+        if attempt:
+            time.sleep(wait * 2 ** (attempt - 1))
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as response:
+                return _parse(_lines(response, url), url, language, words)
+        except urllib.error.HTTPError as error:
+            error.close()
+            reason = f"the server says {error.code} {error.reason}"
+            if error.code < 500 and error.code != 429:  # asking again would not help
+                raise refusal(url, f"cannot be had ({reason})") from None
+        except (OSError, http.client.HTTPException) as error:
+            reason = str(getattr(error, "reason", error)) or type(error).__name__
+    raise refusal(url, f"cannot be read, {attempts} attempts failed ({reason}): try again later")
+
+
+def _lines(response, url: str) -> Iterator[bytes]:
+    """The lines of a file on a server, as they arrive."""
+    # Buffered, since the response's own readline takes a chunked answer that breaks off for a whole one.
+    content = io.BufferedReader(response, 65_536)
+    while True:
+        line = content.readline(LONGEST_LINE + 1)
+        if len(line) > LONGEST_LINE:
+            raise refusal(url, f"has a line of more than {LONGEST_LINE:,} bytes")
+        if response.length and not line.endswith(b"\n"):  # so many bytes were announced, and did not come
+            raise ConnectionError("the connection broke")
+        if not line:
+            return
+        yield line
+
+
+def _parse(lines: Iterator[bytes], url: str, language: str, words: int) -> Embeddings:
+    """The first `words` vectors of a file in fastText's text format, or a `DataError` that names the line."""
+    from rich.console import Console
+    from rich.progress import track
+
+    header = next(lines, b"").split()
+    if len(header) != 2 or not all(number.isdigit() and len(number) < 12 for number in header):
+        raise refusal(url, f'does not begin with a line such as "2519370 {DIMENSIONS}"')
+    count, dimensions = map(int, header)
+    if dimensions != DIMENSIONS or count < words:
+        raise refusal(
+            url, f"announces {count:,} words of {dimensions} numbers; {words:,} of {DIMENSIONS} are needed"
+        )
+    rows: dict[str, int] = {}
+    vectors = np.empty((words, DIMENSIONS), dtype=np.float32)
+    console = Console(stderr=True)
+    hidden = not console.is_terminal
+    for row in track(range(words), f"{LANGUAGES[language]} words", console=console, disable=hidden):
+        line = next(lines, None)
+        if line is None:
+            raise refusal(url, f"ends after {row:,} of {words:,} words")
+        where = f"line {row + 2}"  # the header is line 1
+        try:
+            # Only at ' ': a word may hold other kinds of space.
+            word, *numbers = line.decode("utf-8").rstrip(" \r\n").split(" ")
+        except UnicodeDecodeError:
+            raise refusal(url, f"is not UTF-8 text in {where}") from None
+        if len(numbers) != DIMENSIONS:
+            raise refusal(url, f"has {len(numbers)} numbers in {where}, not {DIMENSIONS}")
+        try:
+            vectors[row] = numbers
+        except ValueError:
+            raise refusal(url, f"has something that is not a number in {where}") from None
+        if not np.isfinite(vectors[row]).all():
+            raise refusal(url, f"has a number that is not finite (NaN or infinity) in {where}")
+        if rows.setdefault(word, row) != row:
+            raise refusal(url, f"repeats the word {word!r} in {where}")
+    return Embeddings(language, "fastText", tuple(rows), vectors)
+
+
+def install(sets: Sets, data_dir: Path, checks: Sequence[Check]) -> None:
+    """Check both languages, write them into a new folder, and put it in the place of the old one."""
+    for check in checks:
+        if problem := check(sets):
+            raise refusal("The new set", f"fails the check {check.__name__!r}: {problem}")
+    try:
+        beside = Path(tempfile.mkdtemp(prefix=f".{REAL}-", dir=data_dir))
+    except OSError as error:
+        raise refusal(data_dir, f"cannot be written to ({error.strerror})") from None
+    new, old, place = beside / "new", beside / "old", data_dir / REAL
+    try:
+        new.mkdir()
+        for language, each in sets.items():
+            write(new, language, each.name, each.words, vectors=each.vectors)
+            if not np.array_equal(read(new, language).vectors, each.vectors):
+                raise refusal(new, "was not written as it should be")
+        if place.exists():
+            place.rename(old)
+        try:
+            new.rename(place)
+        except OSError:
+            if old.exists():
+                old.rename(place)
+            raise
+    except OSError as error:
+        raise refusal(place, f"cannot be written ({error.strerror})") from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+
+
+def main() -> None:
+    """The command: fetch, and say what is in use; or say in one sentence why not, and exit with 1."""
+    try:
+        print(*fetch(), sep="\n")
+    except DataError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""Pictures for the labs, one module a lab, and what they share: heatmaps, mask tables, boxes and arrows.
+
+A function that draws for a lab returns a figure and its alt text; the decorator `picture` makes it show them.
+Figures have no background of their own, and text and lines in a grey that is legible on white and on black,
+so that one picture suits a notebook's light and dark theme.
+"""
+
+import base64
+import io
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from html import escape
+
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PatchCollection
+from matplotlib.patches import Rectangle
+
+# Apart for every kind of colour vision, and 3 : 1 or more against white and against #111; GREY has 4.3 : 1.
+BLUE, ORANGE, GREEN, PURPLE, GREY = "#1f7ec2", "#d55e00", "#00906a", "#b3589a", "#7a7a7a"
+COLOURS = "cividis"  # for weights and other numbers: even steps, for every kind of colour vision
+
+STYLE = {
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "legend.facecolor": "none",
+    "figure.constrained_layout.use": True,
+    "font.size": 10.5,
+    "axes.titlesize": 11,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "grid.alpha": 0.35,
+    "hatch.linewidth": 1.2,
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), GREY),
+    **dict.fromkeys(("grid.color", "legend.edgecolor", "hatch.color"), GREY),
+}
+
+
+def picture(draw: Callable) -> Callable[..., None]:
+    """Make a function that returns a figure and its alt text into one that shows them, in our style.
+
+    The function itself stays at hand as ``__wrapped__``.
+    """
+
+    @wraps(draw)
+    def shown(*args, **kwargs) -> None:
+        with plt.rc_context(STYLE):
+            show(*draw(*args, **kwargs))
+
+    return shown
+
+
+def heatmap(
+    axes,
+    weights: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    *,
+    title: str = "",
+    limits: tuple[float, float] | None = None,
+    mark: bool = True,
+    numbers: bool = False,
+    hidden: np.ndarray | None = None,
+):
+    """Draw attention weights on `axes`: a row for each query, a column for each key.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    weights : numpy.ndarray, shape (L_q, L_k)
+    queries, keys : sequences of str, lengths L_q and L_k
+        The words at the rows and at the columns.
+    title : str
+    limits : (float, float), optional
+        The weights at the ends of the colour scale; by default the smallest and the largest.
+    mark : bool
+        Put a frame around the largest weight of each row (none where a row is uniform).
+    numbers : bool
+        Write each weight into its cell.
+    hidden : numpy.ndarray of bool, shape broadcasting to (L_q, L_k), optional
+        True where a cell is to be hatched, because the query may not attend to the key.
+
+    Returns
+    -------
+    matplotlib.colorbar.Colorbar
+    """
+    weights = np.asarray(weights)
+    low, high = limits or (weights.min(), weights.max())
+    image = axes.imshow(weights, cmap=COLOURS, vmin=low, vmax=high, aspect="auto")
+    label_cells(axes, queries, keys)
+    axes.set(xlabel="keys", ylabel="queries", title=title)
+    middle = (low + high) / 2
+    frames, inks = [], []
+    for row, values in enumerate(weights):
+        if mark and np.ptp(values) > 1e-12:
+            best = int(np.argmax(values))
+            frames.append(Rectangle((best - 0.44, row - 0.42), 0.88, 0.84))
+            inks.append("black" if values[best] > middle else "white")
+        if numbers:
+            for column, value in enumerate(values):
+                ink = "black" if value > middle else "white"
+                axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=9)
+    if frames:
+        axes.add_collection(PatchCollection(frames, facecolor="none", edgecolor=inks, lw=1.5))
+    if hidden is not None:
+        for row, column in np.argwhere(np.broadcast_to(hidden, weights.shape)):
+            cell = Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, lw=0, hatch="//", edgecolor=GREY)
+            axes.add_patch(cell)
+    bar = axes.figure.colorbar(image, ax=axes, label="attention weight")
+    bar.outline.set_visible(False)
+    return bar
+
+
+def mask_table(axes, mask: np.ndarray, queries: Sequence[str], keys: Sequence[str], title: str, signs="×✓"):
+    """Draw a mask as a table on `axes`: full cells may be attended to, empty ones are hidden.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+    mask : numpy.ndarray of bool, shape (L_q, L_k)
+        True where a query may attend to a key.
+    queries, keys : sequences of str, lengths L_q and L_k
+    title : str
+    signs : two characters
+        What stands in a hidden cell, and in one that may be attended to.
+    """
+    mask = np.asarray(mask, dtype=bool)
+    for (row, column), allowed in np.ndenumerate(mask):
+        colour, ink = (BLUE, "white") if allowed else ("none", GREY)
+        place = (column - 0.46, row - 0.46), 0.92, 0.92
+        axes.add_patch(Rectangle(*place, facecolor=colour, edgecolor=BLUE if allowed else GREY, lw=0.8))
+        axes.text(column, row, signs[int(allowed)], ha="center", va="center", color=ink, fontsize=12)
+    axes.set(xlim=(-0.55, mask.shape[1] - 0.45), ylim=(mask.shape[0] - 0.45, -0.55), aspect="equal")
+    label_cells(axes, queries, keys)
+    axes.set(xlabel="keys", ylabel="queries", title=title)
+
+
+def label_cells(axes, rows: Sequence[str], columns: Sequence[str]) -> None:
+    """Words at the rows and, slanted, at the columns of a table or heatmap."""
+    axes.set_xticks(range(len(columns)), columns, rotation=45, ha="right", rotation_mode="anchor")
+    axes.set_yticks(range(len(rows)), rows)
+    axes.spines[:].set_visible(False)
+
+
+def in_each_row(counts: Mapping[str, Sequence[int]]) -> str:
+    """Numbers for each row of some tables, in words for an alt text.
+
+    >>> in_each_row({"causal": [1, 2], "both": [1, 1]})
+    'causal, 1, 2; both, 1, 1'
+    """
+    return "; ".join(f"{title}, {', '.join(str(int(n)) for n in row)}" for title, row in counts.items())
+
+
+def box(axes, x: float, y: float, text: str, colour: str):
+    """White text on a rounded box; returns the text, whose ``get_bbox_patch()`` is the box."""
+    style = {"boxstyle": "round,pad=0.5", "facecolor": colour, "edgecolor": "none"}
+    return axes.text(x, y, text, ha="center", va="center", color="white", linespacing=1.4, bbox=style)
+
+
+def arrow(axes, start: tuple[float, float], end: tuple[float, float], *, head: str = "-|>", **style) -> None:
+    """An arrow from one place to another, by default grey."""
+    axes.annotate("", end, start, arrowprops={"arrowstyle": head, "color": GREY, **style})
+
+
+def show(figure, alt: str) -> None:
+    """Display a matplotlib figure with its alt text, and close it.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    alt : str
+        What the picture shows, for those who cannot see it; printed where there are no pictures.
+    """
+    from IPython.display import display
+
+    content = png(figure, 100)
+    plt.close(figure)
+    # As HTML, because JupyterLab gives a plain image/png output no alt text.
+    display({"text/plain": alt, "text/html": image(content, alt)}, raw=True)
+
+
+def png(figure, dpi: int) -> bytes:
+    """A figure as a PNG on its own background, if it has one, with room for all its text.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    dpi : int
+        Pixels an inch.
+    """
+    buffer, about = io.BytesIO(), {"Software": None}
+    if figure.get_layout_engine() is None:
+        figure.savefig(buffer, dpi=dpi, bbox_inches="tight", facecolor=figure.get_facecolor(), metadata=about)
+    else:  # it fits already, and is drawn once: savefig goes through all its text twice
+        figure.set(dpi=dpi)
+        FigureCanvasAgg(figure).print_png(buffer, metadata=about)
+    return buffer.getvalue()
+
+
+def image(png: bytes, alt: str) -> str:
+    """A PNG as an HTML element that carries its own bytes and alt text."""
+    return (
+        f'<img alt="{escape(alt)}" style="max-width:100%;height:auto" '
+        f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'
+    )

@@ -1,0 +1,125 @@
+"""The pictures of the lab `additive-attention`."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+from attention_labs.pictures import BLUE, COLOURS, GREEN, GREY, ORANGE, arrow, box, heatmap, picture
+
+
+@picture
+def the_idea():
+    """Three words and a decoder state: scores, weights, context."""
+    figure, axes = plt.subplots(figsize=(8, 5.8))
+    axes.set(xlim=(-0.5, 10), ylim=(-0.4, 7.1))
+    axes.axis("off")
+    axes.plot([0.75, 8.6], [1.35, 1.35], color=ORANGE, lw=1.6, zorder=0)
+    axes.plot([0.75, 0.75], [0.5, 1.35], color=ORANGE, lw=1.6, zorder=0)
+    box(axes, 0.75, 0.2, "decoder state\n$s$", ORANGE)
+    for x, word, share in [(3.6, 1, 0.1), (6.1, 2, 0.7), (8.6, 3, 0.2)]:
+        box(axes, x, 0.2, f"encoder state\n$h_{word}$ of word {word}", BLUE)
+        arrow(axes, (x, 0.7), (x, 1.85))
+        axes.plot(x, 1.35, "o", color=ORANGE)
+        box(axes, x, 2.3, f"two layers\nscore $e_{word}$", GREY)
+        arrow(axes, (x, 2.75), (x, 3.4))
+        arrow(axes, (x, 3.98), (x, 4.5))
+        axes.bar(x, share * 1.3, bottom=4.55, width=0.8, color=BLUE)
+        axes.text(x + 0.5, 4.62, f"$w_{word}$ = {share}", fontsize=11)
+        arrow(axes, (x, 5.5 if word == 2 else 4.62 + share * 1.3), (6.1 + (x - 6.1) * 0.45, 6.2))
+    box(axes, 6.1, 3.7, "softmax: scores become weights that add up to 1".center(66), GREY)
+    box(axes, 6.1, 6.6, "context vector   $c = 0.1\\,h_1 + 0.7\\,h_2 + 0.2\\,h_3$", GREEN)
+    for y, text in [(2.3, "1. score"), (3.7, "2. share out"), (6.6, "3. mix")]:
+        axes.text(-0.4, y, text, fontsize=12, va="center")
+    return figure, (
+        "Three encoder states stand side by side. Each is joined with the same decoder state and goes "
+        "through two layers, which give its score. Softmax turns the three scores into the weights 0.1, 0.7 "
+        "and 0.2. The context vector is the sum of the three encoder states, each times its weight."
+    )
+
+
+@picture
+def tanh_curve():
+    """The curve of tanh, with its values at 0, 1, 2 and 3."""
+    x = np.linspace(-4, 4, 200)
+    figure, axes = plt.subplots(figsize=(6.5, 3))
+    axes.plot(x, np.tanh(x), color=BLUE, lw=2)
+    for at in [0, 1, 2, 3]:
+        axes.plot(at, np.tanh(at), "o", color=ORANGE)
+        height = 1.12 if at == 3 else np.tanh(at) - 0.27
+        axes.text(at + 0.15, height, f"tanh {at} = {np.tanh(at):.3g}")
+    for edge in [-1, 1]:
+        axes.axhline(edge, color=GREY, lw=0.8, ls="--")
+    axes.set(xlabel="x", ylabel="tanh x", xlim=(-4, 5.4), ylim=(-1.2, 1.4))
+    return figure, (
+        "The curve of tanh rises from nearly -1 on the left, steeply through 0, to nearly 1 on the right. "
+        "Marked: tanh 0 = 0, tanh 1 = 0.762, tanh 2 = 0.964, tanh 3 = 0.995."
+    )
+
+
+@picture
+def joined(encoder_states: np.ndarray, decoder_state: np.ndarray):
+    """The two halves of the matrix [H; S]: (K, n) encoder states, and (1, n) repeated K times."""
+    words, size = encoder_states.shape
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8, 2.8))
+    scale = {"cmap": COLOURS, "vmin": -2.5, "vmax": 2.5, "aspect": "auto"}
+    drawn = left.imshow(encoder_states, **scale)
+    left.set(title="left half: encoder states", xlabel=f"columns 0 to {size - 1}", ylabel="word")
+    left.set_xticks(range(0, size, 2))
+    left.set_yticks(range(words), range(1, words + 1))
+    right.imshow(np.tile(decoder_state, (words, 1)), **scale)
+    right.set(title="right half: the decoder state, in every row", xlabel=f"columns {size} to {2 * size - 1}")
+    right.set_xticks(range(0, size, 2), range(size, 2 * size, 2))
+    right.set_yticks([])
+    for axes in (left, right):
+        axes.spines[:].set_visible(False)
+    figure.colorbar(drawn, ax=[left, right], label="value").outline.set_visible(False)
+    return figure, (
+        f"Two colour maps side by side, each with {words} rows and {size} columns. On the left every row is "
+        "different: the encoder states. On the right all rows look the same: the decoder state."
+    )
+
+
+@picture
+def weights_as_bars(charts: dict[str, np.ndarray]):
+    """Bar charts of attention weights, by their titles; each an array of shape (K,) or (K, 1)."""
+    shares = {title: np.ravel(weights) for title, weights in charts.items()}
+    figure, panels = plt.subplots(
+        1, len(shares), figsize=(4.2 * len(shares), 3.3), squeeze=False, sharey=True
+    )
+    for axes, (title, heights) in zip(panels[0], shares.items()):
+        names = [f"word {k}" for k in range(1, len(heights) + 1)]
+        even = 1 / len(heights)
+        axes.bar(names, heights, color=BLUE)
+        for place, height in enumerate(heights):
+            foot = even if even - 0.09 < height < even else height  # not across the dashed line
+            axes.text(place, foot + 0.02, f"{height:.3f}", ha="center", va="bottom")
+        axes.axhline(even, color=ORANGE, ls="--", lw=1.5, label="all the same")
+        axes.set(ylim=(0, 1), title=title)
+        axes.tick_params(axis="x", labelsize=9.5)
+    panels[0, 0].set_ylabel("weight")
+    panels[0, -1].legend()
+    said = "; ".join(
+        f"{title}: " + ", ".join(f"word {k} {weight:.3f}" for k, weight in enumerate(heights, 1))
+        for title, heights in shares.items()
+    )
+    return figure, f"Bar chart of attention weights. {said}.".replace("$", "")
+
+
+@picture
+def from_state_to_state(rows: np.ndarray, states: Sequence[str]):
+    """Weights, shape (states, K), as a heatmap with a row for each decoder state."""
+    words = [f"word {k}" for k in range(1, rows.shape[1] + 1)]
+    figure, axes = plt.subplots(figsize=(6.5, 4.4))
+    heatmap(axes, rows, states, words, limits=(0, 1), numbers=True, mark=False)
+    for row, k in enumerate(rows.argmax(axis=1)):
+        axes.add_patch(
+            plt.Rectangle((k - 0.46, row - 0.44), 0.92, 0.88, fill=False, edgecolor=ORANGE, lw=2.5)
+        )
+    axes.set(xlabel="the word that is looked at", ylabel="decoder state")
+    axes.set_xticks(range(len(words)), words, rotation=0, ha="center")
+    best = ", ".join(str(k + 1) for k in rows.argmax(axis=1))
+    return figure, (
+        f"Heatmap with {len(rows)} rows, one for each decoder state, and {len(words)} columns of words. From "
+        f"top to bottom, the largest weight of a row stands at the words {best}."
+    )

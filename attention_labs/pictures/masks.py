@@ -1,0 +1,56 @@
+"""The pictures of the lab `attention-masks`."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+from attention_labs.pictures import heatmap, in_each_row, mask_table, picture
+
+
+@picture
+def three_kinds():
+    """Encoder–decoder, bidirectional and causal attention, as three masks."""
+    english, french = ["the", "cat", "sleeps", "<pad>"], ["le", "chat", "dort"]
+    figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.3))
+    mask_table(panels[0], np.array([[1, 1, 1, 0]] * 3), french, english, "encoder–decoder")
+    mask_table(panels[1], np.array([[1, 1, 1, 0]] * 4), english, english, "bidirectional")
+    mask_table(panels[2], np.tril(np.ones((3, 3))), french, french, "causal")
+    return figure, (
+        "Three masks as tables of ticks and crosses. Encoder–decoder: three French queries, each may attend "
+        "to the three English words but not to the padding. Bidirectional: four English positions, each may "
+        "attend to all but the padding. Causal: three French words, each may attend to itself and to the "
+        "words before it."
+    )
+
+
+@picture
+def tables(masks: Mapping[str, np.ndarray], words: Sequence[str]):
+    """Masks of one sentence side by side, by title; True = may attend, shapes broadcasting to (L, L)."""
+    size = len(words)
+    square = {title: np.broadcast_to(mask, (size, size)) for title, mask in masks.items()}
+    figure, panels = plt.subplots(1, len(masks), figsize=(2.8 * len(masks), 3.3))
+    for axes, (title, mask) in zip(np.atleast_1d(panels), square.items()):
+        mask_table(axes, mask, words, words, title)
+    said = in_each_row({title: mask.sum(axis=1) for title, mask in square.items()})
+    return figure, f"Masks of the sentence {' '.join(words)}. Ticks in each row: {said}."
+
+
+Kind = tuple[np.ndarray, Sequence[str], Sequence[str], np.ndarray]
+
+
+@picture
+def three_masks(kinds: Mapping[str, Kind]):
+    """Weights side by side, by title: (weights (L_q, L_k), queries, keys, mask); hidden cells are hatched."""
+    figure, panels = plt.subplots(1, len(kinds), figsize=(9, 3.5))
+    said = []
+    for axes, (title, (weights, queries, keys, mask)) in zip(panels, kinds.items()):
+        allowed = np.broadcast_to(mask, weights.shape)
+        style = {"limits": (0, 1), "numbers": True, "mark": False, "hidden": ~allowed}
+        bar = heatmap(axes, weights, queries, keys, title=title, **style)
+        if axes is not panels[-1]:
+            bar.remove()
+        best = zip(queries, weights.argmax(axis=1), weights.max(axis=1))
+        rows = "; ".join(f"{query} most at {keys[k]}, {weight:.2f}" for query, k, weight in best)
+        said.append(f"{title}, {int((~allowed).sum())} cells hidden: {rows}.")
+    return figure, "Heatmaps of attention weights on a scale from 0 to 1. " + " ".join(said)

@@ -1,0 +1,341 @@
+"""The pictures of the lab `qkv-attention`."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+from attention_labs.pictures import (
+    BLUE,
+    COLOURS,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    STYLE,
+    arrow,
+    box,
+    heatmap,
+    label_cells,
+    picture,
+    show,
+)
+
+
+@picture
+def word_strips(vectors: Mapping[str, np.ndarray], places: int = 40):
+    """The first numbers of some word vectors, by word, as strips of colour."""
+    figure, axes = plt.subplots(figsize=(8, 2.4))
+    strip = axes.imshow([vector[:places] for vector in vectors.values()], cmap=COLOURS, aspect="auto")
+    axes.set_yticks(range(len(vectors)), vectors)
+    axes.set_xlabel(f"the first {places} of the {len(next(iter(vectors.values())))} numbers")
+    axes.spines[:].set_visible(False)
+    figure.colorbar(strip, label="value").outline.set_visible(False)
+    return figure, (
+        f"The words {', '.join(vectors)} as strips of {places} coloured cells, dark for negative and bright "
+        "for positive numbers. Accord and agreement often have the same shade, accord and area hardly more "
+        "often than by chance. The strip of 1992 has one shade: all its numbers are zero."
+    )
+
+
+@picture
+def dot_products(name: str, vector: np.ndarray, others: Mapping[str, np.ndarray]):
+    """One vector's numbers against those of others, (n,) each: a dot for each place."""
+    figure, panels = plt.subplots(1, len(others), figsize=(8.4, 3.1), sharey=True)
+    said = []
+    for axes, (other, against) in zip(panels, others.items()):
+        axes.plot(vector, against, ".", color=BLUE, alpha=0.7)
+        axes.set(xlim=(-0.22, 0.22), ylim=(-0.22, 0.22), aspect="equal", xlabel=name)
+        axes.set_title(f"{name} · {other} = {vector @ against:.2f}")
+        axes.grid()
+        slope = vector @ against
+        shape = "rises to the right" if slope > 0.3 else "lies on the line at 0" if slope == 0 else "is round"
+        said.append(f"for {other}, dot product {slope:.2f}, the cloud {shape}")
+    panels[0].set_ylabel("the English word")
+    return figure, f"Clouds of {len(vector)} dots each: {'; '.join(said)}."
+
+
+@picture
+def soft_look_up():
+    """One query, three keys, three values: a dictionary in which every key matches a little."""
+    figure, axes = plt.subplots(figsize=(8.2, 3.7))
+    axes.set(xlim=(-0.6, 10.7), ylim=(-0.7, 2.9))
+    axes.axis("off")
+    label = {"ha": "center", "va": "center"}
+    scores, weights, values = [2, 0, 1], [0.58, 0.14, 0.28], ["(10, 0)", "(0, 0)", "(0, 10)"]
+    for row, key in enumerate(["(2, 0)", "(0, 1)", "(1, −1)"]):
+        y = 2 - row
+        arrow(axes, (0.75, 1), (1.9, y), head="-")
+        box(axes, 2.6, y, key, PURPLE)
+        axes.text(4.05, y, f"score {scores[row]}", **label)
+        axes.barh(y, 2 * weights[row], left=5, height=0.34, color=ORANGE)
+        axes.text(5.1 + 2 * weights[row], y, f"{weights[row]:.2f}", ha="left", va="center")
+        box(axes, 7.5, y, values[row], GREEN)
+        arrow(axes, (8.25, y), (9.05, 1), head="->", lw=6 * weights[row])
+    box(axes, 0.1, 1, "(1, 0)", BLUE)
+    box(axes, 9.9, 1, "(5.8, 2.8)", GREY)
+    titles = {0.1: "query", 2.6: "keys", 4.05: "compare", 5.6: "weights", 7.5: "values", 9.9: "result"}
+    for x, title in titles.items():
+        axes.text(x, 2.65, title, weight="bold", **label)
+    axes.text(4.8, -0.5, "dot products → softmax → weighted average", style="italic", **label)
+    return figure, (
+        "A query (1, 0) is compared with three keys, which gives the scores 2, 0 and 1. These become the "
+        "weights 0.58, 0.14 and 0.28, drawn as bars. Arrows as thick as the weights lead from the three "
+        "values (10, 0), (0, 0) and (0, 10) to the result (5.8, 2.8)."
+    )
+
+
+@picture
+def scores_to_shares():
+    """The scores 2, 1, 0, their exponentials, and their shares."""
+    steps = {
+        "scores": [2, 1, 0],
+        "exponentials (sum 11.11)": [7.39, 2.72, 1.00],
+        "shares (sum 1)": [0.665, 0.245, 0.090],
+    }
+    figure, panels = plt.subplots(1, 3, figsize=(8.2, 2.7))
+    for axes, (title, heights) in zip(panels, steps.items()):
+        bars = axes.bar(["first", "second", "third"], heights, color=BLUE)
+        axes.bar_label(bars, padding=2)
+        axes.set(title=title, ylim=(0, 1.18 * max(heights)), ylabel=title.split(" (")[0])
+    return figure, (
+        "Three bar charts. The scores 2, 1, 0 become the exponentials 7.39, 2.72, 1.00, whose sum is 11.11, "
+        "and these become the shares 0.665, 0.245, 0.090, whose sum is 1."
+    )
+
+
+@picture
+def axes_of_softmax():
+    """Softmax of one matrix down its columns, and along its rows."""
+    figure, panels = plt.subplots(1, 2, figsize=(8, 2.4))
+    tables = [
+        [["0.73", "0.12", "0.50"], ["0.27", "0.88", "0.50"]],
+        [["0.67", "0.09", "0.24"], ["0.21", "0.58", "0.21"]],
+    ]
+    for axis, (axes, table) in enumerate(zip(panels, tables)):
+        for row in range(2):
+            for column in range(3):
+                colour = BLUE if (column if axis == 0 else row) % 2 == 0 else ORANGE
+                cell = plt.Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, facecolor=colour)
+                axes.add_patch(cell)
+                axes.text(
+                    column, row, table[row][column], ha="center", va="center", color="white", fontsize=12
+                )
+        label_cells(axes, ["row 0", "row 1"], ["column 0", "column 1", "column 2"])
+        axes.set(xlim=(-0.6, 2.6), ylim=(1.6, -0.6))
+        axes.set_xticks(range(3), ["column 0", "column 1", "column 2"], rotation=0, ha="center")
+        axes.set_title(f"axis={axis}: each {'column' if axis == 0 else 'row'} adds up to 1")
+    return figure, (
+        "Softmax of one matrix of 2 rows and 3 columns, twice. With axis=0 the columns are coloured in "
+        "turn, and each adds up to 1: 0.73 and 0.27, 0.12 and 0.88, 0.50 and 0.50. With axis=1 the rows are "
+        "coloured in turn, and each adds up to 1: 0.67, 0.09, 0.24, and 0.21, 0.58, 0.21."
+    )
+
+
+@picture
+def moved_scores():
+    """The scores 1000, 999, 998 on a number line, and moved to 0, -1, -2."""
+    figure, panels = plt.subplots(2, 1, figsize=(8, 3.1))
+    figure.get_layout_engine().set(h_pad=0.14)
+    notes = {
+        1000: "as they come: every exponential is inf",
+        0: "the largest moved to 0: exponentials 1, 0.37, 0.14",
+    }
+    for axes, (largest, note) in zip(panels, notes.items()):
+        axes.axhline(0, color=GREY, zorder=0)
+        axes.plot([largest, largest - 1, largest - 2], [0, 0, 0], "o", markersize=11, color=BLUE)
+        ticks = range(largest - 3, largest + 2)
+        axes.set(xlim=(largest - 3.5, largest + 1.5), ylim=(-1, 1), yticks=[], xticks=ticks, title=note)
+        axes.spines["left"].set_visible(False)
+    panels[1].set_xlabel("score")
+    return figure, (
+        "Two number lines. On the first, dots at 998, 999 and 1000: every exponential is infinite. On the "
+        "second the same three dots, as far apart as before, at -2, -1 and 0: the exponentials are 0.14, "
+        "0.37 and 1."
+    )
+
+
+@picture
+def shapes():
+    """The matrices of attention as tables of cells, with their shapes."""
+    figure, axes = plt.subplots(figsize=(8.2, 4))
+    unit = 0.3
+
+    def matrix(x, y, rows, columns, name, shape, colour):
+        w, h = columns * unit, rows * unit
+        for i in range(rows):
+            for j in range(columns):
+                corner = (x + j * unit + 0.015, y - h / 2 + i * unit + 0.015)
+                axes.add_patch(plt.Rectangle(corner, unit - 0.03, unit - 0.03, facecolor=colour))
+        axes.text(x + w / 2, y + h / 2 + 0.13, name, ha="center", va="bottom", weight="bold")
+        axes.text(x + w / 2, y - h / 2 - 0.13, shape, ha="center", va="top")
+
+    top, low = 3.9, 1.1
+    matrix(0.2, top, 4, 3, "Q", "($L_q$, $d_k$)", BLUE)
+    matrix(1.9, top, 3, 6, "K transposed", "($d_k$, $L_k$)", PURPLE)
+    matrix(4.7, top, 4, 6, "scores", "($L_q$, $L_k$)", GREY)
+    matrix(0.2, low, 4, 6, "weights", "($L_q$, $L_k$)", ORANGE)
+    matrix(3.0, low, 6, 5, "V", "($L_k$, $d_v$)", GREEN)
+    matrix(5.7, low, 4, 5, "result", "($L_q$, $d_v$)", GREY)
+    signs = [(1.5, top, "@"), (4.2, top, "="), (2.5, low, "@"), (5.1, low, "=")]
+    signs += [(8.0, top, "÷ $\\sqrt{d_k}$, then softmax\nalong each row")]
+    for x, y, text in signs:
+        axes.text(x, y, text, ha="center", va="center", fontsize=13)
+    axes.set(xlim=(0, 9.5), ylim=(-0.4, 5.1), aspect="equal")
+    axes.axis("off")
+    return figure, (
+        "The shapes of attention as tables of cells. Q with 4 rows and 3 columns times K transposed with 3 "
+        "rows and 6 columns gives the scores, 4 rows and 6 columns. They are divided by the root of d_k and "
+        "go through softmax along each row. The weights, 4 rows and 6 columns, times V with 6 rows and 5 "
+        "columns give the result, 4 rows and 5 columns."
+    )
+
+
+@picture
+def queries_and_keys(Q: np.ndarray, K: np.ndarray, by_hand: Sequence[Sequence[float]]):
+    """Two queries and three keys as arrows in the plane, the keys as thick as their weights `by_hand`."""
+    figure, panels = plt.subplots(1, 2, figsize=(8, 3.7), sharey=True)
+    for axes, number, query, weights in zip(panels, ["first", "second"], Q, by_hand):
+        for key, weight in zip(K, weights):
+            arrow(axes, (0, 0), key, head="->", color=PURPLE, lw=1 + 8 * weight)
+            axes.annotate(f"{weight:.3f}", key, xytext=(5, 6), textcoords="offset points")
+        arrow(axes, (0, 0), query, head="->", color=BLUE, lw=2.5, linestyle="--")
+        shift = (0, -14 if query[1] == 0 else 5)
+        axes.annotate("query", query, xytext=shift, textcoords="offset points", color=BLUE)
+        axes.set(xlim=(-0.6, 2.7), ylim=(-1.4, 1.6), aspect="equal", xlabel="first number")
+        axes.set_title(f"{number} query {tuple(query.astype(int).tolist())}")
+        axes.grid()
+    panels[0].set_ylabel("second number")
+    return figure, (
+        "Two planes with the same three keys as solid arrows, to (2, 0), (0, 1) and (1, -1), as thick as "
+        "their weights. For the query (1, 0), a dashed arrow, the weights are 0.576, 0.140 and 0.284; for "
+        "the query (1, 1) they are 0.576, 0.284 and 0.140."
+    )
+
+
+@picture
+def values_and_results(V: np.ndarray, results: Sequence[tuple[float, float]]):
+    """The three values as a triangle, and the results of the two queries within it."""
+    figure, axes = plt.subplots(figsize=(6, 4.2))
+    axes.fill(*V.T, facecolor=GREEN, alpha=0.25)
+    axes.plot(*V.T, "s", color=GREEN, markersize=9)
+    for value, name, shift in zip(V, ["value 1", "value 2", "value 3"], [(10, 5), (8, 9), (11, -4)]):
+        axes.annotate(name, value, xytext=shift, textcoords="offset points")
+    for (x, y), name in zip(results, ["first query", "second query"]):
+        axes.plot(x, y, "o", color=ORANGE, markersize=9)
+        axes.annotate(f"{name} ({x:.2f}, {y:.2f})", (x, y), xytext=(12, 4), textcoords="offset points")
+    axes.set(xlim=(-1, 14), ylim=(-1, 11.5), xlabel="first number", ylabel="second number", aspect="equal")
+    axes.grid()
+    said = " and ".join(f"({x:.2f}, {y:.2f})" for x, y in results)
+    return figure, (
+        "The values as the corners (10, 0), (0, 0) and (0, 10) of a triangle. Inside it lie the results of "
+        f"the two queries, at {said}, both nearest to value 1, which has the largest weight."
+    )
+
+
+@picture
+def alignment(
+    weights: np.ndarray,
+    asking: Sequence[str],
+    answering: Sequence[str],
+    *,
+    title: str = "Which word does each word look at?",
+    limits: tuple[float, float] | None = None,
+):
+    """Attention weights between two sentences, (L_q, L_k): a heatmap, the largest of each row framed."""
+    figure, axes = plt.subplots(figsize=(8, 1.6 + 0.36 * len(asking)))
+    heatmap(axes, weights, asking, answering, title=title, limits=limits)
+    axes.set(xlabel="keys", ylabel="queries")
+    return figure, (
+        f"Heatmap of attention weights, {len(asking)} queries by {len(answering)} keys, from "
+        f"{weights.min():.4f} to {weights.max():.4f}. The largest weight of each row: "
+        f"{_best(weights, asking, answering)}."
+    )
+
+
+def _best(weights, asking, answering) -> str:
+    said = []
+    for word, row in zip(asking, weights):
+        least = np.ptp(row) < 1e-12
+        said.append(f"{word}, all alike" if least else f"{word} at {answering[int(np.argmax(row))]}")
+    return "; ".join(said)
+
+
+def print_thousandths(weights: np.ndarray, asking: Sequence[str], answering: Sequence[str]) -> None:
+    """Print weights, (L_q, L_k), in thousandths, with a star at the largest of each row."""
+    print(" " * 11 + "".join(f"{word[:5]:>5} " for word in answering))
+    for word, row in zip(asking, weights):
+        stars = ["*" if np.ptp(row) > 1e-12 and w > row.max() - 1e-12 else " " for w in row]
+        print(f"{word:>10} " + "".join(f"{1000 * w:5.1f}{star}" for w, star in zip(row, stars)))
+
+
+@picture
+def row_maxima(weights: np.ndarray, asking: Sequence[str]):
+    """The largest weight of each row, (L_q, L_k), from zero and under a magnifying glass."""
+    largest, keys = weights.max(axis=1), weights.shape[1]
+    uniform = 1 / keys
+    margin = 0.1 * (largest.max() - uniform)
+    figure, panels = plt.subplots(1, 2, figsize=(8.2, 4.4), sharey=True)
+    panels[0].barh(asking, largest, color=BLUE)
+    panels[0].set(xlim=(0, 1.25 * largest.max()), title="from zero", ylabel="queries")
+    panels[1].hlines(asking, uniform, largest, color=GREY)
+    panels[1].plot(largest, asking, "o", color=BLUE)
+    panels[1].set(xlim=(uniform - margin, largest.max() + margin), title="under a magnifying glass")
+    panels[1].locator_params(axis="x", nbins=4)
+    for axes in panels:
+        axes.axvline(uniform, color=ORANGE, lw=2, ls="--", label=f"an even share, 1/{keys}")
+        axes.set_xlabel("largest weight of the row")
+    panels[0].invert_yaxis()
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right")
+    best, least = asking[int(largest.argmax())], asking[int(largest.argmin())]
+    return figure, (
+        f"The largest weight of each row, twice, with a dashed line at an even share, {uniform:.4f}. As bars "
+        "on a scale from zero they all end just beyond the line. Magnified they differ: from "
+        f"{largest.min():.4f} for {least}, on the line, to {largest.max():.4f} for {best}."
+    )
+
+
+@picture
+def temperatures(
+    weights_at: Callable[[float], np.ndarray],
+    chosen: Sequence[float],
+    asking: Sequence[str],
+    answering: Sequence[str],
+):
+    """The weights, (L_q, L_k), at some temperatures, on one scale from 0 to 1."""
+    figure, panels = plt.subplots(len(chosen), 1, figsize=(7, 4.1 * len(chosen)), sharex=True)
+    said = []
+    for axes, temperature in zip(panels, chosen):
+        weights = weights_at(temperature)
+        best = weights.max(axis=1)
+        title = f"T = {temperature}: row maxima {best.min():.3f} to {best.max():.3f}"
+        heatmap(axes, weights, asking, answering, limits=(0, 1), title=title)
+        axes.set(xlabel="", ylabel="queries")
+        said.append(
+            f"At temperature {temperature} the largest weights of the rows are {best.min():.3f} to "
+            f"{best.max():.3f}."
+        )
+    panels[-1].set_xlabel("keys")
+    return figure, "Heatmaps of the sentence, one below the other, on one scale from 0 to 1. " + " ".join(
+        said
+    )
+
+
+def temperature_slider(
+    weights_at: Callable[[float], np.ndarray], asking: Sequence[str], answering: Sequence[str]
+) -> None:
+    """A slider for the temperature, with the heatmap of the weights, (L_q, L_k), that it gives."""
+    from ipywidgets import FloatLogSlider, interact
+
+    def draw(temperature):
+        with plt.rc_context(STYLE):
+            figure, axes = plt.subplots(figsize=(7, 5))
+            title = f"T = {temperature:.3g}"
+            heatmap(axes, weights_at(temperature), asking, answering, limits=(0, 1), title=title)
+            show(
+                figure,
+                f"Heatmap of the sentence at temperature {temperature:.3g}, on a colour scale from 0 to 1.",
+            )
+
+    slider = FloatLogSlider(value=0.01, min=-3, max=0.5, step=0.05, continuous_update=False, description="T")
+    interact(draw, temperature=slider)

@@ -1,0 +1,226 @@
+"""The pictures of the lab `tiny-transformer`."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+from attention_labs.pictures import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, arrow, box, heatmap, picture
+
+
+@picture
+def model():
+    """A model of two blocks, and what is inside a block: the stream in the middle, two branches beside it."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 5.4))
+    for axes, title in ((left, "the model"), (right, "one block")):
+        axes.set(xlim=(0, 10), ylim=(0, 12), title=title)
+        axes.set_axis_off()
+    steps = [
+        (0.8, "tokens (batch, L)", GREY),
+        (2.9, "token vectors + position vectors", BLUE),
+        (5.0, "block 0", PURPLE),
+        (7.1, "block 1, …", PURPLE),
+        (9.2, "layer norm", GREEN),
+        (11.3, "logits (batch, L, vocabulary)", ORANGE),
+    ]
+    for (low, _, _), (high, _, _) in pairwise(steps):
+        arrow(left, (5, low + 0.55), (5, high - 0.55))
+    for height, text, colour in steps:
+        box(left, 5, height, text, colour)
+    arrow(right, (2.2, 0.2), (2.2, 11.8), lw=3)
+    right.text(1.8, 5.9, "the stream x", rotation=90, ha="right", va="center")
+    for low, norm, part, colour in (
+        (1.4, "layer norm 1", "attention", BLUE),
+        (6.9, "layer norm 2", "feed-forward", ORANGE),
+    ):
+        right.plot([2.2, 6.6], [low - 0.6, low - 0.6], color=GREY, lw=1.4)
+        arrow(right, (6.6, low - 0.65), (6.6, low + 0.15))
+        box(right, 6.6, low + 0.7, norm, GREEN)
+        arrow(right, (6.6, low + 1.25), (6.6, low + 1.95))
+        box(right, 6.6, low + 2.5, part, colour)
+        right.plot([6.6, 6.6], [low + 3.05, low + 3.7], color=GREY, lw=1.4)
+        arrow(right, (6.65, low + 3.7), (2.65, low + 3.7))
+        right.text(
+            2.2,
+            low + 3.7,
+            "+",
+            ha="center",
+            va="center",
+            color="white",
+            fontsize=14,
+            bbox={"boxstyle": "circle,pad=0.15", "facecolor": GREY, "edgecolor": "none"},
+        )
+    return figure, (
+        "Left: the model as a chain. Tokens become token vectors plus position vectors, go through block 0, block 1 "
+        "and so on, then through a layer norm, and become logits. Right: one block. A stream x passes straight "
+        "through. A first branch leaves it, goes through layer norm 1 and attention, and is added to it again; "
+        "a second branch does the same through layer norm 2 and the feed-forward."
+    )
+
+
+@picture
+def bends(gelu: Mapping[str, np.ndarray], z: np.ndarray):
+    """Curves over z by name; the first is drawn strongest."""
+    figure, axes = plt.subplots(figsize=(5.6, 3.2))
+    for (name, values), colour, style in zip(gelu.items(), (BLUE, ORANGE), ("-", "--")):
+        axes.plot(z, values, style, color=colour, label=name, lw=2)
+    axes.set(xlabel="z", ylabel="what becomes of z")
+    axes.grid(True)
+    axes.legend()
+    return figure, (
+        "Two curves that agree far from 0: nearly 0 for large negative z, nearly z for large positive z. ReLU has a "
+        "sharp corner at 0; GELU goes round it smoothly and dips a little below 0, to about -0.17 near z = -0.75."
+    )
+
+
+@picture
+def sizes(models: Mapping[str, Mapping[str, int]]):
+    """Where the numbers of each model are: by model, by part."""
+    figure, axes = plt.subplots(figsize=(8.6, 0.9 + 0.62 * len(models)))
+    said = []
+    for row, (name, parts) in enumerate(models.items()):
+        total, start = sum(parts.values()), 0.0
+        for (part, count), colour in zip(parts.items(), (BLUE, GREEN, PURPLE, ORANGE)):
+            share = count / total
+            axes.barh(row, share, left=start, color=colour, height=0.62, label=part if row == 0 else None)
+            if share > 0.06:
+                axes.text(start + share / 2, row, f"{share:.0%}", ha="center", va="center", color="white")
+            start += share
+        said.append(f"{name}: " + ", ".join(f"{part} {count / total:.0%}" for part, count in parts.items()))
+    axes.set_yticks(range(len(models)), [f"{n}\n{sum(p.values()):,}" for n, p in models.items()])
+    axes.set(xlabel="share of all numbers that the model learns", xlim=(0, 1))
+    axes.invert_yaxis()
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
+    return figure, "Where a model's numbers are. " + "; ".join(said) + "."
+
+
+@picture
+def losses(found: Mapping[str, float]):
+    """The loss on held-out text of each way to guess."""
+    figure, axes = plt.subplots(figsize=(6.6, 0.8 + 0.5 * len(found)))
+    colours = [GREY] * (len(found) - 1) + [BLUE]
+    axes.barh(range(len(found)), list(found.values()), color=colours, height=0.6)
+    for row, loss in enumerate(found.values()):
+        axes.text(loss + 0.06, row, f"{loss:.2f}", va="center")
+    axes.set_yticks(range(len(found)), list(found))
+    axes.set(xlabel="loss: mean −log of the probability of the right word, in nats", xlim=(0, 6.1))
+    axes.invert_yaxis()
+    said = ", ".join(f"{name} {loss:.2f}" for name, loss in found.items())
+    return figure, f"Bars of the loss on stories that nothing was trained on: {said}."
+
+
+@picture
+def temperatures(words: Sequence[str], shares: Mapping[float, np.ndarray]):
+    """Probabilities of the same words at several temperatures."""
+    figure, panels = plt.subplots(1, len(shares), figsize=(9, 3.4), sharey=True, sharex=True)
+    said = []
+    for axes, (temperature, row) in zip(panels, shares.items()):
+        axes.barh(range(len(words)), row, color=BLUE)
+        axes.set_yticks(range(len(words)), words)
+        axes.set(title=f"temperature {temperature:g}", xlabel="probability", xlim=(0, 1))
+        said.append(f"at {temperature:g}, " + ", ".join(f"{w} {p:.2f}" for w, p in zip(words, row)))
+    panels[0].invert_yaxis()
+    return figure, "Bars of the most likely next words at several temperatures. " + "; ".join(said) + "."
+
+
+@picture
+def head_scores(tables: Mapping[str, np.ndarray]):
+    """Scores between 0 and 1 of every head, a row for each layer and a column for each head, by title."""
+    figure, panels = plt.subplots(1, len(tables), figsize=(8.6, 2.7))
+    said = []
+    for axes, (title, table) in zip(panels, tables.items()):
+        image = axes.imshow(table, cmap=COLOURS, vmin=0, vmax=1, aspect="auto")
+        for (layer, head), score in np.ndenumerate(table):
+            ink = "black" if score > 0.5 else "white"
+            axes.text(head, layer, f"{score:.2f}", ha="center", va="center", color=ink)
+        axes.set_xticks(range(table.shape[1]), [f"head {n}" for n in range(table.shape[1])])
+        axes.set_yticks(range(table.shape[0]), [f"layer {n}" for n in range(table.shape[0])])
+        axes.spines[:].set_visible(False)
+        axes.set(title=title)
+        rows = "; ".join(f"layer {n}: " + ", ".join(f"{s:.2f}" for s in row) for n, row in enumerate(table))
+        said.append(f"{title}: {rows}")
+    bar = figure.colorbar(image, ax=panels, label="score")
+    bar.outline.set_visible(False)
+    return figure, "Tables of scores from 0 to 1, a row for each layer. " + ". ".join(said) + "."
+
+
+@picture
+def attention(weights: Mapping[str, np.ndarray], words: Sequence[str]):
+    """The weights (L, L) of some heads over one text, by title."""
+    figure, panels = plt.subplots(1, len(weights), figsize=(4.9 * len(weights), 4.6))
+    said = []
+    for axes, (title, table) in zip(np.atleast_1d(panels), weights.items()):
+        hidden = np.triu(np.ones(table.shape, bool), 1)
+        bar = heatmap(axes, table, words, words, title=title, limits=(0, 1), hidden=hidden)
+        if axes is not np.atleast_1d(panels)[-1]:
+            bar.remove()
+        if axes is not np.atleast_1d(panels)[0]:
+            axes.set_ylabel("")
+        rows = [
+            f"{n + 1} {word} at {best + 1} {words[best]}"
+            for n, (word, best) in enumerate(zip(words, table.argmax(-1)))
+        ]
+        said.append(f"{title}: most of " + ", ".join(rows))
+    return figure, "Heatmaps of attention weights on a scale from 0 to 1. " + ". ".join(said) + "."
+
+
+@picture
+def loss_by_position(curves: Mapping[str, np.ndarray], half: int):
+    """The loss at each position of texts that say the same thing twice, by title."""
+    figure, axes = plt.subplots(figsize=(8, 3.4))
+    for (title, losses), colour, style in zip(
+        curves.items(), (BLUE, GREEN, ORANGE, PURPLE), ("-", "-.", "--", ":")
+    ):
+        axes.plot(np.arange(2, len(losses) + 2), losses, style, color=colour, label=title, lw=2)
+    axes.axvline(half + 0.5, color=GREY, lw=1)
+    axes.text(half + 0.8, 7.9, "said again from here", va="top")
+    axes.set(xlabel="which word is guessed", ylabel="loss in nats", ylim=(0, 8))
+    axes.grid(True)
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), title="taken away", frameon=False)
+    said = "; ".join(
+        f"{title}, first time {np.mean(losses[: half - 1]):.1f}, second time {np.mean(losses[half:]):.1f}"
+        for title, losses in curves.items()
+    )
+    return (
+        figure,
+        f"The loss at each position of {2 * half} words of which the second half repeats the first. {said}.",
+    )
+
+
+@picture
+def course():
+    """What was built in the whole course, lab by lab, around the model that it ends with."""
+    figure, axes = plt.subplots(figsize=(9.6, 5.6))
+    axes.set(xlim=(0, 20), ylim=(0.4, 11.2))
+    axes.set_axis_off()
+    left = [
+        ("additive-attention", "scores, shares, an average", BLUE),
+        ("qkv-attention", "softmax; queries, keys, values", BLUE),
+        ("attention-masks", "who may look at whom", BLUE),
+        ("multi-head-attention", "several questions at once", GREEN),
+    ]
+    right = [
+        ("positions", "where a word stands", GREEN),
+        ("learning-to-align", "gradients, and learning from them", PURPLE),
+        ("long-contexts", "a cache, and attention in blocks", PURPLE),
+        ("keras-attention", "the same as a library's layer", GREY),
+    ]
+    for row in range(4):
+        y = 9.7 - 2.6 * row
+        for x, (name, what, colour), way in ((3.2, left[row], 1), (16.8, right[row], -1)):
+            box(axes, x, y, f"{name}\n{what}", colour)
+            arrow(axes, (x + 3.3 * way, y), (x + 4.7 * way, y), lw=1.4)
+    middle = (
+        "tiny-transformer\n\nlayer norm\nfeed-forward\nresiduals\na block, a stack\n\n"
+        "a language model\nthat runs\non your own code\n\nand heads in it\nthat found out\nhow to look back\nand copy"
+    )
+    text = box(axes, 10, 5.8, middle, ORANGE)
+    text.set(fontsize=11.5, linespacing=1.75)
+    said = "; ".join(f"{name}: {what}" for name, what, _ in [*left, *right])
+    return figure, (
+        "The course in one picture. Four labs on the left and four on the right, with arrows to the last: "
+        f"{said}. "
+        "In the middle tiny-transformer: layer norm, feed-forward, residuals, a block, a stack; a language model "
+        "that runs on your own code, and heads in it that found out how to look back and copy."
+    )

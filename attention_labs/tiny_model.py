@@ -1,0 +1,99 @@
+"""The small language model of the lab `tiny-transformer`: its parameters, its words, and stories it has never seen.
+
+`data/train_tiny_model.py` trains it; `data/README.md` says on what.
+
+>>> tiny = load()
+>>> tiny.encode("once nora weaver").shape
+(1, 3)
+>>> tiny.decode(tiny.encode("once nora weaver")[0])
+'once nora weaver'
+"""
+
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from autograder.errors import Complaint
+
+FILE = Path(__file__).resolve().parents[1] / "data" / "tiny_model.npz"
+
+
+class ModelError(Complaint):
+    """The model's file is missing or broken, or a word is none of the model's; the text is one sentence."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TinyModel:
+    """A trained model and what belongs to it.
+
+    Attributes
+    ----------
+    parameters : dict
+        "tokens" (V, d), "positions" (P, d), "gain" and "bias" (d,), and "blocks", a list with a dict of arrays
+        for each block; float64.
+    heads : int
+        How many heads each attention layer has.
+    words : tuple of str, length V
+        Token n is ``words[n]``.
+    held_out : numpy.ndarray of int, shape (stories, P)
+        Stories that nothing was trained on.
+    bigram_counts : numpy.ndarray of int, shape (V, V)
+        How often each word (column) followed each word (row) in the stories that were trained on.
+    """
+
+    parameters: dict
+    heads: int
+    words: tuple[str, ...]
+    held_out: np.ndarray
+    bigram_counts: np.ndarray
+
+    def __repr__(self) -> str:
+        p = self.parameters
+        return f"<a model of {len(p['blocks'])} blocks, {self.heads} heads, {len(self.words)} words>"
+
+    def encode(self, text: str) -> np.ndarray:
+        """The numbers of a text's words, which are split at spaces: int, shape (1, L)."""
+        numbers = {word: n for n, word in enumerate(self.words)}
+        strange = [word for word in text.lower().split() if word not in numbers]
+        if strange:
+            raise ModelError(
+                f"The model does not know the word {strange[0]!r}; its {len(self.words)} words are in `tiny.words`."
+            )
+        return np.array([[numbers[word] for word in text.lower().split()]])
+
+    def decode(self, tokens: Iterable[int]) -> str:
+        """The words that these numbers stand for, as one text."""
+        return " ".join(self.words[int(n)] for n in tokens)
+
+
+@cache
+def load(path: Path = FILE) -> TinyModel:
+    """Read the model from its file.
+
+    Raises
+    ------
+    ModelError
+        If there is no such file, or it is no such model.
+    """
+    try:
+        with np.load(path) as kept:
+            arrays = {name: kept[name] for name in kept.files}
+        blocks: list[dict[str, np.ndarray]] = [{} for _ in range(int(arrays.pop("layers")))]
+        heads = int(arrays.pop("heads"))
+        words = tuple(str(word) for word in arrays.pop("words"))
+        held_out = arrays.pop("held_out").astype(np.int64)
+        bigram_counts = arrays.pop("bigram_counts").astype(np.int64)
+        parameters: dict = {"blocks": blocks}
+        for name, array in arrays.items():
+            place, _, part = name.rpartition(".")
+            home = blocks[int(place.removeprefix("block_"))] if place else parameters
+            home[part] = array.astype(np.float64)
+    except (OSError, ValueError, KeyError, IndexError, zipfile.BadZipFile) as error:
+        raise ModelError(
+            f"The model's file {path} cannot be read ({error}); get the course's data anew."
+        ) from None
+    return TinyModel(parameters, heads, words, held_out, bigram_counts)

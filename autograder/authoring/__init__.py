@@ -1,0 +1,6 @@
+"""The author's part: labs and their exercises, and what is built from them. Student code never imports it."""
+
+from autograder.authoring.exercise import Exercise, sizes
+from autograder.judging.question import Inputs, inputs
+
+__all__ = ["Exercise", "Inputs", "inputs", "sizes"]

@@ -1,0 +1,289 @@
+"""From each solution notebook to the student's notebook and the answer key.
+
+The solution is the one source. Building it means: put its saved form in order, run it and keep its
+outputs, cut the answers out with nbgrader's own preprocessors, and write the key of its visible cases.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from copy import deepcopy
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder import keys
+from autograder.authoring.lab import Lab
+from autograder.authoring.nbgrader_settings import settings
+from autograder.authoring.proof import weaknesses
+from autograder.cells import grade_id, id_of_test
+from autograder.course import VARIABLE
+from autograder.errors import INSTALL_ALL, Complaint, listed
+from autograder.files import write
+
+CELL_SECONDS = 600  # a lab that learns takes its minute, and a busy machine more
+
+_METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+_LOCKED = {"grade": False, "locked": True, "schema_version": 3, "solution": False, "task": False}
+MEASURED = "nbval-ignore-output"  # the tag of a cell whose output is another each time
+_PNG = re.compile(r"base64,[A-Za-z0-9+/=]+")
+
+
+class BuildError(Complaint):
+    """A lab that cannot be built; the text says which cell or exercise and what to do."""
+
+
+def build(labs: Iterable[Lab], *, check: bool = False, execute: bool = True) -> list[str]:
+    """Make the notebooks and keys of these labs, or with `check` only look for drift.
+
+    Returns
+    -------
+    list of str
+        One sentence for each file that is (or was, before this build) not what it should be.
+
+    Raises
+    ------
+    BuildError
+    """
+    drift = []
+    for lab in labs:
+        drift += _build_lab(lab, check, execute)
+    return drift
+
+
+def _build_lab(lab: Lab, check: bool, execute: bool) -> list[str]:
+    before = lab.solution.read_text("utf-8")
+    notebook = tidy(nbformat.reads(before, as_version=4), lab)
+    if found := weaknesses(lab):
+        raise BuildError("\n".join(found))
+    drift = _write_key(lab, check)
+
+    text = _dump(notebook)
+    if execute:
+        ran = with_measured(run(notebook, lab.course.root), notebook)
+        if _without_pictures(_dump(ran)) != _without_pictures(text):
+            text = _dump(ran)  # a saved output is stale
+    if text != before:
+        drift.append(f"{_relative(lab.solution, lab)} (order, points or saved outputs)")
+        _write(lab.solution, text, check)
+
+    text = _dump(release(notebook, lab))
+    if not lab.released.is_file() or lab.released.read_text("utf-8") != text:
+        drift.append(f"{_relative(lab.released, lab)} (the solution with its answers cut out)")
+        _write(lab.released, text, check)
+    return drift
+
+
+def tidy(notebook: NotebookNode, lab: Lab) -> NotebookNode:
+    """A copy of a solution notebook in its saved form: points from the definitions, nothing volatile.
+
+    Raises
+    ------
+    BuildError
+        If an exercise's cells are missing, doubled, or not what the definitions call for.
+    """
+    notebook = deepcopy(notebook)
+    notebook.metadata = nbformat.from_dict(_METADATA)
+    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    seen: set[str] = set()
+    for cell in notebook.cells:
+        cell.metadata = nbformat.from_dict(
+            {k: v for k, v in cell.metadata.items() if k in {"nbgrader", "tags", "slideshow"}}
+        )
+        grader = cell.metadata.get("nbgrader")
+        if "setup" in cell.metadata.get("tags", []):  # locked, so that a lost import can be put back
+            grader = cell.metadata.nbgrader = nbformat.from_dict({**_LOCKED, "grade_id": cell.id})
+        if grader:
+            grader.pop("checksum", None)
+            grader.pop("cell_type", None)
+            name = grader["grade_id"]
+            if name in seen:
+                raise BuildError(f"{lab.name}: two cells have the grade_id {name!r}; rename one of them.")
+            seen.add(name)
+            exercise = lab.exercise_tested_by(name)
+            if exercise:
+                if cell.source.strip() != f"check({exercise.name})":
+                    raise BuildError(f"{lab.name}: the cell {name!r} must read check({exercise.name}).")
+                grader["points"] = exercise.points
+            elif grader.get("grade") and cell.cell_type == "code":
+                tests = [id_of_test(e) for e in lab.exercises]
+                raise BuildError(
+                    f"{lab.name}: the cell {name!r} tests no exercise; the test cells are {listed(tests)}."
+                )
+        if cell.cell_type == "code":
+            cell.execution_count = None
+            cell.outputs = [_tidy_output(output) for output in cell.outputs]
+    for name in lab.exercises:
+        for wanted in (grade_id(name), id_of_test(name)):
+            if wanted not in seen:
+                raise BuildError(f"{lab.name}: no cell has the grade_id {wanted!r}; {name} needs it.")
+    return notebook
+
+
+def _tidy_output(output: NotebookNode) -> NotebookNode:
+    output = nbformat.from_dict(dict(output))
+    if "execution_count" in output:
+        output.execution_count = None
+    if "data" in output:
+        output.data.pop("application/vnd.jupyter.widget-view+json", None)
+        output.metadata.pop("application/vnd.jupyter.widget-view+json", None)
+    return output
+
+
+def run(notebook: NotebookNode, course: Path) -> NotebookNode:
+    """A copy of the notebook with the outputs of a fresh run, in an empty folder.
+
+    Raises
+    ------
+    BuildError
+        If a cell raises; the text names the cell and the error.
+    """
+    from jupyter_client.kernelspec import NoSuchKernel
+    from nbclient import NotebookClient
+    from nbclient.exceptions import CellExecutionError
+
+    notebook = deepcopy(notebook)
+    with TemporaryDirectory() as folder:
+        client = NotebookClient(
+            notebook, timeout=CELL_SECONDS, kernel_name="python3", resources={"metadata": {"path": folder}}
+        )
+        try:
+            client.execute(env=environment(course))
+        except NoSuchKernel:
+            raise BuildError(
+                f"Building runs the notebooks, which needs ipykernel, and that is not installed: {INSTALL_ALL}"
+            ) from None
+        except CellExecutionError as error:
+            cell = next(c for c in notebook.cells if any(o.get("ename") for o in c.get("outputs", ())))
+            raise BuildError(
+                f"The cell {cell.id!r} of a solution raises {error.ename}: {error.evalue}"
+            ) from None
+    for cell in notebook.cells:
+        cell.metadata.pop("execution", None)
+        if cell.cell_type == "code":
+            cell.execution_count = None
+            cell.outputs = [_tidy_output(output) for output in _merged(cell.outputs)]
+    notebook.metadata = nbformat.from_dict(_METADATA)
+    return notebook
+
+
+def with_measured(ran: NotebookNode, saved: NotebookNode) -> NotebookNode:
+    """`ran` with the saved outputs of the cells that measure something: no two runs of those are the same.
+
+    Such a cell carries the tag that nbval knows it by, and is as it was saved until its output is cleared.
+    """
+    for now, before in zip(ran.cells, saved.cells, strict=True):
+        if MEASURED in now.metadata.get("tags", []) and before.get("outputs"):
+            now.outputs = before.outputs
+    return ran
+
+
+def environment(course: Path) -> dict[str, str]:
+    """What a kernel is started with that runs a course's notebook elsewhere than in the course.
+
+    COURSE_BUILD tells the course's library that outputs are to be the same on every machine. One thread is
+    enough for a lab's small matrices; several get into each other's way where much runs at once.
+    """
+    path = os.pathsep.join(filter(None, (str(course), os.environ.get("PYTHONPATH"))))
+    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
+    return {**os.environ, **one, VARIABLE: str(course), "PYTHONPATH": path, "COURSE_BUILD": "1"}
+
+
+def _merged(outputs: Sequence[NotebookNode]) -> list[NotebookNode]:
+    """Outputs with neighbouring pieces of one stream joined: where they break is chance."""
+    merged: list[NotebookNode] = []
+    for output in outputs:
+        last = merged[-1] if merged else None
+        if last and output.output_type == last.output_type == "stream" and output.name == last.name:
+            last.text += output.text
+        else:
+            merged.append(output)
+    return merged
+
+
+def release(notebook: NotebookNode, lab: Lab, *, keep_mark_schemes: bool = False) -> NotebookNode:
+    """A solution notebook with its answers cut out.
+
+    Parameters
+    ----------
+    keep_mark_schemes : bool
+        Leave the marking schemes in their questions, for those who mark.
+
+    Raises
+    ------
+    BuildError
+        If nbgrader refuses a cell.
+    """
+    from traitlets.utils.importstring import import_item
+
+    config = settings(lab.course)
+    notebook = deepcopy(notebook)
+    resources: dict = {}
+    for name in config.GenerateAssignment.preprocessors:
+        if name.endswith("SaveCells") or (keep_mark_schemes and name.endswith("ClearMarkScheme")):
+            continue  # SaveCells writes to the gradebook, and building needs none
+        step = import_item(name)(config=config)
+        try:
+            notebook, resources = step(notebook, resources)
+        except Exception as error:  # noqa: BLE001 - nbgrader's steps raise kinds of their own
+            where = next((f"the cell {c.id!r}" for c in notebook.cells if _refuses(step, c)), "the notebook")
+            why = str(error).strip().split("\n")[0].rstrip(".")
+            raise BuildError(f"nbgrader's {type(step).__name__} refuses {where}: {why}.") from None
+    return notebook
+
+
+def _refuses(step: Any, cell: NotebookNode) -> bool:
+    try:
+        step(nbformat.v4.new_notebook(cells=[deepcopy(cell)]), {})
+    except Exception:  # noqa: BLE001
+        return True
+    return False
+
+
+def _write_key(lab: Lab, check: bool) -> list[str]:
+    folder = lab.course.answers(lab.name)
+    about = {"title": lab.title, "difficulty": lab.difficulty, "order": lab.order, "minutes": lab.minutes}
+    if lab.certificate:
+        about["certificate"] = lab.certificate
+    index = keys.index_of(lab.name, about, list(lab.exercises.values()), lab.by_hand)
+    contents = {keys.INDEX: index}
+    contents |= {f"{e.name}.key": keys.key_of(e) for e in lab.exercises.values()}
+    if lab.course.criteria and (schemes := lab.mark_schemes()):
+        contents[keys.CRITERIA] = keys.criteria_file(schemes)
+    drift = []
+    for name, content in contents.items():
+        path = folder / name
+        same = keys.same_key if path.suffix == ".key" else bytes.__eq__
+        if not path.is_file() or not same(path.read_bytes(), content):
+            drift.append(f"{_relative(path, lab)} (what the lab's exercises say)")
+            _write(path, content, check)
+    for path in sorted(folder.glob("*")):
+        if path.name not in contents and not path.name.startswith("."):
+            drift.append(f"{_relative(path, lab)} (it belongs to no exercise)")
+            if not check:
+                path.unlink()
+    keys.forget()
+    return drift
+
+
+def _dump(notebook: NotebookNode) -> str:
+    return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
+
+
+def _without_pictures(text: str) -> str:
+    return _PNG.sub("base64,", text)
+
+
+def _relative(path: Path, lab: Lab) -> str:
+    return str(path.relative_to(lab.course.root))
+
+
+def _write(path: Path, content: str | bytes, check: bool) -> None:
+    if not check:
+        write(path, content)

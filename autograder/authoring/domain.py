@@ -1,0 +1,132 @@
+"""Where an exercise's answers must be right, and the edges of it that every answer is asked for."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from autograder.judging.question import Inputs, Value, arranged
+
+Sizes = tuple[int, int]
+Edge = tuple[str, Value]
+
+USUAL = (2, 6)  # the sizes that an axis has in most cases
+LARGE = 16  # the size of every axis, where all are large
+_LAYOUTS = {"F": "arrays in Fortran's order", "strided": "slices with gaps"}
+
+
+@dataclass(frozen=True)
+class Domain:
+    """What `Exercise.domain` says."""
+
+    sizes: Mapping[str, Sizes]
+    flags: Mapping[str, Sequence[Value]]
+    magnitudes: Sequence[float]
+    dtypes: Sequence[str]
+    layouts: bool
+    draw: Callable[..., Inputs]
+
+    def arguments(self) -> set[str]:
+        """What `draw` is called with beside the generator."""
+        return {*self.sizes, *self.flags, *(["magnitude"] if self.magnitudes else [])}
+
+    def edges(self, rng: np.random.Generator, corners: bool = False) -> list[tuple[str, Inputs, Edge]]:
+        """Inputs at each edge, all else being usual: (label, inputs, edge).
+
+        Parameters
+        ----------
+        corners : bool
+            Also ask two edges together, as the grader does.
+        """
+        drawn = [
+            (label, self._point(rng, **{name: value}), (name, value)) for label, name, value in self._edges()
+        ]
+        drawn += self._laid_out(rng)
+        if corners:
+            drawn += self._corners(rng)
+        return drawn
+
+    def _laid_out(self, rng: np.random.Generator, **edge: Any) -> Iterator[tuple[str, Inputs, Edge]]:
+        """Inputs whose arrays do not lie in one piece in memory."""
+        for layout, label in _LAYOUTS.items() if self.layouts else ():
+            given = self._point(rng, **edge)
+            if any(a.ndim > (1 if layout == "F" else 0) for a in _found(given)):
+                yield label, _changed(given, partial(arranged, layout=layout)), (label, "")
+
+    def _corners(self, rng: np.random.Generator) -> Iterator[tuple[str, Inputs, Edge]]:
+        """Two edges at once: a flag's unusual value with all else, and everything large together."""
+        for name, values in self.flags.items():
+            for value in values[1:]:
+                also = f", {name} = {_shown(value)}"
+                for axis, (low, high) in self.sizes.items():
+                    for size in sorted({max(low, min(1, high)), high}):
+                        given = self._point(rng, **{name: value, axis: size})
+                        yield f"{axis} = {size}{also}", given, (axis, size)
+                for label, given, edge in self._laid_out(rng, **{name: value}):
+                    yield f"{label}{also}", given, edge
+        small = {name: low for name, (low, _) in self.sizes.items()}
+        if small:
+            yield "all sizes smallest", self._point(rng, **small), ("all sizes smallest", "")
+        large = {name: min(high, LARGE) for name, (_, high) in self.sizes.items()}
+        for magnitude in self.magnitudes or (None,):
+            point = large if magnitude is None else {**large, "magnitude": magnitude}
+            yield "all sizes large", self._point(rng, **point), ("all sizes large", "")
+
+    def _edges(self) -> Iterator[tuple[str, str, Value]]:
+        for name, (low, high) in self.sizes.items():
+            for size in sorted({low, high, *(n for n in (1, 2) if low <= n <= high)}):
+                yield f"{name} = {size}", name, size
+        for name, values in self.flags.items():
+            for value in values:
+                yield f"{name} = {_shown(value)}", name, value
+        for magnitude in self.magnitudes[1:]:
+            yield f"numbers as large as {magnitude:g}", "magnitude", magnitude
+        for dtype in self.dtypes[1:]:
+            yield f"{dtype} numbers", "dtype", dtype
+
+    def _point(self, rng: np.random.Generator, **edge: Any) -> Inputs:
+        given: dict[str, Any] = {}
+        free = [n for n in range(USUAL[0], USUAL[1] + len(self.sizes)) if n not in edge.values()]
+        for name, (low, high) in self.sizes.items():
+            fitting = [n for n in free if low <= n <= high] or [min(max(USUAL[0], low), high)]
+            given[name] = int(rng.choice(fitting))
+            free = [n for n in free if n != given[name]]
+        given |= {name: values[0] for name, values in self.flags.items()}
+        if self.magnitudes:
+            given["magnitude"] = self.magnitudes[0]
+        dtype = self.dtypes[0] if self.dtypes else None
+        if "dtype" not in self.flags:  # else it is an argument like any other
+            dtype = edge.pop("dtype", dtype)
+        drawn = self.draw(rng, **{**given, **edge})
+        if dtype is None:
+            return drawn
+        return _changed(drawn, lambda a: a.astype(dtype) if a.dtype.kind == "f" else a)
+
+
+def _shown(value: Value) -> Value:
+    return value.__name__ if isinstance(value, type) else value
+
+
+def _changed(given: Inputs, change: Callable[[np.ndarray], np.ndarray]) -> Inputs:
+    """The inputs with each array in them changed."""
+
+    def anew(value: Value) -> Value:
+        if isinstance(value, np.ndarray):
+            return change(value)
+        if isinstance(value, (tuple, list)):
+            return type(value)(anew(part) for part in value)
+        if isinstance(value, Mapping):
+            return {key: anew(part) for key, part in value.items()}
+        return value
+
+    return replace(
+        given, args=tuple(map(anew, given.args)), kwargs={k: anew(v) for k, v in given.kwargs.items()}
+    )
+
+
+def _found(given: Inputs) -> list[np.ndarray]:
+    found: list[np.ndarray] = []
+    _changed(given, lambda a: found.append(a) or a)  # type: ignore[func-returns-value]
+    return found

@@ -1,0 +1,316 @@
+"""Defining an exercise: its domain, the cases to answer, and the mistakes that people really make.
+
+An exercise reads as a few short blocks in a file of its own (see `autograder.authoring.lab`)::
+
+    softmax = Exercise("softmax", points=2, properties=[sums_to_one])
+
+    @softmax.domain(sizes={"rows": (1, 60), "columns": (1, 60)}, flags={"axis": (0, 1, -1, -2)})
+    def anywhere(rng, rows, columns, axis):
+        return inputs(rng.normal(size=(rows, columns)), axis=axis)
+
+    @softmax.case("along the columns")
+    def columns(rng):
+        return inputs(rng.normal(size=(4, 3)), axis=0)
+
+    @softmax.misconception(
+        means="You divided each row by its own sum, whatever `axis` says.",
+        nudge="Which numbers should add up to 1 when axis is 0?",
+    )
+    def always_rows(x, axis=0):
+        ...
+"""
+
+import inspect
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from autograder.authoring.domain import Domain, Sizes
+from autograder.errors import Complaint, listed
+from autograder.judging.answer import Answer, ask, megabytes
+from autograder.judging.compare import STRUCTURAL
+from autograder.judging.question import Inputs, Misconception, Question, Rules, Value
+
+if TYPE_CHECKING:
+    from autograder.authoring.lab import Lab
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class ExerciseError(Complaint):
+    """An exercise is not defined as it should be; the text says which and what to do."""
+
+
+def sizes(rng: np.random.Generator, count: int, low: int = 2, high: int = 8) -> list[int]:
+    """`count` different axis lengths from `low` to `high`, so that no transpose can hide.
+
+    >>> len(set(sizes(np.random.default_rng(0), 3)))
+    3
+    """
+    return [int(n) for n in rng.choice(np.arange(low, high + 1), size=count, replace=False)]
+
+
+class Exercise:
+    """An exercise: its points, domain, cases and misconceptions, gathered by decorators.
+
+    Parameters
+    ----------
+    name : str
+        The name of the function (or class) the student writes; unique in the course.
+    points : float
+    builds_on : sequence of Exercise
+        Exercises of this lab whose answers this one calls, for follow-through marking.
+    view, compare : callable, optional
+    properties : sequence of callable
+        Functions of a module that students have too; see `autograder.judging.question.Rules`.
+    **rules
+        The other fields of `Rules`.
+    """
+
+    lab: "Lab"  # set when the lab is read
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        points: float,
+        builds_on: Sequence["Exercise"] = (),
+        view: Callable | None = None,
+        compare: Callable | None = None,
+        properties: Sequence[Callable] = (),
+        **rules: Any,
+    ):
+        for other in builds_on:
+            if not isinstance(other, Exercise):
+                raise ExerciseError(f"{name}: builds_on holds {other!r}; an Exercise is due, not its name.")
+        self.name = name
+        self.points = points
+        self.builds_on = tuple(builds_on)
+        try:
+            self.rules = Rules(
+                view=_named(view),
+                compare=_named(compare),
+                properties=tuple(_named(p) for p in properties),
+                **rules,
+            )
+        except (TypeError, ValueError) as error:
+            raise ExerciseError(f"{name}: {error}.") from None
+        self.misconceptions: list[Misconception] = []
+        self.variants: list[Callable] = []
+        self.where: Domain | None = None
+        self._cases: list[tuple[str, Callable, int | None]] = []
+
+    def __repr__(self) -> str:
+        return f"Exercise({self.name!r}, points={self.points})"
+
+    def domain(
+        self,
+        *,
+        sizes: Mapping[str, Sizes] | None = None,
+        flags: Mapping[str, Sequence[Value]] | None = None,
+        magnitudes: Sequence[float] = (),
+        dtypes: Sequence[str] = (),
+        layouts: bool = True,
+    ) -> Callable[[F], F]:
+        """Decorate the function that draws inputs anywhere in the exercise's domain.
+
+        It is called with a `numpy.random.Generator` and, by name, a size for each axis, a value for each
+        flag, and `magnitude` where there are magnitudes; it returns `inputs(...)`. The edges of the domain
+        are asked of every answer.
+
+        Parameters
+        ----------
+        sizes : mapping of str to (int, int)
+            Each axis's smallest and largest size.
+        flags : mapping of str to sequence
+            All the values that an argument (or anything else) may take; the first is the usual one.
+        magnitudes : sequence of float
+            How large the numbers may be; the first is the usual one.
+        dtypes : sequence of str
+            What floating arrays among the inputs are turned into; the first is the usual one.
+        layouts : bool
+            Whether arrays that do not lie in one piece in memory are asked too.
+        """
+
+        def register(draw: F) -> F:
+            if self.where is not None:
+                raise ExerciseError(f"{self.name} has two domains; one is due.")
+            self.where = Domain(
+                dict(sizes or {}), dict(flags or {}), tuple(magnitudes), tuple(dtypes), layouts, draw
+            )
+            wanted = self.where.arguments()
+            given = set(list(inspect.signature(draw).parameters)[1:])
+            if given != wanted:
+                raise ExerciseError(
+                    f"{self.name}: the domain's function takes {listed(sorted(given)) or 'nothing'} after rng; "
+                    f"its sizes and flags are {listed(sorted(wanted)) or 'none'}."
+                )
+            return draw
+
+        return register
+
+    def case(self, label: str, *, memory: int | None = None) -> Callable[[F], F]:
+        """Decorate a function of a `numpy.random.Generator` that returns `inputs(...)`.
+
+        Parameters
+        ----------
+        label : str
+            What the case is, for a person.
+        memory : int, optional
+            How many bytes the call may hold at once beside its inputs.
+        """
+
+        def register(draw: F) -> F:
+            self._cases.append((label, draw, memory))
+            return draw
+
+        return register
+
+    def misconception(self, *, means: str, nudge: str) -> Callable[[F], F]:
+        """Decorate a wrong implementation; its name, hyphenated, is the misconception's."""
+
+        def register(function: F) -> F:
+            name = function.__name__.replace("_", "-")
+            if any(m.name == name for m in self.misconceptions):
+                raise ExerciseError(f"{self.name} has a misconception {name!r} already.")
+            self.misconceptions.append(Misconception(name, means, nudge, function))
+            return function
+
+        return register
+
+    def both(self, first: Callable, second: Callable) -> Callable[[F], F]:
+        """Decorate a wrong implementation that makes two of the exercise's mistakes at once.
+
+        It is named "first + second" and explained by the sentences of both, with the nudge of the first: mend
+        one, and the check names the other.
+
+        Parameters
+        ----------
+        first, second : callable
+            Misconceptions of this exercise, as they were decorated.
+        """
+        known = {m.name: m for m in self.misconceptions}
+        names = [mistake.__name__.replace("_", "-") for mistake in (first, second)]
+        for name in names:
+            if name not in known:
+                raise ExerciseError(
+                    f"{self.name} has no misconception {name!r} that a pair could be made of."
+                )
+        one, other = (known[name] for name in names)
+
+        def register(function: F) -> F:
+            name = f"{one.name} + {other.name}"
+            if name in known:
+                raise ExerciseError(f"{self.name} has the pair {name!r} already.")
+            means = f"Two things at once. {one.means} {other.means}"
+            self.misconceptions.append(Misconception(name, means, one.nudge, function))
+            return function
+
+        return register
+
+    def structural(self, function: F) -> F:
+        """Decorate a wrong implementation named after a mistake of form in `compare.STRUCTURAL`."""
+        name = function.__name__.replace("_", "-")
+        if name not in STRUCTURAL:
+            raise ExerciseError(
+                f"{self.name}: no mistake of form is called {name!r}; they are {listed(STRUCTURAL)}."
+            )
+        means, nudge = STRUCTURAL[name]
+        return self.misconception(means=means, nudge=nudge)(function)
+
+    def variant(self, function: F) -> F:
+        """Decorate a right answer written another way; the check must accept it."""
+        self.variants.append(function)
+        return function
+
+    @property
+    def solution(self) -> SimpleNamespace:
+        """Everything that the solution notebook's set-up and solution cells define."""
+        return self.lab.reference
+
+    @cached_property
+    def reference(self) -> Callable:
+        """The solution notebook's own function."""
+        try:
+            return getattr(self.solution, self.name)
+        except AttributeError:
+            raise ExerciseError(f"The solution of {self.lab.name} defines no {self.name}.") from None
+
+    def draw(self, seed: int | None = None) -> list[tuple[str, Inputs, tuple[str, Value] | None]]:
+        """The cases' labels and inputs, and which edge each is at; with no seed, those that students see."""
+        visible, seed = seed is None, zlib.crc32(self.name.encode()) if seed is None else seed
+        streams = np.random.SeedSequence(seed).spawn(len(self._cases) + 1)
+        drawn: list = [
+            (label, replace(draw(np.random.default_rng(stream)), memory=memory), None)
+            for (label, draw, memory), stream in zip(self._cases, streams, strict=False)
+        ]
+        if self.where is not None:
+            drawn += self.where.edges(np.random.default_rng(streams[-1]), corners=not visible)
+        return drawn
+
+    def questions(self, seed: int | None = None) -> list[Question]:
+        """The cases with what the reference and each misconception make of them."""
+        return self._visible if seed is None else self._questions(seed)
+
+    @cached_property
+    def _visible(self) -> list[Question]:
+        """The same for every hand-in, so computed once."""
+        return self._questions(None)
+
+    def _questions(self, seed: int | None) -> list[Question]:
+        return [
+            Question(label, given, self._expected(label, given), _Mistakes(self, given), edge)
+            for label, given, edge in self.draw(seed)
+        ]
+
+    def _expected(self, label: str, given: Inputs) -> Value:
+        answer = ask(self.reference, given, self.rules.call)
+        if self.rules.returns == "printed":
+            return answer.printed
+        if answer.error or (answer.value is None and answer.type != "NoneType"):
+            what = f"raises {answer.error} ({answer.line})" if answer.error else f"returns a {answer.type}"
+            raise ExerciseError(f"The reference for {self.name} {what} in its own case {label!r}.")
+        if answer.modified:
+            raise ExerciseError(f"The reference for {self.name} changes its argument {answer.modified[0]!r}.")
+        if given.memory is not None and answer.held > given.memory:
+            held, allowed = megabytes(answer.held), megabytes(given.memory)
+            raise ExerciseError(
+                f"The reference for {self.name} holds {held} in its own case {label!r}, which allows {allowed}."
+            )
+        return answer.value
+
+
+class _Mistakes(Mapping[str, Answer]):
+    """What each misconception gives for one case, computed when first asked for."""
+
+    def __init__(self, exercise: Exercise, given: Inputs):
+        self._exercise, self._given = exercise, given
+        self._answers: dict[str, Answer] = {}
+
+    def __getitem__(self, name: str) -> Answer:
+        if name not in self._answers:
+            wrong = next((m for m in self._exercise.misconceptions if m.name == name), None)
+            if wrong is None:
+                raise KeyError(name)
+            self._answers[name] = ask(wrong.function, self._given, self._exercise.rules.call)
+        return self._answers[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (m.name for m in self._exercise.misconceptions)
+
+    def __len__(self) -> int:
+        return len(self._exercise.misconceptions)
+
+
+def _named(function: Callable | None) -> str:
+    """ "module:function" for a comparer; students' checks find it by that."""
+    if function is None:
+        return ""
+    if not callable(function) or "<" in getattr(function, "__qualname__", "<"):
+        raise ValueError(f"{function!r} is no function of a module")
+    return f"{function.__module__}:{function.__qualname__}"

@@ -1,0 +1,27 @@
+"""The reference: the solution notebook's own code, run here and nowhere written twice."""
+
+from collections.abc import Mapping
+from types import SimpleNamespace
+
+from nbformat import NotebookNode
+
+
+def reference_cells(notebook: NotebookNode) -> dict[str, str]:
+    """The sources of the cells that define the reference, by name: tagged "setup", or a coded solution."""
+    return {
+        cell.metadata.get("nbgrader", {}).get("grade_id", cell.get("id", "cell")): cell.source
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        and (
+            "setup" in cell.metadata.get("tags", [])
+            or cell.metadata.get("nbgrader", {}).get("solution", False)
+        )
+    }
+
+
+def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
+    """What these cells define."""
+    namespace: dict[str, object] = {"__name__": f"solution of {lab}"}
+    for name, source in cells.items():
+        exec(compile(source, f"<{lab}: {name}>", "exec"), namespace)
+    return SimpleNamespace(**namespace)

@@ -1,0 +1,122 @@
+"""`autograder new`: a course or a lab that builds, checks and grades as it stands, to be edited from there."""
+
+import re
+from keyword import iskeyword
+from pathlib import Path
+from string import Template
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from autograder.course import FILE, Course, read
+from autograder.errors import Usage
+from autograder.files import write
+
+_TEMPLATES = Path(__file__).parent / "templates"
+_LAB = "first-steps"  # the lab of a new course
+
+
+class SkeletonError(Usage):
+    """A skeleton cannot be written; the text says why."""
+
+
+def write_course(folder: Path) -> None:
+    """Write a course with one small lab into a folder that is empty or not there.
+
+    Raises
+    ------
+    SkeletonError
+    """
+    if folder.exists() and any(folder.iterdir()):
+        raise SkeletonError(f"{folder} is not empty; name a folder that is empty or not there yet.")
+    ident = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "course"
+    for name in ("course.toml", "nbgrader_config.py", "gitignore"):
+        target = ".gitignore" if name == "gitignore" else name
+        write(
+            folder / target,
+            _filled(f"course/{name}.txt", id=ident, title=ident.replace("-", " ").capitalize()),
+        )
+    write_lab(read(folder), _LAB)
+
+
+def write_lab(course: Course, name: str, exercise: str = "") -> Path:
+    """Write a lab's folder below `solutions/`, and its line into course.toml.
+
+    Parameters
+    ----------
+    exercise : str, optional
+        The name of its exercise; by default one made of the lab's.
+
+    Returns
+    -------
+    Path
+        The lab's folder.
+
+    Raises
+    ------
+    SkeletonError
+        If the name is no name for a lab, or the exercise's none for a function, or there is such a lab.
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise SkeletonError(f"{name!r} is no name for a lab: lower-case words with hyphens between them are.")
+    folder = course.solutions / name
+    if folder.exists() or name in course.labs:
+        raise SkeletonError(f"There is a lab {name!r} already; give the new one another name.")
+    exercise = exercise or f"mean_of_{name.replace('-', '_')}"
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", exercise) or iskeyword(exercise):
+        raise SkeletonError(
+            f"{exercise!r} is no name for an exercise: a function's name is, without double `_`."
+        )
+    values = {"lab": name, "title": name.replace("-", " ").capitalize(), "exercise": exercise}
+    for file in ("lab.toml", "exercise.py", "teaching.md"):
+        target = f"{exercise}.py" if file == "exercise.py" else file
+        write(folder / target, _filled(f"lab/{file}.txt", **values))
+    write(folder / f"{name}.ipynb", nbformat.writes(_notebook(name, exercise)) + "\n")
+    _list_lab(course, name)
+    return folder
+
+
+def _filled(template: str, **values: str) -> str:
+    return _with(values, (_TEMPLATES / template).read_text("utf-8"))
+
+
+def _with(values: dict[str, str], text: str) -> str:
+    return Template(text).substitute(values)
+
+
+def _list_lab(course: Course, name: str) -> None:
+    """Add the lab to the list in course.toml, as the last one, leaving the rest of the file as it is."""
+    path = course.root / FILE
+    text = path.read_text("utf-8")
+    found = re.search(r"^labs\s*=\s*\[(.*?)\]", text, re.M | re.S)
+    if found is None:
+        raise SkeletonError(f"{path} has no line `labs = [...]` to which {name!r} could be added.")
+    listed = found[1].rstrip()
+    comma = "" if not listed.strip() or listed.endswith(",") else ","
+    lines = "\n" in found[1]
+    added = f'\n    "{name}",\n' if lines else f'{" " if listed.strip() else ""}"{name}"'
+    write(path, text[: found.start(1)] + listed + comma + added + text[found.end(1) :])
+    read(course.root)
+
+
+def _notebook(lab: str, exercise: str) -> NotebookNode:
+    parts = (_TEMPLATES / "lab" / "notebook.txt").read_text("utf-8").split("\n%% ")[1:]
+    title = lab.replace("-", " ").capitalize()
+    values = {"lab": lab, "title": title, "exercise": exercise, "id": exercise.replace("_", "-")}
+    cells = []
+    for part in parts:
+        head, _, source = part.partition("\n")
+        kind, name, *roles = head.split()
+        cell = (new_code_cell if kind == "code" else new_markdown_cell)(_with(values, source.strip("\n")))
+        name = _with(values, name)
+        cell.id = name
+        if "setup" in roles:
+            cell.metadata["tags"] = ["setup"]
+        elif roles:
+            flags = {flag: flag in roles for flag in ("grade", "solution", "locked", "task")}
+            cell.metadata["nbgrader"] = {**flags, "grade_id": name, "schema_version": 3}
+            if "grade" in roles:
+                cell.metadata["nbgrader"]["points"] = 2
+        cells.append(cell)
+    return new_notebook(cells=cells)

@@ -1,0 +1,173 @@
+"""A course: the folder with a course.toml in it, what that file says, and where everything lies.
+
+course.toml                   title, id, labs in order
+solutions/<lab>/              the author's side of a lab
+notebooks/<lab>/              the student's side: <lab>.ipynb, and the answer key in answers/
+classroom/                    a class's hand-ins and marks
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from autograder.errors import Usage, listed
+
+FILE = "course.toml"
+VARIABLE = "AUTOGRADER_COURSE"  # names the course's folder where the working directory does not
+ANSWERS = "answers"  # the folder of a lab's key, beside its notebook
+
+# What each entry of course.toml holds; "labs" may also be a table of tables, one a lab, in the course's order.
+_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "title": str,
+    "id": str,
+    "labs": list,
+    "library": list,
+    "imports": list,
+    "data": list,
+    "policy": dict,
+    "lab": dict,
+    "bundle": dict,
+    "criteria": bool,
+}
+
+
+class CourseError(Usage):
+    """There is no course here, or its course.toml is not as it should be."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """What course.toml says.
+
+    Parameters
+    ----------
+    root : Path
+        The folder that holds it.
+    title : str
+    id : str
+        The name under which nbgrader keeps the course's marks.
+    labs : tuple of str
+        In the order in which they are taken.
+    library : tuple of str
+        Packages in `root` that the notebooks import.
+    imports : tuple of str
+        Other packages that its students have and may import (see `autograder.imports`).
+    data : tuple of str
+        Folders in `root` that the library reads.
+    policy, lab : mapping
+        How marks are made of verdicts: for the course, and for single labs by name (see `grading.policy`).
+    bundle : mapping
+        What else the students' zip holds (see `authoring.bundle`).
+    criteria : bool
+        Whether students may read a question's marking scheme once they have written an answer of their own.
+    """
+
+    root: Path
+    title: str
+    id: str
+    labs: tuple[str, ...]
+    library: tuple[str, ...] = ()
+    data: tuple[str, ...] = ()
+    imports: tuple[str, ...] = ()
+    policy: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    lab: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    bundle: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    criteria: bool = False
+
+    @property
+    def solutions(self) -> Path:
+        """The author's side of all labs."""
+        return self.root / "solutions"
+
+    @property
+    def notebooks(self) -> Path:
+        """The students' side of all labs."""
+        return self.root / "notebooks"
+
+    def solution(self, lab: str) -> Path:
+        """The solution notebook of a lab."""
+        return self.solutions / lab / f"{lab}.ipynb"
+
+    def released(self, lab: str) -> Path:
+        """The students' notebook of a lab."""
+        return self.notebooks / lab / f"{lab}.ipynb"
+
+    def answers(self, lab: str) -> Path:
+        """The folder that holds a lab's answer key."""
+        return self.notebooks / lab / ANSWERS
+
+    def with_lab(self, name: str) -> str:
+        """The name of a lab of this course; raises `Usage` for any other."""
+        if name not in self.labs:
+            raise Usage(f"There is no lab {name!r}; the labs are {listed(self.labs)}.")
+        return name
+
+
+def nearest(start: Path | None = None) -> Path | None:
+    """The folder of the course named by the environment, or else at or above `start`."""
+    if named := os.environ.get(VARIABLE):
+        return Path(named)
+    start = (start or Path.cwd()).resolve()
+    return next((folder for folder in (start, *start.parents) if (folder / FILE).is_file()), None)
+
+
+def find(start: Path | None = None) -> Course:
+    """The course that commands are about: see `nearest`.
+
+    Raises
+    ------
+    CourseError
+    """
+    folder = nearest(start)
+    if folder is None:
+        raise CourseError(
+            f"There is no {FILE} in {start or Path.cwd()} or above it; go to the course's folder, or name it "
+            "with --course."
+        )
+    return read(folder)
+
+
+def read(folder: Path) -> Course:
+    """The course in a folder.
+
+    Raises
+    ------
+    CourseError
+    """
+    path = folder / FILE
+    try:
+        entries = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise CourseError(f"There is no file {path}, so {folder} is no course.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise CourseError(f"{path} cannot be read: {error}.") from None
+    except tomllib.TOMLDecodeError as error:
+        raise CourseError(f"{path} is not valid TOML: {error}.") from None
+    for name, value in entries.items():
+        if name not in _FIELDS:
+            raise CourseError(f"{path} has an entry {name!r}; the entries are {listed(_FIELDS)}.")
+        if not isinstance(value, _FIELDS[name]):
+            raise CourseError(f"{path}: {name} is {value!r}; {_KINDS[_FIELDS[name]]} is due.")
+    for name in ("title", "id", "labs"):
+        if name not in entries:
+            raise CourseError(f"{path} has no entry {name!r}.")
+    for name in ("labs", "library", "imports", "data"):
+        strange = [value for value in entries.get(name, ()) if not isinstance(value, str) or "/" in value]
+        if strange:
+            raise CourseError(f"{path}: {name} holds {strange[0]!r}; a name is due.")
+    labs = entries["labs"]
+    if twice := [lab for lab in labs if labs.count(lab) > 1]:
+        raise CourseError(f"{path} lists the lab {twice[0]!r} twice.")
+    for name in entries.get("lab", ()):
+        if name not in labs:
+            raise CourseError(f"{path} has a table [lab.{name}], but the labs are {listed(labs)}.")
+    names = ("labs", "library", "imports", "data")
+    tuples: dict[str, Any] = {name: tuple(entries.pop(name, ())) for name in names}
+    return Course(root=folder.resolve(), **tuples, **entries)
+
+
+_KINDS: dict[Any, str] = {str: "a text", list: "a list of texts", dict: "a table", bool: "true or false"}

@@ -1,0 +1,58 @@
+"""nbgrader's formgrader as a page that fetches nothing from elsewhere, and in which no student's link acts.
+
+Named in nbgrader's settings. What a hand-in shows was cleaned when it was marked; here it is decided once
+more on what the browser gets.
+"""
+
+from html import escape
+from time import monotonic
+from typing import Any
+
+from jinja2 import ChoiceLoader, DictLoader, pass_context
+from jinja2.runtime import Context
+from nbformat import NotebookNode
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+from autograder.grading.sanitise import clean_output, pictures_of, render_markdown
+
+# nbconvert's own loads MathJax from a network of delivery; formulas are MathML by the time a page is made.
+_NO_MATHJAX = {"mathjax.html.j2": "{%- macro mathjax(url='') -%}{%- endmacro -%}"}
+
+SECONDS = 5.0  # for the Markdown of one page; an honest one takes a twentieth
+
+
+@pass_context
+def markdown2html(context: Context, source: str) -> str:
+    """nbconvert's filter of this name, with links and pictures checked and formulas as MathML.
+
+    A page is made in the formgrader's own process, which serves nobody meanwhile: after some seconds the rest
+    of its Markdown is shown as it was typed.
+    """
+    resources = context.get("resources", {})
+    spent = resources.get("seconds_of_markdown", 0.0)
+    if spent > SECONDS:
+        return f"<pre>{escape(source)}</pre>"
+    begun = monotonic()
+    try:
+        return render_markdown(source, pictures_of(context.get("cell", {})))
+    finally:
+        resources["seconds_of_markdown"] = spent + monotonic() - begun
+
+
+class Offline(NbGraderPreprocessor):
+    """Keep the page from asking for MathJax, and clean the outputs of notebooks that others have marked."""
+
+    def __init__(self, **kw: Any):
+        super().__init__(**kw)
+        environment = getattr(self.parent, "environment", None)
+        if environment is not None and not isinstance(environment.loader, ChoiceLoader):
+            environment.loader = ChoiceLoader([DictLoader(_NO_MATHJAX), environment.loader])
+
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
+        environment = getattr(self.parent, "environment", None)
+        if environment is not None and not isinstance(environment.loader.loaders[0], DictLoader):
+            environment.loader = ChoiceLoader([DictLoader(_NO_MATHJAX), environment.loader])
+        for cell in nb.cells:
+            if cell.cell_type == "code":
+                cell.outputs = [clean_output(output) for output in cell.outputs]
+        return nb, resources

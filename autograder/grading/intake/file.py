@@ -1,0 +1,400 @@
+"""Filing: attempts become folders, DIR/submitted/<student>/<lab>/<lab>.ipynb.
+
+Of one hand-in's files one counts, chosen before anything is read. The newest attempt is filed, with
+timestamp.txt beside it where it is known when it came; earlier ones are kept in DIR/submitted-earlier/. Where
+each came from is noted in DIR/collected/<student>/<lab>.json: for a later run, which must tell newer from
+older, and for the way back to the platform. It does not lie beside the hand-in, since nbgrader's exchange
+puts there whatever a student sends, such a file included.
+
+Whatever goes wrong with one hand-in is its row's reason, and the others are filed.
+"""
+
+import hashlib
+import json
+import os
+import tempfile
+import warnings
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from nbgrader.utils import parse_utc
+
+from autograder.errors import Complaint, counted
+from autograder.files import concerns_disk, write
+from autograder.grading.intake.find import Attempt, Budget, Outcome, Row
+from autograder.grading.intake.names import copy_number, shown, stem
+from autograder.grading.intake.unpack import MAX_FILE, Refused, one_file, open_ordinary, read
+
+STAMP = "%Y-%m-%d %H:%M:%S UTC"  # three parts, as nbgrader's parse_utc reads it
+VERSION = 1
+MAX_RECORD = 100_000  # bytes
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where a hand-in came from, kept for telling newer from older and for the way back.
+
+    Parameters
+    ----------
+    platform : str
+        "Canvas", "Moodle", … or "folder"; "" for one put there by hand.
+    name, login, email, lms_id, sid : str
+        Of the person, or of the group, as the platform says.
+    participant : str
+        The number of this person in this assignment only: Moodle's.
+    original : str
+        The part of the path that the platform wrote: "lovelaceada_12345_678_", or a folder with its "/".
+    file : str
+        What the student called it.
+    handed_in : str or None
+        "2026-11-20 14:03:22 UTC"; None if not known.
+    late : bool
+        The platform's mark.
+    number : int
+        An upload's number, else a copy's.
+    members : tuple of str
+        All students who handed it in together; () for one alone.
+    time, inside : float
+        The file's time, and that within a student's zip.
+    sha256 : str
+    """
+
+    platform: str = ""
+    name: str = ""
+    login: str = ""
+    email: str = ""
+    lms_id: str = ""
+    sid: str = ""
+    participant: str = ""
+    original: str = ""
+    file: str = ""
+    handed_in: str | None = None
+    late: bool = False
+    number: int = 0
+    members: tuple[str, ...] = ()
+    time: float = 0.0
+    inside: float = 0.0
+    sha256: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.participant or self.lms_id
+
+    def newer_than(self, other: "Origin") -> bool:
+        if self.platform == other.platform == "Canvas" and self.lms_id == other.lms_id:
+            # Canvas counts all uploads, and its files' times are the download's.
+            return (self.number, self.inside) > (other.number, other.inside)
+        return (self.time, self.inside, self.number) > (other.time, other.inside, other.number)
+
+
+def origin_of(attempt: Attempt) -> Origin:
+    """What is to be kept of an attempt."""
+    who = attempt.who
+    return Origin(
+        platform=attempt.owner.platform,
+        name=who.name or (attempt.person.name if attempt.person else ""),
+        login=who.login,
+        email=who.email,
+        lms_id=who.lms_id,
+        sid=who.sid,
+        participant=who.participant,
+        original=attempt.owner.original,
+        file=attempt.name.rpartition("/")[2],
+        handed_in=attempt.handed_in.strftime(STAMP) if attempt.handed_in else None,
+        late=attempt.owner.late,
+        number=attempt.owner.number or copy_number(attempt.name),
+        members=attempt.members,
+        time=attempt.time,
+        inside=attempt.inside,
+    )
+
+
+def read_origin(root: Path, student: str, lab: str) -> Origin | None:
+    """Where the hand-in in submitted/ came from, if `collect` filed it.
+
+    Parameters
+    ----------
+    root : Path
+        The classroom.
+    student, lab : str
+    """
+    try:
+        path = _Place(root).folder("collected", student) / f"{lab}.json"
+        kept: Any = json.loads(read(one_file(path), MAX_RECORD))
+        if kept.pop("version") != VERSION:
+            return None
+        origin = Origin(**{**kept, "members": tuple(kept["members"])})
+    except (Refused, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return None
+    right = all(isinstance(getattr(origin, f.name), _KINDS[f.name]) for f in fields(Origin))
+    return origin if right else None
+
+
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    **{f.name: (str,) for f in fields(Origin)},
+    "handed_in": (str, type(None)),
+    "late": (bool,),
+    "number": (int,),
+    "members": (tuple,),
+    "time": (int, float),
+    "inside": (int, float),
+}
+
+
+def read_origins(root: Path) -> dict[tuple[str, str], Origin]:
+    """Every (student, lab) that `collect` filed, and where from."""
+    found = {}
+    for path in sorted((root / "collected").glob("*/*.json")):
+        if origin := read_origin(root, path.parent.name, path.stem):
+            found[path.parent.name, path.stem] = origin
+    return found
+
+
+def file_attempts(attempts: Sequence[Attempt], root: Path, budget: Budget) -> list[Row]:
+    """File what was found.
+
+    Parameters
+    ----------
+    attempts : sequence of Attempt
+    root : Path
+        The classroom.
+    budget : Budget
+
+    Returns
+    -------
+    list of Row
+        One for each attempt.
+
+    Raises
+    ------
+    Complaint
+        If the disk is full or may not be written.
+    """
+    together: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
+    for attempt in attempts:
+        together[attempt.student, attempt.lab].append(attempt)
+    rows = []
+    for key in sorted(together):
+        rows += _file_one(together[key], _Place(root), budget)
+    return rows
+
+
+def _file_one(attempts: list[Attempt], place: "_Place", budget: Budget) -> list[Row]:
+    """All that one student handed in for one lab; raises for nothing but the disk."""
+    hand_ins: dict[str, list[Attempt]] = defaultdict(list)
+    for attempt in attempts:
+        hand_ins[attempt.hand_in].append(attempt)
+    rows, counting = [], []
+    for files in hand_ins.values():
+        *others, last = sorted(files, key=_order)
+        counting.append(last)
+        many, name = counted(len(files), "notebook"), shown(last.name.rpartition("/")[2], 60)
+        why = f"Of {many} in this hand-in, {name} counts: {_why(last, others)}."
+        rows += [_row(attempt, Outcome.OLDER, why) for attempt in others]
+    # The newest first: what it replaces is kept once, and an earlier one need not be filed in between.
+    for attempt in sorted(counting, key=lambda a: (a.time, a.inside, _number(a)), reverse=True):
+        try:
+            rows.append(_Filing(attempt, place, budget).row())
+        except Refused as why_not:
+            rows.append(_row(attempt, Outcome.REFUSED, str(why_not)))
+        except Exception as error:  # noqa: BLE001 - one hand-in's failure is its own
+            if isinstance(error, OSError) and concerns_disk(error):
+                raise Complaint(
+                    f"{shown(str(error.filename or place.root))}: {error.strerror}. What was "
+                    f"filed so far stays, "
+                    "and the same command goes on from there."
+                ) from None
+            text = shown(str(getattr(error, "strerror", None) or error).split("\n")[0], 120).rstrip(".")
+            rows.append(
+                _row(attempt, Outcome.REFUSED, f"It could not be filed: {text or type(error).__name__}.")
+            )
+    return rows
+
+
+def _number(attempt: Attempt) -> int:
+    return attempt.owner.number or copy_number(attempt.name)
+
+
+def _order(attempt: Attempt) -> tuple[int, int, int, bool, str]:
+    """Which of one hand-in's files counts: the largest. Zips keep times to two seconds."""
+    own_time = int((attempt.inside or attempt.time) // 2)
+    exact = stem(attempt.name) == attempt.lab
+    return attempt.owner.number, own_time, copy_number(attempt.name), exact, attempt.name
+
+
+def _why(last: Attempt, others: list[Attempt]) -> str:
+    """The rule that decided, in words."""
+    rules = ("the upload's number is the largest", "it is the newest", "it has the largest copy number")
+    rules = (*rules, "it is called after the lab", "it comes last in the alphabet")  # type: ignore[assignment]
+    other = max(map(_order, others), default=_order(last))
+    return next((rule for rule, a, b in zip(rules, _order(last), other) if a != b), rules[-1])
+
+
+def _row(attempt: Attempt, outcome: Outcome, reason: str = "", path: str = "") -> Row:
+    return Row(
+        source=shown(attempt.source),
+        student=attempt.student,
+        lab=attempt.lab,
+        outcome=outcome,
+        reason=" ".join([part for part in (reason, *attempt.notes) if part]),
+        path=path,
+    )
+
+
+class _Place:
+    """The classroom's folders, which no link may lead out of."""
+
+    def __init__(self, root: Path):
+        self.root = root
+
+    def folder(self, *parts: str) -> Path:
+        place = self.root
+        for part in parts:
+            place = place / part
+            if place.is_symlink() or (place.exists() and not place.is_dir()):
+                raise Refused(f"{self.shown(place)} is a link or a file where a folder should be.")
+        return place
+
+    def shown(self, path: Path) -> str:
+        return path.relative_to(self.root).as_posix()
+
+
+class _Filing:
+    """One attempt on its way into the classroom."""
+
+    def __init__(self, attempt: Attempt, place: _Place, budget: Budget):
+        self.attempt, self._place, self._budget = attempt, place, budget
+        self._student, self._lab = attempt.student, attempt.lab
+        self._folder = place.folder("submitted", self._student, self._lab)
+        self._path = self._folder / f"{self._lab}.ipynb"
+
+    def row(self) -> Row:
+        """File it, unless something newer is there."""
+        there, current = self._current()
+        new = origin_of(self.attempt)
+        if current and current.platform == new.platform and current.key and new.key != current.key:
+            raise Refused(
+                f"There is a hand-in of {new.platform}'s number {shown(current.key, 40)}, of the "
+                f"same name; this is "
+                f"number {shown(new.key, 40)}. If they are two people, put a roster that tells "
+                f"them apart into the "
+                "classroom; if they are one, move the other hand-in away."
+            )
+        new = replace(new, sha256=self._hash())
+        same = current is not None and current.sha256 == new.sha256
+        if current and same and new.handed_in in (None, current.handed_in):
+            return _row(self.attempt, Outcome.UNCHANGED, path=self._place.shown(there or self._path))
+        dated = (
+            current is not None and same and current.handed_in is None
+        )  # the same, but now we know from when
+        if current and not dated and not new.newer_than(current):
+            newer = current.newer_than(new)
+            why = "A newer attempt is there." if newer else "An attempt of the same time is there already."
+            return _row(self.attempt, Outcome.OLDER, why, self._keep_earlier(new))
+        self._folder.mkdir(parents=True, exist_ok=True)
+        reason = ""
+        with self._beside(self._path, new) as beside:
+            if there and current and not dated:
+                kept = self._place.folder("submitted-earlier", self._student, self._lab) / _earlier_name(
+                    current
+                )
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                there.replace(kept)
+                reason = f"It replaces an earlier attempt, which is kept as {self._place.shown(kept)}."
+            stamp = self._folder / "timestamp.txt"
+            if new.handed_in:
+                write(stamp, f"{new.handed_in}\n")
+            else:
+                stamp.unlink(missing_ok=True)  # it was another attempt's
+            beside.replace(self._path)
+        if there and there != self._path:
+            there.unlink(missing_ok=True)
+        record = self._place.folder("collected", self._student) / f"{self._lab}.json"
+        write(record, json.dumps({"version": VERSION, **asdict(new)}, ensure_ascii=True, indent=1) + "\n")
+        return _row(self.attempt, Outcome.FILED, reason, self._place.shown(self._path))
+
+    def _chunks(self) -> Iterator[bytes]:
+        return self._budget.paid(self._student, self.attempt.found.chunks(MAX_FILE))
+
+    def _hash(self) -> str:
+        digest = hashlib.sha256()
+        for chunk in self._chunks():
+            digest.update(chunk)
+        return digest.hexdigest()
+
+    def _current(self) -> tuple[Path | None, Origin | None]:
+        """The hand-in that is there already, and what is known of it."""
+        there = self._path
+        if not os.path.lexists(there):
+            # As the classroom reads it: a single notebook of another name is the hand-in.
+            others = [p for p in self._folder.glob("*.ipynb") if not p.name.startswith(".")]
+            if len(others) != 1:
+                return None, None
+            there = others[0]
+        digest = hashlib.sha256()
+        try:
+            with open_ordinary(there) as file:
+                while chunk := file.read(1 << 18):
+                    digest.update(chunk)
+                time = os.fstat(file.fileno()).st_mtime
+        except Refused as refused:
+            raise Refused(f"{self._place.shown(there)} is in the way: {refused}") from None
+        known = read_origin(self._place.root, self._student, self._lab)
+        if known and known.sha256 == digest.hexdigest():
+            return there, known
+        # Put there by hand, or changed since.
+        moment = _stamped(self._folder / "timestamp.txt")
+        return there, Origin(
+            handed_in=moment.strftime(STAMP) if moment else None,
+            time=moment.timestamp() if moment else time,
+            sha256=digest.hexdigest(),
+        )
+
+    def _keep_earlier(self, origin: Origin) -> str:
+        """Keep an attempt that is not the newest, unless it is kept already."""
+        folder = self._place.folder("submitted-earlier", self._student, self._lab)
+        path = folder / _earlier_name(origin)
+        if path.exists():
+            return self._place.shown(path)
+        same = sorted(folder.glob(f"*-{origin.sha256[:12]}.ipynb")) if origin.handed_in is None else []
+        if same:  # the time is a download's: there may be many of one attempt
+            return self._place.shown(same[0])
+        folder.mkdir(parents=True, exist_ok=True)
+        with self._beside(path, origin) as beside:
+            beside.replace(path)
+        return self._place.shown(path)
+
+    @contextmanager
+    def _beside(self, path: Path, origin: Origin) -> Iterator[Path]:
+        """The file written whole under another name beside its place, for renaming; gone if that fails."""
+        handle, name = tempfile.mkstemp(prefix=".collect-", suffix=".part", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                for chunk in self._chunks():
+                    file.write(chunk)
+            os.chmod(name, 0o644)
+            os.utime(name, (origin.time, origin.time))
+            yield Path(name)
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+
+def _earlier_name(origin: Origin) -> str:
+    moment = datetime.fromtimestamp(origin.time, UTC).strftime("%Y%m%dT%H%M%SZ")
+    return f"{moment}-{origin.sha256[:12]}.ipynb"
+
+
+def _stamped(path: Path) -> datetime | None:
+    """The time in a timestamp.txt that nbgrader, or somebody's hand, has written."""
+    with suppress(Exception), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        moment: datetime = parse_utc(read(one_file(path), 200).decode("utf-8").strip())
+        moment = moment.replace(tzinfo=UTC, microsecond=0)
+        moment.timestamp()
+        return moment
+    return None

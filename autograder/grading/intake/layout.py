@@ -1,0 +1,385 @@
+"""Whose files are, in one download as a whole.
+
+What a platform wrote is known by its form; where there is none, folders and files called after students are
+looked at together. Two people are never taken for one: where that could be, a sentence says what to do.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
+from itertools import takewhile
+
+from autograder.grading.intake.names import is_generic, is_zip, lab_of, safe_student, shown, stem
+from autograder.grading.intake.platforms import Form, Receipt, Submission, by_form, stamp_of
+from autograder.grading.intake.roster import Identity, Roster
+
+GRADESCOPE = "submission_metadata.yml"
+ROSTER_REMEDY = "put a roster that tells them apart into the classroom as roster.csv"
+MAX_LEVELS = 5  # folders around the students' own; each is looked through whole
+_GITHUB_USER = r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owner:
+    """Whose a file is, as its name and what lies beside it say.
+
+    Parameters
+    ----------
+    platform : str
+    who : tuple of Identity
+        One person, or all who handed it in together.
+    label : str
+        What the folder is called if no roster says otherwise.
+    key : str
+        What tells two people of one name apart in one download.
+    original : str
+        The part of the path that the platform wrote, for the way back.
+    number : int
+        An upload's number, 0 if there is none.
+    time : datetime or None
+    late : bool
+    lab : str
+    note : str
+    """
+
+    platform: str
+    who: tuple[Identity, ...]
+    label: str
+    key: str = ""
+    original: str = ""
+    number: int = 0
+    time: datetime | None = None
+    late: bool = False
+    lab: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a run was asked to do."""
+
+    labs: tuple[str, ...]
+    grade_ids: Mapping[str, str] = field(default_factory=dict)
+    roster: Roster = field(default_factory=Roster)
+    zone: tzinfo = UTC
+    zone_given: bool = False
+    file_times: bool = False
+    pattern: Form | None = None
+
+
+class Layout:
+    """Whose files are, in one download as a whole.
+
+    Each level of folders is looked at by itself: names of a platform's form first, then GitHub Classroom's
+    repositories, then folders that are one student's. A folder that holds several people is gone into,
+    unless one beside it is a student's: then it may be a student's, too, with names of their choice.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        name: str,
+        settings: Settings,
+        *,
+        clones: set[str] = frozenset(),  # type: ignore[assignment]
+        receipts: Mapping[str, Receipt] | None = None,
+        metadata: Callable[[str], Mapping[str, Submission]] = lambda above: {},
+    ):
+        self._settings, self._labs, self._roster = settings, settings.labs, settings.roster
+        self._clones, self._receipts, self._metadata = clones, receipts or {}, metadata
+        self._whose: dict[str, Owner | str] = {}
+        self._folders: dict[str, Owner | str] = {}
+        self._around: list[str] = []  # folders in which each student has one
+        if settings.pattern:
+            for path in paths:
+                said = settings.pattern.match(path)
+                self._whose[path] = (
+                    self._by_form(settings.pattern, said, path, "")
+                    if said
+                    else "It does not match --pattern."
+                )
+        else:
+            self._level("", [path.split("/") for path in sorted(paths)], name)
+
+    def owner(self, path: str) -> Owner | str:
+        """Whose this file is; a sentence if that cannot be said."""
+        if path in self._whose:
+            return self._whose[path]
+        parts = path.split("/")
+        for end in range(len(parts) - 1, 0, -1):
+            if (folder := "/".join(parts[:end])) in self._folders:
+                return self._folders[folder]
+        if not self._settings.pattern and (match := by_form(path, self._labs)):
+            return self._by_form(*match, path, "")
+        for above in self._around:
+            top, slash, _ = path[len(above) :].partition("/")
+            if path.startswith(above) and slash and not is_generic(top):
+                return _folder_owner(top)
+        return "Neither its name nor a folder says whose it is."
+
+    def _level(self, above: str, paths: list[list[str]], name: str) -> None:
+        """One folder around hand-ins: `paths` are those below `above`."""
+        if above.count("/") >= MAX_LEVELS:
+            why = f"It lies more than {MAX_LEVELS} folders deep; collect the folder that holds the students'."
+            self._settle(above.rstrip("/"), paths, why)
+            return
+        slugs = self._slugs(above, paths, name)
+        folders: dict[str, list[list[str]]] = defaultdict(list)
+        loose = []
+        for parts in paths:
+            path = above + "/".join(parts)
+            repository = self._repository(parts, slugs)
+            match = None if repository else by_form("/".join(parts), self._labs)
+            if repository:
+                self._whose[path] = self._folders[above + parts[0]] = repository
+            elif match:
+                self._whose[path] = self._by_form(*match, path, above)
+            elif len(parts) == 1:
+                loose.append(parts[0])
+            else:
+                folders[parts[0]].append(parts[1:])
+        self._loose(above, loose)
+        if any(p in self._whose and _is(self._whose[p], "nbgrader") for p in map("/".join, paths)):
+            for top in folders:
+                self._settle(
+                    above + top, folders[top], "It lies outside 'submitted', where the hand-ins are."
+                )
+            return
+        people = {
+            top
+            for top, below in folders.items()
+            if self._is_person(top, below) and (top.casefold() != name.casefold() or self._is_direct(below))
+        }
+        direct = {top for top in people if self._roster_knows(top) or self._is_direct(folders[top])}
+        for top, below in folders.items():
+            if top in people and (direct or self._are_alike(folders, people)):
+                self._around.append(above)
+                self._settle(above + top, below, _folder_owner(top))
+            elif top in people:
+                self._settle(above + top, below, _whose_folder(top, below))
+            elif people and not lab_of(top, self._labs, exact=True):
+                self._settle(
+                    above + top,
+                    below,
+                    f"The folder {shown(min(people))!r} beside it is one student's, but "
+                    f"{shown(top)!r} seems to "
+                    "hold several people's hand-ins. If it is a download and no student's folder, collect it "
+                    "by itself.",
+                )
+            else:
+                self._level(f"{above}{top}/", below, top)
+
+    def _settle(self, folder: str, below: list[list[str]], owner: Owner | str) -> None:
+        self._folders[folder] = owner
+        for parts in below:
+            self._whose["/".join([folder, *parts])] = owner
+
+    def _loose(self, above: str, files: list[str]) -> None:
+        """Files that lie in no student's folder: each may be called after a student."""
+        named = [f for f in files if not lab_of(f, self._labs) and not is_generic(stem(f))]
+        for file in files:
+            said = stem(file)
+            if file in named and (len(named) > 1 or is_zip(file) or self._roster_knows(said)):
+                self._whose[above + file] = _folder_owner(said)
+            else:
+                self._whose[above + file] = (
+                    "Neither its name nor a folder says whose it is. Put it into a folder called after the "
+                    "student, or say with --pattern where the student's name stands."
+                )
+
+    def _is_person(self, top: str, below: list[list[str]]) -> bool:
+        if self._roster_knows(top):
+            return True
+        if is_generic(top) or lab_of(top, self._labs, exact=True) or top.endswith("-submissions"):
+            return False
+        if any(self._roster_knows(parts[0]) for parts in below if len(parts) > 1):
+            return False
+        return not holds_a_class(below, self._labs) and not self._slugs_in(top, below)
+
+    def _is_direct(self, below: list[list[str]]) -> bool:
+        """Whether a hand-in lies in the folder itself, or in one that is called after a lab or a habit."""
+        return any(
+            lab_of(parts[0], self._labs, exact=len(parts) > 1) or is_generic(stem(parts[0]))
+            for parts in below
+        )
+
+    def _are_alike(self, folders: Mapping[str, list[list[str]]], people: set[str]) -> bool:
+        """Whether several folders hold a folder of the same name: theirs, then, and not a student's."""
+        inner = [{parts[0] for parts in folders[top] if len(parts) > 1} for top in people]
+        return len(people) > 1 and all(inner) and len(set.union(*inner)) == 1
+
+    def _roster_knows(self, name: str) -> bool:
+        return bool(self._roster.people) and len(self._roster.find(Identity(said=name))) == 1
+
+    # GitHub Classroom: <assignment>-<username>
+
+    def _slugs(self, above: str, paths: list[list[str]], name: str) -> list[str]:
+        """The assignments whose repositories lie here, the longest first: "lab-2-b" before "lab-2".
+
+        An assignment is known by its lab's name, by the folder <assignment>-submissions around it, or as what
+        the names of several clones have in common.
+        """
+        tops = {parts[0] for parts in paths if len(parts) > 1}
+        clones = sorted(
+            c[len(above) :] for c in self._clones if c.rpartition("/")[0] == above.rstrip("/") and c
+        )
+        slugs = set(self._labs) | (
+            {name.removesuffix("-submissions")} if name.endswith("-submissions") else set()
+        )
+        if len(clones) > 1:
+            slugs.add("".join(_shared(clones)).rpartition("-")[0])
+        return sorted(
+            (s for s in slugs if s and any(t.casefold().startswith(f"{s.casefold()}-") for t in tops)),
+            key=lambda slug: (-len(slug), slug),
+        )
+
+    def _slugs_in(self, top: str, below: list[list[str]]) -> bool:
+        slugs = self._slugs(f"{top}/", below, top)
+        return sum(bool(self._repository(parts, slugs)) for parts in below) > 1
+
+    def _repository(self, parts: list[str], slugs: list[str]) -> Owner | None:
+        if len(parts) < 2 or parts[0].endswith("-submissions"):
+            return None
+        for slug in slugs:
+            if match := re.fullmatch(rf"(?i:{re.escape(slug)})-({_GITHUB_USER})", parts[0]):
+                user = match[1].lower()  # GitHub's user names are the same in any case
+                note = f"The assignment was taken to be {slug!r}." if slug not in self._labs else ""
+                return Owner(
+                    platform="GitHub",
+                    who=(Identity(github=user, said=user),),
+                    label=safe_student(user),
+                    key=user,
+                    original=f"{parts[0]}/",
+                    note=note,
+                )
+        return None
+
+    # A platform's names
+
+    def _by_form(self, form: Form, said: dict[str, str], path: str, above: str) -> Owner | str:
+        """The owner that a name says, or why it says none."""
+        file = said.pop("file", "")
+        if form.platform == "Gradescope":
+            return self._gradescope(path, said["participant"], above)
+        who = Identity(
+            **{
+                key: said.get(key, "")
+                for key in ("student", "name", "login", "email", "lms_id", "participant")
+            }
+        )
+        owner = Owner(
+            platform=form.platform,
+            who=(who,),
+            label="",
+            key=who.participant or who.lms_id or who.email or who.login or who.student or who.name,
+            original=path[len(above) : len(path) - len(file)] if file else path[len(above) :],
+            number=int(said.get("number", "")[:18] or 0) if said.get("number", "").isdecimal() else 0,
+            late=bool(said.get("late")),
+            lab=said.get("lab", ""),
+        )
+        label = who.student or who.login or who.email or who.name or who.lms_id
+        zone = self._settings.zone
+        if form.platform == "Canvas" and who.lms_id:
+            label = f"{who.name}-{who.lms_id}"
+        elif form.platform == "Moodle" and not who.participant:
+            return (
+                "Moodle gives no number in its name: it comes from those who are in no group. "
+                "Look up in Moodle "
+                "who that is, and put it into a folder called after the student."
+            )
+        elif form.platform == "Blackboard":
+            receipt = self._receipts.get(path[: len(path) - len(file)])
+            login = self._blackboard_login(who.login, receipt)
+            if not login:
+                return (
+                    f"It cannot be told where the assignment's name ends and the student's begins in "
+                    f"{shown(who.login)!r}. Keep Blackboard's text files beside the hand-ins, or "
+                    f"{ROSTER_REMEDY}."
+                )
+            label = login
+            name = receipt.name if receipt and receipt.login == login else ""
+            owner = replace(owner, who=(Identity(login=login, name=name),), key=login)
+            zone = self._receipt_zone(said["time"], receipt) or zone
+        if said.get("time"):
+            when = stamp_of(said["time"], zone)
+            owner = replace(
+                owner, time=when, note="" if when else f"{shown(said['time'])} in its name is no time."
+            )
+        return replace(owner, label=safe_student(label))
+
+    def _gradescope(self, path: str, folder: str, above: str) -> Owner | str:
+        entry = self._metadata(above).get(folder)
+        if not entry or not entry.submitters:
+            return (
+                f"{GRADESCOPE} beside it does not say who handed in {shown(folder)!r}. Collect Gradescope's "
+                "export as it was downloaded."
+            )
+        who = tuple(Identity(name=s.name, sid=s.sid, email=s.email, login=s.email) for s in entry.submitters)
+        if not all(w.email or w.sid or w.name for w in who):
+            return f"{GRADESCOPE} beside it names no one for {shown(folder)!r}."
+        return Owner(
+            platform="Gradescope",
+            who=who,
+            label=safe_student(who[0].email or who[0].sid or who[0].name),
+            key=who[0].email or who[0].sid or who[0].name,
+            original=f"{folder}/",
+            time=stamp_of(entry.time, UTC) if entry.time else None,
+        )
+
+    def _blackboard_login(self, said: str, receipt: Receipt | None) -> str:
+        """The login in "<assignment>_<login>", "" if it cannot be told."""
+        if receipt and said.endswith(f"_{receipt.login}"):
+            return receipt.login
+        if said.count("_") == 1:
+            return said.partition("_")[2]
+        ends = [said[i + 1 :] for i, c in enumerate(said) if c == "_"]
+        known = [end for end in ends if self._roster.find(Identity(login=end))]
+        return known[0] if len(known) == 1 else ""
+
+    def _receipt_zone(self, time: str, receipt: Receipt | None) -> tzinfo | None:
+        """The zone of the same moment in Blackboard's text file; the name has none."""
+        when = receipt.time if receipt and not self._settings.zone_given else None
+        local = stamp_of(time, UTC)
+        same = when and local and when.replace(tzinfo=UTC) == local
+        return when.tzinfo if when and same else None
+
+
+def _folder_owner(said: str) -> Owner:
+    return Owner(platform="folder", who=(Identity(said=said),), label=safe_student(said), key=said)
+
+
+def _is(owner: Owner | str, platform: str) -> bool:
+    return isinstance(owner, Owner) and owner.platform == platform
+
+
+def _whose_folder(top: str, below: list[list[str]]) -> str:
+    other = shown(stem(below[0][0]))
+    return (
+        f"It cannot be told whether {shown(top)!r} or {other!r} is the student's name. Collect "
+        f"{shown(top)!r} by "
+        f"itself if it holds the class, or {ROSTER_REMEDY}."
+    )
+
+
+def holds_a_class(below: list[list[str]], labs: Sequence[str]) -> bool:
+    """Whether these paths are several people's: names of a platform's form, one lab in two folders, or
+    several notebooks or zips with names of their own."""
+    folders: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    own: Counter[tuple[str, ...]] = Counter()
+    for *above, file in below:
+        if any(by_form("/".join([*above[i:], file]), labs) for i in range(min(len(above), 2) + 1)):
+            return True
+        lab = lab_of(file, labs)
+        theirs = [part for part in above if not lab_of(part, labs, exact=True) and not is_generic(part)]
+        if lab:
+            folders[lab].add(tuple(theirs))
+        elif not is_generic(stem(file)):
+            own[tuple(above)] += 1
+    return max(own.values(), default=0) > 1 or any(len(same - {()}) > 1 for same in folders.values())
+
+
+def _shared(sequences: list[str]) -> list[str]:
+    """What texts of any length begin with in common."""
+    return [items[0] for items in takewhile(lambda items: len(set(items)) == 1, zip(*sequences))]

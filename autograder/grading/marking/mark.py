@@ -1,0 +1,560 @@
+"""One hand-in, from its bytes to its verdicts: rebuilt, run in the sandbox, judged out here.
+
+`mark` is the unit of work. It depends on its arguments and the course alone, so the same bytes give the
+same verdicts on any machine, in any order.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from html import escape
+from time import monotonic
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+from nbgrader.utils import compute_checksum
+
+from autograder.authoring.build import release
+from autograder.authoring.exercise import Exercise
+from autograder.authoring.lab import Lab
+from autograder.cells import grade_id, id_of
+from autograder.errors import listed, printable
+from autograder.feedback import as_html, as_text
+from autograder.grading.limited import stage
+from autograder.grading.marking.handin import Unreadable, rebuild
+from autograder.grading.sandbox import Cell, CellRun, Sandbox, SandboxError
+from autograder.grading.sanitise import (
+    MAX_COLOURED,
+    MAX_SHOWN,
+    Cleaner,
+    clean_markdown,
+    clean_text,
+    cut,
+    make_output,
+    plain_markdown,
+    shown_code,
+)
+from autograder.judging.judge import Finding, judge
+from autograder.judging.question import Question
+from autograder.results import Result, Verdict
+
+
+@dataclass(frozen=True)
+class Marked:
+    """What marking one hand-in gives.
+
+    Parameters
+    ----------
+    rows : tuple of Result
+        One for each exercise and each question marked by hand, in the notebook's order; `student` is "", and
+        the points are those of the lab's own definition.
+    notebook : NotebookNode
+        The rebuilt notebook with clean outputs and, at each test cell, our message.
+    notes : tuple of str
+        What was odd about the file.
+    seed : int
+        The seed of the fresh cases.
+    answers : mapping of str to str
+        A hash of each answer, by the name of its exercise or question: a mark given by hand belongs to it.
+    untouched : tuple of str
+        The exercises and questions that stand as they were handed out.
+    """
+
+    rows: tuple[Result, ...]
+    notebook: NotebookNode
+    notes: tuple[str, ...] = ()
+    seed: int = 0
+    answers: Mapping[str, str] = field(default_factory=dict)
+    untouched: tuple[str, ...] = ()
+
+    @property
+    def faults(self) -> list[str]:
+        """Why the grader failed, where it did."""
+        return [row.message for row in self.rows if row.verdict is Verdict.FAULT]
+
+    def to_json(self) -> str:
+        """All of it as text."""
+        return json.dumps({**self.facts(), "notebook": self.notebook}, ensure_ascii=False)
+
+    def facts(self) -> dict[str, Any]:
+        """All but the notebook, as plain JSON."""
+        return {
+            "seed": self.seed,
+            "notes": list(self.notes),
+            "rows": [asdict(row) for row in self.rows],
+            "answers": dict(self.answers),
+            "untouched": list(self.untouched),
+        }
+
+    @classmethod
+    def from_facts(cls, facts: Mapping[str, Any], notebook: NotebookNode | None = None) -> "Marked":
+        """The inverse of `facts`; raises KeyError, TypeError or ValueError on anything else."""
+        return cls(
+            rows=tuple(Result.from_fields(row) for row in facts["rows"]),
+            notebook=nbformat.from_dict(facts.get("notebook") or {}) if notebook is None else notebook,
+            notes=tuple(facts["notes"]),
+            seed=facts["seed"],
+            answers=dict(facts["answers"]),
+            untouched=tuple(facts["untouched"]),
+        )
+
+    def of(self, student: str) -> "Marked":
+        """The same with the student's name in its rows."""
+        return replace(self, rows=tuple(replace(row, student=student) for row in self.rows))
+
+
+@cache
+def release_for_marking(lab: Lab) -> NotebookNode:
+    """The student's notebook, with the marking schemes still in its questions."""
+    return release(lab.read_solution(), lab, keep_mark_schemes=True)
+
+
+def prepare(lab: Lab) -> None:
+    """Compute what the hand-ins of a lab share: the release, and the questions that students see."""
+    release_for_marking(lab)
+    for exercise in lab.exercises.values():
+        exercise.questions()
+
+
+def seed_of(data: bytes, lab: str, salt: str) -> int:
+    """The seed of a hand-in's fresh cases, from the file and the classroom's own secret.
+
+    Without the secret, a student could look for a file whose fresh cases suit a wrong answer.
+    """
+    return int.from_bytes(hashlib.sha256(f"{salt} {lab} ".encode() + data).digest()[:8], "big")
+
+
+# What is done to a hand-in on this side of the sandbox, as `limited.stage` names it.
+READING, SHOWING = "Reading the notebook", "Showing what it printed"
+
+
+def mark(
+    data: bytes, lab: Lab, sandbox: Sandbox, *, salt: str, follow_through: bool = True, plain: bool = False
+) -> Marked:
+    """Mark one hand-in. Never raises for what is in it.
+
+    Parameters
+    ----------
+    data : bytes
+        The file as it was handed in.
+    lab : Lab
+    sandbox : Sandbox
+    salt : str
+        The classroom's secret, see `seed_of`.
+    follow_through : bool
+        Judge an exercise that builds on a wrong one again, with the reference in the other's place.
+    plain : bool
+        Keep text alone, as it is: for a hand-in that takes too long to show in any other form.
+    """
+    seed = seed_of(data, lab.name, salt)
+    original = release_for_marking(lab)
+    try:
+        with stage(READING, 20):
+            handin = rebuild(data, original)
+    except Unreadable as why:
+        return unmarkable(lab, str(why), seed)
+    try:
+        hand_in = _HandIn(lab, handin.notebook, seed, sandbox)
+        judged = hand_in.judge_all(handin.notebook, sandbox.limits.total_seconds)
+        if follow_through:
+            hand_in.follow_through(judged)
+    except SandboxError as fault:
+        return faulty(lab, str(fault), seed)
+    answers, untouched = _answers(lab, handin.notebook)
+    notes = handin.notes
+    with stage(SHOWING, 20):
+        rows = _with_outputs(lab, handin.notebook, judged, {cell.source for cell in original.cells}, plain)
+        if plain:
+            notes = (*notes, "It takes too long to show as it is, so the grader shows it as plain text.")
+        if notes:
+            handin.notebook.cells.insert(0, _notice("How this notebook was read", notes))
+    return Marked(rows, handin.notebook, notes, seed, answers, untouched)
+
+
+def _answers(lab: Lab, notebook: NotebookNode) -> tuple[dict[str, str], tuple[str, ...]]:
+    """A hash of each answer, and which answers are as they were handed out."""
+    answers, untouched = {}, []
+    for cell in notebook.cells:
+        nbgrader = cell.metadata.get("nbgrader", {})
+        if nbgrader.get("solution"):
+            exercise = lab.exercise_answered_by(nbgrader["grade_id"])
+            name = exercise.name if exercise else nbgrader["grade_id"]
+            said = cell.source.strip()
+            if cell.get("attachments"):
+                said += json.dumps(cell.attachments, sort_keys=True)
+            answers[name] = hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]
+            if nbgrader.get("checksum") == compute_checksum(cell):
+                untouched.append(name)
+    return answers, tuple(untouched)
+
+
+def _with_outputs(
+    lab: Lab, notebook: NotebookNode, judged: "_Judged", ours: set[str], plain: bool
+) -> tuple[Result, ...]:
+    """Put the clean outputs into the notebook's cells; the rows, in their order."""
+    rows = []
+    clean, left, coloured = Cleaner(plain=plain), MAX_SHOWN, MAX_COLOURED
+    for cell in notebook.cells:
+        name = id_of(cell)
+        if cell.source not in ours:
+            cell.source = cut(cell.source, max(left, 2_000))
+            left -= len(cell.source)
+        if cell.cell_type == "code" and name not in judged.tests:
+            if cell.source not in ours:
+                coloured -= len(cell.source)
+                cell.source = shown_code(cell.source, plain=coloured < 0)
+            cell.outputs = [clean(output) for output in judged.outputs.get(cell.id, ())]
+        elif name in judged.tests:
+            row, cell.outputs = judged.tests[name]
+            rows.append(replace(row, message=printable(cut(row.message, MAX_MESSAGE))))
+        else:
+            if cell.source not in ours:  # prose of the release, with its folded hints, is left as it is
+                pictures = cell.get("attachments", {})
+                cell.source = plain_markdown(cell.source) if plain else clean_markdown(cell.source, pictures)
+            if name and cell.metadata["nbgrader"]["grade"]:
+                points = cell.metadata["nbgrader"]["points"]
+                rows.append(_row(lab, name, Verdict.MANUAL, "Marked by hand.", points, score=None))
+    return tuple(rows)
+
+
+def _row(
+    lab: Lab,
+    exercise: str,
+    verdict: Verdict,
+    message: str,
+    points: float,
+    *,
+    score: float | None = 0.0,
+    misconception: str | None = None,
+    seconds: float = 0.0,
+) -> Result:
+    return Result("", lab.name, exercise, score, points, verdict, misconception, message, seconds)
+
+
+def unmarkable(lab: Lab, why: str, seed: int = 0) -> Marked:
+    """What a hand-in gets whose notebook is missing or cannot be read: no points, and the reason."""
+    notebook = deepcopy(release_for_marking(lab))
+    rows = []
+    for cell in notebook.cells:
+        nbgrader = cell.metadata.get("nbgrader", {})
+        if nbgrader.get("grade"):
+            name = _graded_name(lab, nbgrader["grade_id"])
+            rows.append(_row(lab, name, Verdict.MISSING, why, nbgrader["points"]))
+            if cell.cell_type == "code":
+                cell.outputs = _failure(name, why, _paragraph(why))
+    notebook.cells.insert(0, _notice("This hand-in could not be marked", [why]))
+    answers, untouched = _answers(lab, notebook)
+    return Marked(tuple(rows), notebook, (why,), seed, answers, untouched)
+
+
+def faulty(lab: Lab, why: str, seed: int = 0) -> Marked:
+    """What a hand-in gets when the grader itself failed: no mark of any kind, and the reason."""
+    notebook = deepcopy(release_for_marking(lab))
+    text = printable(f"The grader failed, not the student: {why}")
+    rows = [
+        _row(lab, _graded_name(lab, c["grade_id"]), Verdict.FAULT, text, c["points"], score=None)
+        for c in (cell.metadata.get("nbgrader", {}) for cell in notebook.cells)
+        if c.get("grade")
+    ]
+    return Marked(tuple(rows), notebook, (), seed)
+
+
+def _graded_name(lab: Lab, name: str) -> str:
+    exercise = lab.exercise_tested_by(name)
+    return exercise.name if exercise else name
+
+
+@dataclass
+class _Judged:
+    """The state of one hand-in while it is judged; tests by the grade_id of their cells."""
+
+    tests: dict[str, tuple[Result, list[NotebookNode]]] = field(default_factory=dict)
+    outputs: dict[str, list[dict]] = field(default_factory=dict)
+    stopped: set[str] = field(default_factory=set)  # ids of the cells that had to be stopped
+
+
+@dataclass(frozen=True)
+class _Stop:
+    """Why a cell did not run to its end, and the verdict on an exercise that is undefined for it."""
+
+    verdict: Verdict
+    reason: str
+
+
+NOT_RUN = {
+    "output_type": "stream",
+    "name": "stdout",
+    "text": "(This illustration is part of the lab, and is not run again when it is marked.)\n",
+}
+_STOPPED = {
+    "timeout": "it ran for too long and was stopped",
+    "crash": "it ended the Python process (or ran out of memory)",
+}
+
+
+class _HandIn:
+    """A rebuilt hand-in, with what it takes to judge it."""
+
+    def __init__(self, lab: Lab, notebook: NotebookNode, seed: int, sandbox: Sandbox):
+        self.lab, self.notebook, self.seed, self.sandbox = lab, notebook, seed, sandbox
+        self._fresh: dict[str, list[Question]] = {}
+
+    def judge_all(self, notebook: NotebookNode, seconds: float) -> _Judged:
+        """Run these cells of the hand-in, and judge each exercise among them."""
+        judged = _Judged()
+        cells = []
+        for cell in notebook.cells:
+            if cell.cell_type == "code" and not id_of(cell) and cell.source in _illustrations(self.lab):
+                judged.outputs[cell.id] = [NOT_RUN]
+            elif cell.cell_type == "code":
+                cells.append(cell)
+        limits = replace(self.sandbox.limits, total_seconds=seconds)
+        runs = self.sandbox.run([self._as_cell(cell) for cell in cells], limits)
+        stops: dict[str, _Stop] = {}  # by the grade_id of the cell
+        spent: dict[str, float] = {}  # seconds, by the same
+        for cell, run in zip(cells, runs, strict=True):
+            name = id_of(cell)
+            exercise = self.lab.exercise_tested_by(name)
+            if exercise is None:
+                judged.outputs[cell.id] = run.outputs
+                spent[name] = run.seconds
+                stop = _stop_of(run)
+                if run.status in _STOPPED:
+                    judged.stopped.add(cell.id)
+                if stop:
+                    stops[name] = stop
+            else:
+                answer = grade_id(exercise.name)
+                row, outputs = self._judge_one(exercise, run, stops.get(answer))
+                took = round(row.seconds + spent.get(answer, 0.0), 6)
+                judged.tests[name] = replace(row, seconds=took), outputs
+        self._trace_causes(judged)
+        return judged
+
+    def _as_cell(self, cell: NotebookNode) -> Cell:
+        exercise = self.lab.exercise_tested_by(id_of(cell))
+        if exercise is None:
+            return Cell(cell.source)
+        asked = [question.inputs for question in exercise.questions() + self._fresh_questions(exercise)]
+        return Cell("", exercise=exercise.name, questions=asked, call=exercise.rules.call)
+
+    def _fresh_questions(self, exercise: Exercise) -> list[Question]:
+        """Drawn once, with what the mistakes give for them: the following through asks them again."""
+        if exercise.name not in self._fresh:
+            self._fresh[exercise.name] = exercise.questions(self.seed)
+        return self._fresh[exercise.name]
+
+    def _judge_one(self, exercise: Exercise, run: CellRun, stopped: _Stop | None) -> tuple[Result, list]:
+        """The row and the outputs of one test cell; `stopped` is what became of the answer's own cell."""
+        if ended := _ended(exercise, run, stopped):
+            verdict, why = ended
+            row = self._row_of(exercise, verdict, why, run)
+            return row, _failure(exercise.name, why, _paragraph(why))
+        visible, fresh = exercise.questions(), self._fresh_questions(exercise)
+        answers = run.answers or []
+        # What students can see comes first, so that the mark says what their own check said.
+        finding = self._finding(exercise, visible, answers[: len(visible)])
+        if finding.verdict is Verdict.PASS:
+            finding = self._finding(exercise, visible + fresh, answers, known_right=len(visible))
+        if finding.verdict is Verdict.PASS:
+            message = f"Right in all {len(answers)} cases: {len(visible)} that you can see, {len(fresh)} fresh ones."
+            row = self._row_of(exercise, Verdict.PASS, message, run)
+            return row, [_passed(f"{exercise.name}: {message}")]
+        if finding.case is not None and finding.case < len(visible):
+            text, html = as_text(finding), as_html(finding)
+        else:
+            finding = _about_fresh(finding)
+            text = finding.message
+            html = _paragraph(text)
+        row = self._row_of(exercise, finding.verdict, finding.message, run, finding.misconception)
+        return row, _failure(exercise.name, text, html)
+
+    def _finding(self, exercise: Exercise, questions: list, answers: list, known_right: int = 0) -> Finding:
+        rules, known = exercise.rules, exercise.misconceptions
+        return judge(questions, answers, rules, known, exercise.name, known_right)
+
+    def _row_of(
+        self,
+        exercise: Exercise,
+        verdict: Verdict,
+        message: str,
+        run: CellRun,
+        misconception: str | None = None,
+    ) -> Result:
+        return _row(
+            self.lab,
+            exercise.name,
+            verdict,
+            message,
+            exercise.points,
+            score=exercise.points if verdict is Verdict.PASS else 0.0,
+            misconception=misconception,
+            seconds=run.seconds,
+        )
+
+    def _trace_causes(self, judged: _Judged) -> None:
+        """Say of each failed exercise which one that it calls is not right itself."""
+        rows = {row.exercise: row for row, _ in judged.tests.values()}
+        for test, (row, outputs) in judged.tests.items():
+            exercise = self.lab.exercises[row.exercise]
+            if row.verdict is Verdict.PASS or row.message.startswith(_NOT_WRITTEN):
+                continue
+            code = next((c.source for c in self.notebook.cells if id_of(c) == grade_id(exercise.name)), "")
+            for earlier in exercise.builds_on:
+                wrong = rows.get(earlier.name)
+                if wrong is None or wrong.verdict is Verdict.PASS:
+                    continue
+                if not re.search(rf"\b{earlier.name}\(", code):
+                    continue
+                what = (
+                    "is not written yet" if wrong.message.startswith(_NOT_WRITTEN) else "fails its own check"
+                )
+                cause = f"Your `{earlier.name}`, which it calls, {what}."
+                if cause.split(",")[0] not in row.message:
+                    judged.tests[test] = replace(row, message=f"{cause} {row.message}"), outputs
+                break
+
+    def follow_through(self, judged: _Judged) -> None:
+        """Judge each failed exercise that builds on a failed one again, the reference in the others' place.
+
+        Each second run is a run of its own: the reference is in view of it alone, and it can change the
+        score of one exercise only. Together they may take as long as the first.
+        """
+        until = monotonic() + self.sandbox.limits.total_seconds
+        wrong = {row.exercise for row, _ in judged.tests.values() if row.verdict is not Verdict.PASS}
+        for test, (row, _) in list(judged.tests.items()):
+            exercise = self.lab.exercises[row.exercise]
+            earlier = [e.name for e in self.lab.ancestors(exercise) if e.name in wrong]
+            if row.exercise not in wrong or not earlier or self._is_stub(exercise):
+                continue
+            left = until - monotonic()
+            if left <= 0:
+                return
+            again = _up_to(deepcopy(self.notebook), test, set(judged.tests))
+            replaced = {grade_id(name) for name in earlier}
+            for cell in again.cells:
+                name = id_of(cell)
+                if name in replaced:
+                    cell.source = self.lab.reference_cells[name]
+                elif cell.id in judged.stopped:
+                    cell.source = ""  # it would only be stopped again
+            second, _outputs = self.judge_all(again, left).tests[test]
+            names = listed(f"`{name}`" for name in earlier)
+            if second.verdict is not Verdict.PASS:
+                if second.misconception and not row.misconception:  # its own mistake shows only now
+                    message = f"With the right {names} in place it is still not right: {second.message}"
+                    known = replace(row, message=message, misconception=second.misconception)
+                    judged.tests[test] = known, _outputs
+                continue
+            message = (
+                f"Right in itself, and marked so: it failed only because it builds on {names}. "
+                f"With the right {names} in place, all its cases pass."
+            )
+            kept = replace(second, message=message, seconds=row.seconds + second.seconds)
+            judged.tests[test] = kept, [_passed(f"{row.exercise}: {message}")]
+
+    def _is_stub(self, exercise: Exercise) -> bool:
+        cells = (c for c in self.notebook.cells if id_of(c) == grade_id(exercise.name))
+        return any("raise NotImplementedError" in c.source for c in cells)
+
+
+MAX_MESSAGE = 5_000  # characters of what a student is told of one exercise
+_NOT_WRITTEN = "This exercise is not written yet."  # as autograder.judging.compare says it
+
+
+@cache
+def _illustrations(lab: Lab) -> frozenset[str]:
+    """The release's cells that only show something: nothing depends on them, so marking does without."""
+    cells = release_for_marking(lab).cells
+    return frozenset(c.source for c in cells if "illustration" in c.metadata.get("tags", []))
+
+
+def _stop_of(run: CellRun) -> _Stop | None:
+    if run.status in _STOPPED:
+        return _Stop(Verdict(run.status), _STOPPED[run.status])
+    raised = next((o for o in run.outputs if o.get("output_type") == "error"), None)
+    if raised is None:
+        return None
+    return _Stop(Verdict.MISSING, ": ".join(part for part in (raised["ename"], raised["evalue"]) if part))
+
+
+def _ended(exercise: Exercise, run: CellRun, stopped: _Stop | None) -> tuple[Verdict, str] | None:
+    """The verdict on an exercise that gave no answers, and why; None where there are answers to judge."""
+    name = exercise.name
+    if run.missing:
+        what = "function" if exercise.rules.call == "function" else "class"
+        why = f"There is no {what} `{name}` to try."
+        if stopped:
+            why += f" The cell that should define it failed: {stopped.reason[:300].rstrip('.')}."
+        return (stopped.verdict if stopped else Verdict.MISSING), why
+    if run.status == "timeout":
+        return Verdict.TIMEOUT, f"`{name}` took too long and was stopped."
+    if run.status == "skipped":
+        return (
+            Verdict.TIMEOUT,
+            f"`{name}` was not tried: the cells before it had used up the notebook's time.",
+        )
+    if run.status == "crash" or run.answers is None:
+        return Verdict.CRASH, f"`{name}` ended its own process, or went over the memory limit."
+    return None
+
+
+_FRESH = {
+    "nothing": "it returns None",
+    "type": "it returns another kind of thing than the one that is due",
+    "shape": "the shape is not the one that is due",
+    "dtype": "the dtype is not the one that is due",
+    "modified": "it changes its argument",
+    "memory": "the result is right, but more memory is held at once than is allowed",
+    "not finite": "numbers that should be finite are not",
+}
+
+
+def _about_fresh(finding: Finding) -> Finding:
+    """A finding with what can be said of a case that nobody may see: neither its inputs nor what is expected."""
+    kind = finding.difference.kind if finding.difference else ""
+    error = finding.answer.error.split(":")[0] if finding.answer else ""
+    what = f"it raises {error}" if kind == "error" else _FRESH.get(kind, "the result differs")
+    label = finding.question.label if finding.question else ""
+    seen = f"Right in the cases you can see, but not with other numbers: in a fresh case (“{label}”) {what}."
+    means, nudge = (finding.means, finding.nudge) if finding.misconception else ("", "")
+    return replace(finding, seen=seen, means=means, nudge=nudge)
+
+
+def _failure(name: str, text: str, html: str) -> list[NotebookNode]:
+    """The outputs of a test cell that earns nothing: our message, and the error that nbgrader scores by."""
+    text = clean_text(cut(text, MAX_MESSAGE))
+    said, line = f"{name}: {text}", f"{name}: not right yet."
+    return [
+        make_output("display_data", metadata={}, data={"text/plain": text, "text/html": html}),
+        make_output("error", ename="CheckFailed", evalue=said, traceback=[line]),
+    ]
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{escape(clean_text(cut(text, MAX_MESSAGE)), quote=False)}</p>"
+
+
+def _passed(text: str) -> NotebookNode:
+    return make_output("stream", name="stdout", text=f"✓ {text}\n")
+
+
+def _up_to(notebook: NotebookNode, test: str, tests: set[str]) -> NotebookNode:
+    """The cells that one test cell can depend on: those before it, without the other tests."""
+    names = [id_of(cell) for cell in notebook.cells]
+    before = range(names.index(test))
+    notebook.cells = [notebook.cells[i] for i in before if names[i] not in tests] + [
+        notebook.cells[names.index(test)]
+    ]
+    return notebook
+
+
+def _notice(title: str, sentences: Any) -> NotebookNode:
+    lines = "\n".join(f"- {clean_markdown(sentence)}" for sentence in sentences)
+    return new_markdown_cell(f"**{title}**\n\n{lines}", id="grader-notes")

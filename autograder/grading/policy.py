@@ -1,0 +1,212 @@
+"""How verdicts become marks: points, due dates, lateness. From course.toml, applied afresh each time.
+
+[policy]
+timezone = "Europe/Paris"       # of due dates that name none, and of times on pages; UTC by default
+grace = 10                      # minutes after the due date that count as in time
+penalty_per_day = 0.1           # the part of the points that each day begun takes off; 0 by default
+most_penalty = 0.5              # and the most that lateness takes off; all of it by default
+
+[lab.my-lab]
+due = 2026-11-20T18:00:00
+dropped = ["an_exercise"]       # worth nothing, to anybody
+points = { another = 3 }        # in place of the lab's own
+
+Extensions stand in the classroom's roster.csv, see `grading.roll`.
+"""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from autograder.authoring.lab import Lab
+from autograder.course import FILE, Course, CourseError
+from autograder.errors import listed
+
+_COURSE = {
+    "timezone": str,
+    "grace": (int, float),
+    "penalty_per_day": (int, float),
+    "most_penalty": (int, float),
+}
+_LAB = {"due": datetime, "dropped": list, "points": dict}
+
+
+@dataclass(frozen=True)
+class LabPolicy:
+    """What counts in one lab.
+
+    Parameters
+    ----------
+    due : datetime or None
+        With its time zone.
+    points : mapping of str to float
+        Of each exercise and each question marked by hand, in the lab's order; 0 for what is dropped.
+    """
+
+    due: datetime | None
+    points: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How verdicts become marks, in all labs.
+
+    Parameters
+    ----------
+    grace : timedelta
+    per_day, most : float
+        The part of the points that each day begun after the due date takes off, and the most in all.
+    labs : mapping of str to LabPolicy
+    zone : tzinfo
+        In which times are told.
+    """
+
+    grace: timedelta = timedelta()
+    per_day: float = 0.0
+    most: float = 1.0
+    labs: Mapping[str, LabPolicy] = field(default_factory=dict)
+    zone: tzinfo = UTC
+
+    @property
+    def rules(self) -> str:
+        """What lateness costs, as a sentence.
+
+        >>> Policy(timedelta(minutes=10), 0.1, 0.5).rules
+        'Each day begun after the due date takes off 10 % of the points, at most 50 %; 10 minutes late is in time.'
+        """
+        if not self.per_day:
+            return "Lateness takes off nothing."
+        most = f", at most {100 * self.most:g} %" if self.most < 1 else ""
+        minutes = self.grace.total_seconds() / 60
+        grace = f"; {minutes:g} minutes late is in time" if minutes else ""
+        return f"Each day begun after the due date takes off {100 * self.per_day:g} % of the points{most}{grace}."
+
+    def local(self, moment: datetime) -> datetime:
+        """A time of the gradebook (in UTC, without saying so) as it is told."""
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        try:
+            return moment.astimezone(self.zone)
+        except OverflowError:  # at the ends of the calendar
+            return moment
+
+    def penalty(self, score: float, late: float) -> float:
+        """The points that lateness takes off.
+
+        Parameters
+        ----------
+        score : float
+            The points before.
+        late : float
+            Seconds after the due date.
+
+        >>> Policy(per_day=0.1, most=0.5).penalty(10, 25 * 3600)
+        2.0
+        """
+        if late <= self.grace.total_seconds() or not self.per_day:
+            return 0.0
+        days = math.ceil(late / 86_400)
+        return round(score * min(days * self.per_day, self.most), 6)
+
+
+def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
+    """What course.toml says of marks.
+
+    Raises
+    ------
+    CourseError
+    """
+    settings = course.policy
+    _check(settings, _COURSE, "[policy]")
+    zone = _zone(settings.get("timezone", "UTC"))
+    of_labs = {name: _lab_policy(lab, course.lab.get(name, {}), zone) for name, lab in labs.items()}
+    per_day, most = float(settings.get("penalty_per_day", 0)), float(settings.get("most_penalty", 1))
+    for name, part in (("penalty_per_day", per_day), ("most_penalty", most)):
+        if not 0 <= part <= 1:
+            raise CourseError(f"{FILE}, [policy]: {name} is {part:g}; a part of the points, 0 to 1, is due.")
+    return Policy(timedelta(minutes=float(settings.get("grace", 0))), per_day, most, of_labs, zone)
+
+
+_LENGTHS = {"w": 7 * 86_400, "d": 86_400, "h": 3_600, "m": 60}
+_MOST = 520 * _LENGTHS["w"]  # of an extension
+_PART = re.compile(
+    r"\s*(\d{1,4}(?:\.\d{1,2})?)\s*(w|d|h|m)(?:eek|ay|our|r|in|inute)?s?\b\s*(?:,|and)?", re.IGNORECASE
+)
+
+
+def granted(text: str, due: datetime | None, zone: tzinfo) -> timedelta | None:
+    """The length of an extension: "2 days", "48h", "1 week", or a new due date, "2026-11-25 18:00".
+
+    A date without a time is the end of that day. None where a new date is given, but there is no due date.
+
+    Raises
+    ------
+    ValueError
+
+    >>> granted("1 day, 12 h", None, UTC).total_seconds() / 3600
+    36.0
+    """
+    seconds, at = 0.0, 0
+    while part := _PART.match(text, at):
+        seconds, at = seconds + float(part[1]) * _LENGTHS[part[2].lower()], part.end()
+    if at and not text[at:].strip():
+        if seconds > _MOST:
+            raise ValueError(f"the extension {text[:40]!r} is longer than {_MOST // _LENGTHS['w']} weeks.")
+        return timedelta(seconds=seconds)
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(
+            f"the extension {text[:40]!r} is no length of time, such as 2 days or 48h, and no new due date, "
+            "such as 2026-11-25 18:00."
+        ) from None
+    if len(text.strip()) == 10:
+        moment = moment.replace(hour=23, minute=59, second=59)
+    if due is None:
+        return None
+    return max(timedelta(), (moment if moment.tzinfo else moment.replace(tzinfo=zone)) - due)
+
+
+def _lab_policy(lab: Lab, settings: Mapping[str, Any], zone: tzinfo) -> LabPolicy:
+    where = f"[lab.{lab.name}]"
+    _check(settings, _LAB, where)
+    points = {name: float(exercise.points) for name, exercise in lab.exercises.items()}
+    points |= lab.by_hand
+    for name, worth in [
+        *settings.get("points", {}).items(),
+        *((name, 0) for name in settings.get("dropped", ())),
+    ]:
+        if name not in points:
+            raise CourseError(f"{FILE}, {where}: there is no {name!r}; the lab has {listed(points)}.")
+        if not isinstance(worth, (int, float)) or isinstance(worth, bool) or worth < 0:
+            raise CourseError(f"{FILE}, {where}: {name} is to be worth {worth!r}; a number of points is due.")
+        points[name] = float(worth)
+    due = settings.get("due")
+    return LabPolicy(due.replace(tzinfo=due.tzinfo or zone) if due else None, points)
+
+
+def _zone(name: str) -> tzinfo:
+    try:
+        return UTC if name == "UTC" else ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise CourseError(f"{FILE}, [policy]: there is no time zone {name!r}; one is Europe/Paris.") from None
+
+
+def _check(settings: Mapping[str, Any], fields: Mapping[str, Any], where: str) -> None:
+    for name, value in settings.items():
+        if name not in fields:
+            raise CourseError(f"{FILE}, {where} has an entry {name!r}; the entries are {listed(fields)}.")
+        if not isinstance(value, fields[name]) or isinstance(value, bool):
+            raise CourseError(f"{FILE}, {where}: {name} is {value!r}, which is no {_KINDS[fields[name]]}.")
+
+
+_KINDS: dict[Any, str] = {
+    str: "text",
+    (int, float): "number",
+    datetime: "date and time, such as 2026-11-20T18:00:00",
+    list: "list of exercises",
+    dict: "table of exercises and points",
+}

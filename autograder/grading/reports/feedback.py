@@ -1,0 +1,538 @@
+"""A student's page: what was handed in and when, the marks, what went wrong, and their own answers.
+
+Made for its reader: one screen says it all, the answers with what the checks found stand below, and the lab
+itself is folded away. It needs neither a network nor a script, and nothing that students wrote acts in it.
+"""
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from markupsafe import Markup
+from nbconvert.exporters import Exporter
+
+from autograder.authoring.build import release
+from autograder.authoring.lab import Lab, read_lab
+from autograder.cells import grade_id, id_of, id_of_test
+from autograder.course import find, read
+from autograder.errors import listed
+from autograder.files import concerns_disk, write
+from autograder.grading import evidence
+from autograder.grading.classroom import Classroom
+from autograder.grading.grade import Progress, described
+from autograder.grading.gradebook import GradebookError, earlier_marks, exists, refresh, shown
+from autograder.grading.limited import NotDone, each
+from autograder.grading.marking import NOT_RUN, Marked
+from autograder.grading.marking.mark import release_for_marking
+from autograder.grading.policy import Policy, read_policy
+from autograder.grading.reports import shown as safely
+from autograder.grading.reports.figures import NOT_WRITTEN
+from autograder.grading.reports.marks import Mark, Marks, read_marks
+from autograder.grading.reports.page import environment, moment, span
+from autograder.grading.roll import read_roll
+from autograder.grading.sanitise import clean_markdown
+from autograder.judging.compare import STRUCTURAL
+from autograder.results import Result, Verdict
+
+SECONDS = 30  # for one page; an honest one takes a fiftieth of a second
+MAX_CELLS = 60  # of the student's own that a page shows
+_SCHEME = re.compile(r"#+\s*BEGIN MARK SCHEME.*?(?:#+\s*END MARK SCHEME[^\n]*|\Z)", re.DOTALL)
+
+
+@dataclass
+class Pages:
+    """What a run did, for the summary."""
+
+    made: int = 0
+    kept: int = 0
+    failed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One exercise or question in the summary.
+
+    Parameters
+    ----------
+    name, sign, state : str
+        The state in a word or two, and a sign that says the same.
+    points : str
+        "2 of 3"; "– of 3" for what nobody has read yet.
+    wrong, nudge : str
+        What went wrong, and what to think about.
+    comment : str
+        What a person has said.
+    """
+
+    name: str
+    sign: str
+    state: str
+    points: str
+    wrong: str = ""
+    nudge: str = ""
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a page says besides the notebook."""
+
+    course: str
+    student: str
+    name: str
+    title: str
+    lab: str
+    total: str
+    facts: tuple[str, ...]
+    lines: tuple[Line, ...]
+    waits: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    unreadable: str = ""
+
+
+def write_feedback(
+    classroom: Classroom,
+    *,
+    labs: Sequence[Lab],
+    progress: Progress,
+    force: bool = False,
+    workers: int | None = None,
+) -> Pages:
+    """Write `feedback/<student>/<lab>/<lab>.html` for every hand-in whose marks or notebook changed.
+
+    Parameters
+    ----------
+    classroom : Classroom
+    labs : sequence of Lab
+    force : bool
+        Make the pages again that have not changed.
+    workers : int, optional
+        Pages side by side; one a core by default.
+
+    Raises
+    ------
+    GradebookError
+        If there is no gradebook, or it cannot be read.
+    """
+    if not exists(classroom.db):
+        raise GradebookError(
+            f"The gradebook {shown(classroom.db)} cannot be read: there is none yet; run `autograder grade` first."
+        )
+    classroom.must_be_writable()
+    by_name = {lab.name: lab for lab in labs}
+    roll = read_roll(classroom)
+    policy = refresh(classroom, by_name, roll)
+    marks = read_marks(classroom, policy, roll)
+    found = {(student, lab): marked for student, lab, marked in evidence.stored(classroom) if lab in by_name}
+    waiting = [
+        (path.parent.parent.name, path.stem)
+        for path in sorted(classroom.autograded.glob("*/*/*.ipynb"))
+        if path.stem == path.parent.name and path.stem in by_name
+    ]
+    progress.started(len(waiting))
+    pages, todo = Pages(), []
+    exchange = any(classroom.submitted.glob("*/*/submission_secret.txt"))
+    for student, lab in waiting:
+        receipt = classroom.result_path(student, lab).with_suffix(".feedback")
+        page = classroom.feedback / student / lab / f"{lab}.html"
+        try:
+            data = classroom.notebook_path(student, lab).read_bytes()
+            sheet = sheet_of(classroom, by_name[lab], student, marks, policy, found.get((student, lab)))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others' pages are made
+            _failed(pages, student, lab, described(error), receipt, page)
+            progress.finished()
+            continue
+        stamp = _stamp(data, sheet)
+        if not force and page.is_file() and _text(receipt) == stamp:
+            pages.kept += 1
+            progress.finished()
+        else:
+            todo.append((sheet, stamp, receipt, page))
+    for (sheet, stamp, receipt, page), outcome in _make_all(classroom, todo, workers):
+        try:
+            if isinstance(outcome, NotDone):
+                raise outcome
+            write(page, outcome)
+            _beside(classroom, sheet.student, sheet.lab, exchange)
+            write(receipt, stamp)
+            pages.made += 1
+        except Exception as error:
+            if concerns_disk(error):
+                raise
+            _failed(pages, sheet.student, sheet.lab, described(error), receipt, page)
+        progress.finished()
+    return pages
+
+
+Todo = tuple[Sheet, str, Path, Path]
+
+
+def _make_all(
+    classroom: Classroom, todo: Sequence[Todo], workers: int | None
+) -> Iterator[tuple[Todo, str | NotDone]]:
+    """Each of `todo` with its page or why there is none; one that goes over its limits is made plainer."""
+    from autograder.grading.pool import cores
+
+    again: list[Todo] = []
+    for plain, waiting in ((False, todo), (True, again)):
+        calls = [
+            (
+                str(classroom.course.root),
+                one[0],
+                str(classroom.notebook_path(one[0].student, one[0].lab)),
+                plain,
+            )
+            for one in waiting
+        ]
+        for i, outcome in each(make_page, calls, workers=workers or cores(), seconds=SECONDS):
+            if isinstance(outcome, NotDone) and not plain:
+                again.append(waiting[i])
+            else:
+                yield waiting[i], outcome
+
+
+def make_page(course: str, sheet: Sheet, notebook: str, plain: bool = False) -> str:
+    """One page; in a worker, since it touches what a student wrote."""
+    return render(
+        sheet, read_lab(read(Path(course)), sheet.lab), json.loads(Path(notebook).read_bytes()), plain
+    )
+
+
+def _failed(pages: Pages, student: str, lab: str, why: str, receipt: Path, page: Path) -> None:
+    pages.failed.append(f"{student}, {lab}: {why}".split("\n")[0][:500])
+    for path in (receipt, page):  # an older page would show marks that do not hold any more
+        with suppress(OSError):  # such as a folder in its place
+            path.unlink(missing_ok=True)
+
+
+def _beside(classroom: Classroom, student: str, lab: str, exchange: bool) -> None:
+    """nbgrader's exchange wants the time stamp, and its own secret, beside the page.
+
+    It gives nobody a page if one of a class has neither; whose secret is made up can fetch none.
+    """
+    made_up = {"timestamp.txt": "\n", "submission_secret.txt": secrets.token_hex(64)} if exchange else {}
+    for name in ("timestamp.txt", "submission_secret.txt"):
+        text = _text(classroom.notebook_path(student, lab).with_name(name)) or made_up.get(name)
+        if text:
+            write(classroom.feedback / student / lab / name, text)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
+def _stamp(notebook: bytes, sheet: Sheet) -> str:
+    """A hash of all that a page shows."""
+    parts = (notebook, json.dumps(asdict(sheet), sort_keys=True).encode("utf-8", "replace"), _code())
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
+@cache
+def _code() -> bytes:
+    here = Path(__file__).parent
+    files = (here / "feedback.py", here / "shown.py", here / "templates" / "feedback.html")
+    return b"".join(path.read_bytes() for path in files)
+
+
+# The summary
+
+
+def sheet_of(
+    classroom: Classroom,
+    lab: Lab,
+    student: str,
+    marks: Marks,
+    policy: Policy,
+    marked: Marked | None,
+) -> Sheet:
+    """What the page of one hand-in says.
+
+    Parameters
+    ----------
+    marked : Marked or None
+        What marking found; None where plain `nbgrader autograde` has marked.
+
+    Raises
+    ------
+    KeyError
+        If the gradebook does not know the hand-in.
+    """
+    mark = marks.marks[student, lab.name]
+    rows = {row.exercise: row for row in (marked.rows if marked else ())}
+    earlier = earlier_marks(classroom, student, lab.name)
+    lines = tuple(_line(lab, name, mark, rows.get(name), earlier.get(name)) for name in _order(lab, mark))
+    unreadable = ""
+    if rows and all(row.verdict is Verdict.MISSING for row in rows.values()):
+        # As `marking.unmarkable` leaves it: one reason for all, which is the file's note too.
+        messages = {row.message for row in rows.values()}
+        unreadable = messages.pop() if marked and messages == set(marked.notes) else ""
+    waits = tuple(line.name for line in lines if line.state == "waits")
+    who = marks.students.get(student)
+    return Sheet(
+        course=classroom.course.title,
+        student=student,
+        name=who.full_name() if who else student,
+        title=lab.title,
+        lab=lab.name,
+        total=_total(mark),
+        facts=tuple(_facts(lab, student, mark, marks, policy)),
+        lines=lines,
+        waits=waits,
+        notes=tuple(marked.notes) if marked and not unreadable else (),
+        unreadable=unreadable,
+    )
+
+
+def _order(lab: Lab, mark: Mark) -> list[str]:
+    """The exercises and questions of the mark in the notebook's order."""
+    cells = [id_of(cell) for cell in release_for_marking(lab).cells]
+    place = {name: cells.index(grade_id(name)) for name in mark.scores if grade_id(name) in cells}
+    place |= {name: cells.index(name) for name in mark.scores if name in cells}
+    return sorted(mark.scores, key=lambda name: place.get(name, len(cells)))
+
+
+def _total(mark: Mark) -> str:
+    waiting = sum(mark.points[name] for name, score in mark.scores.items() if score is None)
+    if mark.awaits or waiting:
+        return f"{mark.score:g} of {mark.judged:g} points so far"
+    return f"{mark.score:g} of {sum(mark.points.values()):g} points"
+
+
+def _facts(lab: Lab, student: str, mark: Mark, marks: Marks, policy: Policy) -> Iterator[str]:
+    together = [one for one in marks.partners.get((student, lab.name), ()) if one != student]
+    if together:
+        yield f"Handed in together with {listed(marks.students[one].full_name() for one in together)}."
+    due = marks.labs[lab.name].due if lab.name in marks.labs else None
+    if due and mark.extension:
+        due += mark.extension
+    granted = " (with your extension)" if mark.extension else ""
+    until = f"; it was due on {moment(policy.local(due))}{granted}" if due else ""
+    if mark.timestamp:
+        yield f"Handed in on {moment(policy.local(mark.timestamp))}{until}."
+    elif due:
+        yield f"Due on {moment(policy.local(due))}{granted}."
+    if mark.late:
+        cost = (
+            f"{mark.penalty:g} of {mark.raw:g} points are taken off"
+            if mark.penalty
+            else "nothing is taken off"
+        )
+        yield f"{span(mark.late)} late: {cost}."
+
+
+def _line(lab: Lab, name: str, mark: Mark, row: Result | None, earlier: Sequence | None) -> Line:
+    most, score = mark.points[name], mark.scores[name]
+    points = f"{'–' if score is None else f'{score:g}'} of {most:g}"
+    comment = mark.comments.get(name, "")
+    if earlier:
+        quoted = f": “{earlier[1]}”" if earlier[1] else ""
+        comment += f"\nFor an earlier answer a person gave {earlier[0]:g} of {most:g} points{quoted}."
+    comment = comment.strip()
+    if not most:
+        return Line(name, "·", "does not count", "–", comment=comment)
+    if score is None:
+        return Line(name, "…", "waits", points, wrong="A person will read this answer.", comment=comment)
+    if name not in lab.exercises:
+        if name in mark.by_hand:
+            return Line(name, "✎", "read by a person", points, comment=comment)
+        return Line(name, "✗", "no answer", points, wrong="No answer was written here.", comment=comment)
+    wrong, nudge = _explained(lab, row) if row else ("", "")
+    if name in mark.by_hand:
+        return Line(name, "✎", "points given by a person", points, wrong, nudge, comment)
+    if score >= most:
+        followed = row.message if row and row.message.startswith("Right in itself") else ""
+        return Line(name, "✓", "right", points, wrong=followed, comment=comment)
+    return Line(name, "✗", "not right yet", points, wrong, nudge, comment)
+
+
+def _explained(lab: Lab, row: Result) -> tuple[str, str]:
+    """What went wrong and what to think about, by the misconception's own sentences where it is known."""
+    if row.verdict is Verdict.PASS:
+        return "", ""
+    if row.message.startswith(NOT_WRITTEN):
+        return NOT_WRITTEN, ""
+    known = {m.name: (m.means, m.nudge) for m in lab.exercises[row.exercise].misconceptions}
+    known = {**STRUCTURAL, **known}
+    cause = row.message.split(". ")[0] + ". " if row.message.startswith("Your `") else ""
+    if row.misconception in known:
+        means, nudge = known[row.misconception]
+        return cause + (means or safely.cut(row.message, 600)), nudge
+    return safely.cut(row.message, 600), ""
+
+
+# The page
+
+
+def render(sheet: Sheet, lab: Lab, notebook: Mapping[str, Any], plain: bool = False) -> str:
+    """The page as HTML; what students wrote is escaped or cleaned, and bounded."""
+    cells = [cell for cell in notebook["cells"] if isinstance(cell, dict)]
+    show = safely.Showing(plain)
+    answers = [] if sheet.unreadable else list(_answers(sheet, lab, cells, show))
+    others, left_out = ([], 0) if sheet.unreadable else _others(lab, cells, show)
+    text = (
+        environment()
+        .get_template("feedback.html")
+        .render(
+            sheet=sheet,
+            answers=answers,
+            others=others,
+            left_out=left_out,
+            whole=_whole(lab),
+        )
+    )
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer as the page shows it, all parts HTML."""
+
+    line: Line
+    question: Markup
+    source: Markup
+    is_code: bool
+    outputs: tuple[Markup, ...] = ()
+    findings: tuple[Markup, ...] = ()
+
+
+def _answers(sheet: Sheet, lab: Lab, cells: Sequence[dict], show: safely.Showing) -> Iterator[Answer]:
+    by_id = {_name_of(cell): cell for cell in cells if _name_of(cell)}
+    for line in sheet.lines:
+        is_exercise = line.name in lab.exercises
+        cell = by_id.get(grade_id(line.name) if is_exercise else line.name)
+        if cell is None:
+            continue
+        source, is_code = str(cell.get("source", "")), cell.get("cell_type") == "code"
+        test = by_id.get(id_of_test(line.name), {}) if is_exercise else {}
+        yield Answer(
+            line,
+            Markup("") if is_exercise else _question(lab, line.name),
+            show.code(source) if is_code else show.prose(cell, _without_scheme(source)),
+            is_code,
+            tuple(filter(None, map(safely.output, _outputs(cell)))),
+            tuple(
+                filter(
+                    None, map(safely.finding, (o for o in _outputs(test) if o.get("output_type") != "error"))
+                )
+            ),
+        )
+
+
+def _question(lab: Lab, name: str) -> Markup:
+    """The locked cell above an answer, without its marking scheme."""
+    cells = _released(lab).cells
+    at = next((i for i, cell in enumerate(cells) if id_of(cell) == name), 0)
+    return _prose_of_lab(cells[at - 1].source) if at and cells[at - 1].cell_type == "markdown" else Markup("")
+
+
+Own = tuple[Markup, bool, tuple[Markup, ...]]  # a cell's source, whether it is code, and its outputs
+
+
+def _others(
+    lab: Lab, cells: Sequence[dict], show: safely.Showing
+) -> tuple[list[tuple[Markup, bool, tuple[Markup, ...]]], int]:
+    """The student's own cells, and those of the lab that they changed; how many more there are."""
+    ours = _sources(lab)
+    own = [
+        cell
+        for cell in cells
+        if not _nbgrader(cell)
+        and cell.get("id") != "grader-notes"
+        and str(cell.get("source", "")) not in ours
+        and str(cell.get("source", "")).strip()
+        and NOT_RUN not in _outputs(cell)
+    ]
+    shown_cells = []
+    for cell in own[:MAX_CELLS]:
+        source, is_code = str(cell.get("source", "")), cell.get("cell_type") == "code"
+        outputs = tuple(filter(None, map(safely.output, _outputs(cell)[:20])))
+        shown_cells.append(
+            (show.code(source) if is_code else show.prose(cell, _without_scheme(source)), is_code, outputs)
+        )
+    return shown_cells, max(0, len(own) - MAX_CELLS)
+
+
+@cache
+def _released(lab: Lab) -> nbformat.NotebookNode:
+    """The lab as it was handed out."""
+    return release(lab.read_solution(), lab)
+
+
+@cache
+def _sources(lab: Lab) -> frozenset[str]:
+    """What stands in the cells of the lab; in a result, Markdown may be cleaned."""
+    sources = [c.source for made in (release_for_marking(lab), _released(lab)) for c in made.cells]
+    return frozenset(sources + [clean_markdown(source) for source in sources])
+
+
+@cache
+def _whole(lab: Lab) -> Markup:
+    """The lab as it was handed out, for reading beside the answers; made once for all its pages."""
+    parts = []
+    for cell in _released(lab).cells:
+        nbgrader = cell.metadata.get("nbgrader", {})
+        if nbgrader.get("grade") and cell.cell_type == "code":
+            continue
+        if cell.cell_type == "markdown":
+            parts.append(Markup("<div class='prose'>{}</div>").format(_prose_of_lab(cell.source)))
+        else:
+            parts.append(Markup("<pre>{}</pre>").format(safely.coloured(cell.source)))
+    return Markup("\n").join(parts)
+
+
+@cache
+def _prose_of_lab(source: str) -> Markup:
+    return safely.markdown(_without_scheme(source))
+
+
+def _without_scheme(source: str) -> str:
+    """A cell's text without a marking scheme, which an older version of the lab may have left there."""
+    return _SCHEME.sub("", source)
+
+
+def _nbgrader(cell: Mapping[str, Any]) -> dict:
+    metadata = cell.get("metadata")
+    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    return nbgrader if isinstance(nbgrader, dict) else {}
+
+
+def _name_of(cell: Mapping[str, Any]) -> str:
+    return str(_nbgrader(cell).get("grade_id", ""))
+
+
+def _outputs(cell: Mapping[str, Any]) -> list[dict]:
+    outputs = cell.get("outputs")
+    return [one for one in outputs if isinstance(one, dict)] if isinstance(outputs, list) else []
+
+
+class FeedbackExporter(Exporter):
+    """The same page for nbgrader's own `generate_feedback`, from the course's own classroom."""
+
+    output_mimetype = "text/html"
+
+    def _file_extension_default(self) -> str:
+        return ".html"
+
+    def from_notebook_node(self, nb: nbformat.NotebookNode, resources: Any = None, **kw: Any) -> Any:
+        where = (resources or {}).get("nbgrader", {})
+        course = find()
+        classroom = Classroom(course.root / "classroom", course, where.get("db_url"))
+        lab, student = read_lab(course, where["assignment"]), where["student"]
+        roll = read_roll(classroom)
+        policy = read_policy(course, {lab.name: lab})
+        marks = read_marks(classroom, policy, roll)
+        stored = {s: m for s, name, m in evidence.stored(classroom, student) if name == lab.name}
+        sheet = sheet_of(classroom, lab, student, marks, policy, stored.get(student))
+        _, resources = super().from_notebook_node(nbformat.v4.new_notebook(), resources, **kw)
+        return render(sheet, lab, nb), resources

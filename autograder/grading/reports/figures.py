@@ -1,0 +1,431 @@
+"""What the verdicts and marks of a class add up to: exercises, labs, misconceptions, and who needs a person."""
+
+import statistics
+import textwrap
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from autograder.authoring.lab import Lab
+from autograder.errors import listed
+from autograder.grading.marking.mark import release_for_marking
+from autograder.grading.reports import similarity
+from autograder.grading.reports.marks import Mark, Marks
+from autograder.judging.compare import STRUCTURAL
+from autograder.results import Result, Verdict
+
+# With fewer students a correlation says more about chance than about the exercise.
+FEWEST_FOR_DISCRIMINATION = 10
+MOST_PAIRS = 100
+FEW_POINTS = 50  # per cent: with fewer a student may need a person
+MANY_ATTEMPTS = 4
+
+# Verdicts that call for a talk (or for the instructor's own hand), the most urgent first.
+TALK = {
+    Verdict.FAULT: ("The grader failed", "No mark was given. Run autograder grade again."),
+    Verdict.MISSING: (
+        "Nothing to mark",
+        "The function is not there, or the notebook could not be read; ask for it again.",
+    ),
+    Verdict.CRASH: ("The process died", "The code ended its own process, or went over the memory limit."),
+    Verdict.TIMEOUT: ("Took too long", "Often a loop that never ends."),
+    Verdict.ERROR: ("Raised an error", "The function ran into an error of Python or NumPy."),
+}
+_STOPPED = {Verdict.ERROR, Verdict.TIMEOUT, Verdict.CRASH, Verdict.MISSING}
+NOT_WRITTEN = "This exercise is not written yet."  # as autograder.judging.compare says it
+_LONGEST_MESSAGE = 320
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """What marking one hand-in gave, and its mark.
+
+    Parameters
+    ----------
+    seed : int
+        Of the fresh cases: it follows from the file's bytes; 0 if there was no file.
+    attempts : int
+        How many of this student's hand-ins for the lab are known.
+    """
+
+    student: str
+    lab: str
+    rows: tuple[Result, ...]
+    notes: tuple[str, ...]
+    work: similarity.Work
+    mark: Mark
+    seed: int = 0
+    attempts: int = 1
+
+    @property
+    def seconds(self) -> float:
+        return sum(row.seconds for row in self.rows)
+
+
+@dataclass(frozen=True)
+class ExerciseFigures:
+    """How one exercise went.
+
+    Parameters
+    ----------
+    by_hand : bool
+        Marked by a person: there is no pass or fail, only points.
+    tried : int
+        Hand-ins with a verdict of their own (neither a fault nor waiting).
+    passed, wrong, stopped, blank : int
+        They add up to `tried`. Stopped: an error, a timeout, a crash, nothing to mark. Blank: the stub.
+    unexplained : int
+        Of the wrong ones, those that match no known mistake.
+    waiting : int
+        Hand-ins that a person has yet to judge.
+    pass_rate, mean : float or None
+        Percentages.
+    discrimination : float or None
+    """
+
+    name: str
+    points: float
+    by_hand: bool
+    tried: int
+    passed: int
+    wrong: int
+    stopped: int
+    blank: int
+    unexplained: int
+    waiting: int
+    pass_rate: float | None
+    mean: float | None
+    discrimination: float | None
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A distribution of marks in percent: how many in each tenth, and what is in the middle."""
+
+    count: int
+    tenths: tuple[int, ...]
+    median: float | None
+    mean: float | None
+    full: int
+
+
+@dataclass(frozen=True)
+class LabFigures:
+    """How one lab went."""
+
+    name: str
+    spread: Spread
+    exercises: tuple[ExerciseFigures, ...]
+    waiting: int
+    late: int
+    seconds: float
+    slowest: float
+    typical: float
+
+
+@dataclass
+class Held:
+    """A misconception, and who holds it in which exercises."""
+
+    name: str
+    means: str
+    by_exercise: Counter = field(default_factory=Counter)
+    holders: set[str] = field(default_factory=set)
+    tried: int = 0
+    labs: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """One student's exercises of one lab that ended in one way."""
+
+    student: str
+    lab: str
+    exercises: tuple[str, ...]
+    message: str
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Two hand-ins worth a look."""
+
+    lab: str
+    students: tuple[str, str]
+    words: float | None
+    code: float | None
+    passage: str
+    same_file: bool = False
+
+
+def is_blank(row: Result) -> bool:
+    """Whether the exercise was handed in as its stub."""
+    return row.verdict is Verdict.ERROR and row.message.startswith(NOT_WRITTEN)
+
+
+def spread(percents: Sequence[float]) -> Spread:
+    """The distribution of these percentages.
+
+    >>> spread([0, 55, 100]).tenths
+    (1, 0, 0, 0, 0, 1, 0, 0, 0, 1)
+    """
+    counts = Counter(min(int(p // 10), 9) for p in percents)
+    return Spread(
+        len(percents),
+        tuple(counts[i] for i in range(10)),
+        statistics.median(percents) if percents else None,
+        statistics.fmean(percents) if percents else None,
+        sum(p >= 99.995 for p in percents),
+    )
+
+
+def discrimination(
+    pairs: Sequence[tuple[float, float]], fewest: int = FEWEST_FOR_DISCRIMINATION
+) -> float | None:
+    """The correlation of an exercise's points with the rest of the score.
+
+    With pass or fail this is the corrected point-biserial correlation: corrected, because the exercise
+    itself is left out of the rest.
+
+    Parameters
+    ----------
+    pairs : sequence of (float, float)
+        For each student: the exercise's points, and the part of the other points that they earned.
+    fewest : int
+
+    Returns
+    -------
+    float or None
+        None with fewer pairs, or where either side is the same for everybody.
+    """
+    if len(pairs) < fewest:
+        return None
+    try:
+        return statistics.correlation(*zip(*pairs, strict=True))
+    except statistics.StatisticsError:
+        return None
+
+
+def exercise_figures(name: str, handins: Sequence[HandIn]) -> ExerciseFigures:
+    """How one exercise of a lab went, from all hand-ins of that lab."""
+    counts: Counter = Counter()
+    by_hand = any(r.exercise == name and r.verdict is Verdict.MANUAL for h in handins for r in h.rows)
+    points, unexplained, earned, pairs = 0.0, 0, [], []
+    for handin in handins:
+        row = next((r for r in handin.rows if r.exercise == name), None)
+        if row is None:
+            continue
+        points, score = row.max_score, handin.mark.scores.get(name, row.score)
+        if row.verdict in {Verdict.PASS, Verdict.WRONG}:
+            counts[row.verdict] += 1
+            unexplained += row.verdict is Verdict.WRONG and row.misconception is None
+        elif is_blank(row):
+            counts["blank"] += 1
+        elif row.verdict in _STOPPED:
+            counts["stopped"] += 1
+        if row.verdict is Verdict.MANUAL and score is None:
+            counts["waiting"] += 1
+        unread = by_hand and row.verdict is not Verdict.MANUAL  # no person has judged a file that is none
+        if score is None or unread or not row.max_score:
+            continue
+        earned.append(100 * score / row.max_score)
+        others = {k: s for k, s in handin.mark.scores.items() if k != name and s is not None}
+        possible = sum(handin.mark.points[k] for k in others)
+        if possible:
+            pairs.append((score, sum(others.values()) / possible))
+    tried = counts[Verdict.PASS] + counts[Verdict.WRONG] + counts["blank"] + counts["stopped"]
+    return ExerciseFigures(
+        name,
+        points,
+        by_hand,
+        tried,
+        counts[Verdict.PASS],
+        counts[Verdict.WRONG],
+        counts["stopped"],
+        counts["blank"],
+        unexplained,
+        counts["waiting"],
+        100 * counts[Verdict.PASS] / tried if tried and not by_hand else None,
+        statistics.fmean(earned) if earned else None,
+        discrimination(pairs),
+    )
+
+
+def lab_figures(lab: str, handins: Sequence[HandIn]) -> LabFigures:
+    """How one lab went, from its hand-ins."""
+    names = dict.fromkeys(row.exercise for handin in handins for row in handin.rows)
+    seconds = [h.seconds for h in handins]
+    return LabFigures(
+        lab,
+        spread([h.mark.percent for h in handins if h.mark.percent is not None]),
+        tuple(exercise_figures(name, handins) for name in names),
+        sum(h.mark.awaits > 0 for h in handins),
+        sum(h.mark.late > 0 for h in handins),
+        sum(seconds),
+        max(seconds, default=0.0),
+        statistics.median(seconds) if seconds else 0.0,
+    )
+
+
+def misconceptions(handins: Sequence[HandIn], labs: Mapping[str, Lab]) -> list[Held]:
+    """The misconceptions of a class, those of most students first.
+
+    One mistake is one misconception, in however many exercises and labs it shows.
+    """
+    held: dict[str, Held] = {}
+    said: dict[str, Counter] = defaultdict(Counter)
+    tried: dict[str, set[str]] = defaultdict(set)
+    for handin in handins:
+        for row in handin.rows:
+            tried[row.exercise].add(handin.student)
+            if row.misconception is None or row.verdict is Verdict.PASS:
+                continue
+            said[row.misconception][_means(row, labs)] += 1
+            entry = held.setdefault(row.misconception, Held(row.misconception, ""))
+            entry.by_exercise[row.exercise] += 1
+            entry.holders.add(handin.student)
+            entry.labs.add(row.lab)
+    for name, entry in held.items():
+        entry.means = said[name].most_common(1)[0][0]
+        entry.tried = len(set().union(*(tried[exercise] for exercise in entry.by_exercise)))
+    return sorted(held.values(), key=lambda e: (-len(e.holders), -e.by_exercise.total(), e.name))
+
+
+def _means(row: Result, labs: Mapping[str, Lab]) -> str:
+    """The sentence of a misconception, from the lab's definitions (or what is left of them)."""
+    lab = labs.get(row.lab)
+    exercise = lab.exercises.get(row.exercise) if lab else None
+    known = exercise.misconceptions if exercise else []
+    name = row.misconception or ""
+    means = next((m.means for m in known if m.name == name), None)
+    return means or STRUCTURAL.get(name, (name.replace("-", " "), ""))[0]
+
+
+def troubles(handins: Sequence[HandIn], of: Callable[[Result], bool]) -> list[Trouble]:
+    """The rows of one kind, gathered by student and lab; those with most of them first."""
+    found = []
+    for handin in handins:
+        rows = [row for row in handin.rows if of(row)]
+        if rows:
+            message = textwrap.shorten(rows[0].message, _LONGEST_MESSAGE, placeholder=" …")
+            found.append(Trouble(handin.student, handin.lab, tuple(r.exercise for r in rows), message))
+    return sorted(found, key=lambda t: (-len(t.exercises), t.student, t.lab))
+
+
+Compare = Callable[[Sequence[similarity.Work], Sequence[similarity.Work]], list[similarity.Pair]]
+
+
+def alike(
+    lab: Lab,
+    handins: Sequence[HandIn],
+    partners: Mapping[tuple[str, str], tuple[str, ...]] | None = None,
+    compare: Compare = similarity.alike,
+) -> list[Alike]:
+    """Pairs of a lab's hand-ins that share more than the lab, the class and chance explain.
+
+    Those who handed one in together are no pair.
+    """
+    definitions = "\n".join(path.read_text("utf-8") for path in sorted(lab.folder.glob("*.py")))
+    ours = [
+        similarity.read_work(release_for_marking(lab).cells),
+        similarity.read_work(lab.read_solution().cells),
+        # Who makes one of the known mistakes has copied it from nobody.
+        similarity.read_work([{"cell_type": "code", "source": definitions}], most=10_000_000),
+    ]
+    together = partners or {}
+    groups: dict[tuple[str, ...], HandIn] = {}
+    for handin in handins:  # of a group's one hand-in, one copy is compared
+        groups.setdefault(together.get((handin.student, lab.name), (handin.student,)), handin)
+    one_each = list(groups.values())
+    by_seed: dict[int, list[str]] = defaultdict(list)
+    for handin in one_each:
+        if handin.seed and not _says_nothing(handin):
+            by_seed[handin.seed].append(handin.student)
+    file_of = {student: seed for seed, students in by_seed.items() for student in students}
+    same = [
+        Alike(lab.name, pair, None, None, "", same_file=True)
+        for students in sorted(by_seed.values(), key=len)  # a crowd comes after those who are two
+        for pair in pairwise(students)
+    ]
+    pairs = [
+        Alike(lab.name, (one.student, other.student), p.words, p.code, p.passage)
+        for p in compare([h.work for h in one_each], ours)
+        for one, other in [(one_each[p.one], one_each[p.other])]
+        if one.student != other.student
+        and (one.student not in file_of or file_of[one.student] != file_of.get(other.student))
+    ]
+    return same[:MOST_PAIRS] + _in_turn(pairs)[:MOST_PAIRS]
+
+
+def _in_turn(pairs: Sequence[Alike]) -> list[Alike]:
+    """Everybody's first pair before anybody's second, so that no crowd takes all the room that there is."""
+    seen: Counter[str] = Counter()
+    turns = []
+    for pair in pairs:
+        turns.append(max(seen[student] for student in pair.students))
+        seen.update(pair.students)
+    return [pair for _, pair in sorted(zip(turns, pairs, strict=True), key=lambda item: item[0])]
+
+
+def _says_nothing(handin: HandIn) -> bool:
+    """As it was handed out, or no notebook at all: many have the same file then, from nobody."""
+    verdicts = (Verdict.MANUAL, Verdict.MISSING)
+    return all(is_blank(row) or row.verdict in verdicts for row in handin.rows)
+
+
+@dataclass(frozen=True)
+class Need:
+    """A student who may need a person, and why."""
+
+    student: str
+    percent: float | None
+    reasons: tuple[str, ...]
+
+
+def needs(
+    handins: Sequence[HandIn], marks: Marks, missing: Mapping[str, Sequence[str]], labs: Sequence[str]
+) -> list[Need]:
+    """Who may need a person: nothing handed in, few points, many attempts, a file that could not be read.
+
+    Parameters
+    ----------
+    handins : sequence of HandIn
+    marks : Marks
+    missing : mapping of str to sequence of str
+        By lab, who of the class has handed in nothing.
+    labs : sequence of str
+        Of the class: those that anybody handed in.
+    """
+    percents = overall(handins)
+    by_student: dict[str, list[HandIn]] = defaultdict(list)
+    for handin in handins:
+        by_student[handin.student].append(handin)
+    found = []
+    for student in marks.students:
+        own, reasons = by_student.get(student, []), []
+        absent = [lab for lab in labs if student in missing.get(lab, ())]
+        if absent and len(absent) == len(labs):
+            reasons.append("Has handed in nothing at all.")
+        elif absent:
+            reasons.append(f"Has not handed in {listed(absent)}.")
+        percent = percents.get(student)
+        if percent is not None and percent < FEW_POINTS:
+            reasons.append(f"Has {percent:.0f} % of the points so far.")
+        for handin in own:
+            if handin.rows and all(row.verdict is Verdict.MISSING for row in handin.rows):
+                reasons.append(f"The file for {handin.lab} could not be read.")
+            if handin.attempts >= MANY_ATTEMPTS:
+                reasons.append(f"Has handed in {handin.lab} {handin.attempts} times.")
+        if reasons:
+            found.append(Need(student, percent, tuple(reasons)))
+    return sorted(found, key=lambda n: (n.percent is not None, n.percent or 0.0, -len(n.reasons)))
+
+
+def overall(handins: Sequence[HandIn]) -> dict[str, float]:
+    """Each student's percentage over all labs that they handed in."""
+    earned: dict[str, float] = defaultdict(float)
+    judged: dict[str, float] = defaultdict(float)
+    for handin in handins:
+        earned[handin.student] += handin.mark.score
+        judged[handin.student] += handin.mark.judged
+    return {s: 100 * earned[s] / judged[s] for s in earned if judged[s]}

@@ -1,0 +1,211 @@
+"""Feedback in the forms that platforms take back in bulk: docs/grades.md says where each was taken from.
+
+returned/<lab>-moodle.zip     for "Upload multiple feedback files in a zip"
+returned/<lab>-canvas.zip     for "Upload submissions" of the gradebook: notebooks, see `as_notebook`
+returned/<lab>/               for the rest: <student>-<lab>.html
+"""
+
+import hashlib
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from autograder.authoring.lab import Lab, read_lab
+from autograder.cells import grade_id, id_of_test
+from autograder.course import read
+from autograder.errors import counted
+from autograder.files import concerns_disk, write
+from autograder.grading import evidence
+from autograder.grading.classroom import Classroom
+from autograder.grading.grade import described
+from autograder.grading.intake import Origin
+from autograder.grading.limited import NotDone, each
+from autograder.grading.policy import read_policy
+from autograder.grading.pool import cores
+from autograder.grading.reports.feedback import SECONDS, Sheet, sheet_of
+from autograder.grading.reports.marks import read_marks
+from autograder.grading.roll import read_roll
+from autograder.grading.sanitise import clean_markdown, clean_output, make_output
+
+_WHEN = (1980, 1, 1, 0, 0, 0)  # the same pages make the same zip
+
+
+def write_returns(classroom: Classroom, labs: Sequence[Lab], failed: list[str]) -> Iterator[str]:
+    """Write the feedback pages that there are, in the form of the platform each hand-in came from.
+
+    Parameters
+    ----------
+    failed : list of str
+        Whose page could not be given back, and why, is added to it: the others' are.
+
+    Yields
+    ------
+    str
+        What was written, a line each.
+    """
+    roll = read_roll(classroom)
+    policy = read_policy(classroom.course, {lab.name: lab for lab in labs})
+    marks = read_marks(classroom, policy, roll)
+    found = {(student, lab): marked for student, lab, marked in evidence.stored(classroom)}
+    for lab in labs:
+        folder = classroom.root / "returned" / lab.name
+        shutil.rmtree(folder, ignore_errors=True)
+        moodle: dict[str, Callable[[], bytes]] = {}
+        canvas: dict[str, Callable[[], bytes]] = {}
+        sheets: dict[str, Sheet] = {}
+        rest = 0
+        for page in sorted(classroom.feedback.glob(f"*/{lab.name}/{lab.name}.html")):
+            student = page.parent.parent.name
+            origin = roll.origins.get((student, lab.name), Origin())
+            try:
+                if name := _in_moodle(origin, student, lab.name):
+                    moodle[name] = page.read_bytes
+                elif name := _in_canvas(origin):
+                    sheets[name] = sheet_of(
+                        classroom, lab, student, marks, policy, found.get((student, lab.name))
+                    )
+                else:
+                    write(folder / _file_name(student, lab.name), page.read_bytes())
+                    rest += 1
+            except Exception as error:
+                if concerns_disk(error):
+                    raise
+                failed.append(f"{student}, {lab.name}: {described(error)}"[:500])
+        for name, outcome in _notebooks(classroom, sheets):
+            if isinstance(outcome, NotDone):
+                failed.append(f"{sheets[name].student}, {lab.name}: {outcome}"[:500])
+            else:
+                canvas[name] = partial(outcome.encode, "utf-8", "replace")
+        for platform, files in (("moodle", moodle), ("canvas", canvas)):
+            path = classroom.root / "returned" / f"{lab.name}-{platform}.zip"
+            path.unlink(missing_ok=True)
+            if files:
+                write(path, _zip(files))
+                yield f"{path}: {counted(len(files), 'page')}."
+        if rest:
+            yield f"{folder}: {counted(rest, 'page')}."
+
+
+def _notebooks(classroom: Classroom, sheets: Mapping[str, Sheet]) -> Iterator[tuple[str, str | NotDone]]:
+    """Each page as a notebook, made within limits; without the answers where those go over them."""
+    names, course = list(sheets), str(classroom.course.root)
+    for plain in (False, True):
+        calls = [
+            (
+                course,
+                sheets[name],
+                str(classroom.notebook_path(sheets[name].student, sheets[name].lab)),
+                plain,
+            )
+            for name in names
+        ]
+        again = []
+        for i, outcome in each(make_notebook, calls, workers=cores(), seconds=SECONDS):
+            if isinstance(outcome, NotDone) and not plain:
+                again.append(names[i])
+            else:
+                yield names[i], outcome
+        names = again
+
+
+def make_notebook(course: str, sheet: Sheet, path: str, plain: bool = False) -> str:
+    """One page as a notebook; in a worker, since it touches what a student wrote."""
+    notebook = {"cells": []} if plain else json.loads(Path(path).read_bytes())
+    return as_notebook(sheet, read_lab(read(Path(course)), sheet.lab), notebook)
+
+
+def _file_name(whose: str, lab: str) -> str:
+    """A page's name; a long one is cut, and told from others by a few digits."""
+    name = f"{whose}-{lab}.html"
+    if len(name.encode()) <= 200:
+        return name
+    digest = hashlib.sha256(whose.encode()).hexdigest()[:8]
+    return f"{whose.encode()[:120].decode('utf-8', 'ignore')}-{digest}-{lab}.html"
+
+
+def _in_moodle(origin: Origin, student: str, lab: str) -> str:
+    """Where Moodle looks for a participant's file: <name>_<number>_<plugin>_<plugin>/<file>."""
+    if origin.platform != "Moodle" or not origin.participant.isdecimal():
+        return ""
+    # Moodle counts underscores, so the name has none; of a group's one number there is one file.
+    name = origin.name.replace("_", " ").replace("/", " ").strip(" .") or "Participant"
+    whose = name if len(origin.members) > 1 else student
+    return f"{name}_{origin.participant}_assignsubmission_file/{_file_name(whose.replace('/', ' '), lab)}"
+
+
+def _in_canvas(origin: Origin) -> str:
+    """The hand-in's own name in the download, which Canvas reads the person and the upload from."""
+    if origin.platform != "Canvas" or not origin.original or not origin.file:
+        return ""
+    return f"{origin.original}{origin.file}".replace("/", "_")
+
+
+def as_notebook(sheet: Sheet, lab: Lab, notebook: Mapping[str, Any]) -> str:
+    """The page as a notebook.
+
+    Canvas gives a file that comes back the name of the file that was handed in, so a page would be called
+    .ipynb and open nowhere.
+    """
+    cells = {c.get("metadata", {}).get("nbgrader", {}).get("grade_id"): c for c in notebook["cells"]}
+    who = f"**{sheet.name}**" if sheet.name == sheet.student else f"**{sheet.name}** ({sheet.student})"
+    lines = [f"# {sheet.title}", who, *sheet.facts]
+    if sheet.unreadable:
+        lines += [f"**This file could not be marked.** {sheet.unreadable}", sheet.total]
+    else:
+        lines += [f"## {sheet.total}", *sheet.notes]
+        for line in sheet.lines:
+            think = f" *To think about:* {line.nudge}" if line.nudge else ""
+            said = f"\n\n> {line.comment}" if line.comment else ""
+            lines.append(f"{line.sign} `{line.name}`: {line.state}, {line.points}. {line.wrong}{think}{said}")
+    made = [_markdown("\n\n".join(lines))]
+    for line in () if sheet.unreadable else sheet.lines:
+        exercise = line.name in lab.exercises
+        answer = cells.get(grade_id(line.name) if exercise else line.name)
+        if answer is None:
+            continue
+        made.append(_markdown(f"## {line.name}"))
+        source = str(answer.get("source", ""))
+        if not exercise:
+            made.append(_markdown(source))
+            continue
+        outputs = [
+            clean_output(one)
+            for one in cells.get(id_of_test(line.name), {}).get("outputs", ())
+            if one.get("output_type") != "error"
+        ]
+        made.append(
+            {
+                "cell_type": "code",
+                "id": f"answer-{len(made)}",
+                "metadata": {},
+                "execution_count": None,
+                "source": source,
+                "outputs": outputs or [make_output("stream", name="stdout", text=f"{line.state}\n")],
+            }
+        )
+    metadata = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    whole = {"cells": made, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    for number, cell in enumerate(made):
+        cell["id"] = f"feedback-{number}"
+    return str(nbformat.writes(nbformat.from_dict(whole)))
+
+
+def _markdown(text: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "metadata": {}, "source": clean_markdown(text)}
+
+
+def _zip(files: Mapping[str, Callable[[], bytes]]) -> bytes:
+    made = BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, read_page in sorted(files.items()):
+            info = zipfile.ZipInfo(name, _WHEN)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, read_page())
+    return made.getvalue()

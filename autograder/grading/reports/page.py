@@ -1,0 +1,391 @@
+"""The class in one page: how the labs went, what was misunderstood, and who to talk to.
+
+The page needs neither a network nor a script. What stands in it comes from the results of marking; the
+marks come from the gradebook, so that marks by hand and late penalties count.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache, partial
+from pathlib import Path
+from urllib.parse import quote
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from autograder.authoring.lab import Lab, read_labs
+from autograder.errors import Complaint, counted
+from autograder.files import write
+from autograder.grading import evidence
+from autograder.grading.classroom import Classroom
+from autograder.grading.grade import priced
+from autograder.grading.gradebook import refresh
+from autograder.grading.limited import Failed, NotDone, Worker, each
+from autograder.grading.marking.mark import release_for_marking
+from autograder.grading.policy import Policy
+from autograder.grading.pool import cores
+from autograder.grading.reports import similarity
+from autograder.grading.reports.figures import (
+    FEWEST_FOR_DISCRIMINATION,
+    NOT_WRITTEN,
+    TALK,
+    Compare,
+    HandIn,
+    alike,
+    is_blank,
+    lab_figures,
+    misconceptions,
+    needs,
+    overall,
+    spread,
+    troubles,
+)
+from autograder.grading.reports.marks import Mark, Marks, Student, read_marks, shown_name
+from autograder.grading.reports.pseudonyms import pseudonyms
+from autograder.grading.reports.tables import Table, grades_csv, tables
+from autograder.grading.roll import Roll, alphabetical, read_roll
+from autograder.grading.sanitise import clean_markdown
+from autograder.results import Result, Verdict
+
+READING_SECONDS = 20  # for the words of one hand-in
+COMPARING_SECONDS = 300  # for the hand-ins of a lab with each other
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a run wrote, for the summary."""
+
+    page: Path
+    tables: tuple[Table, ...]
+    waiting: int
+
+    @property
+    def summary(self) -> str:
+        """The page's path, and what is to be known of the tables."""
+        lines = [str(self.page)]
+        names = ["grades.csv", *(table.name for table in self.tables)]
+        lines.append(f"Tables of marks beside it: {', '.join(names)}.")
+        if self.waiting:
+            one = self.waiting == 1
+            lines.append(
+                f"{counted(self.waiting, 'grade')} {'waits' if one else 'wait'} for a mark by hand, and "
+                f"{'is' if one else 'are'} left empty in the tables."
+            )
+        lines += [
+            f"{table.name} leaves out {counted(table.left_out, 'student')}: nothing says what {table.platform} "
+            "knows them by; add them to roster.csv."
+            for table in self.tables
+            if table.left_out
+        ]
+        return "\n".join(lines)
+
+
+def write_report(classroom: Classroom, *, anonymous: bool = False, platforms: Iterable[str] = ()) -> Written:
+    """Write `report/`: the page, and the marks as the learning platforms take them.
+
+    Parameters
+    ----------
+    classroom : Classroom
+    anonymous : bool
+        Pseudonyms for names, and nothing that students wrote themselves. Which pseudonym is whose stands
+        in `pseudonyms.csv`, beside the report's folder.
+    platforms : iterable of str
+        For which a table is wanted besides those that hand-ins came from.
+
+    Returns
+    -------
+    Written
+
+    Raises
+    ------
+    Complaint
+        If nothing is marked yet, nothing can be written, or the gradebook or the roster cannot be used.
+    """
+    labs = read_labs(classroom.course)
+    if not any(classroom.results.glob("*/*.json")):
+        raise Complaint(
+            f"Nothing is marked in {classroom.root} yet, so there is nothing to report; run `autograder grade`."
+        )
+    classroom.must_be_writable()
+    roll = read_roll(classroom)
+    policy = refresh(classroom, labs, roll)
+    found, unread = read_evidence(classroom, labs, policy)
+    comparing = _Comparing()
+    marks = read_marks(classroom, policy, roll)
+    marks.complete({(student, lab): rows for student, lab, rows, *_ in found})
+    marks.sort(classroom.course.labs)
+    handins = [
+        HandIn(s, lab, rows, notes, work, marks.marks[s, lab], seed, 1 + _earlier(classroom, s, lab))
+        for s, lab, rows, notes, work, seed in found
+    ]
+    unmarked = _unmarked(classroom, handins)
+    students = {*marks.students, *(s for s, _ in unmarked + unread)}
+    missing = _missing(classroom, marks, roll)
+    kept = [] if anonymous else tables(marks, platforms)
+    if anonymous:
+        names = {s: p for s, p in pseudonyms(students, classroom.root).items() if s in students}
+        old, marks = marks, marks.renamed(names)
+        handins = [
+            _nameless(h, names[h.student], old.students[h.student], marks.marks[names[h.student], h.lab])
+            for h in handins
+        ]
+        unmarked = [(names[s], lab) for s, lab in unmarked]
+        unread = [(names[s], lab) for s, lab in unread]
+        missing = {lab: [names[s] for s in absent] for lab, absent in missing.items()}
+    pages = {} if anonymous else _pages(classroom)
+    page = render(
+        handins,
+        marks,
+        labs,
+        policy,
+        unmarked=unmarked,
+        unread=unread,
+        missing=missing,
+        pages=pages,
+        files=kept,
+        anonymous=anonymous,
+        comparing=comparing,
+    )
+    for stale in classroom.report.glob("*.csv"):  # of a platform that does not occur any more
+        stale.unlink()
+    write(classroom.report / "grades.csv", grades_csv(marks))
+    for table in kept:
+        write(classroom.report / table.name, table.text)
+    write(classroom.report / "index.html", page)
+    return Written(classroom.report / "index.html", tuple(kept), marks.waiting)
+
+
+Evidence = tuple[str, str, tuple[Result, ...], tuple[str, ...], similarity.Work, int]
+
+
+def read_evidence(
+    classroom: Classroom, labs: Mapping[str, Lab], policy: Policy
+) -> tuple[list[Evidence], list[tuple[str, str]]]:
+    """Every stored result at today's points, and (student, lab) of those that cannot be read."""
+    stored = [(student, lab, marked) for student, lab, marked in evidence.stored(classroom) if lab in labs]
+    unread = [(student, lab) for student, lab, marked in stored if marked is None]
+    whole = [(student, lab, marked) for student, lab, marked in stored if marked is not None]
+    calls = [(str(classroom.notebook_path(student, lab)), _released(labs[lab])) for student, lab, _ in whole]
+    works = dict(each(similarity.read_file, calls, workers=cores(), seconds=READING_SECONDS))
+    found: list[Evidence] = []
+    for i, (student, lab, marked) in enumerate(whole):
+        work, notes, outcome = similarity.Work([], []), marked.notes, works[i]
+        if isinstance(outcome, Failed):
+            unread.append((student, lab))
+            continue
+        if isinstance(outcome, str):
+            work = similarity.Work.from_json(outcome)
+        else:
+            notes = (*notes, f"Its words were not compared with others': to read them {outcome.why}.")
+        found.append((student, lab, tuple(priced(marked, policy.labs[lab])), notes, work, marked.seed))
+    return found, sorted(unread)
+
+
+class _Comparing:
+    """`similarity.alike` in a worker, within limits: it touches what students wrote."""
+
+    def __init__(self) -> None:
+        self.why_not = ""
+
+    def __call__(
+        self, works: Sequence[similarity.Work], common: Sequence[similarity.Work]
+    ) -> list[similarity.Pair]:
+        worker = Worker()
+        try:
+            text = worker.run(similarity.alike_as_json, works, common, seconds=COMPARING_SECONDS)
+        except NotDone as problem:
+            self.why_not = f"The hand-ins were not all compared: for one lab, that {problem.why}."
+            return []
+        finally:
+            worker.close()
+        return [similarity.Pair(*pair) for pair in json.loads(text)]
+
+
+def _earlier(classroom: Classroom, student: str, lab: str) -> int:
+    """How many earlier attempts `collect` has kept."""
+    return sum(1 for _ in (classroom.root / "submitted-earlier" / student / lab).glob("*.ipynb"))
+
+
+def _missing(classroom: Classroom, marks: Marks, roll: Roll) -> dict[str, list[str]]:
+    """By lab, who of the class handed in nothing; of labs that nobody handed in, nobody."""
+    handed_in = set(classroom.handed_in(classroom.course.labs))
+    labs = [lab for lab in classroom.course.labs if any(name == lab for _, name in handed_in)]
+    everybody = [s for s in marks.students if not roll.people or s in roll.people]
+    return {lab: [s for s in everybody if (s, lab) not in handed_in] for lab in labs}
+
+
+def _pages(classroom: Classroom) -> dict[tuple[str, str], str]:
+    """The address of each feedback page, as seen from the report."""
+    return {
+        (path.parent.parent.name, path.stem): f"../{quote(path.relative_to(classroom.root).as_posix())}"
+        for path in classroom.feedback.glob("*/*/*.html")
+        if path.stem == path.parent.name
+    }
+
+
+@cache
+def _released(lab: Lab) -> frozenset[str]:
+    """What stands in the cells of the release (in a result, Markdown is cleaned)."""
+    sources = [cell.source for cell in release_for_marking(lab).cells]
+    return frozenset(sources + [clean_markdown(source) for source in sources])
+
+
+def _unmarked(classroom: Classroom, handins: Sequence[HandIn]) -> list[tuple[str, str]]:
+    """Hand-ins that have no result: not marked yet, or the grader failed on them."""
+    marked = {(h.student, h.lab) for h in handins}
+    return [who for who in classroom.handed_in(classroom.course.labs) if who not in marked]
+
+
+def _nameless(handin: HandIn, name: str, student: Student, mark: Mark) -> HandIn:
+    """A hand-in under a pseudonym, without any text that its author may have written."""
+    rows = tuple(replace(row, student=name, message=_ours(row)) for row in handin.rows)
+    notes = tuple(_nameless_note(note, student) for note in handin.notes)
+    return replace(handin, student=name, rows=rows, notes=notes, mark=mark)
+
+
+def _nameless_note(note: str, student: Student) -> str:
+    """A note without the file names and cell names that it quotes, which are the student's own."""
+    note = re.sub(r"'.*'|\".*\"|“.*”", "“…”", note, flags=re.DOTALL)
+    note = re.sub(r"^.*\.ipynb (?=is )", "The file ", note, flags=re.DOTALL)
+    known = (student.id, student.first_name, student.last_name, student.email, student.login, student.name)
+    if any(part and part.lower() in note.lower() for part in known):
+        return "The file was odd in a way that would tell whose it is."
+    return note
+
+
+def _ours(row: Result) -> str:
+    return NOT_WRITTEN if is_blank(row) else ""
+
+
+def render(
+    handins: Sequence[HandIn],
+    marks: Marks,
+    labs: Mapping[str, Lab],
+    policy: Policy,
+    *,
+    unmarked: Sequence[tuple[str, str]] = (),
+    unread: Sequence[tuple[str, str]] = (),
+    missing: Mapping[str, Sequence[str]] | None = None,
+    pages: Mapping[tuple[str, str], str] | None = None,
+    files: Sequence[Table] = (),
+    anonymous: bool = False,
+    comparing: Compare = similarity.alike,
+    now: datetime | None = None,
+) -> str:
+    """The page as HTML; everything in it that is not ours is escaped."""
+    names = {s.id: shown_name(s) for s in marks.students.values()}
+    handins = sorted(handins, key=lambda h: (alphabetical(names.get(h.student, h.student)), h.lab))
+    by_lab = {lab: [h for h in handins if h.lab == lab] for lab in labs if any(h.lab == lab for h in handins)}
+    figures = [lab_figures(lab, of_lab) for lab, of_lab in by_lab.items()]
+    percents = overall(handins)
+    page = environment().get_template("report.html")
+    text = page.render(
+        course=next(iter(labs.values())).course.title if labs else "",
+        labs=figures,
+        overall=spread(list(percents.values())),
+        handins=len(handins),
+        students=len({h.student for h in handins}),
+        everybody=list(marks.students),
+        percents=percents,
+        by_student={(h.student, h.lab): h for h in handins},
+        pages=pages or {},
+        needs=needs(handins, marks, missing or {}, list(by_lab)),
+        missing=missing or {},
+        held=misconceptions(handins, labs),
+        talk=[
+            (verdict, *TALK[verdict], found)
+            for verdict in TALK
+            if (found := troubles(handins, partial(_ended, verdict)))
+        ],
+        blank=troubles(handins, is_blank),
+        unmarked=sorted(unmarked),
+        unread=sorted(unread),
+        alike=[
+            pair for lab, of in by_lab.items() for pair in alike(labs[lab], of, marks.partners, comparing)
+        ],
+        not_compared=getattr(comparing, "why_not", ""),
+        notes=[h for h in handins if h.notes],
+        late=[h for h in handins if h.mark.late > 0],
+        extended=[h for h in handins if h.mark.extension],
+        due=[(lab.name, policy.local(lab.due)) for lab in marks.labs.values() if lab.due],
+        dropped={
+            lab: [name for name, worth in policy.labs[lab].points.items() if not worth]
+            for lab in by_lab
+            if lab in policy.labs
+        },
+        partners=sorted(set(marks.partners.values())),
+        policy=policy,
+        slowest=sorted(handins, key=lambda h: -h.seconds)[:5],
+        seconds=sum(h.seconds for h in handins),
+        waiting=sum(h.mark.awaits > 0 for h in handins),
+        from_gradebook=marks.from_gradebook,
+        files=files,
+        anonymous=anonymous,
+        fewest=FEWEST_FOR_DISCRIMINATION,
+        who=lambda student: names.get(student, student),
+        title=lambda lab: labs[lab].title if lab in labs else lab,
+        now=(now or datetime.now()).strftime("%d %B %Y, %H:%M").lstrip("0"),
+    )
+    # A folder's name may hold bytes that are no UTF-8.
+    return text.lstrip().encode("utf-8", "replace").decode("utf-8")
+
+
+def _ended(verdict: Verdict, row: Result) -> bool:
+    return row.verdict is verdict and not is_blank(row)
+
+
+@cache
+def environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        whole=lambda number: "–" if number is None else f"{number:.0f}\N{NO-BREAK SPACE}%",
+        share=lambda number: "–" if number is None else f"{100 * number:.0f}\N{NO-BREAK SPACE}%",
+        number=lambda number: "–" if number is None else f"{round(number, 2) + 0.0:.2f}".replace("-", "−"),
+        code=lambda name: Markup("<code>{}</code>").format(Markup("_<wbr>").join(name.split("_"))),
+        ticks=_ticks,
+        breaks=lambda name: Markup("-<wbr>").join(name.split("-")),
+        moment=moment,
+        points=lambda number: f"{number:g}",
+        span=span,
+        plural=lambda count, one, many=None: f"{count} {one if count == 1 else many or one + 's'}",
+    )
+    return environment
+
+
+def _ticks(text: str) -> Markup:
+    """A sentence whose `backticks` become code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
+def moment(when: datetime) -> str:
+    """A time as a page tells it.
+
+    >>> from datetime import UTC
+    >>> moment(datetime(2026, 1, 2, 18, tzinfo=UTC))
+    'Fri 2 January 2026, 18:00 UTC'
+    """
+    return f"{when:%a} {when.day} {when:%B %Y, %H:%M} {when.tzname()}"
+
+
+def span(seconds: float) -> str:
+    """A length of time in words.
+
+    >>> span(0.25), span(75), span(7300), span(200_000)
+    ('0.2 s', '1 min 15 s', '2 h 1 min', '2 d 7 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 24 else f"{hours // 24} d {hours % 24} h"

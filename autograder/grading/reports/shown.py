@@ -1,0 +1,126 @@
+"""What students wrote, as HTML that only shows: escaped or cleaned, and bounded in size.
+
+It is made in a worker with limits of time and memory (see `limited`); a page that goes over them is made again
+in a plain form.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from autograder.grading.sanitise import (
+    clean_html,
+    formula,
+    is_picture,
+    pictures_of,
+    render_markdown,
+    shown_code,
+)
+
+MAX_COLOURED = 20_000  # characters of a page's code; what comes after them is shown without colours
+MAX_PROSE = 20_000  # and of its prose that is rendered
+MAX_SHOWN = 30_000  # characters of a text; the rest is left out, and said to be
+
+
+def cut(text: str, longest: int = MAX_SHOWN) -> str:
+    """The text, or its beginning and how much is left out."""
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]}\n… ({len(text) - longest:,} more characters are left out)"
+
+
+class Showing:
+    """Shows what one student wrote, within what a page may spend on colours and Markdown."""
+
+    def __init__(self, plain: bool = False):
+        self._colours, self._prose = (0, 0) if plain else (MAX_COLOURED, MAX_PROSE)
+
+    def code(self, source: str) -> Markup:
+        """Python as the inside of a <pre>, coloured if there is little of it."""
+        self._colours -= len(source)
+        if self._colours < 0 or shown_code(source) != source:
+            return escape(cut(source))
+        return coloured(source)
+
+    def prose(self, cell: Mapping[str, Any], source: str) -> Markup:
+        """A written answer with its formulas and lists, or as it was typed."""
+        self._prose -= len(source)
+        if self._prose < 0:
+            return Markup("<pre>{}</pre>").format(cut(source))
+        return Markup(render_markdown(source, pictures_of(cell)))
+
+
+def coloured(source: str) -> Markup:
+    """Python as the inside of a <pre>, coloured; Pygments escapes it."""
+    return Markup(highlight(source, _lexer(), _formatter()).rstrip("\n"))
+
+
+@cache
+def _lexer() -> PythonLexer:
+    return PythonLexer(stripnl=False, ensurenl=False)
+
+
+@cache
+def _formatter() -> HtmlFormatter:
+    return HtmlFormatter(nowrap=True)
+
+
+def sentences(text: str) -> Markup:
+    """Our own sentences, in which `backticks` are code."""
+    parts = str(escape(text)).split("`")
+    if len(parts) % 2 == 0:
+        return escape(text)
+    return Markup("".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts)))
+
+
+def output(one: Mapping[str, Any]) -> Markup:
+    """An output of a student's cell: a picture, or its text."""
+    data = one.get("data")
+    data = data if isinstance(data, dict) else {}
+    for mime in ("image/png", "image/jpeg"):
+        picture = _joined(data.get(mime, ""))
+        if is_picture(mime, picture):
+            return Markup('<img alt="a picture that this cell drew" src="data:{};base64,{}">').format(
+                mime, "".join(picture.split())
+            )
+    if one.get("output_type") == "error":
+        text = f"{one.get('ename', '')}: {one.get('evalue', '')}"
+    else:
+        text = _joined(one.get("text") or data.get("text/plain") or "")
+    return Markup("<pre>{}</pre>").format(cut(text, 4_000)) if text.strip() else Markup("")
+
+
+def finding(one: Mapping[str, Any]) -> Markup:
+    """What the check found, as marking left it in the notebook: our own HTML, cleaned once more."""
+    data = one.get("data")
+    data = data if isinstance(data, dict) else {}
+    if html := _joined(data.get("text/html", "")):
+        return Markup(clean_html(html))
+    text = _joined(one.get("text") or data.get("text/plain") or "")
+    return Markup("<p>{}</p>").format(sentences(cut(text, 4_000))) if text.strip() else Markup("")
+
+
+def _joined(content: object) -> str:
+    return "".join(map(str, content)) if isinstance(content, list) else str(content)
+
+
+def markdown(source: str) -> Markup:
+    """The lab's own Markdown as HTML. Not for what students wrote."""
+    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+    class Renderer(IPythonRenderer):
+        """Formulas as MathML."""
+
+        def inline_math(self, body: str) -> str:
+            return formula(body, "inline")
+
+        def block_math(self, body: str) -> str:
+            return formula(body, "block")
+
+    renderer = Renderer(escape=False, attachments={}, exclude_anchor_links=True)
+    return Markup(MarkdownWithMath(renderer=renderer).render(source))

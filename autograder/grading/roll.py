@@ -1,0 +1,129 @@
+"""The class as one list: who is in it by the roster and by what was handed in, with names, groups, extensions."""
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from autograder.errors import Complaint, listed
+from autograder.grading.classroom import Classroom
+from autograder.grading.intake import Identity, Origin, Person, Roster, read_origins
+from autograder.grading.intake import roster as rosters
+from autograder.grading.intake.names import letters
+from autograder.grading.policy import Policy, granted
+
+
+class RollError(Complaint):
+    """The roster says of an extension what cannot be understood."""
+
+
+@dataclass(frozen=True)
+class Roll:
+    """Who is in the class.
+
+    Parameters
+    ----------
+    roster : Roster
+    origins : mapping of (student, lab) to Origin
+        Where each hand-in came from, if `collect` filed it.
+    people : mapping of str to Person
+        Who of the roster each student (a folder's name) is; everybody of the roster is in it.
+    labs : tuple of str
+        The course's.
+    """
+
+    roster: Roster = field(default_factory=Roster)
+    origins: Mapping[tuple[str, str], Origin] = field(default_factory=dict)
+    people: Mapping[str, Person] = field(default_factory=dict)
+    labs: tuple[str, ...] = ()
+
+    def partners(self, lab: str) -> list[tuple[str, ...]]:
+        """The groups that have one hand-in together for a lab: all of them have the same bytes now."""
+        together: dict[tuple[tuple[str, ...], str], set[str]] = defaultdict(set)
+        for (student, name), origin in self.origins.items():
+            if name == lab and student in origin.members:
+                together[origin.members, origin.sha256].add(student)
+        return [tuple(sorted(students)) for students in together.values() if len(students) > 1]
+
+    def extensions(self, policy: Policy) -> dict[tuple[str, str], timedelta]:
+        """What the roster grants, by student and lab.
+
+        Parameters
+        ----------
+        policy : Policy
+            Its labs are those that are asked about.
+
+        Raises
+        ------
+        RollError
+            If a lab or a length of time cannot be understood.
+        """
+        found = {}
+        labs = {letters(lab): lab for lab in self.labs or policy.labs}
+        for student, person in self.people.items():
+            # What is said for one lab counts before what is said for all.
+            for said, text in sorted(person.extension.items(), key=lambda item: item[0] != ""):
+                if said and letters(said) not in labs:
+                    raise RollError(
+                        f"roster.csv has a column 'Extension {said}', but the labs are {listed(labs.values())}."
+                    )
+                for lab in [labs[letters(said)]] if said else policy.labs:
+                    if lab not in policy.labs:
+                        continue
+                    try:
+                        given = granted(text, policy.labs[lab].due, policy.zone)
+                    except ValueError as why:
+                        raise RollError(f"roster.csv, {person.name or student}: {why}") from None
+                    if given is not None:
+                        found[student, lab] = given
+        return found
+
+
+def read_roll(classroom: Classroom) -> Roll:
+    """The class, from classroom/roster.csv and from where each hand-in came.
+
+    Raises
+    ------
+    Complaint
+        If there is a roster and it cannot be used.
+    """
+    roster = rosters.read(classroom.root / "roster.csv")
+    origins = read_origins(classroom.root)
+    people: dict[str, Person] = {}
+    if roster.people:
+        found = {person.student: person for person in roster.people}
+        # Who was collected before there was a roster keeps their folder.
+        for (student, _), origin in origins.items():
+            if student in found or student in people or len(origin.members) > 1:
+                continue
+            known = roster.find(
+                Identity(
+                    student=student,
+                    name=origin.name,
+                    login=origin.login,
+                    email=origin.email,
+                    lms_id=origin.lms_id,
+                    sid=origin.sid,
+                )
+            )
+            if len(known) == 1:
+                people[student] = known[0]
+                found.pop(known[0].student, None)
+        people |= found
+    return Roll(roster, origins, people, classroom.course.labs)
+
+
+def alphabetical(name: str) -> str:
+    """What a name is sorted by: É beside E, and capitals beside small letters.
+
+    >>> sorted(["Zoe", "Émile", "ada"], key=alphabetical)
+    ['ada', 'Émile', 'Zoe']
+    """
+    plain = unicodedata.normalize("NFKD", name)
+    return "".join(c for c in plain if not unicodedata.combining(c)).casefold()
+
+
+def shown_group(names: Iterable[str]) -> str:
+    """A group's members as a table's cell gives them."""
+    return "; ".join(sorted(names, key=alphabetical))

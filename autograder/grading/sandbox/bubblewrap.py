@@ -1,0 +1,241 @@
+"""bubblewrap: where it is, what a hand-in sees inside it, and what to do where it does not work."""
+
+import os
+import shutil
+import site
+import sys
+import sysconfig
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import autograder
+from autograder.course import ANSWERS, FILE
+from autograder.errors import Complaint
+from autograder.grading.sandbox import bubblewrap_wheel
+from autograder.grading.sandbox.inside import HOME
+
+COURSE, VENV = "/course", "/venv"  # in the sandbox
+PROGRAM = f"{COURSE}/autograder/grading/sandbox/inside/__main__.py"
+
+_USUAL = ("/usr/local/bin", "/usr/bin", "/bin", "/run/current-system/sw/bin")  # whatever PATH says
+_PACKAGE = Path(autograder.__file__).parent
+_INSIDE = Path(__file__).with_name("inside")
+_SYSTEM = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/share/zoneinfo")
+_SYSTEM_LINKS = ("/bin", "/lib", "/lib32", "/lib64", "/libx32")
+_SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
+
+
+class SandboxError(Complaint):
+    """The sandbox failed, not what ran in it: never a student's fault."""
+
+
+# Where it is.
+
+
+def find_bubblewrap() -> Path | None:
+    """The program, as an absolute path; None where there is none.
+
+    The system's own comes first, that is any on the PATH or where systems keep theirs; then one that was
+    installed beside Python; then the one that `make setup` brings, if it is what it was.
+    """
+    beside = Path(sys.prefix, "bin")
+    places = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    system = [place for place in [*places, *_USUAL] if os.path.isabs(place) and Path(place) != beside]
+    found = shutil.which("bwrap", path=os.pathsep.join(system)) or shutil.which("bwrap", path=str(beside))
+    return Path(found) if found else bubblewrap_wheel.verified_wheel_binary()
+
+
+def why_none() -> str:
+    """Why `find_bubblewrap` finds none, in a sentence with the remedy."""
+    return bubblewrap_wheel.objection() or NOT_INSTALLED
+
+
+# What a hand-in can see.
+
+
+def command_line(
+    program: Path,
+    folder: Path,
+    env: Mapping[str, str],
+    library: Iterable[Path],
+    course: Path | None = None,
+) -> list[str]:
+    """bubblewrap's command line, up to the program that it is to start.
+
+    Parameters
+    ----------
+    program : Path
+        bubblewrap itself.
+    folder : Path
+        For the small files that are shown; needed until bubblewrap has started.
+    env : mapping of str to str
+        The whole environment.
+    library : iterable of Path
+        Folders of the course to show at /course, under their own names.
+    course : Path, optional
+        The course's folder, of which course.toml and the students' answer keys are shown.
+    """
+    passwd, group, empty = folder / "passwd", folder / "group", folder / "empty"
+    passwd.write_text(f"student:x:1000:1000::{HOME}:/bin/sh\n")
+    group.write_text("student:x:1000:\n")
+    empty.write_text("")
+    for file in (passwd, group, empty):
+        file.chmod(0o644)
+    args = [str(program), "--die-with-parent", "--new-session", "--clearenv"]
+    args += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+    args += ["--hostname", "sandbox"]
+    if is_real_root():
+        args += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+    else:
+        args += ["--unshare-user", "--uid", str(os.getuid() or 1000), "--gid", str(os.getgid() or 1000)]
+    for name, value in env.items():
+        args += ["--setenv", name, value]
+    for path in _SYSTEM_LINKS:
+        if os.path.islink(path):
+            args += ["--symlink", os.readlink(path), path]
+    paths = (*_SYSTEM, *_SYSTEM_LINKS, *_SYSTEM_FILES)
+    shown = [(path, path) for path in paths if not os.path.islink(path)]
+    shown += [(str(passwd), "/etc/passwd"), (str(group), "/etc/group")]
+    shown += _python().items()
+    shown += _engine(empty)
+    shown += [(str(path), f"{COURSE}/{path.name}") for path in library]
+    if course is not None:
+        students = [course / FILE, *sorted(course.glob(f"notebooks/*/{ANSWERS}"))]
+        shown += [(str(path), f"{COURSE}/{path.relative_to(course)}") for path in students]
+    folders = {str(parent): None for _, place in shown for parent in reversed(Path(place).parents)}
+    for parent in folders:  # bubblewrap would make them for root alone
+        args += ["--dir", parent]
+    for path, place in shown:
+        args += ["--ro-bind-try", path, place]
+    for path in _covered():
+        args += ["--tmpfs", path]
+    args += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/tmp", "--tmpfs", "/dev/shm"]
+    args += ["--dir", "/home", "--dir", HOME]
+    return [*args, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--"]
+
+
+def _engine(empty: Path) -> list[tuple[str, str]]:
+    """What is shown of the engine, and where: its student's part, and what runs inside the sandbox.
+
+    The student's part is the package's top level and the folder `judging`. What runs inside has its real
+    name, in packages whose own files are empty: nothing else of the grader can be read or imported.
+    """
+    package = f"{COURSE}/autograder"
+    shown = [(str(path), f"{package}/{path.name}") for path in sorted(_PACKAGE.glob("*.py"))]
+    shown += [
+        (str(path), f"{package}/judging/{path.name}") for path in sorted((_PACKAGE / "judging").glob("*.py"))
+    ]
+    for above in ("grading", "grading/sandbox"):
+        shown += [(str(empty), f"{package}/{above}/__init__.py")]
+    for path in sorted(_INSIDE.glob("*.py")):
+        shown += [(str(path), f"{package}/grading/sandbox/inside/{path.name}")]
+    return shown
+
+
+def _python() -> dict[str, str]:
+    """What Python and the packages need of this installation, and where it goes.
+
+    Neither `etc` nor `share`. A virtual environment goes to `VENV`, for it may well lie in /tmp or in a
+    home directory, where a hand-in has its own; the Python that it was made from cannot be moved.
+    """
+    wanted = {}
+    for prefix in dict.fromkeys([sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]):
+        for name in ("bin", "lib", "lib64", "pyvenv.cfg"):
+            wanted[str(Path(prefix, name))] = str(Path(place_inside(prefix), name))
+    for key in ("stdlib", "platstdlib", "purelib", "platlib"):
+        path = sysconfig.get_path(key)
+        wanted[path] = place_inside(path)
+    link = Path(sys.executable)
+    while link.is_symlink():
+        link = link.parent / os.readlink(link)
+        wanted[str(link.parent)] = place_inside(str(link.parent))
+    wanted = {
+        path: place for path, place in wanted.items() if os.path.exists(path) and not _within(place, _SYSTEM)
+    }
+    for path, place in wanted.items():
+        if _within(place, ("/tmp", "/dev", "/proc", HOME)):
+            raise SandboxError(
+                f"Python lies in {path}, where the sandbox has a place of its own: install another."
+            )
+    return wanted
+
+
+def place_inside(path: str) -> str:
+    """Where a path of the virtual environment is in the sandbox; any other is where it was."""
+    if sys.prefix != sys.base_prefix and _within(path, [sys.prefix]):
+        return str(Path(VENV, Path(path).relative_to(sys.prefix)))
+    return path
+
+
+def _covered() -> list[str]:
+    """What must not show although it lies within something that does."""
+    shown = [*_SYSTEM, *_python()]
+    hidden = [Path(place, "autograder") for place in site.getsitepackages()]
+    if _PACKAGE not in hidden:  # a checkout, whose root holds solutions and hand-ins
+        hidden.append(_PACKAGE.parent)
+    return [place_inside(str(path)) for path in hidden if path.is_dir() and _within(path, shown)]
+
+
+def _within(path: str | Path, places: Iterable[str | Path]) -> bool:
+    return any(Path(path).is_relative_to(place) for place in places)
+
+
+def is_real_root() -> bool:
+    """Whether we are root of the machine and not only of some user namespace."""
+    if os.geteuid() != 0:
+        return False
+    return Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]
+
+
+# Where it does not work.
+
+NOT_LINUX = "Hand-ins run in a sandbox that only Linux has. Grade on Linux, or in a virtual machine with it."
+NOT_INSTALLED = (
+    "Hand-ins run in a sandbox, and that needs bubblewrap, which is not installed. Install it "
+    "(Debian and Ubuntu: `apt install bubblewrap`; Fedora: `dnf install bubblewrap`)."
+)
+# Kernel settings that forbid user namespaces: the file, the value that does, who does, what allows them.
+_FORBIDS: Sequence[tuple[str, str, str, str]] = (
+    (
+        "kernel/unprivileged_userns_clone",
+        "0",
+        "this kernel keeps ordinary users from making user namespaces",
+        "sysctl kernel.unprivileged_userns_clone=1",
+    ),
+    (
+        "user/max_user_namespaces",
+        "0",
+        "this kernel is set to allow no user namespaces",
+        "sysctl user.max_user_namespaces=10000",
+    ),
+    (
+        "kernel/apparmor_restrict_unprivileged_userns",
+        "1",
+        "AppArmor keeps ordinary users from making user namespaces",
+        "sysctl kernel.apparmor_restrict_unprivileged_userns=0",
+    ),
+)
+
+
+def remedy(error: str, settings: Path = Path("/proc/sys")) -> str:
+    """Why a sandbox that failed with `error` cannot start, and what to do, in a sentence.
+
+    Parameters
+    ----------
+    error : str
+    settings : Path
+        Where the kernel's settings are.
+    """
+    for name, value, why, command in _FORBIDS:
+        with suppress(OSError):
+            if (settings / name).read_text().strip() == value:
+                return (
+                    f"The sandbox cannot start, because {why}: allow them as root with `{command}` "
+                    f"(to keep that, write it into a file in /etc/sysctl.d). [{error}]"
+                )
+    return (
+        "The sandbox cannot start: bubblewrap needs user namespaces, and inside a container the right "
+        "to make them and to mount /proc; docs/homes.md says what a container must be given. "
+        f"[{error}]"
+    )

@@ -1,0 +1,456 @@
+"""The sandbox, seen from outside: cells and questions in, outputs and arrays out.
+
+bubblewrap is put around one warm process (`autograder.grading.sandbox.inside`), which forks for each
+hand-in. All that comes back may have been forged by a student's code; it is bounded and checked by
+`autograder.grading.sandbox.inside.wire`, and only ever compared or shown. SECURITY.md says what holds and
+what does not.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import cache
+from itertools import count
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from types import TracebackType
+from typing import IO, Any
+
+import numpy as np
+
+import autograder
+from autograder.course import VARIABLE
+from autograder.grading.sandbox import bubblewrap
+from autograder.grading.sandbox.bubblewrap import COURSE, SandboxError
+from autograder.grading.sandbox.inside import HOME, Config, wire
+from autograder.grading.sandbox.inside.limits import Limits
+from autograder.judging import frames
+from autograder.judging.answer import Answer
+from autograder.judging.question import Inputs
+
+STATUSES = frozenset({"ok", "error", "timeout", "crash", "skipped"})
+PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")
+STARTUP_SECONDS = 120  # a machine that is busy importing TensorFlow in every process may need them
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One step of a hand-in.
+
+    Parameters
+    ----------
+    source : str
+        An ordinary cell's code.
+    exercise : str, optional
+        Makes this a test cell: `source` is not run, but the function of this name is asked `questions`.
+    questions : sequence of Inputs
+    call : {"function", "layer"}
+        As in `autograder.judging.answer.ask`.
+    """
+
+    source: str
+    exercise: str | None = None
+    questions: Sequence[Inputs] = ()
+    call: str = "function"
+
+
+@dataclass(frozen=True)
+class CellRun:
+    """What became of one cell.
+
+    Parameters
+    ----------
+    outputs : list of dict
+        nbformat 4 outputs, bounded but not sanitised.
+    status : {"ok", "error", "timeout", "crash", "skipped"}
+        "error": an ordinary cell raised. "timeout" and "crash" of a test cell are about its exercise alone;
+        an ordinary cell with one of them was left out and the rest run again, if it did not stop when
+        interrupted. "skipped": the time or the reruns were used up before it.
+    seconds : float
+    answers : list of Answer, optional
+        A test cell's, in the order of its questions; fewer than those after a timeout or crash.
+    missing : bool
+        Nothing has the exercise's name.
+    reason : str
+        A sentence about a timeout or crash.
+    execution_count : int, optional
+        An ordinary cell's number.
+    """
+
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    status: str = "ok"
+    seconds: float = 0.0
+    answers: list[Answer] | None = None
+    missing: bool = False
+    reason: str = ""
+    execution_count: int | None = None
+
+
+class Sandbox:
+    """One warm process in its sandbox; starts when first used.
+
+    Parameters
+    ----------
+    preload : sequence of str
+        Modules to import before the first fork, once for all hand-ins.
+    sandboxed : bool
+        False runs hand-ins without bubblewrap and namespaces: only for ones that are trusted.
+    limits : Limits, optional
+        What each hand-in may use, unless `run` is given others.
+    env : mapping of str to str
+        Environment variables on top of the few that every hand-in gets.
+    library : sequence of Path
+        The course's own folders that hand-ins may read: packages that notebooks import, and data. In the
+        sandbox each is found at /course under its name, beside the engine.
+    course : Path, optional
+        The course's folder, of which a hand-in sees course.toml and the answer keys that its students have.
+
+    Raises
+    ------
+    SandboxError
+        If a folder of the library is not there, or has the name of another module.
+    """
+
+    def __init__(
+        self,
+        preload: Sequence[str] = PRELOAD,
+        sandboxed: bool = True,
+        limits: Limits | None = None,
+        env: Mapping[str, str] | None = None,
+        library: Sequence[Path] = (),
+        course: Path | None = None,
+    ) -> None:
+        self.limits = limits or Limits()
+        self._preload, self._sandboxed = tuple(preload), sandboxed
+        self._env = dict(env or {})
+        self._library = _checked_library(library)
+        self._course = course
+        self._lock = Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> "Sandbox":
+        self._ensure_started()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the warm process and everything in its sandbox; `run` would start another."""
+        with self._lock:
+            self._stop()
+
+    def run(self, cells: Sequence[Cell], limits: Limits | None = None) -> list[CellRun]:
+        """Run one hand-in's cells in order.
+
+        A cell that raises does not stop the rest. One that has to be killed, or ends the process, is left
+        out, and the others are run again.
+
+        Parameters
+        ----------
+        cells : sequence of Cell
+        limits : Limits, optional
+            For this hand-in.
+
+        Raises
+        ------
+        SandboxError
+            If the sandbox itself fails, twice.
+        """
+        limits = limits or self.limits
+        until = monotonic() + limits.total_seconds
+        found: dict[int, CellRun] = {}
+        left_out: set[int] = set()
+        failures = 0
+        while len(found) < len(cells) and len(left_out) <= limits.reruns and monotonic() < until:
+            job = [
+                index not in left_out and not (cell.exercise and index in found)
+                for index, cell in enumerate(cells)
+            ]
+            try:
+                guilty = self._attempt(cells, job, found, limits, until)
+            except (wire.WireError, OSError) as error:
+                failures += 1
+                if failures == 2:
+                    raise SandboxError(self._why(f"The sandbox failed twice: {error}.")) from error
+                self.close()
+                continue
+            if guilty is None:
+                break
+            left_out.add(guilty)
+        skipped = CellRun(
+            status="skipped", reason="The notebook's time, or its number of reruns, was used up."
+        )
+        return [found.get(index, skipped) for index in range(len(cells))]
+
+    def probe(self) -> None:
+        """Make the namespaces of a run, with nothing to run in them; raises SandboxError if that fails."""
+        try:
+            self._attempt([], [], {}, self.limits, monotonic() + 10)
+        except (wire.WireError, OSError) as error:
+            raise SandboxError(self._why(f"{error}.")) from error
+
+    def _attempt(
+        self,
+        cells: Sequence[Cell],
+        job: Sequence[bool],
+        found: dict[int, CellRun],
+        limits: Limits,
+        until: float,
+    ) -> int | None:
+        """One fork's worth; the index of the cell that ended it, if one did."""
+        channel, connection = self._connect(until)
+        try:
+            seconds = max(0.1, until - monotonic())
+            channel.send({"limits": {**asdict(limits), "total_seconds": seconds}})
+            arrays: list[np.ndarray] = []
+            plan = [
+                _pack_cell(cell, arrays) if wanted else None for cell, wanted in zip(cells, job, strict=True)
+            ]
+            channel.send({"cells": plan}, arrays)
+            expected = -1
+            while True:
+                header, values = channel.receive()
+                if header.get("op") == "end":
+                    guilty = header.get("guilty")
+                    if guilty is not None and (guilty != expected or type(guilty) is not int):
+                        raise wire.WireError("the end does not fit what came before")
+                    return guilty
+                index = header.get("index")
+                if type(index) is not int or not expected < index < len(cells) or not job[index]:
+                    raise wire.WireError("a report that nobody asked for")
+                expected = index
+                run = _cell_run(header, values, cells[index])
+                if index not in found or (found[index].status == "ok" and run.status in ("timeout", "crash")):
+                    found[index] = run
+        finally:
+            connection.close()
+
+    def _connect(self, until: float) -> tuple[wire.Channel, socket.socket]:
+        """A connection of this run's own, its other end in the hands of the warm process."""
+        self._ensure_started()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            try:
+                with self._lock:
+                    socket.send_fds(self._control, [b"+"], [theirs.fileno()])
+            except OSError:
+                ours.close()
+                raise
+        latest = until + 15  # the keeper ends the run by itself, long before
+
+        def tick() -> None:
+            if monotonic() > latest:
+                raise wire.WireError("the sandbox does not answer")
+
+        return wire.Channel(ours.fileno(), ours.fileno(), tick), ours
+
+    # Starting and stopping
+
+    def _ensure_started(self) -> None:
+        with self._lock:
+            if self._process is not None and self._process.poll() is None:
+                return
+            self._stop()
+            self._start()
+
+    def _start(self) -> None:
+        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by _stop
+        self._folder = tempfile.TemporaryDirectory(prefix="autograder-")
+        try:
+            self._launch(Path(self._folder.name))
+        except BaseException:
+            self._folder.cleanup()
+            self._log.close()
+            raise
+        if self._sandboxed:  # what bubblewrap needed of it is mounted: a grader that is killed leaves nothing
+            self._folder.cleanup()
+
+    def _launch(self, folder: Path) -> None:
+        """Start the process, and wait until it has imported everything."""
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                process = subprocess.Popen(
+                    self._command(folder, theirs.fileno()),
+                    stdin=subprocess.DEVNULL,
+                    stdout=self._log,
+                    stderr=self._log,
+                    env={} if self._sandboxed else self._environment(str(folder)),
+                    cwd="/",
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,  # an interrupt at the keyboard is for the grader
+                )
+            self._process, self._control = process, ours
+            ours.settimeout(STARTUP_SECONDS)
+            if ours.recv(1) != b"+":
+                raise SandboxError(self._why("The sandbox does not start."))
+            ours.settimeout(None)
+        except BaseException as error:
+            ours.close()
+            self._stop()
+            if isinstance(error, TimeoutError):
+                raise SandboxError(f"The sandbox did not start within {STARTUP_SECONDS} s.") from None
+            raise
+
+    def _command(self, folder: Path, control: int) -> list[str]:
+        """The command line of the warm process, with bubblewrap around it."""
+        config: Config = {
+            "control": control,
+            "sandboxed": self._sandboxed,
+            "preload": list(self._preload),
+            "uid": _unused_uid() if self._sandboxed and bubblewrap.is_real_root() else None,
+            "path": [COURSE],
+        }
+        if self._sandboxed:
+            program = bubblewrap.find_bubblewrap()
+            if program is None:
+                raise SandboxError(bubblewrap.why_none())
+            wrapper = bubblewrap.command_line(
+                program, folder, self._environment(HOME), self._library, self._course
+            )
+            python, start = bubblewrap.place_inside(sys.executable), bubblewrap.PROGRAM
+        else:
+            places = [Path(autograder.__file__).parents[1], *(path.parent for path in self._library)]
+            config["path"] = list(dict.fromkeys(map(str, places)))
+            wrapper, python = [], sys.executable
+            start = str(Path(__file__).parent / "inside" / "__main__.py")
+        return [*wrapper, python, "-s", "-P", "-B", start, json.dumps(config)]
+
+    def _stop(self) -> None:
+        if self._process is None:
+            return
+        self._control.close()
+        self._process.kill()  # all else in its PID namespace dies with it
+        self._process.wait()
+        self._process = None
+        self._folder.cleanup()
+        self._log.close()
+
+    def _why(self, what: str) -> str:
+        """`what`, with the end of what the warm process had to say."""
+        with suppress(OSError, ValueError, AttributeError):  # there may be no log, or no longer
+            size = os.fstat(self._log.fileno()).st_size
+            said = os.pread(self._log.fileno(), 2000, max(0, size - 2000)).decode("utf-8", "replace").strip()
+            return f"{what} {said}".strip()
+        return what
+
+    def _environment(self, home: str) -> dict[str, str]:
+        temporary, prefix = home, sys.prefix
+        if self._sandboxed:
+            temporary, prefix = "/tmp", bubblewrap.place_inside(sys.prefix)
+        one = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")}
+        return {
+            "PATH": f"{prefix}/bin:/usr/bin:/bin",
+            "HOME": home,
+            "USER": "student",
+            "LOGNAME": "student",
+            "LANG": "C.UTF-8",
+            "TMPDIR": temporary,
+            "PYTHONHASHSEED": "0",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            "MPLCONFIGDIR": f"{temporary}/matplotlib",
+            "IPYTHONDIR": f"{temporary}/ipython",
+            "MALLOC_ARENA_MAX": "2",  # address space is limited, and each thread's arena takes 64 MB of it
+            "PIP_NO_INDEX": "1",  # so that `!pip install` says at once that it cannot
+            "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+            "TF_NUM_INTRAOP_THREADS": "1",
+            "TF_NUM_INTEROP_THREADS": "1",
+            "TF_ENABLE_ONEDNN_OPTS": "0",
+            "CUDA_VISIBLE_DEVICES": "",
+            **({VARIABLE: COURSE if self._sandboxed else str(self._course)} if self._course else {}),
+            **one,
+            **self._env,
+        }
+
+
+def _pack_cell(cell: Cell, arrays: list[np.ndarray]) -> dict[str, Any]:
+    return {
+        "source": cell.source,
+        "exercise": cell.exercise,
+        "call": cell.call,
+        "questions": [frames.pack_inputs(question, arrays) for question in cell.questions],
+    }
+
+
+def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell) -> CellRun:
+    """A keeper's report as a CellRun; it is checked here once more, whoever wrote it."""
+    kinds: dict[str, Any] = {
+        "op": str,
+        "index": int,
+        "status": str,
+        "reason": str,
+        "missing": bool,
+        "seconds": (int, float),
+    }
+    kinds |= {"count": (int, type(None)), "outputs": list, "answers": (list, type(None))}
+    frames.check_fields(header, kinds)
+    if header["op"] != "cell" or header["status"] not in STATUSES or len(header["reason"]) > frames.MAX_TEXT:
+        raise wire.WireError("no report")
+    answers = None
+    if cell.exercise is not None:
+        once = frames.Once(values)
+        answers = [frames.unpack_answer(answer, once) for answer in header["answers"] or []]
+        if len(answers) > len(cell.questions):
+            raise wire.WireError("more answers than questions")
+    return CellRun(
+        outputs=[wire.check_output(output) for output in header["outputs"]],
+        status=header["status"],
+        seconds=round(float(header["seconds"]), 6),
+        answers=answers,
+        missing=header["missing"],
+        reason=header["reason"],
+        execution_count=header["count"],
+    )
+
+
+def _checked_library(library: Sequence[Path]) -> tuple[Path, ...]:
+    """The folders as absolute paths; raises SandboxError for one that cannot be shown under its name."""
+    folders: dict[str, Path] = {}
+    for path in library:
+        folder = Path(path).absolute()
+        if not folder.is_dir():
+            raise SandboxError(f"The course's library names {folder}, and there is no such folder.")
+        if folder.name in folders:
+            raise SandboxError(f"The course's library has two folders {folder.name}: rename one.")
+        if folder.name == "autograder" or folder.name in sys.stdlib_module_names:
+            raise SandboxError(
+                f"The course's library has a folder {folder.name}, which would hide Python's or the "
+                "engine's module of that name: rename it."
+            )
+        folders[folder.name] = folder
+    return tuple(folders.values())
+
+
+_uids = count()
+
+
+def _unused_uid() -> int:
+    """A user id that nobody has, and another for each sandbox."""
+    return 0x70000000 + (os.getpid() % (1 << 22)) * 16 + next(_uids) % 16
+
+
+@cache
+def why_unavailable() -> str:
+    """Why there is no sandbox on this machine, in a sentence with the remedy; "" if there is one."""
+    if sys.platform != "linux":
+        return bubblewrap.NOT_LINUX
+    if bubblewrap.find_bubblewrap() is None:
+        return bubblewrap.why_none()
+    try:
+        with Sandbox(preload=()) as sandbox:
+            sandbox.probe()
+    except SandboxError as error:
+        return bubblewrap.remedy(str(error))
+    return ""

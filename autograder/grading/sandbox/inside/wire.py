@@ -1,0 +1,147 @@
+"""What the two sides of the sandbox say to each other: frames over file descriptors, with deadlines.
+
+`autograder.judging.frames` has the frames themselves. Whoever writes may be hostile.
+"""
+
+import os
+import re
+import select
+from collections.abc import Callable, Sequence
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from autograder.judging.frames import (
+    MAX_HEADER,
+    MAX_PAYLOAD,
+    Frame,
+    check_fields,
+    encode,
+    read_frame,
+)
+from autograder.judging.frames import FrameError as WireError
+
+MAX_LINES = 1_000  # of one traceback
+MAX_MIMES = 50  # in one output
+CHUNK = 1 << 20
+
+
+# Outputs: what a cell shows, as nbformat 4 has it.
+
+MIME = re.compile(r"[a-z]+/[a-zA-Z0-9][a-zA-Z0-9.+-]{0,100}")
+
+
+def check_output(output: Any) -> dict:
+    """An nbformat output rebuilt from its known fields; raises WireError for anything else.
+
+    The text in it is as the student's code wrote it: sanitise before showing it to people.
+    """
+    kind = output.get("output_type") if isinstance(output, dict) else None
+    if kind == "stream":
+        check_fields(output, {"output_type": str, "name": str, "text": str})
+        if output["name"] not in ("stdout", "stderr"):
+            raise WireError("no such stream")
+    elif kind == "display_data":
+        check_fields(output, {"output_type": str, "data": dict, "metadata": dict})
+        output |= {"data": _texts(output["data"]), "metadata": {}}
+    elif kind == "execute_result":
+        count = (int, type(None))
+        check_fields(output, {"output_type": str, "data": dict, "metadata": dict, "execution_count": count})
+        output |= {"data": _texts(output["data"]), "metadata": {}}
+    elif kind == "error":
+        check_fields(output, {"output_type": str, "ename": str, "evalue": str, "traceback": list})
+        if len(output["traceback"]) > MAX_LINES or not all(isinstance(t, str) for t in output["traceback"]):
+            raise WireError("a traceback is some lines of text")
+    else:
+        raise WireError("no such output")
+    return output
+
+
+def is_json(mime: str) -> bool:
+    """Whether this MIME type holds JSON and not text."""
+    return mime == "application/json" or mime.endswith("+json")
+
+
+def _texts(data: dict) -> dict:
+    """A MIME bundle's texts. Its JSON is left out: nothing shows it, and it could be of any depth."""
+    if len(data) > MAX_MIMES:
+        raise WireError("too many MIME types")
+    for mime, content in data.items():
+        if not MIME.fullmatch(mime):
+            raise WireError("no such MIME type")
+        if not isinstance(content, str) and not is_json(mime):
+            raise WireError(f"{mime} is text")
+    return {mime: content for mime, content in data.items() if isinstance(content, str)}
+
+
+# Channels: file descriptors with deadlines.
+
+
+class Closed(WireError):
+    """The other end has closed."""
+
+
+class Channel:
+    """Frames over two file descriptors (or one socket), with something done while waiting.
+
+    Parameters
+    ----------
+    reader, writer : int
+        File descriptors; made non-blocking.
+    tick : callable
+        Called about every `every` seconds while bytes are awaited; raises to give up.
+    every : float
+        Seconds; may be changed at any time.
+    """
+
+    def __init__(self, reader: int, writer: int, tick: Callable[[], None] | None = None, every: float = 0.05):
+        self._reader, self._writer, self.every = reader, writer, every
+        self._tick = tick or (lambda: None)
+        self._due = 0.0
+        self._buffer = bytearray()
+        self._readable, self._writable = select.poll(), select.poll()
+        self._readable.register(reader, select.POLLIN)
+        self._writable.register(writer, select.POLLOUT)
+        os.set_blocking(reader, False)
+        os.set_blocking(writer, False)
+
+    def send(self, header: dict, arrays: Sequence[np.ndarray] = ()) -> None:
+        """Write one frame."""
+        left = memoryview(encode(header, arrays))
+        while left:
+            try:
+                left = left[os.write(self._writer, left[:CHUNK]) :]
+            except BlockingIOError:
+                self._writable.poll(self.every * 1000)
+            except (BrokenPipeError, ConnectionError):
+                raise Closed("the other end has closed") from None
+            self._tick_if_due()
+
+    def receive(self, max_header: int = MAX_HEADER, max_payload: int = MAX_PAYLOAD) -> Frame:
+        """Read one frame."""
+        return read_frame(self._read, max_header, max_payload)
+
+    def _read(self, n: int) -> bytes:
+        while len(self._buffer) < n:
+            try:
+                more = os.read(self._reader, CHUNK)
+            except BlockingIOError:
+                self._readable.poll(self.every * 1000)
+                self._tick_if_due()
+                continue
+            except ConnectionError:
+                more = b""
+            if not more:
+                raise Closed("the other end has closed")
+            self._buffer += more
+            self._tick_if_due()
+        taken = bytes(self._buffer[:n])
+        del self._buffer[:n]
+        return taken
+
+    def _tick_if_due(self) -> None:
+        now = monotonic()
+        if now >= self._due:
+            self._due = now + self.every
+            self._tick()

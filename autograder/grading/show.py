@@ -1,0 +1,56 @@
+"""One student's verdicts, messages and marks, for the terminal. It reads what is kept, and runs nothing."""
+
+from collections.abc import Sequence
+
+from autograder.authoring.lab import Lab
+from autograder.errors import Usage, printable
+from autograder.grading import evidence
+from autograder.grading.classroom import Classroom
+from autograder.grading.grade import priced
+from autograder.grading.policy import read_policy
+from autograder.grading.reports.marks import read_marks
+from autograder.results import Verdict
+
+_SIGNS = {Verdict.PASS: "✓", Verdict.MANUAL: "✎", Verdict.FAULT: "!"}
+
+
+def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) -> str:
+    """What is known of one student's hand-ins, as text without control characters.
+
+    Raises
+    ------
+    Usage
+        If there is no hand-in of theirs.
+    """
+    handed_in = [lab for lab in labs if (student, lab.name) in classroom.handed_in([lab.name])]
+    if not handed_in:
+        raise Usage(f"There is no hand-in of {printable(student)!r} in {classroom.submitted}.")
+    policy = read_policy(classroom.course, {lab.name: lab for lab in labs})
+    marks = read_marks(classroom).marks
+    found = {(who, name): marked for who, name, marked in evidence.stored(classroom) if who == student}
+    parts = []
+    for lab in handed_in:
+        marked = found.get((student, lab.name))
+        if marked is None:
+            parts.append(f"{student}, {lab.name}: not marked yet; run `autograder grade {lab.name}`.")
+            continue
+        lines = [f"{student}, {lab.name}"]
+        mark = marks.get((student, lab.name))
+        if mark and mark.timestamp:
+            lines[0] += f", handed in {mark.timestamp:%Y-%m-%d %H:%M} UTC"
+        lines += [f"  Note: {note}" for note in marked.notes]
+        for row in priced(marked, policy.labs[lab.name]):
+            score = mark.scores.get(row.exercise) if mark else row.score
+            points = f"{'–' if score is None else f'{score:g}'} of {row.max_score:g}"
+            name = f" [{row.misconception}]" if row.misconception else ""
+            lines.append(
+                f"  {_SIGNS.get(row.verdict, '✗')} {row.exercise:<28} {points:>9}  {row.verdict}{name}"
+            )
+            if row.verdict not in (Verdict.PASS, Verdict.MANUAL):
+                lines.append(f"      {row.message}")
+        if mark:
+            waiting = f"; {mark.awaits} to be marked by hand" if mark.awaits else ""
+            late = f", {mark.penalty:g} off for lateness" if mark.penalty else ""
+            lines.append(f"  In all {mark.score:g} of {sum(mark.points.values()):g}{late}{waiting}")
+        parts.append("\n".join(lines))
+    return printable("\n\n".join(parts))

@@ -1,0 +1,312 @@
+"""Calling an answer: one call in, plain data out.
+
+The same code runs in the student's kernel, in the sandbox and over the misconceptions, so that all
+three are judged alike. What it returns holds values (`autograder.judging.question`) and text, nothing else.
+"""
+
+import inspect
+import io
+import linecache
+import re
+import tracemalloc
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from autograder.judging.question import DTYPES, Inputs, Value, arranged, dtype_name, layout_of
+
+MAX_VALUES = 1_000_000  # numbers in one answer; no case asks for more than a few thousand
+MAX_PARTS = 100_000  # values in one answer, an array counting as one
+MAX_DEPTH = 8
+MAX_CHARACTERS = 20_000  # of text in one answer, and of what it prints
+MAX_INTEGER = 2**63
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one call gave.
+
+    Parameters
+    ----------
+    value : value or None
+        The result, where it was one; None too where it was something else, as `type` tells.
+    type : str
+        What it was: "ndarray", "tensor", "list", "NoneType"...
+    error : str
+        "ValueError: what it said" if the call raised, else "".
+    modified : tuple of str
+        The arguments whose values the call changed in place.
+    printed : str
+        What it printed.
+    line : str
+        The line of the student's code that raised, and its number: "3: return a @ b".
+    within : str
+        The name of the student's function that holds this line.
+    held : int
+        The most bytes that it held at once beside its inputs, where the question limits them; else 0.
+    """
+
+    value: Value = None
+    type: str = "ndarray"
+    error: str = ""
+    modified: tuple[str, ...] = ()
+    printed: str = ""
+    line: str = ""
+    within: str = ""
+    held: int = 0
+
+
+def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
+    """Call `function` on copies of the inputs and pack what comes back.
+
+    Parameters
+    ----------
+    function : callable
+        The answer; for layers, a class that is made without arguments.
+    given : Inputs
+    call : {"function", "layer", "layer in its dtype"}
+        As in `autograder.judging.question.Rules`.
+
+    Returns
+    -------
+    Answer
+        Never raises for what the function does; an interrupt passes through.
+    """
+    args = [copied(a) for a in given.args]
+    kwargs = {k: copied(a) for k, a in given.kwargs.items()}
+    printed = _Printed()
+    measured = _Memory(given.memory)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            with redirect_stdout(printed), redirect_stderr(_Printed()), measured:
+                target = function if call == "function" else _layer(function, args, call)
+                result = target(*args, **kwargs)
+            kind, value = pack(result)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises is an answer
+        line, within = _safely_raised_in(error)
+        return Answer(None, "error", _one_line(error), printed=printed.text, line=line, within=within)
+    changed = [i for i, before in enumerate(given.args) if not _unchanged(before, args[i])]
+    modified = _names_of(function, changed) if changed else []
+    modified += [name for name, before in given.kwargs.items() if not _unchanged(before, kwargs[name])]
+    return Answer(value, kind, "", tuple(modified), printed.text, held=measured.held)
+
+
+def pack(result: Any) -> tuple[str, Value]:
+    """The kind of a call's result, and the result as a value; None where it is none."""
+    try:
+        value = _plain(result, [MAX_PARTS, MAX_VALUES, MAX_CHARACTERS], 0)
+    except _NotPlain as what:
+        return str(what), None
+    if _is_tensor(result):
+        return "tensor", value
+    return type(result).__name__, value
+
+
+class _NotPlain(Exception):
+    """What a result is, where it is no value."""
+
+
+def _plain(result: Any, left: list[int], depth: int) -> Value:
+    """`result` as a value; `left` counts down the parts, numbers and characters that it may still have."""
+    left[0] -= 1
+    if left[0] < 0 or depth > MAX_DEPTH:
+        raise _NotPlain(f"{type(result).__name__} of too many parts")
+    kind = type(result)
+    if result is None or kind in (bool, float):
+        return result
+    if kind is int:
+        if not -MAX_INTEGER <= result < MAX_INTEGER:
+            raise _NotPlain("int of more than 64 bits")
+        return result
+    if isinstance(result, str):
+        left[2] -= len(result)
+        if left[2] < 0:
+            raise _NotPlain("str of too many characters")
+        return str(result)
+    if isinstance(result, np.generic) and dtype_name(result.dtype) in DTYPES:
+        return result.item()
+    if kind is np.ndarray:  # a masked array or a matrix calculates by rules of its own
+        return _array(result, left)
+    if isinstance(result, (list, tuple)):
+        parts = [_plain(part, left, depth + 1) for part in result]
+        return parts if isinstance(result, list) else tuple(parts)
+    if isinstance(result, dict):
+        if not all(isinstance(key, str) for key in result):
+            raise _NotPlain("dict whose keys are not all text")
+        return {_plain(key, left, depth): _plain(part, left, depth + 1) for key, part in result.items()}
+    if isinstance(result, (bool, int, float)):
+        return _plain(next(t for t in (bool, int, float) if isinstance(result, t))(result), left, depth)
+    if kind is type and issubclass(result, np.generic) and np.dtype(result).name in DTYPES:
+        return result
+    if _is_tensor(result):
+        return _array(_from_tensor(result), left)
+    raise _NotPlain(kind.__name__)
+
+
+def _array(array: np.ndarray, left: list[int]) -> np.ndarray:
+    if array.dtype == np.longdouble:
+        array = array.astype(np.float64)
+    if dtype_name(array.dtype) not in DTYPES:
+        raise _NotPlain(f"ndarray of {array.dtype.name}")
+    left[1] -= array.size
+    if left[1] < 0:
+        raise _NotPlain(f"ndarray of {array.size:,} values")
+    return np.array(array, order="C", subok=False)
+
+
+def _is_tensor(result: Any) -> bool:
+    return (
+        hasattr(result, "__array__")
+        and not isinstance(result, (np.ndarray, np.generic, type))
+        and type(result).__module__.split(".")[0] != "pandas"
+    )
+
+
+def _layer(cls: Any, args: list, call: str) -> Any:
+    """An instance of a Keras layer; in Keras's default dtype, or in that of its first input."""
+    if call == "layer":
+        return cls()
+    import keras
+
+    usual = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(args[0].dtype.name)
+    try:
+        return cls()
+    finally:
+        keras.config.set_dtype_policy(usual)
+
+
+def _from_tensor(tensor: Any) -> np.ndarray:
+    try:
+        from keras import ops
+    except ImportError:
+        array = np.asarray(tensor)
+    else:
+        array = ops.convert_to_numpy(tensor)
+    return array if array.dtype.name in DTYPES else array.astype(np.float32)  # bfloat16
+
+
+def copied(argument: Value) -> Value:
+    """A copy that a call may change: arrays keep their layout in memory."""
+    if isinstance(argument, np.ndarray):
+        return arranged(argument, layout_of(argument))
+    if isinstance(argument, (tuple, list)):
+        return type(argument)(copied(part) for part in argument)
+    if isinstance(argument, Mapping):
+        return {key: copied(part) for key, part in argument.items()}
+    return argument
+
+
+def _names_of(function: Any, places: Sequence[int]) -> list[str]:
+    """The names of a function's arguments at these places."""
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (ValueError, TypeError):
+        names = []
+    return [str(names[i]) if i < len(names) else f"argument {i + 1}" for i in places]
+
+
+def _unchanged(before: Value, after: Any) -> bool:
+    if isinstance(before, np.ndarray):
+        return before.shape == after.shape and before.tobytes() == after.tobytes()
+    if isinstance(before, (tuple, list)):
+        return len(before) == len(after) and all(map(_unchanged, before, after))
+    if isinstance(before, Mapping):
+        return before.keys() == after.keys() and all(_unchanged(before[k], after[k]) for k in before)
+    return True
+
+
+class _Printed(io.TextIOBase):
+    """Keeps the first `MAX_CHARACTERS` of what is written to it."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._left = MAX_CHARACTERS
+
+    def write(self, text: str) -> int:
+        if self._left > 0:
+            self._parts.append(str(text)[: self._left])
+            self._left -= len(self._parts[-1])
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    @property
+    def text(self) -> str:
+        return "".join(self._parts)
+
+
+class _Memory:
+    """Measures what is allocated inside a `with`, where there is a limit on it; NumPy reports its arrays."""
+
+    def __init__(self, limit: int | None):
+        self._limit = limit
+        self.held = 0
+
+    def __enter__(self) -> None:
+        if self._limit is None:
+            return
+        self._was_on = tracemalloc.is_tracing()  # a notebook may measure, too
+        tracemalloc.start()
+        tracemalloc.reset_peak()
+        self._before = tracemalloc.get_traced_memory()[0]
+
+    def __exit__(self, *_: object) -> None:
+        if self._limit is None:
+            return
+        self.held = max(0, tracemalloc.get_traced_memory()[1] - self._before)
+        if not self._was_on:
+            tracemalloc.stop()
+
+
+def megabytes(size: float) -> str:
+    """A number of bytes as a person reads it.
+
+    >>> megabytes(72_000_000), megabytes(1_250_000)
+    ('72 MB', '1.2 MB')
+    """
+    return f"{size / 1e6:.0f} MB" if size >= 10e6 else f"{size / 1e6:.1f} MB"
+
+
+def _safely_raised_in(error: BaseException) -> tuple[str, str]:
+    try:
+        return _raised_in(error)
+    except BaseException:  # noqa: BLE001 - an exception may be hostile through and through
+        return "", ""
+
+
+def _raised_in(error: BaseException) -> tuple[str, str]:
+    """The student's line that an exception comes from, and the function it stands in."""
+    found = ("", "")
+    trace = error.__traceback__
+    while trace is not None:
+        frame = trace.tb_frame
+        if frame.f_globals.get("__name__") == "__main__":
+            code = frame.f_code
+            text = linecache.getline(code.co_filename, trace.tb_lineno).strip()[:200]
+            if text:
+                found = (f"{trace.tb_lineno}: {text}", code.co_name[:80])
+        trace = trace.tb_next
+    return found
+
+
+# Keras wraps what a layer raises in its own words, and prints it in bold.
+_BOLD = re.compile(r"\x1b\[[0-9;]*m")
+_KERAS_FRAME = re.compile(r"Exception encountered when calling \S+\(\)\. (.*?)( Arguments received by .*)?")
+
+
+def _one_line(error: BaseException) -> str:
+    try:
+        text = " ".join(_BOLD.sub("", str(error)[:MAX_CHARACTERS]).split())
+        framed = _KERAS_FRAME.fullmatch(text)
+        text = framed[1] if framed else text
+    except Exception:  # noqa: BLE001 - a hostile __str__
+        text = "(its message cannot be shown)"
+    text = text if len(text) <= 300 else text[:297] + "..."
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__

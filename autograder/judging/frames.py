@@ -1,0 +1,366 @@
+"""Frames and the values in them: how an answer key is kept, and what the grader and its sandbox say to each other.
+
+A frame is a fixed prefix, a JSON object, and the raw bytes of the arrays that the object lists::
+
+    b"ALW1" | length of the JSON, 4 bytes | length of the arrays, 8 bytes | JSON | arrays
+
+Every length is checked before anything is allocated, nothing is unpickled, and anything odd raises
+`FrameError`: whoever writes may be hostile.
+"""
+
+import json
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autograder.judging.answer import MAX_CHARACTERS, MAX_DEPTH, MAX_INTEGER, MAX_VALUES, Answer
+from autograder.judging.question import DTYPES, LAYOUTS, Inputs, Value, arranged, dtype_name, layout_of
+
+PREFIX = struct.Struct("!4sIQ")
+MAGIC = b"ALW1"
+MAX_HEADER = 64 << 20  # bytes of JSON; a hand-in's sources and outputs are far smaller
+MAX_PAYLOAD = 128 << 20  # bytes of arrays in one frame
+MAX_NESTED = 32  # levels of JSON
+_INFINITY = float("inf")
+MAX_NODES = 2_000_000  # values in one JSON object
+MAX_ARRAYS = 4096
+MAX_AXES = 32
+MAX_TEXT = 2_000  # characters in an answer's type or error
+
+_FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
+
+
+class FrameError(ValueError):
+    """These bytes are not a frame of ours."""
+
+
+Frame = tuple[dict, list[np.ndarray]]
+
+
+def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
+    """One frame as bytes.
+
+    Parameters
+    ----------
+    header : dict
+        Plain JSON values, without the key "arrays".
+    arrays : sequence of numpy.ndarray
+        Of the dtypes in `autograder.judging.question.DTYPES`.
+
+    Examples
+    --------
+    >>> decode(encode({"op": "answer"}, [np.zeros((2, 3), "float16")]))[1][0].shape
+    (2, 3)
+    """
+    plain = [_native(array) for array in arrays]
+    listed = [[dtype_name(array.dtype), list(array.shape)] for array in plain]
+    try:
+        text = json.dumps({**header, "arrays": listed}, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FrameError(f"not plain JSON: {error}") from None
+    data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?"
+    blobs = [array.tobytes() for array in plain]
+    return b"".join([PREFIX.pack(MAGIC, len(data), sum(map(len, blobs))), data, *blobs])
+
+
+def _native(array: np.ndarray) -> np.ndarray:
+    if dtype_name(array.dtype) not in DTYPES:
+        raise FrameError(f"no array of {array.dtype.name} may travel")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def read_frame(
+    read: Callable[[int], bytes], max_header: int = MAX_HEADER, max_payload: int = MAX_PAYLOAD
+) -> Frame:
+    """Read one frame.
+
+    Parameters
+    ----------
+    read : callable
+        ``read(n)`` returns exactly `n` bytes or raises.
+    max_header, max_payload : int
+        The largest lengths accepted, in bytes.
+
+    Raises
+    ------
+    FrameError
+        For anything that `encode` would not have written, or that is too large.
+    """
+    magic, header_size, payload_size = PREFIX.unpack(read(PREFIX.size))
+    if magic != MAGIC:
+        raise FrameError("no frame begins here")
+    if header_size > max_header or payload_size > max_payload:
+        raise FrameError(f"a frame of {header_size} + {payload_size} bytes is too large")
+    header = _header(read(header_size))
+    layout = [_layout(item) for item in _list(header.pop("arrays", None), MAX_ARRAYS)]
+    if sum(size for *_, size in layout) != payload_size:
+        raise FrameError("the arrays have another length than their shapes say")
+    return header, [_array(read(size), dtype, shape) for dtype, shape, size in layout]
+
+
+def fits(header: dict, arrays: Sequence[np.ndarray]) -> bool:
+    """Whether whoever reads this frame will take it: several small frames may not fit into one.
+
+    >>> fits({"op": "answer"}, []), fits({}, [np.zeros(1)] * (MAX_ARRAYS + 1))
+    (True, False)
+    """
+    if len(arrays) > MAX_ARRAYS or sum(array.nbytes for array in arrays) > MAX_PAYLOAD:
+        return False
+    listed = [[dtype_name(array.dtype), list(array.shape)] for array in arrays]
+    try:
+        _check_plain({**header, "arrays": listed}, escaped=False)
+        return len(encode({**header, "listed": listed})) <= MAX_HEADER
+    except FrameError:
+        return False
+
+
+def decode(data: bytes, **limits: int) -> Frame:
+    """The one frame that `data` is, to the last byte."""
+    source = Bytes(data)
+    frame = read_frame(source.read, **limits)
+    if source.left:
+        raise FrameError("bytes after the frame")
+    return frame
+
+
+class Bytes:
+    """A `read` for bytes at hand; raises FrameError past their end."""
+
+    def __init__(self, data: bytes):
+        self._data, self._at = memoryview(data), 0
+
+    @property
+    def left(self) -> int:
+        """How many bytes have not been read."""
+        return len(self._data) - self._at
+
+    def read(self, n: int) -> bytes:
+        """The next `n` bytes."""
+        if n > self.left:
+            raise FrameError("the bytes end in the middle of a frame")
+        self._at += n
+        return bytes(self._data[self._at - n : self._at])
+
+
+def _header(data: bytes) -> dict:
+    try:
+        header = json.loads(data.decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_unique)
+    except FrameError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise FrameError(f"not JSON: {type(error).__name__}") from None
+    if not isinstance(header, dict):
+        raise FrameError("a frame's JSON must be an object")
+    _check_plain(header, escaped=b"\\u" in data)
+    return header
+
+
+def _refuse(name: str) -> NoReturn:
+    raise FrameError(f"{name} is not JSON")
+
+
+def _unique(pairs: list) -> dict:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise FrameError("a key appears twice")
+    return found
+
+
+def _check_plain(header: dict, escaped: bool) -> None:
+    """Refuse depth, mass, huge integers, and (where any is `escaped`) text that cannot be written as UTF-8."""
+    level: list[Any] = [header]
+    seen = depth = 0
+    while level:
+        seen += len(level)
+        if seen > MAX_NODES or depth > MAX_NESTED:
+            raise FrameError("too deep or too much JSON")
+        below: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind is str:
+                if escaped and any("\ud800" <= character <= "\udfff" for character in item):
+                    raise FrameError("text that is not Unicode")
+            elif kind is list:
+                below += item
+            elif kind is dict:
+                below += item
+                below += item.values()
+            elif kind is int:
+                if not -(2**63) <= item < 2**63:
+                    raise FrameError("an integer too large")
+            elif kind is float and not abs(item) < _INFINITY:
+                raise FrameError("a number too large")  # 1e999 reads as infinity
+        level, depth = below, depth + 1
+
+
+def _list(value: Any, longest: int) -> list:
+    if not isinstance(value, list) or len(value) > longest:
+        raise FrameError("a list was due, and not too long a one")
+    return value
+
+
+def _layout(item: Any) -> tuple[np.dtype, tuple[int, ...], int]:
+    if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
+        raise FrameError("an array needs a dtype and a shape")
+    name, shape = item
+    if name not in DTYPES:
+        raise FrameError("no such dtype")
+    values = 1
+    for axis in _list(shape, MAX_AXES):
+        if type(axis) is not int or not 0 <= axis <= MAX_VALUES:
+            raise FrameError("no such shape")
+        values *= max(axis, 1)  # so that a zero cannot hide a product that NumPy refuses
+    if values > MAX_VALUES:
+        raise FrameError("too large an array")
+    dtype = np.dtype(name)
+    return dtype, tuple(shape), dtype.itemsize * (0 if 0 in shape else values)
+
+
+def _array(data: bytes, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    if dtype.kind == "b" and data.translate(None, b"\x00\x01"):
+        raise FrameError("a boolean is 0 or 1")
+    return np.frombuffer(bytearray(data), dtype).reshape(shape)
+
+
+# Values: what a question's inputs and an answer look like in a frame.
+
+
+def pack_value(value: Value, arrays: list[np.ndarray]) -> dict:
+    """A value as JSON; its arrays are appended to `arrays`.
+
+    >>> pack_value((1, "a"), [])
+    {'tuple': [{'value': 1}, {'value': 'a'}]}
+    """
+    if isinstance(value, np.ndarray):
+        arrays.append(value)
+        layout = layout_of(value)
+        return {"array": len(arrays) - 1} if layout == "C" else {layout: len(arrays) - 1}
+    if isinstance(value, type) and issubclass(value, np.generic) and np.dtype(value).name in DTYPES:
+        return {"dtype": np.dtype(value).name}
+    if isinstance(value, np.generic):
+        arrays.append(np.asarray(value))
+        return {"scalar": len(arrays) - 1}
+    if type(value) is float and not abs(value) < float("inf"):
+        return {"float": str(value)}
+    if (
+        value is None
+        or type(value) in (bool, float, str)
+        or (type(value) is int and -MAX_INTEGER <= value < MAX_INTEGER)
+    ):
+        return {"value": value}
+    if type(value) in (tuple, list):
+        return {type(value).__name__: [pack_value(part, arrays) for part in value]}
+    if isinstance(value, Mapping) and all(type(key) is str for key in value):
+        return {"mapping": {key: pack_value(part, arrays) for key, part in value.items()}}
+    raise FrameError(f"a {type(value).__name__} is no value")
+
+
+def unpack_value(packed: Any, arrays: "Sequence[np.ndarray] | Once", depth: int = 0) -> Value:
+    """The inverse of `pack_value`."""
+    if not isinstance(packed, dict) or len(packed) != 1 or depth > MAX_DEPTH:
+        raise FrameError("a value needs one kind, and not too deep a one")
+    ((kind, value),) = packed.items()
+    if kind == "array":
+        return _item(arrays, value)
+    if kind in LAYOUTS and not isinstance(arrays, Once):  # an answer's arrays lie as they came
+        return arranged(_item(arrays, value), kind)
+    if kind == "scalar":
+        array = _item(arrays, value)
+        if array.ndim:
+            raise FrameError("a scalar has no axes")
+        return array[()]
+    if kind == "dtype" and isinstance(value, str) and value in DTYPES:
+        return np.dtype(value).type
+    if kind == "float" and isinstance(value, str) and value in _FLOATS:
+        return _FLOATS[value]
+    if kind == "value" and (value is None or type(value) in (bool, int, float, str)):
+        return value
+    if kind in ("tuple", "list") and isinstance(value, list):
+        parts = [unpack_value(part, arrays, depth + 1) for part in value]
+        return tuple(parts) if kind == "tuple" else parts
+    if kind == "mapping" and isinstance(value, dict):
+        return {key: unpack_value(part, arrays, depth + 1) for key, part in value.items()}
+    raise FrameError("no such kind of value")
+
+
+def pack_inputs(given: Inputs, arrays: list[np.ndarray]) -> dict:
+    """A question's arguments as JSON; their arrays are appended to `arrays`."""
+    return {
+        "args": [pack_value(value, arrays) for value in given.args],
+        "kwargs": {name: pack_value(value, arrays) for name, value in given.kwargs.items()},
+        "memory": given.memory,
+    }
+
+
+def unpack_inputs(packed: Any, arrays: Sequence[np.ndarray]) -> Inputs:
+    """The inverse of `pack_inputs`."""
+    fields = check_fields(packed, {"args": list, "kwargs": dict, "memory": (int, type(None))})
+    return Inputs(
+        tuple(unpack_value(value, arrays) for value in fields["args"]),
+        {name: unpack_value(value, arrays) for name, value in fields["kwargs"].items()},
+        fields["memory"],
+    )
+
+
+class Once:
+    """The arrays of a frame of answers: each may be taken once, so that nothing small unpacks to something large."""
+
+    def __init__(self, arrays: Sequence[np.ndarray]):
+        self._arrays: list[np.ndarray | None] = list(arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        array, self._arrays[index] = self._arrays[index], None
+        if array is None:
+            raise FrameError("an array is used twice")
+        return array
+
+
+_TEXTS = ("type", "error", "line", "within")
+
+
+def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
+    """An answer as JSON; its arrays are appended to `arrays`."""
+    return {
+        **{name: str(getattr(answer, name))[:MAX_TEXT] for name in _TEXTS},
+        "printed": answer.printed[:MAX_CHARACTERS],
+        "modified": [str(name)[:MAX_TEXT] for name in answer.modified][:100],
+        "value": None if answer.value is None else pack_value(answer.value, arrays),
+        "held": answer.held,
+    }
+
+
+def unpack_answer(packed: Any, arrays: "Once") -> Answer:
+    """The inverse of `pack_answer`; what it returns is plain whoever wrote it."""
+    kinds: dict[str, Any] = {**dict.fromkeys((*_TEXTS, "printed"), str), "modified": list, "held": int}
+    kinds["value"] = (dict, type(None))
+    fields = check_fields(packed, kinds)
+    texts = [*(fields[name] for name in _TEXTS), *fields["modified"]]
+    if len(texts) > 110 or not all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):
+        raise FrameError("an answer's words are too long, or no words")
+    if len(fields["printed"]) > MAX_CHARACTERS:
+        raise FrameError("an answer prints too much")
+    if not 0 <= fields["held"] < MAX_INTEGER:
+        raise FrameError("no such amount of memory")
+    value = None if fields["value"] is None else unpack_value(fields["value"], arrays)
+    return Answer(**{**fields, "value": value, "modified": tuple(fields["modified"])})
+
+
+def check_fields(packed: Any, kinds: dict[str, Any]) -> dict:
+    """`packed`, if it is an object with exactly these keys, each of its kind; else FrameError."""
+    if not isinstance(packed, dict) or set(packed) != set(kinds):
+        raise FrameError(f"the fields {', '.join(kinds)} were due")
+    for name, kind in kinds.items():
+        if not isinstance(packed[name], kind) or (kind is int and isinstance(packed[name], bool)):
+            raise FrameError(f"{name} is of another type")
+    return packed
+
+
+def _item(items: Any, index: Any) -> Any:
+    if type(index) is not int or not 0 <= index < len(items):
+        raise FrameError("no such item")
+    return items[index]

@@ -1,0 +1,253 @@
+"""From answers to a finding: right or wrong, and which known mistake explains it.
+
+The same judge serves the student's `check` (cases and outcomes from the answer key) and the grader
+(fresh cases, outcomes computed on the trusted side).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from autograder.errors import listed
+from autograder.judging.answer import Answer
+from autograder.judging.compare import STRUCTURAL, Difference, failing_property, first_difference, same_answer
+from autograder.judging.forms import explained_by_a_form
+from autograder.judging.patterns import in_common, where_it_differs
+from autograder.judging.question import Misconception, Question, Rules, Value
+from autograder.results import Verdict
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What the judge found in one exercise's answers.
+
+    Parameters
+    ----------
+    verdict : Verdict
+        pass, wrong or error.
+    right : tuple of bool
+        Of each case, whether it is right.
+    misconception : str or None
+    seen, means, nudge : str
+        What was seen, what it means, a pointer; empty where there is nothing to say.
+    case : int or None
+        The index of the case that `seen` speaks of.
+    question, answer, rules : optional
+        That case, the answer to it, and how it was compared.
+    difference : Difference or None
+        What `seen` says, for those who show it.
+    """
+
+    verdict: Verdict
+    right: tuple[bool, ...] = ()
+    misconception: str | None = None
+    seen: str = ""
+    means: str = ""
+    nudge: str = ""
+    case: int | None = None
+    question: Question | None = None
+    answer: Answer | None = None
+    rules: Rules | None = None
+    difference: Difference | None = None
+
+    @property
+    def message(self) -> str:
+        """The sentences of the finding as one text."""
+        return " ".join(part for part in (self.seen, self.means, self.nudge) if part)
+
+    @property
+    def unwritten(self) -> bool:
+        """Whether the exercise is still as it was handed out."""
+        return self.difference is not None and self.difference.mistake == "not-written-yet"
+
+
+def judge(
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    rules: Rules,
+    misconceptions: Iterable[Misconception],
+    exercise: str = "",
+    known_right: int = 0,
+) -> Finding:
+    """Compare every answer with what its question expects.
+
+    Parameters
+    ----------
+    questions, answers : sequences of the same length
+    rules : Rules
+    misconceptions : iterable of Misconception
+        The more specific first: among those that explain the answers equally well, the first is named.
+    exercise : str
+        The name of the function that was asked, to tell its own errors from those of what it calls.
+    known_right : int
+        How many of the first answers have been found right before, and are not compared again.
+    """
+    pairs = list(zip(questions, answers, strict=True))[known_right:]
+    differences = [None] * known_right + [
+        first_difference(question.expected, answer, rules, question.inputs.memory)
+        for question, answer in pairs
+    ]
+    right = tuple(difference is None for difference in differences)
+    failing = [i for i, good in enumerate(right) if not good]
+    if not failing:
+        return Finding(Verdict.PASS, right)
+
+    misconceptions = list(misconceptions)
+    known, explained = _explanation(questions, answers, differences, rules, misconceptions)
+    first = next((i for i in explained if i in failing), _commonest_error(differences, failing))
+    difference = differences[first]
+    assert difference is not None
+    finding = Finding(
+        Verdict.ERROR if difference.kind == "error" else Verdict.WRONG,
+        right,
+        seen=difference.seen,
+        case=first,
+        question=questions[first],
+        answer=answers[first],
+        rules=rules,
+        difference=difference,
+    )
+    if unwritten := _calls_a_stub(answers[first], exercise):
+        return replace(finding, seen=unwritten, difference=replace(difference, seen=unwritten, mistake=None))
+    also = _also_modified(answers[first], difference)
+    part = sum(i in failing for i in explained)
+    whole = sum(known.name in questions[i].mistakes for i in failing) if known else len(failing)
+    mistakes = [differences[i].mistake for i in failing]  # type: ignore[union-attr]
+    if part < whole and not (difference.mistake and mistakes.count(difference.mistake) == len(failing)):
+        form = explained_by_a_form(questions, answers, differences, rules, misconceptions)
+        if form:
+            means = _joined(form.means, _elsewhere(answers[first], exercise), also)
+            return replace(finding, misconception=form.name, means=means, nudge=form.nudge)
+    if known:
+        means = known.means
+        if part < whole:
+            means = f"In {part} of {whole} cases that fail, your result is what this mistake gives: {means}"
+        return replace(finding, misconception=known.name, means=_joined(means, also), nudge=known.nudge)
+    elsewhere = _elsewhere(answers[first], exercise)
+    same = mistakes.count(difference.mistake)
+    # An error is explained where it arises, whatever else is wrong elsewhere; all else must fit every case.
+    if difference.mistake and (
+        same == len(failing) or (difference.kind == "error" and 2 * same >= len(failing))
+    ):
+        means, nudge = STRUCTURAL[difference.mistake]
+        name = None if difference.mistake == "not-written-yet" else difference.mistake
+        where = in_common(questions, right) if difference.kind == "error" else ""
+        means = _joined(difference.means or means, elsewhere, where, also)
+        return replace(finding, misconception=name, means=means, nudge=nudge)
+    value, expected = (_part(x, difference.path) for x in (answers[first].value, questions[first].expected))
+    said = [
+        failing_property(answers[first].value, questions[first].inputs, rules.properties),
+        where_it_differs(expected, value, rules) if difference.kind == "values" else "",
+        elsewhere,
+        in_common(questions, right),
+        also,
+    ]
+    return replace(finding, means=_joined(*said))
+
+
+def _commonest_error(differences: Sequence[Difference | None], failing: Sequence[int]) -> int:
+    """The case to speak of: the first with an error that at least half of them raise, else the first of all."""
+    kinds = [(d.mistake if d.kind == "error" else None) for i in failing if (d := differences[i])]
+    for i, kind in zip(failing, kinds, strict=True):
+        if kind and 2 * kinds.count(kind) >= len(failing):
+            return i
+    return failing[0]
+
+
+def _joined(*sentences: str | None) -> str:
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _also_modified(answer: Answer, difference: Difference) -> str:
+    """That a wrong result is not all: an argument was changed too."""
+    if not answer.modified or difference.kind == "modified":
+        return ""
+    names = listed([f"`{name}`" for name in answer.modified])
+    return f"Besides, your function changed its argument {names}, which is the caller's own."
+
+
+def _elsewhere(answer: Answer, exercise: str) -> str:
+    """That an error arises in a function which the answer calls, not in the answer itself."""
+    if (
+        not answer.error
+        or not exercise
+        or answer.within in ("", exercise)
+        or not answer.within.isidentifier()
+    ):
+        return ""
+    return f"It arises inside `{answer.within}`, which your function calls: with the arguments in the right places?"
+
+
+def _part(value: Value, path: tuple[int | str, ...]) -> Value:
+    for at in path:
+        value = value[at]
+    return value
+
+
+def _calls_a_stub(answer: Answer, exercise: str) -> str:
+    if not answer.error.startswith("NotImplementedError") or answer.within in ("", exercise) or not exercise:
+        return ""
+    return f"Your `{answer.within}` is not written yet, and this exercise calls it."
+
+
+def _explanation(
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    differences: Sequence[Difference | None],
+    rules: Rules,
+    misconceptions: Iterable[Misconception],
+) -> tuple[Misconception | None, list[int]]:
+    """The misconception that gives these answers, and the cases in which it does.
+
+    One that gives them all is named before one that gives only some. None is named that is wrong where the
+    answer is right, or that leaves more than half of the failing cases to something else. Two at once give them
+    all: of so many pairs one would always agree with some cases.
+    """
+    best: tuple[Misconception | None, list[int]] = (None, [])
+    best_score = 0
+    failing = {i for i, difference in enumerate(differences) if difference}
+    for misconception in misconceptions:
+        agree, misses = [], 0
+        for i, (question, answer) in enumerate(zip(questions, answers, strict=True)):
+            if misconception.name not in question.mistakes:
+                continue  # an edge of the domain, of which a key does not say what mistakes give
+            theirs = question.mistakes[misconception.name]
+            difference = differences[i]
+            if difference and difference.kind != "modified" and not theirs.modified:
+                answer = replace(answer, modified=())  # a wrong result explains itself; this is said besides
+            same = same_answer(theirs, answer, rules, question.inputs.memory)
+            if same and not _other_precision(theirs, answer, question.expected):
+                agree.append(i)
+            elif difference is None:
+                break  # it contradicts a case that is right
+            else:
+                misses += 1
+                if misses * 2 > len(failing) or " + " in misconception.name:
+                    break
+        else:
+            # That both raised, or came to one whole number, says little unless the whole pattern is the same.
+            explained = [i for i in agree if i in failing and (not misses or _says_much(answers[i]))]
+            score = len(explained) + (len(questions) if not misses else 0)
+            if explained and len(explained) * 2 >= len(explained) + misses and score > best_score:
+                best, best_score = (misconception, agree), score
+                if not misses:
+                    break
+    return best
+
+
+def _says_much(answer: Answer) -> bool:
+    """Whether to agree with this answer is no chance: it is no error, and no single whole number or truth."""
+    return not answer.error and not isinstance(answer.value, (bool, int))
+
+
+def _other_precision(theirs: Answer, answer: Answer, expected: Value) -> bool:
+    """Whether a mistake gives numbers of less precision than is due, and the answer does not.
+
+    What is compared within the tolerance of float16 would else explain any small error.
+    """
+    if not all(
+        isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in (theirs.value, answer.value, expected)
+    ):
+        return False
+    return theirs.value.dtype.itemsize < expected.dtype.itemsize and theirs.value.dtype != answer.value.dtype

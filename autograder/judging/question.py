@@ -1,0 +1,154 @@
+"""What a judge needs to know of an exercise, as plain data: inputs, questions, misconceptions, rules.
+
+Authors define exercises with `autograder.authoring`; a student's answer key holds the same data.
+
+A **value** is what goes into a call and comes out of it: None, a bool, int, float or text, an array of one of
+`DTYPES`, a NumPy scalar type, or a tuple, list or mapping (with text for keys) of values.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from autograder.judging.answer import Answer
+
+DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
+LAYOUTS = ("C", "F", "strided")
+
+Value = Any  # as above; a type cannot say it
+
+_NAMES = {np.dtype(name): name for name in DTYPES}
+
+
+def dtype_name(dtype: np.dtype) -> str:
+    """What NumPy's own `name` says, of the usual dtypes without working it out again each time.
+
+    >>> dtype_name(np.dtype("float32")), dtype_name(np.dtype(">f8")), dtype_name(np.dtype("U3"))
+    ('float32', 'float64', 'str96')
+    """
+    return _NAMES.get(dtype) or dtype.name
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The arguments of one call.
+
+    Parameters
+    ----------
+    args, kwargs : tuple and mapping of values
+    memory : int, optional
+        How many bytes the call may hold at once beside its inputs.
+    """
+
+    args: tuple = ()
+    kwargs: Mapping[str, Value] = field(default_factory=dict)
+    memory: int | None = None
+
+
+def inputs(*args: Value, **kwargs: Value) -> Inputs:
+    """The arguments of one call, written as the call would be."""
+    return Inputs(args, kwargs)
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A named mistake: the sentence it earns, and a nudge that does not give the answer.
+
+    `function` is the mistake as executable code; it is None where only its outcome is known (in a
+    student's answer key).
+    """
+
+    name: str
+    means: str
+    nudge: str
+    function: Callable | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """One case, ready to be judged.
+
+    Parameters
+    ----------
+    label : str
+        What the case is, for a person: "along the columns".
+    inputs : Inputs
+    expected : value
+        What the reference gives for these inputs.
+    mistakes : mapping of str to Answer
+        What each misconception gives, by its name; may be computed when first looked at. A key leaves it out
+        for the edges of the domain.
+    edge : tuple of str and value, optional
+        For a case at an edge of the exercise's domain: what is special in it, such as ("axis", -1).
+    """
+
+    label: str
+    inputs: Inputs
+    expected: Value
+    mistakes: "Mapping[str, Answer]"
+    edge: tuple[str, Value] | None = None
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How the answers to one exercise are compared.
+
+    Parameters
+    ----------
+    tolerance : float
+        Largest relative error in float64; widened for float32 and float16 inputs.
+    view : str
+        "module:function" that turns an array into what is compared in its place; "" compares the array.
+    compare : str
+        "module:function" that compares in place of ours: called with the expected value, the answer's and
+        the tolerance, it returns a sentence on what differs, or None where they agree.
+    properties : tuple of str
+        "module:function"s whose sentence is told when no misconception fits: each is called with the answer's
+        value and the inputs, and returns a sentence about what it lacks, or None.
+    exact_dtype : bool
+        Whether the result must have exactly the expected dtype; else a wider float will do.
+    returns : {"array", "tensor", "printed"}
+        "array" is the result as it is, whatever value that may be. "tensor" admits the tensors of Keras's
+        backends besides arrays, and any dtype: values count. "printed" compares what the call prints.
+    call : {"function", "layer", "layer in its dtype"}
+        "layer" makes an instance of the student's class first, and calls that; "layer in its dtype"
+        makes it under Keras's dtype policy of the case's first input (float16, say).
+    """
+
+    tolerance: float = 1e-7
+    view: str = ""
+    compare: str = ""
+    properties: Sequence[str] = ()
+    exact_dtype: bool = False
+    returns: str = "array"
+    call: str = "function"
+
+    def __post_init__(self) -> None:
+        for name, known in (("returns", RETURNS), ("call", CALLS)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; it can be {', '.join(known)}")
+
+
+RETURNS = ("array", "tensor", "printed")
+CALLS = ("function", "layer", "layer in its dtype")
+
+
+def layout_of(array: np.ndarray) -> str:
+    """How an array lies in memory: one of `LAYOUTS`."""
+    return "C" if array.flags.c_contiguous else "F" if array.flags.f_contiguous else "strided"
+
+
+def arranged(array: np.ndarray, layout: str) -> np.ndarray:
+    """A copy of an array in this layout; "strided" leaves gaps in its last axis.
+
+    >>> arranged(np.ones((2, 3)), "strided").flags.contiguous
+    False
+    """
+    if layout == "strided" and array.ndim:
+        wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
+        wide[..., ::2] = array
+        return wide[..., ::2]
+    return np.array(array, order="F" if layout == "F" else "C", subok=False)

@@ -1,0 +1,231 @@
+"""Makes .venv from nothing, with the versions in constraints.txt. Needs nothing but a Python, of any age.
+
+    python3 install.py            what a student needs (`make lab` runs this)
+    python3 install.py setup      besides, all that grading and the tests need (`make setup`)
+    python3 install.py keras      besides, Keras with a backend, for the lab that needs it (`make keras`)
+
+Where the Python at hand cannot run the labs, a sentence says which can, before anything is made. Where uv is
+there, it does the work, and fetches a Python if it must. Each command adds to what the others installed.
+"""
+
+import io
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+VENV = os.path.join(HERE, ".venv")
+BIN = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
+PYTHON = os.path.join(BIN, "python.exe" if os.name == "nt" else "python")
+
+EXTRAS = {"lab": ["lab"], "setup": ["lab", "grading", "test"]}
+ALSO_READY = {"lab": ["lab"], "setup": ["lab", "setup"], "keras": []}  # .venv/ready-... tells make
+BACKENDS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
+which = getattr(shutil, "which", lambda name: None)  # Python 2 is told what it is, too
+
+
+class Problem(Exception):
+    """Its text says in a sentence what is wrong and what to do."""
+
+
+def main(what="lab"):
+    """Make .venv where there is none that works, and install `what` into it."""
+    if what not in ALSO_READY:
+        raise Problem("install.py can install lab, setup or keras, but not %s." % what)
+    oldest, end = versions()
+    if not works(oldest, end):
+        make_environment(what, oldest, end)
+    if what == "keras":
+        install_keras()
+    else:
+        say("Installing into .venv, once: %s." % ("about a minute" if what == "lab" else "a minute or two"))
+        install(EXTRAS[what], what)
+        make = "MAKELEVEL" in os.environ
+        if what == "setup":
+            say("Ready. Students: make lab. Instructors: make demo. Contributors: make test.")
+        elif not make:
+            say("Ready. To open the labs: %s lab" % os.path.join(os.path.relpath(BIN, HERE), "autograder"))
+    for name in ALSO_READY[what]:
+        open(os.path.join(VENV, "ready-" + name), "w").close()
+
+
+# The Python and its environment.
+
+
+def versions():
+    """The oldest Python that will do, and the first that is too new, as pyproject.toml says."""
+    found = re.search(r'requires-python = ">=(\d+)\.(\d+),<(\d+)\.(\d+)"', project())
+    a, b, c, d = [int(part) for part in found.groups()]
+    return (a, b), (c, d)
+
+
+def works(oldest, end):
+    """Whether there is an environment whose Python still exists and can run the labs."""
+    code = "import sys; sys.exit(not %r <= sys.version_info[:2] < %r)" % (oldest, end)
+    try:
+        return os.path.exists(os.path.join(VENV, "pyvenv.cfg")) and subprocess.call([PYTHON, "-c", code]) == 0
+    except OSError:
+        return False
+
+
+def make_environment(what, oldest, end):
+    """Make .venv with this Python, or with one that uv finds or fetches."""
+    wrong = objection(oldest, end)
+    uv = which("uv")
+    if uv:
+        python = ">=%d.%d,<%d.%d" % (oldest + end) if wrong else sys.executable
+        clear()
+        if run([uv, "venv", "-q", "--python", python, VENV]):
+            return
+    if wrong:
+        raise Problem(wrong + remedy(what, oldest, end))
+    if has("ensurepip"):
+        maker = ["venv"]
+    elif has("virtualenv"):
+        maker = ["virtualenv", "-q"]
+    else:
+        raise Problem(
+            "This Python %d.%d cannot make an environment, since it lacks the module ensurepip: install that "
+            "(Debian and Ubuntu: `apt install python3-venv`) or uv, then run `%s` again."
+            % (sys.version_info[:2] + (command(what),))
+        )
+    clear()
+    if not run([sys.executable, "-m"] + maker + [VENV]):
+        raise Problem("No environment could be made in %s; the reason stands above." % VENV)
+
+
+def objection(oldest, end):
+    """What this Python is, in the first half of a sentence, if it cannot run the labs; else nothing."""
+    name = "Python %d.%d" % sys.version_info[:2]
+    if platform.python_implementation() != "CPython":
+        name = "%s of %s" % (platform.python_implementation(), name)
+    elif sys.maxsize < 2**32:
+        name = "a 32-bit " + name
+    elif sysconfig.get_config_var("Py_GIL_DISABLED"):
+        name = "a free-threaded " + name
+    elif oldest <= sys.version_info[:2] < end:
+        return ""
+    return "%s is %s, which cannot run the labs: " % (sys.executable, name)
+
+
+def remedy(what, oldest, end):
+    """The second half: which Pythons can, and how to name one."""
+    names = ["%d.%d" % (oldest[0], minor) for minor in range(oldest[1], end[1])]
+    here = [name for name in reversed(names) if which("python" + name) and runs("python" + name)]
+    choice = "Python %s or %s" % (", ".join(names[:-1]), names[-1])
+    if here:
+        return "they need %s, so run `%s`." % (choice, command(what, here[0]))
+    return "install %s, and name it, as in `%s`." % (choice, command(what, names[-2]))
+
+
+def command(what, version=None):
+    """How to run this again, with a Python of some version."""
+    if "MAKELEVEL" in os.environ:
+        return "make %s" % what + (" PYTHON=python%s" % version if version else "")
+    python = "py -%s" % version if version and os.name == "nt" else "python%s" % (version or "3")
+    return "%s install.py %s" % (python, what)
+
+
+def clear():
+    """Take away an environment that does not work (any more)."""
+    if os.path.exists(os.path.join(VENV, "pyvenv.cfg")):
+        shutil.rmtree(VENV)
+
+
+# The packages.
+
+
+def install(extras, what, quietly=False):
+    """Install the project with those of `extras` that it has."""
+    known = [name for name in extras if re.search("(?m)^%s = " % name, project())]
+    packages = ["-c", "constraints.txt", "-e", ".[%s]" % ",".join(known)]
+    if which("uv"):
+        tool = [which("uv"), "pip", "install", "-q", "--python", PYTHON]
+    elif run([PYTHON, "-c", "import pip"], quietly=True):
+        tool = [PYTHON, "-m", "pip", "install", "-q", "--no-input", "--disable-pip-version-check"]
+    else:
+        raise Problem(
+            "uv made .venv but is gone: install it, or delete .venv, then run `%s`." % command(what)
+        )
+    if not run(tool + packages, quietly):
+        raise Problem(
+            "Not all packages could be installed; the reason stands above, and with a network, `%s` goes on."
+            % command(what)
+        )
+
+
+def install_keras():
+    """Install Keras on the first backend that has wheels for this Python and system, and say which it is."""
+    asked = os.environ.get("KERAS_BACKEND")
+    if asked and asked not in BACKENDS:
+        raise Problem("KERAS_BACKEND is %r; it can be %s." % (asked, ", ".join(BACKENDS)))
+    if keras_runs_on(asked):
+        return say("Keras is there, and runs on %s." % keras_runs_on(asked))
+    say("Installing Keras into .venv, once: some minutes, for it is large.")
+    for extra in [asked if asked in ("jax", "torch") else "keras", "jax", "torch"]:
+        try:
+            install(["lab", extra], "keras", quietly=True)
+            break
+        except Problem:
+            continue
+    else:
+        install(["lab", "keras"], "keras")  # once more, for its reason to be seen
+    there = keras_runs_on()
+    note = "" if "TensorFlow" in there else " (TensorFlow has no wheels for this Python on this system)"
+    say("Ready: Keras runs on %s%s." % (there, "" if asked else note))
+
+
+def keras_runs_on(backend=None):
+    """The names of the backends that Keras has in .venv, or of this one; nothing if Keras has none."""
+    wanted = [backend] if backend else list(BACKENDS)
+    code = "from importlib.util import find_spec; print(*filter(find_spec, %r))" % (["keras"] + wanted,)
+    there = subprocess.check_output([PYTHON, "-c", code]).decode().split()
+    return " or ".join(BACKENDS[name] for name in there[1:]) if "keras" in there else ""
+
+
+# Small things.
+
+
+def run(arguments, quietly=False):
+    """Whether a command in this folder succeeds."""
+    environment = dict(os.environ)
+    if not os.access(os.path.expanduser("~"), os.W_OK):  # then there is no place to keep downloads
+        environment.update(PIP_NO_CACHE_DIR="1", UV_NO_CACHE="1")
+    with open(os.devnull, "w") as nowhere:
+        out = nowhere if quietly else None
+        return subprocess.call(arguments, cwd=HERE, env=environment, stdout=out, stderr=out) == 0
+
+
+def runs(python):
+    """Whether a Python of this name is more than a name: pyenv has some that only complain."""
+    return run([python, "-c", ""], quietly=True)
+
+
+def has(module):
+    """Whether this Python can import a module."""
+    return run([sys.executable, "-c", "import " + module], quietly=True)
+
+
+def project():
+    """The text of pyproject.toml."""
+    with io.open(os.path.join(HERE, "pyproject.toml"), encoding="utf-8") as file:
+        return file.read()
+
+
+def say(line):
+    """Print a line at once, before what pip may say."""
+    print(line)
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    try:
+        main(*sys.argv[1:2])
+    except Problem as problem:
+        sys.exit(str(problem))
+    except KeyboardInterrupt:
+        sys.exit("Interrupted; the same command goes on from here.")

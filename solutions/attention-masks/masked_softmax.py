@@ -1,0 +1,503 @@
+"""The exercise `masked_softmax`: hidden keys get no weight."""
+
+import numpy as np
+
+from attention_labs.comparers import no_negative_weight
+from autograder.authoring import Exercise, inputs, sizes
+
+from ._shared import K, Q, hide, shape_of, some_allowed, some_lengths
+from .padding_mask import padding_mask
+
+masked_softmax = Exercise("masked_softmax", points=3, properties=[no_negative_weight])
+
+
+@masked_softmax.domain(
+    sizes={"batch": (1, 60), "L_q": (1, 60), "L_k": (1, 60)},
+    flags={
+        "axes": (3, 2, 4),
+        "mask": ("(L_q, L_k)", None, "(batch, 1, L_k)", "(1, L_q, L_k)", "(batch, L_q, L_k)", "all hidden"),
+    },
+    magnitudes=(1.0, 1000.0),
+    dtypes=("float64", "float32"),
+)
+def anywhere(rng, batch, L_q, L_k, axes, mask, magnitude):
+    shape = [2, batch, L_q, L_k][-axes:]
+    scores = magnitude * rng.choice([-1.0, 1.0], size=shape) + rng.normal(size=shape)
+    if mask == "all hidden":
+        return inputs(scores, mask=np.zeros((L_q, L_k), dtype=bool))
+    if mask is None:
+        return inputs(scores)
+    return inputs(scores, mask=rng.random(shape_of(mask, batch, L_q, L_k)) < 0.6)  # some rows see nothing
+
+
+@masked_softmax.case("the notebook's example with its causal mask")
+def notebook_scores(rng):
+    return inputs(Q @ K.T / np.sqrt(3), mask=np.tri(2, dtype=bool))
+
+
+@masked_softmax.case("no mask")
+def no_mask(rng):
+    return inputs(rng.normal(size=sizes(rng, 2, low=3)))
+
+
+@masked_softmax.case("a mask of shape (L_q, L_k)")
+def mask_of_a_matrix(rng):
+    shape = sizes(rng, 2, low=3)
+    return inputs(rng.normal(size=shape), mask=some_allowed(rng, *shape))
+
+
+@masked_softmax.case("a batch with a padding mask (batch, 1, L_k)")
+def mask_of_a_batch(rng):
+    batch, queries, keys = sizes(rng, 3, low=3)
+    lengths = some_lengths(rng, batch, keys)
+    return inputs(rng.normal(size=(batch, queries, keys)), mask=padding_mask.reference(lengths, keys))
+
+
+@masked_softmax.case("a batch with a causal mask (1, L, L)")
+def mask_for_all(rng):
+    batch, size = sizes(rng, 2, low=3)
+    return inputs(rng.normal(size=(batch, size, size)), mask=np.tri(size, dtype=bool)[None])
+
+
+@masked_softmax.case("rows with nothing to attend to")
+def empty_rows(rng):
+    queries, keys = sizes(rng, 2, low=4)
+    mask = some_allowed(rng, queries, keys)
+    mask[rng.permutation(queries)[:2]] = False
+    return inputs(rng.normal(size=(queries, keys)), mask=mask)
+
+
+@masked_softmax.case("a batch with an empty sentence")
+def empty_sentence(rng):
+    batch, queries, keys = sizes(rng, 3, low=3)
+    lengths = some_lengths(rng, batch, keys)
+    lengths[int(np.argmin(lengths))] = 0
+    return inputs(rng.normal(size=(batch, queries, keys)), mask=padding_mask.reference(lengths, keys))
+
+
+@masked_softmax.case("scores of ±1000")
+def large_scores(rng):
+    keys = int(rng.integers(5, 9))
+    scores, mask = rng.normal(size=(4, keys)), some_allowed(rng, 4, keys)
+    scores[0] += np.where(mask[0], 0, 1000)  # a hidden key has the highest score
+    scores[1] += 1000
+    scores[2] -= 1000
+    return inputs(scores, mask=mask)
+
+
+@masked_softmax.case("float32")
+def single_precision(rng):
+    shape = sizes(rng, 2, low=4)
+    return inputs(rng.normal(size=shape).astype(np.float32), mask=some_allowed(rng, *shape))
+
+
+# Mistakes.
+
+
+def normalised(weights, axis=-1):
+    total = weights.sum(axis=axis, keepdims=True)
+    return weights / np.where(total == 0, 1, total)
+
+
+@masked_softmax.misconception(
+    means="exp(1000) is too large for a float: it becomes inf, and inf / inf is NaN.",
+    nudge="Softmax stays the same if you subtract one number from a whole row. Which number is safe?",
+)
+def no_maximum(scores, mask=None):
+    return normalised(np.exp(hide(scores, mask)))
+
+
+@masked_softmax.misconception(
+    means="`np.nan_to_num` also turned the NaN of an overflow into 0, so rows with large scores are lost.",
+    nudge="Which number can you subtract from a row before `np.exp`, so that nothing overflows?",
+)
+def overflow_turned_to_zero(scores, mask=None):
+    weights = np.exp(hide(scores, mask))
+    return np.nan_to_num(weights / weights.sum(axis=-1, keepdims=True))
+
+
+@masked_softmax.misconception(
+    means="Your maximum may belong to a hidden key; next to it, everything that is visible becomes 0.",
+    nudge="Over which keys should the maximum be taken? Try to hide first, then look for it.",
+)
+def maximum_over_hidden_keys(scores, mask=None):
+    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return normalised(weights if mask is None else weights * mask)
+
+
+@masked_softmax.misconception(
+    means="A row with nothing to attend to becomes NaN: -inf minus -inf, or 0 divided by 0, is not a number.",
+    nudge="Rows of -inf have the maximum -inf and the sum 0. What could you put in the place of each?",
+)
+def nan_in_empty_rows(scores, mask=None):
+    weights = np.exp(hide(scores, mask) - np.max(hide(scores, mask), axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+@masked_softmax.misconception(
+    means="Where every key is hidden by the same finite number, softmax spreads the weight evenly over them.",
+    nudge="Such a row should hold zeros. What could you do with the weights of hidden keys at the end?",
+)
+def uniform_in_empty_rows(scores, mask=None):
+    hidden = hide(scores, mask, -1e9)
+    return normalised(np.exp(hidden - hidden.max(axis=-1, keepdims=True)))
+
+
+@masked_softmax.misconception(
+    means="The mask makes no difference: hidden keys get weight like all the others.",
+    nudge="Where does your code use `mask`?",
+)
+def ignores_the_mask(scores, mask=None):
+    return masked_softmax.reference(scores)
+
+
+@masked_softmax.misconception(
+    means="You kept what should be hidden and hid what should be kept: the mask is read the other way round.",
+    nudge="`np.where(mask, a, b)` takes a where mask is True. What does True mean in this lab?",
+)
+def inverted_mask(scores, mask=None):
+    return masked_softmax.reference(scores, None if mask is None else ~mask)
+
+
+@masked_softmax.misconception(
+    means="You hid the keys after the softmax, so what is left of each row no longer sums to 1.",
+    nudge="The visible keys should share the whole weight. At which moment must the others drop out?",
+)
+def mask_after_softmax(scores, mask=None):
+    weights = masked_softmax.reference(scores)
+    return weights if mask is None else weights * mask
+
+
+@masked_softmax.misconception(
+    means="The hidden scores became 0, and exp(0) is 1: a score of 0 is an ordinary score.",
+    nudge="Which score has an exponential of 0?",
+)
+def mask_by_multiplication(scores, mask=None):
+    return masked_softmax.reference(scores if mask is None else scores * mask)
+
+
+@masked_softmax.misconception(
+    means="You added booleans to the scores: True counts as 1, so visible keys are favoured, not alone.",
+    nudge="Only a mask in the additive form may be added. Which operation suits a boolean one?",
+)
+def mask_added_as_0_1(scores, mask=None):
+    return masked_softmax.reference(scores if mask is None else scores + mask)
+
+
+@masked_softmax.misconception(
+    means="The number that stands for “hidden” is not low enough, so hidden keys keep some weight.",
+    nudge="Scores may be as low as -1000. Which number is lower than every score?",
+)
+def not_low_enough(scores, mask=None):
+    return masked_softmax.reference(hide(scores, mask, -10.0))
+
+
+@masked_softmax.misconception(
+    means="You exchanged the mask's last two axes, so it hides queries (rows) instead of keys (columns).",
+    nudge="The mask already has a row for each query and a column for each key. Does it need turning?",
+)
+def mask_transposed(scores, mask=None):
+    return masked_softmax.reference(scores, None if mask is None else np.swapaxes(mask, -1, -2))
+
+
+@masked_softmax.misconception(
+    means="You used the first sentence's mask for the whole batch.",
+    nudge="Broadcasting matches a mask with its own sentence by itself. Is there an index `[0]` too many?",
+)
+def first_mask_for_all(scores, mask=None):
+    return masked_softmax.reference(scores, mask if mask is None or mask.ndim == 2 else mask[0])
+
+
+@masked_softmax.misconception(
+    means="Each key's weights sum to 1 over the queries: you normalised down the columns.",
+    nudge="Each query shares out its own attention. Along which axis do the keys lie?",
+)
+def down_the_columns(scores, mask=None):
+    hidden = hide(scores, mask)
+    top = np.max(hidden, axis=-2, keepdims=True)
+    return normalised(np.exp(hidden - np.where(np.isfinite(top), top, 0)), axis=-2)
+
+
+@masked_softmax.misconception(
+    means="You normalised along axis 1, which holds the keys of a matrix, but the queries of a batch.",
+    nudge="Counted from the end, the keys always lie on the same axis. Which one?",
+)
+def always_axis_1(scores, mask=None):
+    hidden = hide(scores, mask)
+    top = np.max(hidden, axis=1, keepdims=True)
+    return normalised(np.exp(hidden - np.where(np.isfinite(top), top, 0)), axis=1)
+
+
+@masked_softmax.misconception(
+    means="All the weights together sum to 1, instead of each row by itself.",
+    nudge="What does `axis=-1` change in a sum, and what does `keepdims=True`?",
+)
+def over_everything(scores, mask=None):
+    hidden = hide(scores, mask)
+    return normalised(np.exp(hidden - hidden.max()), axis=None)
+
+
+@masked_softmax.misconception(
+    means="The sum over the last axis dropped that axis, so it no longer lines up with the rows.",
+    nudge="Which argument of `np.sum` keeps an axis of length 1?",
+)
+def sum_without_keepdims(scores, mask=None):
+    weights = masked_softmax.reference(scores, mask)
+    return weights / weights.sum(axis=-1)
+
+
+@masked_softmax.misconception(
+    means="`if mask:` asks whether a whole array is true, and NumPy refuses to guess.",
+    nudge="You want to know whether a mask was given at all. How do you compare something with None?",
+)
+def asks_if_mask(scores, mask=None):
+    return masked_softmax.reference(scores, mask if mask else None)
+
+
+@masked_softmax.misconception(
+    means="Without a mask everything came out hidden: `np.where(None, ...)` counts None as False.",
+    nudge="What should happen when `mask` is None? It deserves a line of its own.",
+)
+def none_hides_everything(scores, mask=None):
+    return masked_softmax.reference(np.where(mask, scores, -np.inf))
+
+
+@masked_softmax.misconception(
+    means="`scores[~mask] = …` works only if the mask has exactly the shape of the scores.",
+    nudge="Masks may have axes of length 1 that broadcast. Which NumPy function chooses between two values?",
+)
+def mask_of_the_same_shape_only(scores, mask=None):
+    hidden = scores.copy()
+    if mask is not None:
+        hidden[~mask] = -np.inf
+    return masked_softmax.reference(hidden)
+
+
+@masked_softmax.misconception(
+    means="You return the notebook's own weights, whatever comes in.",
+    nudge="Where does your code use `scores`?",
+)
+def hard_coded_weights(scores, mask=None):
+    return np.array([[1.0, 0.0], [0.1503254518, 0.8496745482]])
+
+
+@masked_softmax.misconception(
+    means="You subtracted the maximum of the whole array: a row that lies far below it becomes 0/0 or 0.",
+    nudge="Each row is shared out by itself. Whose maximum should it lose?",
+)
+def maximum_of_everything(scores, mask=None):
+    hidden = hide(scores, mask)
+    return normalised(np.exp(hidden - hidden.max()))
+
+
+@masked_softmax.misconception(
+    means="exp(1000) is too large for a float: it becomes inf, and inf times 0 or inf / inf is NaN.",
+    nudge="Softmax stays the same if you subtract one number from a whole row. Which number is safe?",
+)
+def no_maximum_then_times_mask(scores, mask=None):
+    return normalised(np.exp(scores) * (1 if mask is None else mask))
+
+
+@masked_softmax.misconception(
+    means="You added -10 to the hidden scores, which is not low enough: a little of them leaks through.",
+    nudge="Scores may lie 2000 apart. Which number is lower than every score?",
+)
+def adds_too_little(scores, mask=None):
+    return masked_softmax.reference(scores if mask is None else scores + np.where(mask, 0, -10.0))
+
+
+@masked_softmax.misconception(
+    means="You normalised along axis 0: down the columns of a matrix, and across the sentences of a batch.",
+    nudge="Counted from the end, the keys always lie on the same axis. Which one?",
+)
+def always_axis_0(scores, mask=None):
+    hidden = hide(scores, mask)
+    top = np.max(hidden, axis=0, keepdims=True)
+    return normalised(np.exp(hidden - np.where(np.isfinite(top), top, 0)), axis=0)
+
+
+@masked_softmax.misconception(
+    means="You hid the future whatever `mask` says: the mask that is passed to the function does not count.",
+    nudge="Where does your code use `mask`? Who decides what is hidden, this function or its caller?",
+)
+def always_causal(scores, mask=None):
+    return masked_softmax.reference(scores, np.tri(*scores.shape[-2:], dtype=bool))
+
+
+@masked_softmax.misconception(
+    means="You multiplied the scores by the mask before softmax, and the weights afterwards: hidden scores "
+    "count as 0 when the maximum is taken, and next to a 0 visible scores near -1000 vanish.",
+    nudge="Which score has an exponential of 0, however low the others are?",
+)
+def masked_before_and_after(scores, mask=None):
+    if mask is None:
+        return masked_softmax.reference(scores)
+    weights = masked_softmax.reference(scores * mask) * mask
+    return weights / (weights.sum(axis=-1, keepdims=True) + 1e-13)
+
+
+@masked_softmax.both(inverted_mask, nan_in_empty_rows)
+def inverted_with_nan(scores, mask=None):
+    hidden = hide(scores, None if mask is None else ~mask)
+    weights = np.exp(hidden - hidden.max(axis=-1, keepdims=True))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+@masked_softmax.both(inverted_mask, uniform_in_empty_rows)
+def inverted_with_uniform(scores, mask=None):
+    hidden = hide(scores, None if mask is None else ~mask, -1e9)
+    return normalised(np.exp(hidden - hidden.max(axis=-1, keepdims=True)))
+
+
+@masked_softmax.both(no_maximum, nan_in_empty_rows)
+def no_maximum_with_nan(scores, mask=None):
+    weights = np.exp(hide(scores, mask))
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+@masked_softmax.misconception(
+    means="You subtracted the maximum of the whole array: of a row that lies far below it every exponential "
+    "becomes 0, and so does its weight.",
+    nudge="Each row is shared out by itself. Whose maximum should it lose?",
+)
+def maximum_of_everything_and_zeros(scores, mask=None):
+    hidden = hide(scores, mask)
+    top = hidden.max()
+    return normalised(np.exp(hidden - (top if np.isfinite(top) else 0)))
+
+
+@masked_softmax.both(maximum_of_everything, nan_in_empty_rows)
+def maximum_of_everything_with_nan(scores, mask=None):
+    weights = np.exp(hide(scores, mask) - hide(scores, mask).max())
+    return weights / weights.sum(axis=-1, keepdims=True)
+
+
+@masked_softmax.both(mask_after_softmax, no_maximum)
+def masked_afterwards_without_maximum(scores, mask=None):
+    weights = normalised(np.exp(scores))
+    return weights if mask is None else weights * mask
+
+
+@masked_softmax.both(inverted_mask, mask_after_softmax)
+def inverted_afterwards(scores, mask=None):
+    weights = masked_softmax.reference(scores)
+    return weights if mask is None else weights * ~mask
+
+
+@masked_softmax.both(down_the_columns, nan_in_empty_rows)
+def down_the_columns_with_nan(scores, mask=None):
+    hidden = hide(scores, mask)
+    weights = np.exp(hidden - hidden.max(axis=-2, keepdims=True))
+    return weights / weights.sum(axis=-2, keepdims=True)
+
+
+@masked_softmax.both(always_axis_1, nan_in_empty_rows)
+def axis_1_with_nan(scores, mask=None):
+    hidden = hide(scores, mask)
+    weights = np.exp(hidden - hidden.max(axis=1, keepdims=True))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+@masked_softmax.both(mask_transposed, nan_in_empty_rows)
+def transposed_with_nan(scores, mask=None):
+    return nan_in_empty_rows(scores, None if mask is None else np.swapaxes(mask, -1, -2))
+
+
+@masked_softmax.structural
+def lower_precision(scores, mask=None):
+    return masked_softmax.reference(scores, mask).astype(np.float32)
+
+
+@masked_softmax.structural
+def modifies_argument(scores, mask=None):
+    if mask is not None:
+        np.copyto(scores, -np.inf, where=~mask)
+    return masked_softmax.reference(scores)
+
+
+@masked_softmax.structural
+def returns_a_list(scores, mask=None):
+    return masked_softmax.reference(scores, mask).tolist()
+
+
+# Right answers.
+
+
+@masked_softmax.variant
+def hidden_weights_put_back_to_zero(scores, mask=None):
+    mask = np.broadcast_to(True if mask is None else mask, scores.shape)
+    scores = np.where(mask, scores, -1e9)
+    weights = np.exp(scores - scores.max(-1, keepdims=True)) * mask
+    return weights / np.maximum(weights.sum(-1, keepdims=True), np.finfo(scores.dtype).tiny)
+
+
+@masked_softmax.variant
+def scipy_and_zeros_for_nan(scores, mask=None):
+    from scipy import special
+
+    if mask is None:
+        return special.softmax(scores, axis=-1)
+    return np.nan_to_num(special.softmax(np.where(mask, scores, -np.inf), axis=-1))
+
+
+@masked_softmax.variant
+def log_sum_exp(scores, mask=None):
+    from scipy import special
+
+    hidden = scores if mask is None else np.where(mask, scores, -np.inf)
+    total = special.logsumexp(hidden, axis=-1, keepdims=True)
+    return np.where(np.isneginf(total), 0.0, np.exp(hidden - np.where(np.isneginf(total), 0, total)))
+
+
+@masked_softmax.variant
+def one_row_at_a_time(scores, mask=None):
+    mask = np.ones_like(scores, dtype=bool) if mask is None else np.broadcast_to(mask, scores.shape)
+    weights = np.zeros_like(scores)
+    for place in np.ndindex(scores.shape[:-1]):
+        seen = mask[place]
+        if seen.any():
+            e = np.exp(scores[place][seen] - scores[place][seen].max())
+            weights[place][seen] = e / e.sum()
+    return weights
+
+
+@masked_softmax.variant
+def maximum_over_the_visible(scores, mask=None):
+    if mask is None:
+        mask = np.ones(scores.shape, dtype=bool)
+    lowest = np.finfo(scores.dtype).min
+    top = np.max(scores, axis=-1, keepdims=True, where=mask, initial=lowest)
+    e = np.zeros_like(scores)
+    np.exp(scores - top, out=e, where=np.broadcast_to(mask, scores.shape))
+    total = e.sum(axis=-1, keepdims=True)
+    return np.divide(e, total, out=np.zeros_like(e), where=total != 0)
+
+
+@masked_softmax.variant
+def uniform_rows_emptied(scores, mask=None):
+    if mask is not None:
+        scores = np.where(mask, scores, np.finfo(scores.dtype).min)
+    weights = np.exp(scores - scores.max(axis=-1)[..., None])
+    weights = weights / weights.sum(axis=-1)[..., None]
+    return weights if mask is None else np.where(np.any(mask, axis=-1, keepdims=True), weights, 0)
+
+
+@masked_softmax.variant
+def along_the_last_axis(scores, mask=None):
+    def row(x):
+        e = np.exp(x - (x.max() if np.isfinite(x).any() else 0))
+        return e / (e.sum() or 1)
+
+    hidden = scores.copy() if mask is None else np.where(mask, scores, -np.inf)
+    return np.apply_along_axis(row, -1, hidden)
+
+
+@masked_softmax.variant
+def always_in_float64(scores, mask=None):
+    scores = np.array(scores, dtype=np.float64)
+    if mask is not None:
+        scores[np.broadcast_to(~mask, scores.shape)] = -np.inf
+    weights = np.exp(scores - np.nan_to_num(scores.max(-1, keepdims=True), neginf=0))
+    total = weights.sum(-1, keepdims=True)
+    total[total == 0] = 1
+    return weights / total

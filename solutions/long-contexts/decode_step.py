@@ -1,0 +1,353 @@
+"""The exercise `decode_step`: attention for the newest word, with a cache."""
+
+import numpy as np
+
+from autograder.authoring import Exercise, inputs, sizes
+
+from ._shared import CACHED_KEYS, CACHED_VALUES, K, Q, V, softmax
+
+decode_step = Exercise("decode_step", points=3)
+
+
+@decode_step.domain(
+    sizes={"L": (0, 60), "d_k": (1, 60), "d_v": (1, 60)},
+    magnitudes=(1.0, 1000.0),
+    dtypes=("float64", "float32"),
+)
+def anywhere(rng, L, d_k, d_v, magnitude):
+    query = rng.normal(size=d_k)
+    query *= magnitude / max(1.0, np.abs(query).sum() / d_k**0.5) if magnitude > 1 else 1.0
+    old = rng.uniform(-1, 1, size=(L + 1, d_k)) if magnitude > 1 else rng.normal(size=(L + 1, d_k))
+    return inputs(query, old[-1].copy(), rng.normal(size=d_v), old[:-1].copy(), rng.normal(size=(L, d_v)))
+
+
+def drawn(rng, L, d_k, d_v, query=1.0):
+    """Arguments of a step with L words in the cache."""
+    return inputs(
+        query * rng.normal(size=d_k),
+        rng.normal(size=d_k),
+        rng.normal(size=d_v),
+        rng.normal(size=(L, d_k)),
+        rng.normal(size=(L, d_v)),
+    )
+
+
+@decode_step.case("the notebook's example")
+def example(rng):
+    return inputs(Q, K, V, CACHED_KEYS, CACHED_VALUES)
+
+
+@decode_step.case("every size different")
+def all_different(rng):
+    return drawn(rng, *sizes(rng, 3, low=3))
+
+
+@decode_step.case("keys and values of one size, as in most models")
+def one_size(rng):
+    L, d = sizes(rng, 2, low=4)
+    return drawn(rng, L, d, d)
+
+
+@decode_step.case("the first word, nothing in the cache")
+def first_word(rng):
+    return drawn(rng, 0, *sizes(rng, 2, low=3))
+
+
+@decode_step.case("the second word")
+def second_word(rng):
+    return drawn(rng, 1, *sizes(rng, 2, low=3))
+
+
+@decode_step.case("as many cached words as a key has numbers")
+def square(rng):
+    L, d_v = sizes(rng, 2, low=3)
+    return drawn(rng, L, L, d_v)
+
+
+@decode_step.case("scores of about 1000")
+def large_scores(rng):
+    L, d_k, d_v = sizes(rng, 3, low=3)
+    keys = np.ones((L + 1, d_k)) + 0.002 * rng.normal(size=(L + 1, d_k))
+    query = np.full(d_k, 1000 / d_k**0.5)
+    return inputs(query, keys[-1].copy(), rng.normal(size=d_v), keys[:-1].copy(), rng.normal(size=(L, d_v)))
+
+
+@decode_step.case("scores from -1000 to 1000")
+def far_apart(rng):
+    L, d_v = sizes(rng, 2, low=5)
+    keys = rng.uniform(-0.9, 0.9, size=(L + 1, 1))
+    keys[rng.permutation(L + 1)[:2], 0] = -1, 1
+    query = np.array([1000.0])
+    return inputs(query, keys[-1].copy(), rng.normal(size=d_v), keys[:-1].copy(), rng.normal(size=(L, d_v)))
+
+
+# Mistakes.
+
+
+def step(query, key, value, cached_keys, cached_values, *, scale=None, weigh=softmax):
+    """The right step, with another scale or another softmax."""
+    keys = np.concatenate([cached_keys, key[None]])
+    values = np.concatenate([cached_values, value[None]])
+    scores = keys @ query / (len(query) ** 0.5 if scale is None else scale)
+    return weigh(scores) @ values, keys, values
+
+
+@decode_step.misconception(
+    means="The scores are not divided by √d_k.",
+    nudge="What does scaled dot-product attention do with the dot products before the softmax?",
+)
+def no_scale(query, key, value, cached_keys, cached_values):
+    return step(query, key, value, cached_keys, cached_values, scale=1.0)
+
+
+@decode_step.misconception(
+    means="You divided the scores by d_k instead of by its square root.",
+    nudge="Compare your scale with the formula: is a root missing?",
+)
+def divides_by_d_k(query, key, value, cached_keys, cached_values):
+    return step(query, key, value, cached_keys, cached_values, scale=len(query))
+
+
+@decode_step.misconception(
+    means="You divided by the root of the number of keys; it should be that of the size of one key.",
+    nudge="Which axis of the cached keys, `shape[0]` or `shape[1]`, holds the d_k numbers of a key?",
+)
+def root_of_the_number_of_keys(query, key, value, cached_keys, cached_values):
+    return step(query, key, value, cached_keys, cached_values, scale=(len(cached_keys) + 1) ** 0.5)
+
+
+@decode_step.misconception(
+    means="You divided by the root of the number of keys in the old cache; it should be the size of one key.",
+    nudge="Which axis of the cached keys, `shape[0]` or `shape[1]`, holds the d_k numbers of a key?",
+)
+def root_of_the_old_length(query, key, value, cached_keys, cached_values):
+    return step(query, key, value, cached_keys, cached_values, scale=np.float64(len(cached_keys)) ** 0.5)
+
+
+@decode_step.misconception(
+    means="You divided by the root of the size of a value; the dot product runs over the numbers of a key.",
+    nudge="How many terms does one dot product add up?",
+)
+def root_of_the_value_size(query, key, value, cached_keys, cached_values):
+    return step(query, key, value, cached_keys, cached_values, scale=len(value) ** 0.5)
+
+
+@decode_step.misconception(
+    means="The exponentials are not divided by their sum, so the context is no average.",
+    nudge="What do a query's weights add up to?",
+)
+def never_divided_by_the_sum(query, key, value, cached_keys, cached_values):
+    return step(
+        query, key, value, cached_keys, cached_values, weigh=lambda scores: np.exp(scores - scores.max())
+    )
+
+
+@decode_step.misconception(
+    means="exp(1000) is too large for a float: it becomes inf, and inf / inf is not a number.",
+    nudge="Softmax stays the same if you subtract one number from all scores. Which number is safe?",
+)
+def no_maximum_subtracted(query, key, value, cached_keys, cached_values):
+    return step(query, key, value, cached_keys, cached_values, weigh=lambda s: np.exp(s) / np.exp(s).sum())
+
+
+@decode_step.misconception(
+    means="You subtracted the smallest score; the largest is then still too large for an exponential.",
+    nudge="After the subtraction no score should be above 0. Which number does that?",
+)
+def minimum_subtracted(query, key, value, cached_keys, cached_values):
+    def weigh(scores):
+        powers = np.exp(scores - scores.min())
+        return powers / powers.sum()
+
+    return step(query, key, value, cached_keys, cached_values, weigh=weigh)
+
+
+@decode_step.misconception(
+    means="There is no softmax: the scores themselves, divided by their sum, were taken for weights.",
+    nudge="What makes a score, which may be negative, into a weight?",
+)
+def no_softmax(query, key, value, cached_keys, cached_values):
+    return step(query, key, value, cached_keys, cached_values, weigh=lambda scores: scores / scores.sum())
+
+
+@decode_step.misconception(
+    means="The newest word attends to the words before it, but not to itself.",
+    nudge="What should be done first, adding the new key and value to the caches, or attending?",
+)
+def does_not_see_itself(query, key, value, cached_keys, cached_values):
+    _, keys, values = step(query, key, value, cached_keys, cached_values)
+    scores = cached_keys @ query / len(query) ** 0.5
+    return softmax(scores) @ cached_values, keys, values
+
+
+@decode_step.misconception(
+    means="The context is right, but the caches come back as they were: the newest word is not in them.",
+    nudge="What will the next step know of this word?",
+)
+def cache_not_grown(query, key, value, cached_keys, cached_values):
+    return step(query, key, value, cached_keys, cached_values)[0], cached_keys, cached_values
+
+
+@decode_step.misconception(
+    means="The newest word stands at the beginning of the caches; it belongs at the end.",
+    nudge="In which order do you hand the two parts to `np.concatenate` (or `np.vstack`)?",
+)
+def newest_first(query, key, value, cached_keys, cached_values):
+    context = step(query, key, value, cached_keys, cached_values)[0]
+    return context, np.vstack([key, cached_keys]), np.vstack([value, cached_values])
+
+
+@decode_step.misconception(
+    means="The oldest word is thrown out for each new one, so the cache never grows.",
+    nudge="How many rows should the caches have after this step?",
+)
+def oldest_thrown_out(query, key, value, cached_keys, cached_values):
+    return step(query, key, value, cached_keys[1:], cached_values[1:])
+
+
+@decode_step.misconception(
+    means="Only the newest word is left: its key and value took the place of the whole cache.",
+    nudge="What should the rows of the words before become?",
+)
+def cache_replaced(query, key, value, cached_keys, cached_values):
+    return step(query, key, value, cached_keys[:0], cached_values[:0])
+
+
+@decode_step.misconception(
+    means="The two caches come back in each other's place.",
+    nudge="In which order does the docstring list what is returned?",
+)
+def caches_exchanged(query, key, value, cached_keys, cached_values):
+    context, keys, values = step(query, key, value, cached_keys, cached_values)
+    return context, values, keys
+
+
+@decode_step.misconception(
+    means="Without `axis=0`, `np.append` makes one long row of numbers out of both arrays.",
+    nudge="What shape do your keys have after it? Which argument keeps the rows apart?",
+)
+def append_without_axis(query, key, value, cached_keys, cached_values):
+    keys, values = np.append(cached_keys, key), np.append(cached_values, value)
+    return softmax(keys @ query / len(query) ** 0.5) @ values, keys, values
+
+
+@decode_step.misconception(
+    means="A matrix and a vector cannot be joined: the new key has one axis, the cache has two.",
+    nudge="How do you turn (d_k,) into one row, (1, d_k)?",
+)
+def joins_a_matrix_and_a_vector(query, key, value, cached_keys, cached_values):
+    return np.concatenate([cached_keys, key]), None, None
+
+
+@decode_step.misconception(
+    means="All keys got the same weight: the context is the plain average of the values.",
+    nudge="Where does the query come in?",
+)
+def plain_average(query, key, value, cached_keys, cached_values):
+    _, keys, values = step(query, key, value, cached_keys, cached_values)
+    return values.mean(axis=0), keys, values
+
+
+@decode_step.misconception(
+    means="The caches are right, but only the context is asked for by itself, with the caches after it.",
+    nudge="How many things does the docstring's Returns part list?",
+)
+def context_only(query, key, value, cached_keys, cached_values):
+    return step(query, key, value, cached_keys, cached_values)[0]
+
+
+@decode_step.structural
+def extra_axis(query, key, value, cached_keys, cached_values):
+    context, keys, values = step(query, key, value, cached_keys, cached_values)
+    return context[None], keys, values
+
+
+@decode_step.structural
+def returns_nothing(query, key, value, cached_keys, cached_values):
+    return None
+
+
+@decode_step.both(no_scale, does_not_see_itself)
+def unscaled_without_itself(query, key, value, cached_keys, cached_values):
+    _, keys, values = step(query, key, value, cached_keys, cached_values)
+    return softmax(cached_keys @ query) @ cached_values, keys, values
+
+
+@decode_step.both(divides_by_d_k, does_not_see_itself)
+def d_k_without_itself(query, key, value, cached_keys, cached_values):
+    _, keys, values = step(query, key, value, cached_keys, cached_values)
+    return softmax(cached_keys @ query / len(query)) @ cached_values, keys, values
+
+
+@decode_step.misconception(
+    means="Two things at once. The scores are not divided by √d_k. And the caches come back as they were: "
+    "the newest word is not in them.",
+    nudge="What does scaled dot-product attention do with the dot products before the softmax?",
+)
+def unscaled_cache_not_grown(query, key, value, cached_keys, cached_values):
+    return step(query, key, value, cached_keys, cached_values, scale=1.0)[0], cached_keys, cached_values
+
+
+@decode_step.misconception(
+    means="Two things at once. You divided the scores by d_k instead of by its square root. And the caches "
+    "come back as they were: the newest word is not in them.",
+    nudge="What does scaled dot-product attention do with the dot products before the softmax?",
+)
+def d_k_cache_not_grown(query, key, value, cached_keys, cached_values):
+    context = step(query, key, value, cached_keys, cached_values, scale=len(query))[0]
+    return context, cached_keys, cached_values
+
+
+@decode_step.both(no_scale, newest_first)
+def unscaled_newest_first(query, key, value, cached_keys, cached_values):
+    context = step(query, key, value, cached_keys, cached_values, scale=1.0)[0]
+    return context, np.vstack([key, cached_keys]), np.vstack([value, cached_values])
+
+
+@decode_step.both(no_scale, no_maximum_subtracted)
+def neither_scale_nor_maximum(query, key, value, cached_keys, cached_values):
+    def weigh(scores):
+        return np.exp(scores) / np.exp(scores).sum()
+
+    return step(query, key, value, cached_keys, cached_values, scale=1.0, weigh=weigh)
+
+
+# Right answers.
+
+
+@decode_step.variant
+def with_vstack(query, key, value, cached_keys, cached_values):
+    keys, values = np.vstack([cached_keys, key]), np.vstack((cached_values, value))
+    s = (keys @ query) / np.sqrt(keys.shape[1])
+    w = np.exp(s - np.max(s))
+    w /= np.sum(w)
+    return w @ values, keys, values
+
+
+@decode_step.variant
+def with_append_and_a_row(query, key, value, cached_keys, cached_values):
+    keys = np.append(cached_keys, key.reshape(1, -1), axis=0)
+    values = np.append(cached_values, value.reshape(1, -1), axis=0)
+    s = query[None, :] @ keys.T / query.shape[0] ** 0.5
+    w = np.exp(s - s.max(axis=1, keepdims=True))
+    w = w / w.sum(axis=1, keepdims=True)
+    return [(w @ values)[0], keys, values]
+
+
+@decode_step.variant
+def room_reserved_and_a_loop(query, key, value, cached_keys, cached_values):
+    L = cached_keys.shape[0]
+    keys, values = np.zeros((L + 1, key.size), key.dtype), np.zeros((L + 1, value.size), value.dtype)
+    keys[:L], values[:L] = cached_keys, cached_values
+    keys[L], values[L] = key, value
+    scores = np.array([np.dot(query, keys[i]) for i in range(L + 1)]) / len(query) ** 0.5
+    top = max(scores)
+    context = sum(np.exp(scores[i] - top) * values[i] for i in range(L + 1))
+    return context / np.exp(scores - top).sum(), keys, values
+
+
+@decode_step.variant
+def lists_of_rows(query, key, value, cached_keys, cached_values):
+    keys, values = np.array([*cached_keys, key]), np.array([*cached_values, value])
+    s = np.einsum("ld,d->l", keys, query) / keys.shape[-1] ** 0.5
+    return np.exp(s - np.logaddexp.reduce(s)) @ values, keys, values

@@ -1,0 +1,455 @@
+"""The exercise `grouped_query_attention`: several query heads share a head of keys and values."""
+
+import numpy as np
+
+from autograder.authoring import Exercise, inputs, sizes
+
+from ._shared import (
+    MASKS,
+    any_mask,
+    attend,
+    hide,
+    layer,
+    layer_inputs,
+    merge,
+    merge_by_reshape,
+    padding,
+    repeated,
+    scaled,
+    softmax,
+    some_allowed,
+    split,
+    split_by_reshape,
+)
+from .merge_heads import merge_heads
+from .split_heads import split_heads
+
+grouped_query_attention = Exercise("grouped_query_attention", points=3, builds_on=[split_heads, merge_heads])
+
+
+@grouped_query_attention.domain(
+    sizes={
+        "batch": (1, 4),
+        "L_q": (1, 55),
+        "L_k": (1, 60),
+        "kv_heads": (1, 4),
+        "group": (1, 4),
+        "d_head": (1, 5),
+    },
+    flags={"mask": MASKS},
+    dtypes=("float64", "float32"),
+)
+def anywhere(rng, batch, L_q, L_k, kv_heads, group, d_head, mask):
+    mask = any_mask(rng, mask, batch, L_q, L_k)
+    return layer_inputs(rng, batch, L_q, L_k, kv_heads * group, d_head, kv_heads, mask)
+
+
+@grouped_query_attention.case("the notebook's two sentences: two heads of queries, one of keys")
+def two_sentences(rng):
+    lab = grouped_query_attention.solution
+    return inputs(*[lab.sentences] * 3, lab.w_q, lab.w_k[:, :2], lab.w_v[:, :2], lab.w_o, 2, 1)
+
+
+@grouped_query_attention.case("three heads of queries to a head of keys")
+def groups_of_three(rng):
+    batch, L_q, L_k, d_head = sizes(rng, 4, high=5)
+    return layer_inputs(rng, batch, L_q, L_k, 6, d_head, 2)
+
+
+@grouped_query_attention.case("two heads of queries to a head of keys")
+def groups_of_two(rng):
+    batch, L_q, L_k, d_head = sizes(rng, 4, high=5)
+    return layer_inputs(rng, batch, L_q, L_k, 8, d_head, 4)
+
+
+@grouped_query_attention.case("one head of keys for all")
+def one_for_all(rng):
+    batch, L_q, L_k, d_head, heads = sizes(rng, 5, high=6)
+    return layer_inputs(rng, batch, L_q, L_k, heads, d_head, 1)
+
+
+@grouped_query_attention.case("a single head of each")
+def single_head(rng):
+    batch, L_q, L_k, d_head = sizes(rng, 4, high=5)
+    return layer_inputs(rng, batch, L_q, L_k, 1, d_head, 1)
+
+
+@grouped_query_attention.case("as many heads of keys as of queries")
+def one_for_each(rng):
+    batch, L_q, L_k, d_head, heads = sizes(rng, 5, high=6)
+    return layer_inputs(rng, batch, L_q, L_k, heads, d_head, heads)
+
+
+@grouped_query_attention.case("a causal mask (L, L)")
+def causal(rng):
+    batch, n, d_head = sizes(rng, 3, high=5)
+    return layer_inputs(rng, batch, n, n, 9, d_head, 3, np.tri(n, dtype=bool))
+
+
+@grouped_query_attention.case("a padding mask (batch, 1, L_k), as many sentences as heads")
+def padded(rng):
+    L_q, L_k, d_head = sizes(rng, 3, high=5)
+    return layer_inputs(rng, 6, L_q, L_k, 6, d_head, 3, padding(rng, 6, L_k))
+
+
+@grouped_query_attention.case("a mask (batch, L_q, L_k)")
+def one_mask_a_sentence(rng):
+    batch, L_q, L_k, d_head = sizes(rng, 4, high=5)
+    mask = some_allowed(rng, batch, L_q, L_k)
+    return layer_inputs(rng, batch, L_q, L_k, 6, d_head, 2, mask)
+
+
+# Who reads from whom.
+
+
+@grouped_query_attention.misconception(
+    means="The heads of keys are laid out 0, 1, 0, 1: neighbours in the queries do not share one.",
+    nudge="Query heads 0, 1 and 2 should all read key head 0. Compare `np.tile` with `np.repeat` on "
+    "a short list.",
+)
+def tiled(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, repeat=tile)
+
+
+def tile(x, heads):
+    return np.tile(x, (1, heads // x.shape[1], 1, 1))
+
+
+@grouped_query_attention.misconception(
+    means="The keys are repeated one way and the values another, so a head weighs the values of "
+    "another group.",
+    nudge="Keys and values of a head belong together. Are the two lines alike?",
+)
+def keys_repeated_values_tiled(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    q, k, v = split(queries @ w_q, heads), split(keys @ w_k, kv_heads), split(values @ w_v, kv_heads)
+    context = attend(q, repeated(k, heads), tile(v, heads), mask)
+    return context.transpose(0, 2, 1, 3).reshape(queries.shape) @ w_o
+
+
+@grouped_query_attention.misconception(
+    means="You divided the head's number by `kv_heads`; it is the size of a group that counts.",
+    nudge="With 6 heads of queries and 2 of keys, heads 0, 1, 2 belong together. By what do you "
+    "divide 0 to 5 to see that?",
+)
+def divided_by_kv_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    def choose(x, heads):
+        return x[:, np.arange(heads) // x.shape[1]]
+
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, repeat=choose)
+
+
+@grouped_query_attention.misconception(
+    means="You repeated each head `kv_heads` times: that is how many heads of keys there are, not how many "
+    "queries share one.",
+    nudge="8 heads of queries read 2 heads of keys. How often must each of the 2 appear, to make 8?",
+)
+def repeated_kv_heads_times(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: np.repeat(x, kv_heads, axis=1))
+
+
+@grouped_query_attention.misconception(
+    means="You repeated each head `heads` times; each serves only the queries of its own group.",
+    nudge="8 heads of queries read 2 heads of keys. How often must each of the 2 appear, to make 8?",
+)
+def repeated_heads_times(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: np.repeat(x, heads, axis=1))
+
+
+@grouped_query_attention.misconception(
+    means="`np.repeat` without an `axis` repeats every single number, in one long row without any shape.",
+    nudge="The heads lie along one axis of (batch, kv_heads, L_k, d_head). Which?",
+)
+def repeated_without_an_axis(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: np.repeat(x, heads // kv_heads))
+
+
+@grouped_query_attention.misconception(
+    means="You repeated the columns one by one before they were cut, so a head holds few of them, several times.",
+    nudge="A whole head is to be repeated. When is there an axis of the heads to repeat along?",
+)
+def repeated_before_the_cut(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    widen = [np.repeat(w, heads // kv_heads, axis=1) for w in (w_k, w_v)]
+    return layer(queries, keys, values, w_q, *widen, w_o, heads, mask)
+
+
+@grouped_query_attention.misconception(
+    means="All query heads read the first head of keys and values.",
+    nudge="There are `kv_heads` of them. Which query head reads which?",
+)
+def first_key_head_for_all(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: x[:, :1])
+
+
+@grouped_query_attention.misconception(
+    means="The heads of keys and values are averaged into one for all query heads.",
+    nudge="Nothing is averaged between heads: each query head reads one head of keys. Which one?",
+)
+def key_heads_averaged(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: x.mean(axis=1, keepdims=True))
+
+
+@grouped_query_attention.misconception(
+    means="The queries of a group are averaged, so all its heads ask the same question.",
+    nudge="Only keys and values are shared. How many different questions should a group ask?",
+)
+def queries_averaged(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    q = split(queries @ w_q, heads)
+    batch, _, length, d_head = q.shape
+    q = q.reshape(batch, kv_heads, -1, length, d_head).mean(axis=2)
+    context = attend(q, split(keys @ w_k, kv_heads), split(values @ w_v, kv_heads), mask)
+    return repeated(context, heads).transpose(0, 2, 1, 3).reshape(queries.shape) @ w_o
+
+
+@grouped_query_attention.misconception(
+    means="Keys and values are cut into `heads` heads, though they hold only `kv_heads`: they come "
+    "out too small.",
+    nudge="w_k has kv_heads · d_head columns. Into how many heads do you cut what it makes?",
+)
+def keys_cut_into_all_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask)
+
+
+@grouped_query_attention.misconception(
+    means="The queries have more heads than the keys, and nothing makes the two numbers equal.",
+    nudge="Each head of keys must serve heads // kv_heads heads of queries. Which function repeats "
+    "along an axis?",
+)
+def key_heads_not_repeated(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: x)
+
+
+# As in the exercise before.
+
+
+@grouped_query_attention.misconception(
+    means="The heads are made by reshaping alone: each is given pieces of only some words.",
+    nudge="Does your layer call `split_heads`, and does that pass its own check?",
+)
+def split_by_reshape_alone(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, split=split_by_reshape)
+
+
+@grouped_query_attention.misconception(
+    means="The heads are joined by reshaping alone, so that one word's row holds one head of several words.",
+    nudge="Does your layer call `merge_heads`, and does that pass its own check?",
+)
+def merged_by_reshape_alone(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, merge=merge_by_reshape)
+
+
+@grouped_query_attention.misconception(
+    means="The words are cut into heads before they are multiplied by a table, which has a row for each of "
+    "their d numbers.",
+    nudge="Each head should see the whole word through its own columns of the table. Which comes "
+    "first, `@` or the cut?",
+)
+def cut_before_projecting(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    q, k, v = split(queries, heads) @ w_q, split(keys, kv_heads) @ w_k, split(values, kv_heads) @ w_v
+    return merge(attend(q, repeated(k, heads), repeated(v, heads), mask)) @ w_o
+
+
+@grouped_query_attention.misconception(
+    means="The last projection is missing: the merged heads were never multiplied by w_o.",
+    nudge="Which of the four tables does your code not use?",
+)
+def no_output_projection(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    plain = np.eye(len(w_o), dtype=w_o.dtype)
+    return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, kv_heads=kv_heads)
+
+
+@grouped_query_attention.misconception(
+    means="The values are made from the keys: w_v is right, but what it multiplies is not.",
+    nudge="The function receives three inputs. Where do you use `values`?",
+)
+def keys_for_values(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    return layer(queries, keys, keys, w_q, w_k, w_v, w_o, heads, mask, kv_heads=kv_heads)
+
+
+@grouped_query_attention.misconception(
+    means="The values are projected by w_k, the table of the keys.",
+    nudge="Three lines that look alike are easily copied. Which table belongs to which of the three inputs?",
+)
+def values_projected_as_keys(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    return layer(queries, keys, values, w_q, w_k, w_k, w_o, heads, mask, kv_heads=kv_heads)
+
+
+@grouped_query_attention.misconception(
+    means="The scores are divided by √d, the size of a whole word; a head's keys are smaller.",
+    nudge="How many numbers does one key of one head hold?",
+)
+def scale_of_the_whole_word(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    def score(q, k):
+        return scaled(q, k) / heads**0.5
+
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, score=score)
+
+
+@grouped_query_attention.misconception(
+    means="The scores are divided by the root of all that w_k makes, the keys of several heads together.",
+    nudge="How many numbers does one key of one head hold?",
+)
+def scale_of_all_keys(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    def score(q, k):
+        return scaled(q, k) / kv_heads**0.5
+
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, score=score)
+
+
+@grouped_query_attention.misconception(
+    means="The scores are not divided by anything.",
+    nudge="Which root makes the scores of small and of large heads comparable?",
+)
+def no_scale(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    def score(q, k):
+        return q @ np.swapaxes(k, -1, -2)
+
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, score=score)
+
+
+@grouped_query_attention.misconception(
+    means="The mask is not used: hidden keys are attended to.",
+    nudge="Where do you hand `mask` on?",
+)
+def mask_ignored(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads=kv_heads)
+
+
+@grouped_query_attention.misconception(
+    means="The mask is turned inside out: you attend to what is hidden.",
+    nudge="True means “may attend”. Which of the two does your `where` send to a very low score?",
+)
+def mask_inverted(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    def masked(scores, mask):
+        return scores if mask is None else np.maximum(hide(scores, ~mask), -1e9)
+
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, hide=masked)
+
+
+@grouped_query_attention.misconception(
+    means="The mask has no axis for the heads: NumPy matches its sentences with the heads, or cannot "
+    "match them at all.",
+    nudge="The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need "
+    "an axis of length 1?",
+)
+def no_room_for_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    def masked(scores, mask):
+        return scores if mask is None else np.where(mask, scores, -1e9)
+
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, hide=masked)
+
+
+# Two at once.
+
+
+def unscaled(q, k):
+    return q @ np.swapaxes(k, -1, -2)
+
+
+@grouped_query_attention.both(tiled, no_scale)
+def tiled_and_unscaled(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, repeat=tile, score=unscaled)
+
+
+@grouped_query_attention.both(tiled, mask_ignored)
+def tiled_and_no_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads=kv_heads, repeat=tile)
+
+
+@grouped_query_attention.both(tiled, no_output_projection)
+def tiled_and_unprojected(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    plain = np.eye(len(w_o), dtype=w_o.dtype)
+    return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, kv_heads=kv_heads, repeat=tile)
+
+
+@grouped_query_attention.both(tiled, scale_of_the_whole_word)
+def tiled_and_the_whole_word(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    def score(q, k):
+        return scaled(q, k) / heads**0.5
+
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, repeat=tile, score=score)
+
+
+@grouped_query_attention.both(no_scale, mask_ignored)
+def neither_scale_nor_mask(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads=kv_heads, score=unscaled)
+
+
+@grouped_query_attention.both(no_output_projection, no_scale)
+def neither_projection_nor_scale(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    plain = np.eye(len(w_o), dtype=w_o.dtype)
+    return layer(queries, keys, values, w_q, w_k, w_v, plain, heads, mask, kv_heads=kv_heads, score=unscaled)
+
+
+@grouped_query_attention.structural
+def returns_a_tuple(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    q, k = split(queries @ w_q, heads), repeated(split(keys @ w_k, kv_heads), heads)
+    result = layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask, kv_heads=kv_heads)
+    return result, softmax(hide(scaled(q, k), mask))
+
+
+# Right in other words.
+
+
+@grouped_query_attention.variant
+def chosen_by_index(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    group = heads // kv_heads
+    own = np.array([i // group for i in range(heads)])
+    given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
+    return layer(*given, kv_heads=kv_heads, repeat=lambda x, heads: x[:, own])
+
+
+@grouped_query_attention.variant
+def an_axis_for_the_groups(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    """Nothing is repeated: the queries get an axis for their place in the group, the keys one of length 1."""
+    q = split(queries @ w_q, heads)
+    batch, _, length, d_head = q.shape
+    q = q.reshape(batch, kv_heads, heads // kv_heads, length, d_head)
+    k, v = (split(x @ w, kv_heads)[:, :, np.newaxis] for x, w in ((keys, w_k), (values, w_v)))
+    scores = q @ np.swapaxes(k, -1, -2) / d_head**0.5
+    if mask is not None:
+        full = np.broadcast_to(mask, (batch, length, keys.shape[1]))
+        scores = np.where(full[:, np.newaxis, np.newaxis], scores, -1e9)
+    context = softmax(scores) @ v
+    return context.transpose(0, 3, 1, 2, 4).reshape(queries.shape) @ w_o
+
+
+@grouped_query_attention.variant
+def wider_tables(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    """The columns of w_k and w_v repeated: then it is the layer of the exercise before."""
+    d_head = w_q.shape[1] // heads
+
+    def widen(w):
+        cut = w.reshape(len(w), kv_heads, d_head)
+        return np.repeat(cut, heads // kv_heads, axis=1).reshape(len(w), -1)
+
+    return layer(queries, keys, values, w_q, widen(w_k), widen(w_v), w_o, heads, mask)
+
+
+@grouped_query_attention.variant
+def loop_over_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
+    size = w_q.shape[1] // heads
+    contexts = []
+    for i in range(heads):
+        j = i * kv_heads // heads
+        q = queries @ w_q[:, i * size : (i + 1) * size]
+        k, v = (x @ w[:, j * size : (j + 1) * size] for x, w in ((keys, w_k), (values, w_v)))
+        scores = q @ k.transpose(0, 2, 1) / size**0.5
+        contexts.append(softmax(scores if mask is None else np.where(mask, scores, -1e9)) @ v)
+    return np.concatenate(contexts, axis=2) @ w_o

@@ -1,0 +1,254 @@
+"""The exercise `split_heads`: from (batch, L, d) to (batch, heads, L, d / heads)."""
+
+import numpy as np
+
+from autograder.authoring import Exercise, inputs, sizes
+
+from ._shared import split, split_by_reshape
+
+split_heads = Exercise("split_heads", points=2)
+
+
+@split_heads.domain(
+    sizes={"batch": (1, 20), "L": (1, 60), "heads": (1, 16), "d_head": (1, 12)},
+    dtypes=("float64", "float32"),
+)
+def anywhere(rng, batch, L, heads, d_head):
+    return inputs(rng.normal(size=(batch, L, heads * d_head)), heads)
+
+
+@split_heads.case("three words of four numbers, as in the notebook")
+def three_words(rng):
+    return inputs(split_heads.solution.numbered, 2)
+
+
+@split_heads.case("all sizes different")
+def all_different(rng):
+    batch, length, heads, d_head = sizes(rng, 4, high=6)
+    return inputs(rng.normal(size=(batch, length, heads * d_head)), heads)
+
+
+@split_heads.case("as many words as heads")
+def as_many_words_as_heads(rng):
+    batch, heads, d_head = sizes(rng, 3, high=6)
+    return inputs(rng.normal(size=(batch, heads, heads * d_head)), heads)
+
+
+@split_heads.case("one sentence, heads of one number each")
+def single_numbers(rng):
+    length, heads = sizes(rng, 2, low=3)
+    return inputs(rng.normal(size=(1, length, heads)), heads)
+
+
+@split_heads.misconception(
+    means="The shape is right, but you got it by reshaping alone: a head now holds pieces of "
+    "different words in its rows.",
+    nudge="Reshape keeps the numbers in reading order. Which axis can it cut in two, and which step "
+    "moves an axis?",
+)
+def only_reshaped(x, heads):
+    return split_by_reshape(x, heads)
+
+
+@split_heads.misconception(
+    means="Each word is cut into its heads, but the heads still stand behind the words: (batch, L, "
+    "heads, d_head).",
+    nudge="The docstring wants the heads before the words. Which function exchanges two axes?",
+)
+def not_transposed(x, heads):
+    return x.reshape(x.shape[0], x.shape[1], heads, -1)
+
+
+@split_heads.misconception(
+    means="You dealt the numbers out like cards, one to each head in turn: head 0 got columns 0, h, "
+    "2h and so on.",
+    nudge="Head 0 is to get the first d / heads columns. In which order must the two new axes stand "
+    "in the reshape?",
+)
+def dealt_out_like_cards(x, heads):
+    return x.reshape(x.shape[0], x.shape[1], -1, heads).transpose(0, 3, 1, 2)
+
+
+@split_heads.misconception(
+    means="You took `heads` for the size of a head: the two have changed places.",
+    nudge="`heads` says how many there are. How many numbers does each of them get?",
+)
+def heads_taken_for_their_size(x, heads):
+    return x.reshape(x.shape[0], x.shape[1], -1, heads).transpose(0, 2, 1, 3)
+
+
+@split_heads.misconception(
+    means="The heads stand before the sentences: your result is (heads, batch, L, d_head).",
+    nudge="The batch comes first, then the heads. Which of the four axes should `transpose` leave alone?",
+)
+def heads_before_the_batch(x, heads):
+    return np.stack(np.split(x, heads, axis=-1))
+
+
+@split_heads.misconception(
+    means="Batch and heads are one axis: your result is (batch · heads, L, d_head).",
+    nudge="Some programs do keep them in one axis, but here the docstring asks for four. Which step "
+    "joins the two?",
+)
+def batch_and_heads_in_one_axis(x, heads):
+    return split(x, heads).reshape(x.shape[0] * heads, x.shape[1], -1)
+
+
+@split_heads.misconception(
+    means="You cut the whole array into batch · heads pieces by reshaping alone, so pieces of "
+    "several words share a head.",
+    nudge="Cut only the last axis, in a result of four axes. Which axis has then still to be moved?",
+)
+def cut_into_batch_times_heads(x, heads):
+    return x.reshape(x.shape[0] * heads, -1, x.shape[2] // heads)
+
+
+@split_heads.misconception(
+    means="Words and numbers are exchanged within each head: your result is (batch, heads, d_head, L).",
+    nudge="Your axes after the reshape are batch, L, heads, d_head. In which order do you want them?",
+)
+def words_and_numbers_exchanged(x, heads):
+    return split(x, heads).swapaxes(-1, -2)
+
+
+@split_heads.misconception(
+    means="`.T` turns all the axes round, so the batch ended up last and the numbers of a head first.",
+    nudge="Only two of the four axes should change places. Which function lets you say which?",
+)
+def all_axes_turned_round(x, heads):
+    return x.reshape(x.shape[0], x.shape[1], heads, -1).T
+
+
+@split_heads.misconception(
+    means="Every head got the whole vector of each word; nothing was cut.",
+    nudge="The heads share the d numbers among them. How many are there for each?",
+)
+def whole_vector_for_every_head(x, heads):
+    return np.repeat(x[:, np.newaxis], heads, axis=1)
+
+
+@split_heads.misconception(
+    means="Every head got the same columns, the first ones.",
+    nudge="Head i takes the columns from i · d_head to (i + 1) · d_head. Where does your code use i?",
+)
+def first_columns_for_all(x, heads):
+    first = x[:, :, : x.shape[2] // heads]
+    return np.repeat(first[:, np.newaxis], heads, axis=1)
+
+
+@split_heads.misconception(
+    means="The heads came out in reverse order: head 0 holds the last columns.",
+    nudge="Head 0 takes the first columns. From which end do you count?",
+)
+def last_columns_first(x, heads):
+    return split(x, heads)[:, ::-1]
+
+
+@split_heads.misconception(
+    means="You always cut into two heads, as in the notebook's example, whatever `heads` says.",
+    nudge="Where does your code use `heads`?",
+)
+def always_two_heads(x, heads):
+    return split(x, 2)
+
+
+@split_heads.misconception(
+    means="d / heads is a float, even where it comes out even, and a size must be a whole number.",
+    nudge="Which division of Python's gives a whole number?",
+)
+def size_from_a_true_division(x, heads):
+    return x.reshape(x.shape[0], x.shape[1], heads, x.shape[2] / heads)
+
+
+@split_heads.misconception(
+    means="Only the first sentence of the batch comes back.",
+    nudge="The result has an axis for the batch. Is there an index `[0]` too many?",
+)
+def first_sentence_only(x, heads):
+    return split(x, heads)[0]
+
+
+@split_heads.misconception(
+    means="This is a Python list with an array for each head; one array with an axis for the heads "
+    "is asked for.",
+    nudge="Which NumPy function puts arrays side by side along a *new* axis, and where should that "
+    "axis stand?",
+)
+def list_of_heads(x, heads):
+    return np.split(x, heads, axis=-1)
+
+
+@split_heads.misconception(
+    means="Your slices are `heads` columns wide; a head has d / heads of them.",
+    nudge="With 6 columns and 2 heads, how wide is a head? Which columns does head 1 take?",
+)
+def slices_as_wide_as_heads(x, heads):
+    return np.stack([x[:, :, i * heads : (i + 1) * heads] for i in range(heads)], axis=1)
+
+
+@split_heads.misconception(
+    means="You cut the axis of the words into pieces; each head takes all words, and a part of their columns.",
+    nudge="In (batch, L, d), which axis do the heads share out among them?",
+)
+def words_shared_out(x, heads):
+    return np.stack(np.split(x, heads, axis=1), axis=1)
+
+
+@split_heads.both(words_shared_out, heads_before_the_batch)
+def words_shared_out_before_the_batch(x, heads):
+    return np.stack(np.split(x, heads, axis=1), axis=0)
+
+
+@split_heads.misconception(
+    means="You exchanged the last two axes, heads and numbers; heads and words are to change places.",
+    nudge="Write the name of each axis below its number after the reshape. Which two stand in the wrong order?",
+)
+def heads_and_numbers_exchanged(x, heads):
+    return x.reshape(x.shape[0], x.shape[1], heads, -1).swapaxes(-1, -2)
+
+
+@split_heads.both(dealt_out_like_cards, heads_before_the_batch)
+def dealt_out_before_the_batch(x, heads):
+    return np.stack([x[:, :, head::heads] for head in range(heads)])
+
+
+@split_heads.structural
+def returns_a_list(x, heads):
+    return split_heads.reference(x, heads).tolist()
+
+
+@split_heads.variant
+def with_swapaxes(x, heads):
+    batch, length, d = x.shape
+    return np.swapaxes(x.reshape(batch, length, heads, d // heads), 1, 2)
+
+
+@split_heads.variant
+def with_moveaxis(x, heads):
+    return np.moveaxis(x.reshape(*x.shape[:-1], heads, -1), -2, -3)
+
+
+@split_heads.variant
+def stacked_slices(x, heads):
+    size = x.shape[-1] // heads
+    return np.stack([x[:, :, i * size : (i + 1) * size] for i in range(heads)], axis=1)
+
+
+@split_heads.variant
+def split_and_stacked(x, heads):
+    return np.stack(np.split(x, heads, axis=2), axis=1)
+
+
+@split_heads.variant
+def filled_in_a_loop(x, heads):
+    batch, length, d = x.shape
+    result = np.empty((batch, heads, length, d // heads), dtype=x.dtype)
+    for head in range(heads):
+        columns = slice(head * d // heads, (head + 1) * d // heads)
+        result[:, head] = x[..., columns]
+    return result
+
+
+@split_heads.variant
+def with_einsum(x, heads):
+    return np.einsum("blhd->bhld", x.reshape(x.shape[0], x.shape[1], heads, -1))

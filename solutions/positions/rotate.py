@@ -1,0 +1,565 @@
+"""The exercise `rotate`: rotary positions, pairs of neighbouring columns."""
+
+import numpy as np
+
+from autograder.authoring import Exercise, inputs, sizes
+
+from ._shared import rates, turned, woven
+
+rotate = Exercise("rotate", points=3)
+
+
+def angles(x, positions, base=10000.0):
+    """The angle of each row and pair: (L, d / 2)."""
+    return positions[:, None] * rates(x.shape[-1], base)
+
+
+def columns(x):
+    """The even and the odd columns."""
+    return x[..., 0::2], x[..., 1::2]
+
+
+def halves_of(x):
+    """The left and the right half of the columns."""
+    half = x.shape[-1] // 2
+    return x[..., :half], x[..., half:]
+
+
+def by_angles(x, angles):
+    """x turned by (..., L, d / 2) angles, neighbours paired."""
+    return woven(*turned(*columns(x), angles)).astype(x.dtype)
+
+
+def as_x(x, result):
+    """A result of any precision in that of x."""
+    return result.astype(x.dtype)
+
+
+@rotate.domain(
+    sizes={"batch": (1, 9), "length": (1, 60), "pairs": (1, 40)},
+    flags={"base": (10000.0, 100.0, 500000.0)},
+    dtypes=("float64", "float32"),
+)
+def anywhere(rng, batch, length, pairs, base):
+    positions = np.arange(length) + rng.integers(0, 9)
+    return inputs(rng.normal(size=(batch, length, 2 * pairs)), positions, base=base)
+
+
+@rotate.case("a matrix, positions 0, 1, 2, …")
+def a_matrix(rng):
+    length = int(rng.integers(5, 8))  # not 4, the number of pairs
+    return inputs(rng.normal(size=(length, 8)), np.arange(length))
+
+
+@rotate.case("a batch of sentences")
+def a_batch(rng):
+    batch, length, pairs = sizes(rng, 3, low=3, high=6)
+    return inputs(rng.normal(size=(batch, length, 2 * pairs)), np.arange(length))
+
+
+@rotate.case("a batch, with heads, that begins at a later position")
+def heads(rng):
+    batch, heads, length = sizes(rng, 3, low=2, high=6)
+    return inputs(rng.normal(size=(batch, heads, length, 8)), np.arange(length) + int(rng.integers(5, 30)))
+
+
+@rotate.case("one new word far behind")
+def one_word(rng):
+    return inputs(rng.normal(size=(3, 1, 6)), np.array([517]))
+
+
+@rotate.case("positions with gaps, out of order")
+def out_of_order(rng):
+    length = int(rng.integers(5, 8))
+    return inputs(rng.normal(size=(length, 4)), rng.permutation(40)[:length])
+
+
+@rotate.case("negative positions")
+def negative(rng):
+    length = int(rng.integers(5, 8))
+    return inputs(rng.normal(size=(2, length, 4)), -1 - rng.permutation(12)[:length])
+
+
+@rotate.case("fractions of positions")
+def fractions(rng):
+    length = int(rng.integers(4, 8))
+    return inputs(rng.normal(size=(length, 10)), (np.arange(length) + 0.5) / 4)
+
+
+@rotate.case("another base")
+def another_base(rng):
+    length = int(rng.integers(5, 8))
+    return inputs(rng.normal(size=(2, length, 12)), np.arange(length) + 3, base=50.0)
+
+
+@rotate.case("as many positions as columns, and as many sentences")
+def cube(rng):
+    return inputs(rng.normal(size=(6, 6, 6)), np.arange(6))
+
+
+# --- Mistakes -------------------------------------------------------------------------------------
+
+
+@rotate.misconception(
+    means="The even columns were overwritten before the odd ones were made of them, and in your "
+    "argument too.",
+    nudge="`x[..., 0::2]` is a view and no copy: what does it hold on your next line? Put results "
+    "in a new array.",
+)
+def overwrites_x_while_reading(x, positions, base=10000.0):
+    cos, sin = np.cos(angles(x, positions, base)), np.sin(angles(x, positions, base))
+    even, odd = columns(x)
+    x[..., 0::2] = even * cos - odd * sin
+    x[..., 1::2] = even * sin + odd * cos
+    return x
+
+
+@rotate.misconception(
+    means="The even columns were overwritten before the odd ones were made of them.",
+    nudge="What does the array that you read from hold on your next line? `x[..., 0::2]` is a view "
+    "and no copy.",
+)
+def overwrites_while_reading(x, positions, base=10000.0):
+    return overwrites_x_while_reading(x.copy(), positions, base)
+
+
+@rotate.misconception(
+    means="You paired column i with column i + d/2; here a pair is two neighbouring columns.",
+    nudge="Which column turns together with column 0? See the picture of the two pairings below "
+    "the exercise.",
+)
+def paired_in_halves(x, positions, base=10000.0):
+    return as_x(x, np.concatenate(turned(*halves_of(x), angles(x, positions, base)), axis=-1))
+
+
+@rotate.misconception(
+    means="The partner comes from the other half, but the angles are laid out for neighbours, so "
+    "this is no turn.",
+    nudge="Which column stands beside cos and which beside sin for column 0? Both must be of one pair.",
+)
+def partners_in_halves_angles_of_neighbours(x, positions, base=10000.0):
+    twice = np.repeat(angles(x, positions, base), 2, axis=-1)
+    left, right = halves_of(x)
+    return as_x(x, x * np.cos(twice) + np.concatenate([-right, left], axis=-1) * np.sin(twice))
+
+
+@rotate.misconception(
+    means="The partner is the neighbour, but the angles are laid out for halves, so this is no turn.",
+    nudge="By which angle are columns 0 and 1 turned in your code? It must be the same.",
+)
+def partners_of_neighbours_angles_in_halves(x, positions, base=10000.0):
+    twice = np.concatenate([angles(x, positions, base)] * 2, axis=-1)
+    even, odd = columns(x)
+    return as_x(x, x * np.cos(twice) + woven(-odd, even) * np.sin(twice))
+
+
+@rotate.misconception(
+    means="The turned even columns stand in front and the odd ones behind; they should take turns again.",
+    nudge="Into which columns of the result does the first number of each pair belong?",
+)
+def not_woven_together(x, positions, base=10000.0):
+    return as_x(x, np.concatenate(turned(*columns(x), angles(x, positions, base)), axis=-1))
+
+
+@rotate.misconception(
+    means="Beside the sine stand all the odd columns, then all the even ones; each column needs "
+    "its neighbour there.",
+    nudge="Print the array that you multiply by the sine for x = 0, 1, 2, 3. Which order do you need?",
+)
+def partners_not_woven_together(x, positions, base=10000.0):
+    twice = np.repeat(angles(x, positions, base), 2, axis=-1)
+    even, odd = columns(x)
+    return as_x(x, x * np.cos(twice) + np.concatenate([-odd, even], axis=-1) * np.sin(twice))
+
+
+@rotate.misconception(
+    means="Your vectors turn the other way.",
+    nudge="(1, 0) at position 1 is to become (cos 1, sin 1). Which of the two sines has the minus?",
+)
+def turns_the_other_way(x, positions, base=10000.0):
+    return by_angles(x, -angles(x, positions, base))
+
+
+@rotate.misconception(
+    means="Both sines have a plus, so the vectors change their length.",
+    nudge="Compare `np.linalg.norm` before and after. Which term of a rotation has a minus?",
+)
+def no_minus(x, positions, base=10000.0):
+    even, odd = columns(x)
+    cos, sin = np.cos(angles(x, positions, base)), np.sin(angles(x, positions, base))
+    return as_x(x, woven(even * cos + odd * sin, even * sin + odd * cos))
+
+
+@rotate.misconception(
+    means="A minus stands at the second cosine, which makes of the turn a mirror.",
+    nudge="At position 0 nothing should change. What does your function make of (0, 1) there?",
+)
+def minus_at_the_cosine(x, positions, base=10000.0):
+    even, odd = columns(x)
+    cos, sin = np.cos(angles(x, positions, base)), np.sin(angles(x, positions, base))
+    return as_x(x, woven(even * cos - odd * sin, even * sin - odd * cos))
+
+
+@rotate.misconception(
+    means="Sine and cosine have changed places.",
+    nudge="At position 0 nothing should change. What does your function make of (1, 0) there?",
+)
+def sine_and_cosine_exchanged(x, positions, base=10000.0):
+    even, odd = columns(x)
+    cos, sin = np.cos(angles(x, positions, base)), np.sin(angles(x, positions, base))
+    return as_x(x, woven(even * sin - odd * cos, even * cos + odd * sin))
+
+
+@rotate.misconception(
+    means="Each column is multiplied by a cosine; the part that comes from its neighbour is missing.",
+    nudge="How many terms has the new x_2i in the formula?",
+)
+def cosine_only(x, positions, base=10000.0):
+    return as_x(x, x * np.repeat(np.cos(angles(x, positions, base)), 2, axis=-1))
+
+
+@rotate.misconception(
+    means="You added sinusoidal positions; rotary positions add nothing, they turn.",
+    nudge="What should a row of zeros become, wherever it stands?",
+)
+def adds_sinusoids(x, positions, base=10000.0):
+    turns = angles(x, positions, base)
+    return as_x(x, x + woven(np.sin(turns), np.cos(turns)))
+
+
+@rotate.misconception(
+    means="You multiplied x by sinusoidal positions, number by number.",
+    nudge="At position 0 nothing should change. What becomes of (1, 0) there?",
+)
+def multiplies_by_sinusoids(x, positions, base=10000.0):
+    turns = angles(x, positions, base)
+    return as_x(x, x * woven(np.sin(turns), np.cos(turns)))
+
+
+@rotate.misconception(
+    means="You numbered the rows 0, 1, 2, … yourself, whatever `positions` says.",
+    nudge="Where does your code use `positions`? A single new word may stand at position 517.",
+)
+def positions_ignored(x, positions, base=10000.0):
+    return by_angles(x, angles(x, np.arange(x.shape[-2]), base))
+
+
+@rotate.misconception(
+    means="Every position is counted one too high: position 0 is turned already.",
+    nudge="What should `rotate` do to a row at position 0?",
+)
+def counted_from_one(x, positions, base=10000.0):
+    return by_angles(x, angles(x, positions + 1, base))
+
+
+@rotate.misconception(
+    means="Your table of angles has no rows for negative positions or fractions: it took others instead.",
+    nudge="What does an index of −1 give, and what is left of 1.5? Compute the angles from the "
+    "positions themselves.",
+)
+def looks_up_a_table(x, positions, base=10000.0):
+    table = angles(x, np.arange(2048), base)
+    return by_angles(x, table[positions.astype(int)])
+
+
+@rotate.misconception(
+    means="Fractions of positions were cut off to whole numbers.",
+    nudge="Where does your code turn positions into integers? A half step should turn by half the angle.",
+)
+def fractions_cut_off(x, positions, base=10000.0):
+    return by_angles(x, angles(x, positions.astype(int), base))
+
+
+@rotate.misconception(
+    means="Negative positions turn as if they were positive.",
+    nudge="Should −2 and 2 turn a vector in the same direction?",
+)
+def sign_of_the_position_lost(x, positions, base=10000.0):
+    return by_angles(x, angles(x, np.abs(positions), base))
+
+
+@rotate.misconception(
+    means="The base is fixed at 10000 in your code, whatever `base` says.",
+    nudge="Where does your code use `base`?",
+)
+def base_ignored(x, positions, base=10000.0):
+    return by_angles(x, angles(x, positions))
+
+
+@rotate.misconception(
+    means="All the pairs are turned by the same angle, that of pair 0.",
+    nudge="Which angle does pair i have? Look at the exponent.",
+)
+def one_angle_for_all(x, positions, base=10000.0):
+    return by_angles(x, positions[:, None] * np.ones(x.shape[-1] // 2))
+
+
+@rotate.misconception(
+    means="The exponent is half as large as it should be: the pair's number stands where twice that is due.",
+    nudge="For d = 4 and base 10000 the second pair turns by 1/100 a step. By how much does yours?",
+)
+def not_doubled(x, positions, base=10000.0):
+    return by_angles(x, positions[:, None] * rates(x.shape[-1], base**0.5))
+
+
+@rotate.misconception(
+    means="The exponent is twice as large as it should be: 2i was doubled again, or divided by d / 2.",
+    nudge="For d = 4 and base 10000 the second pair turns by 1/100 a step. By how much does yours?",
+)
+def doubled_twice(x, positions, base=10000.0):
+    return by_angles(x, positions[:, None] * rates(x.shape[-1], base**2))
+
+
+@rotate.misconception(
+    means="The two columns of a pair are turned by different angles: each column has a rate of its own.",
+    nudge="Which i belongs to columns 2 and 3?",
+)
+def a_rate_for_each_column(x, positions, base=10000.0):
+    size = x.shape[-1]
+    turns = positions[:, None] * base ** (-np.arange(size) / size)
+    even, odd = columns(x)
+    partner = woven(-odd, even)
+    return as_x(x, x * np.cos(turns) + partner * np.sin(turns))
+
+
+@rotate.misconception(
+    means="The rates grow from pair to pair: the sign of the exponent is wrong.",
+    nudge="Should the last pair turn faster or more slowly than the first?",
+)
+def multiplied_by_the_power(x, positions, base=10000.0):
+    return by_angles(x, positions[:, None] / rates(x.shape[-1], base))
+
+
+@rotate.misconception(
+    means="You divided by the size of axis 1, which is the number of columns only if x is a matrix.",
+    nudge="Which axis holds the columns whatever stands in front, counted from the end?",
+)
+def size_from_axis_1(x, positions, base=10000.0):
+    return by_angles(x, positions[:, None] * base ** (-np.arange(0, x.shape[-1], 2) / x.shape[1]))
+
+
+@rotate.misconception(
+    means="Your angles have an axis too many between positions and pairs, so they do not lie along "
+    "the rows of x.",
+    nudge="x ends in (L, d). In which shape do the angles line up with that from the right?",
+)
+def positions_on_another_axis(x, positions, base=10000.0):
+    cos, sin = (f(angles(x, positions, base))[:, None] for f in (np.cos, np.sin))
+    even, odd = columns(x)
+    result = np.empty_like(x)
+    result[..., 0::2] = even * cos - odd * sin
+    result[..., 1::2] = even * sin + odd * cos
+    return result
+
+
+@rotate.misconception(
+    means="You turned one row after another along the first axis, which holds the positions only "
+    "if x is a matrix.",
+    nudge="On which axis do the positions lie when a batch stands in front? Count from the end.",
+)
+def rows_of_the_first_axis(x, positions, base=10000.0):
+    result = x.copy()
+    for row, position in enumerate(positions):
+        result[row] = by_angles(x[row], position * rates(x.shape[-1], base))
+    return result
+
+
+@rotate.misconception(
+    means="Positions and rates lie along the same axis, so no table of angles comes about.",
+    nudge="Which axis of length 1 makes positions a column, so that a row of rates gives (L, d / 2)?",
+)
+def positions_without_an_axis(x, positions, base=10000.0):
+    turns = positions * rates(x.shape[-1], base)
+    even, odd = columns(x)
+    result = np.empty_like(x)
+    result[..., 0::2] = even * np.cos(turns) - odd * np.sin(turns)
+    result[..., 1::2] = even * np.sin(turns) + odd * np.cos(turns)
+    return result
+
+
+@rotate.misconception(
+    means="`x[:, 0::2]` is every second *row* as soon as a batch stands in front of a matrix.",
+    nudge="How do you name the last axis, however many stand before it?",
+)
+def columns_of_axis_1(x, positions, base=10000.0):
+    turns = angles(x, positions, base)
+    even, odd = x[:, 0::2], x[:, 1::2]
+    result = np.empty_like(x)
+    result[:, 0::2] = even * np.cos(turns) - odd * np.sin(turns)
+    result[:, 1::2] = even * np.sin(turns) + odd * np.cos(turns)
+    return result
+
+
+# Two at once.
+
+
+@rotate.both(turns_the_other_way, paired_in_halves)
+def halves_the_other_way(x, positions, base=10000.0):
+    return as_x(x, np.concatenate(turned(*halves_of(x), -angles(x, positions, base)), axis=-1))
+
+
+@rotate.both(turns_the_other_way, not_doubled)
+def not_doubled_the_other_way(x, positions, base=10000.0):
+    return not_doubled(x, -positions, base)
+
+
+@rotate.both(turns_the_other_way, not_woven_together)
+def not_woven_the_other_way(x, positions, base=10000.0):
+    return not_woven_together(x, -positions, base)
+
+
+@rotate.both(turns_the_other_way, multiplied_by_the_power)
+def growing_the_other_way(x, positions, base=10000.0):
+    return multiplied_by_the_power(x, -positions, base)
+
+
+@rotate.both(turns_the_other_way, base_ignored)
+def base_ignored_the_other_way(x, positions, base=10000.0):
+    return base_ignored(x, -positions)
+
+
+@rotate.both(positions_ignored, base_ignored)
+def neither_positions_nor_base(x, positions, base=10000.0):
+    return positions_ignored(x, positions)
+
+
+@rotate.both(no_minus, paired_in_halves)
+def halves_without_a_minus(x, positions, base=10000.0):
+    left, right = halves_of(x)
+    cos, sin = np.cos(angles(x, positions, base)), np.sin(angles(x, positions, base))
+    return as_x(x, np.concatenate([left * cos + right * sin, left * sin + right * cos], axis=-1))
+
+
+@rotate.both(paired_in_halves, not_doubled)
+def halves_not_doubled(x, positions, base=10000.0):
+    return paired_in_halves(x, positions, base**0.5)
+
+
+@rotate.misconception(
+    means="Your function takes matrices only; one or more axes may stand before the last two.",
+    nudge="Can you take d from the end of `x.shape`, and let `...` stand for all the other axes?",
+)
+def matrices_only(x, positions, base=10000.0):
+    _length, _size = x.shape  # too many values, if there are more axes
+    return by_angles(x, angles(x, positions, base))
+
+
+@rotate.misconception(
+    means="Only the first half of the columns is turned; the rest is as it was.",
+    nudge="How many pairs are there in d columns?",
+)
+def half_of_the_columns(x, positions, base=10000.0):
+    half = x.shape[-1] // 4 * 2
+    result = by_angles(x, angles(x, positions, base))
+    result[..., half:] = x[..., half:]
+    return result
+
+
+@rotate.misconception(
+    means="Your function takes a batch of sentences only; x may be a matrix, or have heads besides.",
+    nudge="Can you take d from the end of `x.shape`, and let `...` stand for all the axes before the last?",
+)
+def three_axes_only(x, positions, base=10000.0):
+    _batch, _length, _size = x.shape  # too many or too few values, if there are not three axes
+    return by_angles(x, angles(x, positions, base))
+
+
+@rotate.structural
+def modifies_argument(x, positions, base=10000.0):
+    x[...] = by_angles(x, angles(x, positions, base))
+    return x
+
+
+@rotate.structural
+def extra_axis(x, positions, base=10000.0):
+    return by_angles(x, angles(x, positions, base))[None]
+
+
+@rotate.structural
+def lower_precision(x, positions, base=10000.0):
+    return by_angles(x, angles(x, positions, base)).astype(np.float32)
+
+
+@rotate.structural
+def returns_a_list(x, positions, base=10000.0):
+    return by_angles(x, angles(x, positions, base)).tolist()
+
+
+# --- Right answers --------------------------------------------------------------------------------
+
+
+@rotate.variant
+def stacked_and_reshaped(x, positions, base=10000.0):
+    d = x.shape[-1]
+    theta = 1.0 / base ** (np.arange(0, d, 2) / d)
+    turns = np.outer(positions, theta)
+    x1, x2 = x[..., ::2], x[..., 1::2]
+    pairs = np.stack(
+        [x1 * np.cos(turns) - x2 * np.sin(turns), x1 * np.sin(turns) + x2 * np.cos(turns)], axis=-1
+    )
+    return pairs.reshape(x.shape)
+
+
+@rotate.variant
+def with_complex_numbers(x, positions, base=10000.0):
+    d = x.shape[-1]
+    turns = np.exp(1j * np.outer(positions, base ** (-np.arange(0, d, 2) / d)))
+    z = (x[..., 0::2] + 1j * x[..., 1::2]) * turns
+    result = np.zeros(x.shape, dtype=x.dtype)
+    result[..., 0::2], result[..., 1::2] = z.real, z.imag
+    return result
+
+
+@rotate.variant
+def cosine_times_x_plus_sine_times_partner(x, positions, base=10000.0):
+    d = x.shape[-1]
+    turns = np.repeat(np.outer(positions, base ** (-np.arange(0, d, 2) / d)), 2, axis=-1)
+    partner = np.empty_like(x)
+    partner[..., 0::2] = -x[..., 1::2]
+    partner[..., 1::2] = x[..., 0::2]
+    return x * np.cos(turns) + partner * np.sin(turns)
+
+
+@rotate.variant
+def pair_by_pair(x, positions, base=10000.0):
+    result = np.array(x)
+    d = x.shape[-1]
+    for i in range(d // 2):
+        angle = positions * base ** (-2 * i / d)
+        c, s = np.cos(angle), np.sin(angle)
+        result[..., 2 * i] = x[..., 2 * i] * c - x[..., 2 * i + 1] * s
+        result[..., 2 * i + 1] = x[..., 2 * i] * s + x[..., 2 * i + 1] * c
+    return result
+
+
+@rotate.variant
+def a_matrix_for_each_position(x, positions, base=10000.0):
+    d = x.shape[-1]
+    result = np.empty_like(x)
+    for row, position in enumerate(positions):
+        matrix = np.zeros((d, d))
+        for i in range(0, d, 2):
+            angle = position * base ** (-i / d)
+            c, s = np.cos(angle), np.sin(angle)
+            matrix[i : i + 2, i : i + 2] = [[c, -s], [s, c]]
+        result[..., row, :] = x[..., row, :] @ matrix.T
+    return result
+
+
+@rotate.variant
+def einsum_of_pairs(x, positions, base=10000.0):
+    d = x.shape[-1]
+    turns = np.asarray(positions, dtype=float)[:, None] * np.exp(-np.log(base) * np.arange(0, d, 2) / d)
+    c, s = np.cos(turns), np.sin(turns)
+    matrices = np.stack([np.stack([c, -s], -1), np.stack([s, c], -1)], -2)  # (L, d/2, 2, 2)
+    pairs = x.reshape(*x.shape[:-1], d // 2, 2)
+    return np.einsum("lpij,...lpj->...lpi", matrices, pairs).reshape(x.shape)
+
+
+@rotate.variant
+def halves_after_reordering(x, positions, base=10000.0):
+    order = np.concatenate([np.arange(0, x.shape[-1], 2), np.arange(1, x.shape[-1], 2)])
+    y, half = x[..., order], x.shape[-1] // 2
+    turns = angles(x, positions, base)
+    y = np.concatenate(turned(y[..., :half], y[..., half:], turns), axis=-1)
+    return y[..., np.argsort(order)]

@@ -1,0 +1,81 @@
+"""What `make lab` opens: the labs in the order of the course, and nothing that is an instructor's."""
+
+import shutil
+
+import pytest
+
+from autograder.course import find
+from e2e.driving import BIN, ROOT, SERVER_OPTIONS, environment, jupyterlab, serving
+
+LABS = find(ROOT).labs
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("lab-page")
+
+
+@pytest.fixture(scope="module")
+def env(home):
+    """A person's environment, without the settings by which the other tests keep pop-ups away."""
+    found = environment(home)
+    shutil.rmtree(home / "jupyter" / "labconfig")
+    return found
+
+
+@pytest.fixture(scope="module")
+def server(browser, home, env):
+    options = f"JUPYTER_OPTIONS={' '.join(SERVER_OPTIONS)}"
+    command = ["make", "-s", "-o", ".venv/ready-lab", "lab", f"BIN={BIN}", f"WORK={home / 'work'}", options]
+    with serving(command, home, env, ROOT) as server:
+        yield server
+
+
+def menus(page, address):
+    page.goto(address)
+    page.wait_for_selector(".lm-MenuBar-itemLabel >> text=Help")
+    page.wait_for_function("window.jupyterapp?.restored")
+    page.wait_for_timeout(1000)  # menus of extensions come after the others
+    return page.locator(".lm-MenuBar-itemLabel").all_inner_texts()
+
+
+def listing(page):
+    return page.locator(".jp-DirListing-itemText").all_inner_texts()
+
+
+def test_the_address_stands_alone_where_no_browser_opens(server, home):
+    said = (home / "server.log").read_text().splitlines()
+    assert said == [
+        f"The labs are at {server.address}lab/tree/README.ipynb?token={server.token}",
+        "Ctrl+C here ends JupyterLab.",
+    ]
+
+
+def test_a_student_sees_the_labs_in_order_and_nothing_of_an_instructors(page, server):
+    page.seen.allowed += [server.address, server.address.replace("http", "ws")]
+    shown = menus(page, server.url("lab/tree/README.ipynb"))
+    assert shown == ["File", "Edit", "View", "Run", "Kernel", "Tabs", "Settings", "Help"]
+    page.wait_for_selector(".jp-NotebookPanel .jp-RenderedHTMLCommon h1")
+    assert page.locator(".Toastify__toast").count() == 0
+    assert page.get_by_text("Create Assignment").count() == 0
+    assert page.locator(".jp-NotebookPanel-toolbar").get_by_text("Validate").count() == 0
+    assert listing(page) == [*(f"{i} {lab}" for i, lab in enumerate(LABS, 1)), "README.ipynb"]
+
+
+def test_a_folder_that_is_shown_with_a_number_opens_and_has_its_own_name(page, server, home):
+    page.seen.allowed += [server.address, server.address.replace("http", "ws")]
+    menus(page, server.url("lab/tree/README.ipynb"))
+    page.locator(".jp-DirListing-item", has_text=LABS[1]).dblclick()
+    page.locator(".jp-DirListing-item", has_text=f"{LABS[1]}.ipynb").dblclick()
+    page.wait_for_function(
+        "path => window.jupyterapp.shell.currentWidget?.context?.path === path",
+        arg=f"{LABS[1]}/{LABS[1]}.ipynb",
+    )
+    assert (home / "work" / LABS[1] / f"{LABS[1]}.ipynb").is_file()
+
+
+def test_an_instructors_menu_would_be_noticed(page, tmp_path, env):
+    own = {**env, "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")}
+    with jupyterlab(tmp_path, tmp_path, own) as plain:
+        page.seen.allowed += [plain.address, plain.address.replace("http", "ws")]
+        assert "Nbgrader" in menus(page, plain.url("lab"))

@@ -1,0 +1,1 @@
+"""What the labs of this course import besides."""

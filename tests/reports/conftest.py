@@ -1,0 +1,30 @@
+"""A classroom, and a gradebook that knows the lab."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "intake"))
+
+from made import LAB, policy_of
+from our_course import COURSE, lab
+
+from autograder.grading.classroom import Classroom
+
+
+@pytest.fixture
+def classroom(tmp_path):
+    return Classroom(tmp_path / "class", COURSE)
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory):
+    """A gradebook that knows the lab; making one takes seconds."""
+    from autograder.grading.gradebook import Book
+
+    place = Classroom(tmp_path_factory.mktemp("prepared"), COURSE)
+    with Book(place) as book:
+        book.prepare([lab(LAB)], policy_of(COURSE))
+    return place.root / "gradebook.db"

@@ -1,0 +1,347 @@
+"""A student's page: what it says, that nothing in it acts, and that no hand-in costs another one's page."""
+
+import re
+import shutil
+import time
+
+import nbformat
+import pytest
+from made import (
+    EVIL,
+    LAB,
+    by_hand,
+    came_from,
+    enrol,
+    fill,
+    results,
+    well_formed,
+    with_policy,
+)
+from our_course import COURSE, Silent, lab
+
+from autograder.cells import id_of
+from autograder.grading.gradebook import GradebookError
+from autograder.grading.marking import NOT_RUN, unmarkable
+from autograder.grading.reports.feedback import write_feedback
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def make(classroom, **options):
+    return write_feedback(classroom, labs=[lab(LAB)], progress=Silent(), **options)
+
+
+def page_of(classroom, student="ada"):
+    return (classroom.feedback / student / LAB / f"{LAB}.html").read_text("utf-8")
+
+
+def one_page(classroom, prepared, marked, student="ada", **options):
+    fill(classroom, {student: marked.of(student)}, gradebook=prepared, **options)
+    made = make(classroom)
+    assert not made.failed
+    return page_of(classroom, student)
+
+
+def cell(marked, name):
+    return next(c for c in marked.notebook.cells if id_of(c) == name)
+
+
+def summary(page):
+    """The first screen as text."""
+    text = page[page.index("<header>") : page.index('<h2 id="answers">')]
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", text))
+
+
+def test_one_screen_says_who_what_when_and_how_it_went(classroom, prepared):
+    enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\n")
+    with_policy(classroom, {"timezone": "Europe/Paris", "penalty_per_day": 0.1})
+    known = lab(LAB).exercises["softmax"].misconceptions[0]
+    page = one_page(
+        classroom,
+        prepared,
+        results("ada", ["softmax"], misconception=known.name),
+        timestamp="2026-01-03 12:00:00 UTC",
+    )
+    said = summary(page)
+    assert "Queries, keys and values Ada Lovelace (ada)" in said
+    assert "Handed in on Sat 3 January 2026, 13:00 CET." in said
+    assert "8 of 10 points so far" in said
+    assert "One answer still waits to be read by a person, and counts for nothing yet" in said
+    assert "softmax not right yet 0 of 2" in said and "attention_qkv right 3 of 3" in said
+    assert "explain-flat waits – of 3" in said and "0 of 3" not in said
+    plain = page.replace("<code>", "`").replace("</code>", "`")
+    assert known.means.replace("'", "&#39;") in plain and "To think about:" in said
+    assert well_formed(page).tags
+
+
+def test_lateness_and_an_extension_are_told(classroom, prepared):
+    from datetime import datetime
+
+    with_policy(classroom, {"penalty_per_day": 0.1}, due=datetime(2026, 1, 2, 18))
+    enrol(classroom, "Login,Extension\nada,12h\n")
+    page = one_page(classroom, prepared, results("ada"), timestamp="2026-01-03 12:00:00 UTC")
+    said = summary(page)
+    assert "it was due on Sat 3 January 2026, 06:00 UTC (with your extension)." in said
+    assert "6 h 0 min late: 1 of 10 points are taken off." in said
+    assert "9 of 10 points so far" in said
+
+
+def test_what_a_person_has_given_and_said(classroom, prepared):
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+    by_hand(classroom, "ada", 2, f"Come and see me. {EVIL}")
+    make(classroom)
+    said = summary(page_of(classroom))
+    assert "12 of 13 points" in said and "waits" not in said
+    assert "explain-flat read by a person 2 of 3 Come and see me. &lt;script&gt;" in said
+
+
+def test_a_mark_for_an_earlier_answer_is_told_and_waits(classroom, prepared):
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+    by_hand(classroom, "ada", 2, "Nearly.")
+    fill(classroom, {"ada": results("ada", answer="A new one.")}, gradebook=prepared)
+    make(classroom)
+    said = summary(page_of(classroom))
+    assert "explain-flat waits – of 3" in said
+    assert "For an earlier answer a person gave 2 of 3 points: “Nearly.”." in said
+
+
+def test_what_is_dropped_does_not_count(classroom, prepared):
+    with_policy(classroom, dropped=["explain-flat", "softmax"])
+    said = summary(one_page(classroom, prepared, results("ada", ["softmax"])))
+    assert "softmax does not count –" in said and "8 of 8 points" in said
+
+
+def test_partners_are_named(classroom, prepared):
+    fill(classroom, {s: results(s) for s in ("ada", "bo")}, gradebook=prepared)
+    for student in ("ada", "bo"):
+        came_from(classroom, student, "Moodle", name="Team", members=("ada", "bo"), sha256="x")
+    make(classroom)
+    assert "Handed in together with bo." in summary(page_of(classroom))
+
+
+def test_a_file_that_cannot_be_read_gets_a_page_that_says_just_that(classroom, prepared):
+    page = one_page(classroom, prepared, unmarkable(lab(LAB), f"The file is empty. {EVIL}", 3))
+    assert "This file could not be marked." in page and "The file is empty." in page
+    assert "0 of 13 points" in page
+    assert "Your answers" not in page and "<pre>" not in page and "<details" not in page
+    assert "<script" not in page
+
+
+def test_answers_with_what_the_check_found_and_the_rest_folded(classroom, prepared):
+    marked = results("ada", ["softmax"])
+    cell(marked, "softmax").source = "def softmax(x):\n    return x  # mine"
+    cell(marked, "test-softmax").outputs = [
+        nbformat.from_dict(
+            {
+                "output_type": "display_data",
+                "metadata": {},
+                "data": {
+                    "text/plain": "t",
+                    "text/html": "<p onclick='x()'>found <table><tr><td>1</td></tr></table></p>",
+                },
+            }
+        ),
+        nbformat.from_dict({"output_type": "error", "ename": "CheckFailed", "evalue": "", "traceback": []}),
+    ]
+    own = nbformat.v4.new_code_cell("print('my own cell')")
+    own.outputs = [nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": "my output"})]
+    drawing = nbformat.v4.new_code_cell("draw_the_strip()")
+    drawing.outputs = [nbformat.from_dict(NOT_RUN)]
+    marked.notebook.cells += [own, drawing]
+    page = one_page(classroom, prepared, marked)
+    answers = page[page.index('<h2 id="answers">') : page.index("<details class")]
+    assert '<span class="c1"># mine</span>' in answers
+    assert "<td>1</td>" in answers and "onclick" not in page
+    assert "my own cell" not in answers and "my own cell" in page and "<pre>my output</pre>" in page
+    assert "Your other cells (1)" in page and "draw_the_strip" not in page
+    assert "The lab, as it was handed out" in page and "<math" in page
+
+
+def test_no_marking_scheme_on_any_page(classroom, prepared):
+    marked = results("ada")
+    old = nbformat.v4.new_markdown_cell("Q?\n### BEGIN MARK SCHEME\nsecret one\n### END MARK SCHEME\nmore")
+    marked.notebook.cells.append(old)  # as an older version of the lab had it
+    scheme = next(c.source for c in marked.notebook.cells if "BEGIN MARK SCHEME" in c.source)
+    page = one_page(classroom, prepared, marked)
+    assert "MARK SCHEME" not in page and "secret one" not in page
+    first = scheme.split("BEGIN MARK SCHEME")[1].strip().split("\n")[0][:40]
+    assert first not in page
+
+
+def test_nothing_acts_and_nothing_is_fetched(classroom, prepared):
+    marked = results(
+        "ada",
+        ["softmax"],
+        message=f"It raised {EVIL} <img src=x onerror=1>",
+        notes=[EVIL],
+        answer=f"$\\sqrt{{d}}$ {EVIL} [x](javascript:y) `{EVIL}` **{EVIL}** $\\text{{{EVIL}}}$ $\\href{{j:x}}{{y}}$",
+    )
+    cell(marked, "softmax").source = f"'''{EVIL}'''\nx = '{EVIL}'"
+    cell(marked, "softmax").outputs = [
+        nbformat.from_dict(
+            {"output_type": "display_data", "metadata": {}, "data": {"image/png": 'x" onerror="alert(1)'}}
+        ),
+        nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": EVIL}),
+        nbformat.from_dict(
+            {
+                "output_type": "display_data",
+                "metadata": {},
+                "data": {"image/svg+xml": EVIL, "text/html": EVIL, "image/png": "aGk="},
+            }
+        ),
+    ]
+    by = "a<b>&\"'"
+    page = one_page(classroom, prepared, marked, student=by)
+    tags = well_formed(page).tags
+    assert not {"script", "iframe", "object", "form", "link", "svg"} & {tag for tag, _ in tags}
+    for _, attributes in tags:
+        assert not any(key.startswith("on") for key in attributes)
+        assert attributes.get("src", "data:image/").startswith("data:image/")
+        assert attributes.get("href", "#").startswith(("#", "https://"))
+    assert "default-src 'none'" in page and "&lt;script" in page
+    assert "<msqrt>" in page
+
+
+def test_whatever_is_in_it_a_page_takes_little_time(classroom, prepared):
+    marked = results("ada", answer="$" * 50_000 + "[" * 50_000 + "**`" * 30_000)
+    cell(marked, "softmax").source = "'''" * 100_000 + "(" * 100_000
+    cell(marked, "stable-softmax").source = "x = r'" + "\\" * 9_000
+    cell(marked, "attention-qkv").source = "f'{" * 3_000
+    cell(marked, "calculate-weights").outputs = [
+        nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": "\x1b[1m" * 200_000})
+    ]
+    for _ in range(500):
+        marked.notebook.cells.append(nbformat.v4.new_markdown_cell("$x^{y^{z}}$ " * 200))
+    fill(classroom, {"ada": marked}, gradebook=prepared)
+    make(classroom)
+    before = time.perf_counter()
+    assert make(classroom, force=True).made == 1
+    assert time.perf_counter() - before < 30  # of a busy machine; a page that takes longer is made plainer
+    page = page_of(classroom)
+    assert len(page) < 3_000_000 and "more characters are left out" in page
+    assert "more cells are left out" in page
+
+
+def test_a_page_over_its_limits_is_made_in_a_plain_form(classroom, prepared, monkeypatch):
+    from autograder.grading.limited import Exceeded
+    from autograder.grading.reports import feedback
+
+    def each(function, calls, **_):
+        for i, call in enumerate(calls):
+            yield i, function(*call) if call[-1] else Exceeded("took more than 30 seconds")
+
+    monkeypatch.setattr(feedback, "each", each)
+    marked = results("ada", answer="**bold**")
+    cell(marked, "softmax").source = f"def softmax():  # {EVIL}"
+    page = one_page(classroom, prepared, marked)
+    assert "<pre>**bold**</pre>" in page and "def softmax():  # &lt;script" in page
+    assert "8 of" not in page and "10 of 10 points so far" in page
+
+
+def test_unchanged_pages_stay(classroom, prepared):
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
+    first = make(classroom)
+    assert (first.made, first.kept, first.failed) == (2, 0, [])
+    assert (make(classroom).made, make(classroom).kept) == (0, 2)
+    by_hand(classroom, "ada", 2)
+    third = make(classroom)
+    assert (third.made, third.kept) == (1, 1)
+    with_policy(classroom, dropped=["softmax"])  # what course.toml says counts at once
+    assert make(classroom).made == 2
+    assert make(classroom, force=True).made == 2
+
+
+def test_one_failure_is_nobody_elses(classroom, prepared):
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
+    make(classroom)
+    classroom.notebook_path("ada", LAB).write_text("{")
+    found = make(classroom)
+    assert found.kept == 1 and len(found.failed) == 1 and found.failed[0].startswith(f"ada, {LAB}: ")
+    assert not (classroom.feedback / "ada" / LAB / f"{LAB}.html").exists()  # its marks may not hold
+
+
+def test_odd_notebooks_are_no_traceback(classroom, prepared):
+    for odd in ('{"cells": [1, {}, {"source": 3, "outputs": {"a": 1}, "metadata": []}]}', '{"cells": {}}'):
+        fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+        classroom.notebook_path("ada", LAB).write_text(odd)
+        assert make(classroom, force=True).made + len(make(classroom, force=True).failed) >= 1
+
+
+def test_without_a_gradebook(classroom):
+    fill(classroom, {"ada": results("ada")})
+    with pytest.raises(GradebookError, match="autograder grade"):
+        make(classroom)
+
+
+def test_a_disk_that_is_full_is_a_sentence(classroom, prepared, monkeypatch):
+    from autograder.grading.reports import feedback
+
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(feedback, "write", full)
+    with pytest.raises(OSError, match="No space"):  # which the command line says as one
+        make(classroom)
+
+
+def test_nbgraders_own_command_writes_the_same_page(classroom, prepared, monkeypatch):
+    from nbgrader.converters import GenerateFeedback
+    from nbgrader.coursedir import CourseDirectory
+
+    from autograder.authoring.nbgrader_settings import settings
+    from autograder.grading.reports import feedback
+
+    fill(classroom, {"ada": results("ada", ["softmax"])}, gradebook=prepared)
+    make(classroom)
+    ours = page_of(classroom)
+    shutil.rmtree(classroom.feedback)
+    monkeypatch.setattr(feedback, "find", lambda: COURSE)
+    monkeypatch.setattr(feedback, "Classroom", lambda root, course, db: classroom)
+    config = settings(COURSE)
+    config.CourseDirectory.root = str(classroom.root)
+    config.CourseDirectory.submitted_directory = "submitted"
+    config.CourseDirectory.autograded_directory = "autograded"
+    config.CourseDirectory.feedback_directory = "feedback"
+    config.CourseDirectory.db_url = classroom.db
+    config.CourseDirectory.assignment_id = LAB
+    GenerateFeedback(coursedir=CourseDirectory(config=config), config=config).start()
+    assert page_of(classroom) == ours
+
+
+def test_a_student_of_a_class_marked_by_plain_nbgrader_has_a_page_too(classroom, prepared):
+    fill(classroom, {"ada": results("ada", ["softmax"])}, gradebook=prepared)
+    classroom.result_path("ada", LAB).unlink()
+    assert make(classroom).made == 1
+    assert "softmax not right yet 0 of 2" in summary(page_of(classroom))
+
+
+def test_verdicts_in_words(classroom, prepared):
+    blank = results("ada", ["softmax"], message="This exercise is not written yet. Replace it.")
+    said = summary(one_page(classroom, prepared, blank))
+    assert "softmax not right yet 0 of 2 This exercise is not written yet." in said
+
+
+def test_what_is_in_the_place_of_one_page_costs_that_page(classroom, prepared):
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
+    (classroom.feedback / "ada" / LAB / f"{LAB}.html").mkdir(parents=True)
+    made = make(classroom)
+    assert [one.split(":")[0] for one in made.failed] == [f"ada, {LAB}"] and made.made == 1
+    assert "<h1>" in page_of(classroom, "bo")
+
+
+def test_nbgraders_exchange_finds_beside_each_page_what_it_asks_for(classroom, prepared):
+    """Of a class that came through it, one who had taken away the secret left everybody without a page."""
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
+    (classroom.submitted / "bo" / LAB / "submission_secret.txt").write_text("b" * 64)
+    make(classroom)
+    for student in ("ada", "bo"):
+        folder = classroom.feedback / student / LAB
+        assert (folder / "timestamp.txt").is_file() and (folder / "submission_secret.txt").stat().st_size > 60
+
+
+def test_a_class_that_came_otherwise_has_pages_only(classroom, prepared):
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+    make(classroom)
+    assert [path.name for path in (classroom.feedback / "ada" / LAB).iterdir()] == [f"{LAB}.html"]

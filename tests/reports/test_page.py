@@ -1,0 +1,258 @@
+"""The class in one page: what is in it, that it is safe, and that pseudonyms hide who is who."""
+
+import re
+from datetime import datetime
+
+import pytest
+from made import (
+    EVIL,
+    LAB,
+    by_hand,
+    came_from,
+    enrol,
+    fill,
+    results,
+    table,
+    well_formed,
+    with_policy,
+)
+from our_course import lab
+
+from autograder.errors import Complaint
+from autograder.grading.classroom import Classroom
+from autograder.grading.gradebook import GradebookError
+from autograder.grading.reports.page import write_report
+from autograder.grading.reports.pseudonyms import pseudonyms
+
+# nbgrader and SQLAlchemy warn about themselves.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def read_page(classroom):
+    return write_report(classroom).page.read_text("utf-8")
+
+
+@pytest.fixture
+def page(classroom):
+    evil = "it's “" + EVIL + "” & more"
+    fill(
+        classroom,
+        {
+            EVIL.replace("/", ""): results("x", ["softmax"], message=evil, notes=[evil]),
+            "ada": results("ada", list(lab(LAB).exercises)),
+        },
+    )
+    (classroom.submitted / "grace" / LAB).mkdir(parents=True)
+    return read_page(classroom)
+
+
+def test_it_is_well_formed(page):
+    parser = well_formed(page)
+    tags = [tag for tag, _ in parser.tags]
+    assert {"main", "nav", "header", "footer", "figure", "caption"} <= set(tags)
+    assert tags.count("h1") == 1
+    for tag, attrs in parser.tags:
+        if tag == "th":
+            assert attrs["scope"] in {"col", "row"}
+        if tag == "svg":
+            assert attrs.get("role") == "img" or attrs.get("aria-hidden") == "true"
+
+
+def test_it_runs_and_fetches_nothing(page):
+    tags = well_formed(page).tags
+    assert not {"script", "iframe", "img", "link", "object"} & {tag for tag, _ in tags}
+    assert not re.search(r"https?://", page)
+    assert not any(key.startswith("on") or key == "src" for _, attrs in tags for key in attrs)
+
+
+def test_names_messages_and_notes_are_escaped(page):
+    assert "<script" not in page and "&lt;script&gt;" in page
+
+
+def test_hand_ins_without_a_result_are_listed(page):
+    listed = page[page.index("Handed in, but without a result") :]
+    assert "grace" in listed[: listed.index("</table>")]
+
+
+def test_it_says_that_there_is_no_gradebook(page):
+    assert "There is no gradebook" in page
+
+
+def test_a_report_on_nothing_is_a_sentence_and_nothing_is_made(classroom):
+    (classroom.submitted / "ada" / LAB).mkdir(parents=True)
+    before = sorted(classroom.root.rglob("*"))
+    with pytest.raises(Complaint, match=r"Nothing is marked .* run `autograder grade`"):
+        write_report(classroom)
+    assert sorted(classroom.root.rglob("*")) == before
+
+
+def test_one_student(classroom):
+    fill(classroom, {"ada": results("ada", ["softmax"])})
+    page = read_page(classroom)
+    well_formed(page)
+    assert "ada" in page
+
+
+def test_a_damaged_result_is_listed(classroom):
+    fill(classroom, {"ada": results("ada")})
+    (classroom.results / "bob").mkdir()
+    (classroom.submitted / "bob" / LAB).mkdir(parents=True)
+    (classroom.results / "bob" / f"{LAB}.json").write_text('{"rows": [')
+    page = read_page(classroom)
+    assert "A result that cannot be read (1)" in page
+
+
+def test_a_gradebook_that_is_named_must_be_there(classroom, tmp_path):
+    fill(classroom, {"ada": results("ada")})
+    elsewhere = Classroom(classroom.root, classroom.course, f"sqlite:///{tmp_path}/none.db")
+    with pytest.raises(GradebookError, match="no such file"):
+        write_report(elsewhere)
+
+
+def test_no_name_in_any_file(classroom, prepared):
+    names = ["lovelace", "hopperson", "turingman"]
+    fill(
+        classroom,
+        {
+            name: results(
+                name,
+                ["softmax"],
+                message=f"Your function raised ValueError: {name} was here",
+                notes=[
+                    f"The file was called 'final {name}.ipynb'; it was taken as {LAB}.ipynb.",
+                    f"{name} 2.ipynb is a link or cannot be opened.",
+                    f"Something nobody foresaw about {name.upper()}.",
+                ],
+                answer=f"{name} " + "says the very same long sentence about attention weights " * 9,
+            )
+            for name in names
+        },
+        gradebook=prepared,
+    )
+    enrol(classroom, "Login,First name,Last name\nlovelace,Lovelace,Turingman\n")
+    came_from(classroom, "lovelace", "Moodle", name="Hopperson", participant="7")
+    write_report(classroom, anonymous=True)
+    for path in classroom.report.iterdir():
+        assert not re.search("|".join(names), path.read_text("utf-8"), re.IGNORECASE), path
+    assert {path.name for path in classroom.report.iterdir()} == {"index.html", "grades.csv"}
+    order = [r["student_id"] for r in table((classroom.report / "grades.csv").read_text())]
+    assert order == sorted(order)  # the order of the real names would tell
+    mapping = table((classroom.root / "pseudonyms.csv").read_text())
+    listed = {r["student_id"]: r["pseudonym"] for r in mapping}
+    assert {name.removeprefix("'") for name in listed} == set(names)
+    page = (classroom.report / "index.html").read_text("utf-8")
+    assert all(pseudonym in page for pseudonym in listed.values())
+
+
+def test_pseudonyms_stay_when_the_class_grows(tmp_path):
+    first = pseudonyms(["ada", "=1+1"], tmp_path)
+    again = pseudonyms(["=1+1", "bob", "ada"], tmp_path)
+    assert {name: again[name] for name in first} == first
+    assert len(set(again.values())) == 3
+    assert (tmp_path / "pseudonyms.csv").stat().st_mode & 0o077 == 0
+
+
+def test_another_classroom_has_others(tmp_path):
+    one, other = (pseudonyms(map(str, range(20)), tmp_path / name) for name in "ab")
+    assert one != other
+
+
+def test_many_students_have_different_ones(tmp_path):
+    many = pseudonyms((f"s{i}" for i in range(3000)), tmp_path)
+    assert len(set(many.values())) == 3000
+
+
+def test_a_copy_shows_in_the_report(classroom):
+    same = (
+        "My scores are scaled so that the softmax stays soft, else one word takes all the weight. "
+        "I saw this when I drew the picture again with vectors of three hundred entries."
+    )
+    fill(classroom, {name: results(name, answer=same) for name in ("ada", "bob")})
+    page = read_page(classroom)
+    listed = page[page.index("Pairs worth a look") :]
+    assert "ada<br>bob" in listed[: listed.index("</table>")]
+    assert "plagiar" not in page.lower() and "cheat" not in page.lower()
+
+
+def test_students_their_marks_and_the_way_to_their_pages(classroom, prepared):
+    enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\nzoe,Zoë,Adams\n")
+    fill(classroom, {"ada": results("ada", ["softmax"])}, gradebook=prepared)
+    page = classroom.feedback / "ada" / LAB / f"{LAB}.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("page")
+    text = read_page(classroom)
+    well_formed(text)
+    listed = text[text.index('id="students-table"') :]
+    listed = listed[: listed.index("</table>")]
+    assert listed.index("Zoë Adams (zoe)") < listed.index("Ada Lovelace (ada)")  # by last name
+    assert f'<a href="../feedback/ada/{LAB}/{LAB}.html">8 + ?</a>' in listed
+    needs = text[text.index('id="needs"') :]
+    assert "Zoë Adams (zoe)</th><td>Has handed in nothing at all." in needs
+
+
+def test_a_students_address_cannot_leave_the_folder(classroom):
+    odd = 'a"b#c'
+    fill(classroom, {odd: results(odd)})
+    page = classroom.feedback / odd / LAB / f"{LAB}.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("page")
+    assert f'href="../feedback/a%22b%23c/{LAB}/{LAB}.html"' in read_page(classroom)
+
+
+def test_sentences_for_students_are_quoted(classroom):
+    means = lab(LAB).exercises["softmax"].misconceptions[0]
+    fill(classroom, {"ada": results("ada", ["softmax"], misconception=means.name)})
+    text = read_page(classroom)
+    table_of = text[text.index('id="held"') :]
+    assert f"<strong>{means.name.replace('-', ' ')}</strong>" in table_of
+    assert "“" + means.means.split("`")[0].split("'")[0][:20] in table_of
+
+
+def test_due_dates_and_what_lateness_costs(classroom, prepared):
+    with_policy(
+        classroom,
+        {"timezone": "Europe/Paris", "penalty_per_day": 0.1, "grace": 10},
+        due=datetime(2026, 1, 2, 18),
+    )
+    enrol(classroom, "Login,Extension\nada,\nbo,2 days\n")
+    found = {name: results(name) for name in ("ada", "bo")}
+    fill(classroom, found, gradebook=prepared, timestamp="2026-01-03 18:00:00 UTC")
+    text = read_page(classroom)
+    assert "Friday" not in text and "Fri 2 January 2026, 18:00 CET" in text
+    assert "takes off 10 % of the points; 10 minutes late is in time." in text
+    late = text[text.index('id="late-table"') :]
+    late = late[: late.index("</table>")]
+    assert "ada" in late and "1 d 1 h" in late and ">bo<" not in late
+    assert "2 d 0 h" in text[text.index('id="extended"') :]
+
+
+def test_what_waits_is_told(classroom, prepared):
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+    said = write_report(classroom).summary
+    assert "1 grade waits for a mark by hand, and is left empty in the tables." in said
+    by_hand(classroom, "ada", 2)
+    assert "for a mark by hand" not in write_report(classroom).summary
+
+
+def test_a_table_of_a_platform_that_is_gone_goes(classroom):
+    fill(classroom, {"ada": results("ada")})
+    came_from(classroom, "ada", "Canvas", lms_id="12")
+    write_report(classroom)
+    assert (classroom.report / "canvas.csv").exists()
+    came_from(classroom, "ada", "folder")
+    write_report(classroom)
+    assert not (classroom.report / "canvas.csv").exists()
+
+
+def test_comparing_has_limits_and_a_report_without_it_says_so(classroom, monkeypatch):
+    from autograder.grading.reports import page as of_page
+
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")})
+    classroom.notebook_path("bo", LAB).unlink()
+    assert "A result that cannot be read (1)" in read_page(classroom)
+    monkeypatch.setattr(of_page, "COMPARING_SECONDS", -1)
+    assert "The hand-ins were not all compared: for one lab, that takes more than" in read_page(classroom)
+    monkeypatch.setattr(of_page, "READING_SECONDS", -1)
+    text = read_page(classroom)
+    assert "Its words were not compared with others&#39;: to read them takes more than" in text
+    assert "ada" in text and "bo" in text

@@ -1,0 +1,199 @@
+"""The marks in the form that each platform's import takes."""
+
+import csv
+import io
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from made import LAB, by_hand, came_from, enrol, fill, policy_of, results, table
+
+from autograder.grading.intake import Origin
+from autograder.grading.reports.marks import Lab, Mark, Marks, Student, read_marks
+from autograder.grading.reports.tables import (
+    blackboard_csv,
+    brightspace_csv,
+    canvas_csv,
+    grades_csv,
+    gradescope_csv,
+    moodle_csv,
+    moodle_worksheet,
+    tables,
+)
+from autograder.grading.sanitise import harmless
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def made(platform="", **origin):
+    """Ada has 4.5 of 10 in the lab "one"; of Eve's a part waits; Zoe has handed in nothing."""
+    marks = Marks(
+        {
+            "al1": Student("al1", "Lovelace", "Ada"),
+            "eve": Student("eve", name="Eve Evil"),
+            "zoe": Student("zoe"),
+        },
+        {"one": Lab("one", datetime(2026, 1, 1), 10.0), "two": Lab("two", None, 4.0)},
+        {
+            ("al1", "one"): Mark("al1", "one", {"a": 5.5, "b": 0}, {"a": 6, "b": 4}, penalty=1.0),
+            ("eve", "one"): Mark("eve", "one", {"a": 6, "b": None}, {"a": 6, "b": 4}, 1, late=5400),
+        },
+    )
+    if platform:
+        marks.origins = {("al1", "one"): Origin(platform=platform, **origin)}
+    return marks
+
+
+def test_everything_for_everybody_and_waiting_is_empty():
+    rows = table(grades_csv(made()))
+    assert [(r["student_id"], r["assignment"]) for r in rows] == [
+        (s, lab) for s in ("al1", "eve", "zoe") for lab in ("one", "two")
+    ]
+    ada, eve, zoe = rows[0], rows[2], rows[4]
+    assert (ada["raw_score"], ada["late_submission_penalty"], ada["score"]) == ("5.5", "1.0", "4.5")
+    assert (ada["state"], ada["max_score"]) == ("complete", "10.0")
+    assert (eve["raw_score"], eve["score"], eve["waiting"]) == ("6.0", "", "1")
+    assert (eve["state"], eve["hours_late"]) == ("waits for 1 mark by hand", "1.5")
+    assert (zoe["score"], zoe["raw_score"], zoe["state"]) == ("", "", "nothing handed in")
+
+
+def test_rows_are_alphabetical_whatever_the_accents():
+    marks = made()
+    names = {"a": "Zadie", "b": "Émile", "c": "evan", "d": "Ada"}
+    marks.students = {key: Student(key, name, "X") for key, name in names.items()}
+    marks.sort(["two", "one"])
+    assert list(marks.students) == ["d", "b", "c", "a"] and list(marks.labs) == ["two", "one"]
+
+
+def test_canvas_finds_students_by_the_number_in_their_own_files_name():
+    text, left = canvas_csv(made("Canvas", lms_id="12345", name="lovelaceada"))
+    rows = table(text)
+    assert list(rows[0]) == ["Student", "ID", "Section", "one", "two"]
+    assert "Points Possible" in rows[0]["Student"] and rows[0]["one"] == "10.0"
+    assert (rows[1]["Student"], rows[1]["ID"]) == ("Lovelace, Ada", "12345")
+    assert (rows[1]["one"], rows[1]["two"]) == ("4.5", "")
+    assert len(rows) == 2 and left == 1  # Eve, with a mark; nothing is invented for her
+
+
+def test_canvas_gets_what_the_roster_says_of_the_sis():
+    marks = made("Canvas", lms_id="12345")
+    marks.students["eve"] = Student("eve", "Evil", "Eve", login="eve@x.edu", sid="S7", section="A")
+    rows = table(canvas_csv(marks)[0])
+    assert list(rows[0])[:5] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
+    assert rows[2]["ID"] == "" and rows[2]["SIS User ID"] == "S7"
+    assert rows[2]["SIS Login ID"] == "eve@x.edu" and rows[1]["SIS Login ID"] == ""
+    assert rows[2]["one"] == ""  # it waits
+
+
+def test_moodles_worksheet_has_a_participant_for_each():
+    marks = made("Moodle", participant="1001", name="Ada Lovelace")
+    text, left = moodle_worksheet(marks, marks.labs["one"], datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    (row,) = table(text)
+    assert row == {
+        "Identifier": "Participant 1001",
+        "Full name": "Ada Lovelace",
+        "Email address": "",
+        "Grade": "4.5",
+        "Maximum Grade": "10.0",
+        "Last modified (grade)": "2026-01-02 03:04:05 UTC",
+    }
+    assert left == 1
+    assert moodle_worksheet(marks, marks.labs["two"])[0] == ""
+
+
+def test_a_number_that_two_share_is_nobodys():
+    marks = made("Moodle", participant="55")
+    marks.origins["eve", "one"] = Origin(platform="Moodle", participant="55", members=("al1", "eve"))
+    assert moodle_worksheet(marks, marks.labs["one"]) == ("", 2)
+
+
+def test_moodles_gradebook_takes_only_whom_it_can_know():
+    marks = made("Moodle", participant="1")
+    marks.students["al1"] = Student("al1", "Lovelace", "Ada", "ada@x.edu", login="al1")
+    rows = table(moodle_csv(marks)[0])
+    assert [(r["Username"], r["Email address"], r["one"]) for r in rows] == [("al1", "ada@x.edu", "4.5")]
+
+
+def test_blackboard():
+    (row,) = table(blackboard_csv(made("Blackboard", login="ada_1"))[0])
+    assert (row["Username"], row["Last Name"], row["one"]) == ("ada_1", "Lovelace", "4.5")
+
+
+def test_brightspace_never_takes_the_folders_number_for_an_id():
+    marks = made("Brightspace", lms_id="12345", name="Ada Lovelace")
+    assert brightspace_csv(marks) == ("", 2)
+    marks.students["al1"] = Student("al1", "Lovelace", "Ada", sid="20067930", login="ada")
+    text, left = brightspace_csv(marks)
+    assert text.splitlines() == [
+        "OrgDefinedId,Username,one Points Grade,two Points Grade,End-of-Line Indicator",
+        "20067930,ada,4.5,,#",
+    ]
+    assert left == 1
+
+
+def test_gradescope():
+    marks = made("Gradescope", email="ada@x.edu", sid="7", name="Ada Lovelace", members=("al1", "eve"))
+    (row,) = table(gradescope_csv(marks)[0])
+    assert (row["SID"], row["Email"], row["one"], row["one - Max Points"]) == (
+        "7",
+        "ada@x.edu",
+        "4.5",
+        "10.0",
+    )
+
+
+def test_a_table_for_each_platform_that_occurs_and_no_other():
+    assert tables(made()) == []
+    assert [t.name for t in tables(made("Canvas", lms_id="1"))] == ["canvas.csv"]
+    assert [t.name for t in tables(made("Moodle", participant="1"))] == ["moodle-one.csv"]
+    marks = made()
+    marks.students["al1"] = Student("al1", login="al1")
+    assert [t.name for t in tables(marks, ["Blackboard", "Canvas"])] == ["canvas.csv", "blackboard.csv"]
+
+
+def test_no_cell_is_a_formula():
+    marks = made("Canvas", lms_id="1")
+    marks.students["=cmd()"] = Student("=cmd()", "+Evil", "@Eve", "-x", login="=1", sid="=2")
+    forms = (canvas_csv, moodle_csv, blackboard_csv, brightspace_csv, gradescope_csv)
+    for text in (grades_csv(marks), *(form(marks)[0] for form in forms)):
+        for line in csv.reader(io.StringIO(text)):
+            assert not any(cell.strip().startswith(("=", "+", "-", "@")) for cell in line)
+    assert all(str(harmless(text)).startswith("'") for text in ("\t=1", " =1", "=1"))
+
+
+def test_the_same_as_nbgraders_own_export(classroom, prepared, tmp_path):
+    from nbgrader.api import Gradebook
+    from nbgrader.plugins import CsvExportPlugin
+
+    found = {"bob": results("bob", ["softmax"]), "ada": results("ada")}
+    fill(classroom, found, gradebook=prepared, timestamp="2026-01-03 12:00:00 UTC")
+    by_hand(classroom, "ada", 1.5)
+    by_hand(classroom, "bob", 2)
+    with Gradebook(classroom.db, "attention-labs") as book:
+        book.update_or_create_student("ada", first_name="Ada", last_name="Z")
+        book.update_or_create_assignment(LAB, duedate="2026-01-02 12:00:00 UTC")
+        CsvExportPlugin(to=str(tmp_path / "theirs.csv")).export(book)
+    marks = read_marks(classroom)
+    theirs = table((tmp_path / "theirs.csv").read_text())
+    ours = [{key: row[key] for key in theirs[0]} for row in table(grades_csv(marks))]
+    assert sorted(ours, key=str) == sorted(theirs, key=str)
+    assert marks.marks["ada", LAB].late == 86400
+
+
+def test_names_are_the_rosters_and_everybody_in_it_has_a_line(classroom, prepared):
+    enrol(classroom, 'Student,ID,Section\n"Lovelace, Ada",12,A\n"Li, Bo",13,B\n')
+    fill(classroom, {"lovelaceada-12": results("lovelaceada-12")}, gradebook=prepared)
+    came_from(classroom, "lovelaceada-12", "Canvas", name="lovelaceada", lms_id="12")
+    marks = read_marks(classroom, policy_of())
+    assert {s.id: s.full_name() for s in marks.students.values()} == {
+        "13": "Bo Li",
+        "lovelaceada-12": "Ada Lovelace",
+    }
+    rows = table(canvas_csv(marks)[0])
+    assert [(r["Student"], r["ID"]) for r in rows[1:]] == [("Li, Bo", "13"), ("Lovelace, Ada", "12")]
+
+
+def test_an_extension_is_told(classroom):
+    marks = made()
+    mark = marks.marks["al1", "one"]
+    marks.marks["al1", "one"] = Mark(**{**vars(mark), "extension": timedelta(days=2)})
+    assert table(grades_csv(marks))[0]["extension"] == "48 h"

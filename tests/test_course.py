@@ -1,0 +1,300 @@
+"""A course and its labs: what does not fit together is one sentence; the engine names no lab; skeletons work."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from our_course import COURSE, ROOT
+
+from autograder.authoring.lab import LabError, read_lab
+from autograder.authoring.skeleton import SkeletonError, write_course, write_lab
+from autograder.course import CourseError, find, read
+from autograder.errors import Complaint
+from autograder.grading.sandbox import why_unavailable
+
+ENGINE = ROOT / "autograder"
+BIN = Path(sys.executable).parent
+GOOD = 'title = "A"\nid = "a"\nlabs = ["one", "two"]\n'
+
+
+def run(course, *command, code=0):
+    """A command of ours in a course's folder."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith("AUTOGRADER")}
+    ran = subprocess.run(
+        [sys.executable, "-P", "-m", "autograder.cli", *map(str, command)],
+        cwd=course,
+        env={**env, "PYTHONPATH": str(ROOT)},
+        text=True,
+        capture_output=True,
+    )
+    assert ran.returncode == code, f"{command}\n{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
+    assert "Traceback" not in ran.stderr
+    return ran.stderr if code else ran.stdout
+
+
+# course.toml
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("title = ", "is not valid TOML"),
+        (b"title = '\xff'", "cannot be read"),
+        (GOOD + "lab_order = 3\n", "has an entry 'lab_order'; the entries are title, id, labs,"),
+        (GOOD.replace('"A"', "3"), "title is 3; a text is due."),
+        (GOOD.replace('["one", "two"]', '"one"'), "labs is 'one'; a list of texts is due."),
+        (GOOD + "policy = 3\n", "policy is 3; a table is due."),
+        (GOOD.replace('id = "a"\n', ""), "has no entry 'id'."),
+        (GOOD.replace('"two"', '"a/b"'), "labs holds 'a/b'; a name is due."),
+        (GOOD.replace('"two"', "2"), "labs holds 2; a name is due."),
+        (GOOD.replace('"two"', '"one"'), "lists the lab 'one' twice."),
+        (GOOD + "[lab.three]\n", "has a table [lab.three], but the labs are one and two."),
+    ],
+)
+def test_a_wrong_course_is_one_sentence(text, sentence, tmp_path):
+    path = tmp_path / "course.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(CourseError) as caught:
+        read(tmp_path)
+    said = str(caught.value)
+    assert sentence in said
+    assert str(path) in said
+    assert said.endswith(".") and "\n" not in said
+
+
+def test_a_right_course_is_read_and_found_from_below(tmp_path, monkeypatch):
+    monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+    (tmp_path / "course.toml").write_text(GOOD)
+    below = tmp_path / "solutions" / "one"
+    below.mkdir(parents=True)
+    assert read(tmp_path).labs == find(below).labs == ("one", "two")
+
+
+def test_no_course_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+    with pytest.raises(CourseError, match=r"There is no course\.toml in .* name it with --course\."):
+        find(tmp_path)
+    with pytest.raises(CourseError, match=r"There is no file .*, so .* is no course"):
+        read(tmp_path)
+
+
+# Skeletons
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A new course, as `autograder new course` leaves it."""
+    write_course(tmp_path / "a course")
+    return tmp_path / "a course"
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
+def test_skeletons_build_check_grade_and_report_as_they_stand(tmp_path):
+    run(tmp_path, "new", "course", "chance")
+    home = tmp_path / "chance"
+    before = {p: p.read_bytes() for p in home.rglob("*") if p.is_file()}
+    run(home, "new", "lab", "random-walks", "--exercise", "mean_distance")
+    changed = {p for p in home.rglob("*") if p.is_file() and before.get(p) != p.read_bytes()}
+    assert {p.relative_to(home).parts[:2] for p in changed} == {
+        ("course.toml",),
+        ("solutions", "random-walks"),
+    }
+    old, new = (before[home / "course.toml"].decode(), (home / "course.toml").read_text())
+    differ = [(a, b) for a, b in zip(old.splitlines(), new.splitlines(), strict=True) if a != b]
+    assert differ == [('labs = ["first-steps"]', 'labs = ["first-steps", "random-walks"]')]
+
+    run(home, "build")
+    assert run(home, "build", "--check") == "Everything is as the solutions say.\n"
+    assert run(home, "start", "work") == "2 labs copied to work.\n"
+    notebook = home / "work" / "random-walks" / "random-walks.ipynb"
+    assert "mean_distance: not written yet" in run_check(home, notebook)
+    for student, solved in (("ada", True), ("bo", False)):
+        copied = nbformat.read(notebook, as_version=4)
+        if solved:
+            right = read_lab(read(home), "random-walks").reference_cells["mean-distance"]
+            next(c for c in copied.cells if c.id == "mean-distance").source = right
+        target = home / "classroom" / "submitted" / student / "random-walks" / "random-walks.ipynb"
+        target.parent.mkdir(parents=True)
+        nbformat.write(copied, target)
+    rows = [json.loads(line) for line in run(home, "grade", "--json", "-").splitlines()]
+    verdicts = {(r["student"], r["exercise"]): r["verdict"] for r in rows if r["verdict"] != "manual"}
+    assert verdicts == {("ada", "mean_distance"): "pass", ("bo", "mean_distance"): "error"}
+    run(home, "feedback")
+    assert (home / "classroom" / "feedback" / "ada" / "random-walks" / "random-walks.html").is_file()
+    assert (home / run(home, "report").strip()).is_file()
+
+
+def run_check(home, notebook):
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-P", "-m", "autograder.cli", "check", str(notebook)]
+    return subprocess.run(command, cwd=home, env=env, text=True, capture_output=True).stdout
+
+
+@pytest.mark.parametrize("name", ["Random Walks", "random_walks", "-walks", "a/b", "..", ""])
+def test_what_is_no_name_for_a_lab_is_refused(course, name):
+    with pytest.raises(SkeletonError, match="is no name for a lab"):
+        write_lab(read(course), name)
+
+
+@pytest.mark.parametrize("name", ["mean distance", "_mean", "a__b", "class", "../a"])
+def test_what_is_no_name_for_an_exercise_is_refused(course, name):
+    with pytest.raises(SkeletonError, match="is no name for an exercise"):
+        write_lab(read(course), "walks", name)
+
+
+def test_nothing_is_overwritten(course):
+    with pytest.raises(SkeletonError, match="is not empty"):
+        write_course(course)
+    with pytest.raises(SkeletonError, match="There is a lab 'first-steps' already"):
+        write_lab(read(course), "first-steps")
+
+
+# What is misspelt
+
+
+def exercise_file(course):
+    return course / "solutions" / "first-steps" / "mean_of_first_steps.py"
+
+
+def edit(path, old, new):
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+MISSPELT = [
+    ('sizes={"length"', 'sizes={"lenght"', "the domain's function takes length and magnitude after rng"),
+    ("points=2", "points=2, tolerence=1", "tolerence"),
+    ("points=2", 'points=2, returns="print"', "returns is 'print'; it can be array, tensor, printed"),
+    ("points=2", 'points=2, builds_on=["softmax"]', "builds_on holds 'softmax'; an Exercise is due"),
+    ('Exercise("mean_of', 'Exercise("men_of', "an exercise named 'mean_of_first_steps', as the file, is due"),
+    ("import numpy", "import nunpy", "cannot be imported: ModuleNotFoundError"),
+    ("from autograder.authoring import Exercise", "from .softmaks import x, Exercise", "softmaks"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), MISSPELT, ids=[new for _, new, _ in MISSPELT])
+def test_a_misspelt_exercise_is_one_sentence(course, old, new, sentence):
+    edit(exercise_file(course), old, new)
+    with pytest.raises(LabError) as caught:
+        _ = read_lab(read(course), "first-steps").exercises
+    said = str(caught.value)
+    assert sentence in said
+    assert "mean_of_first_steps.py" in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ('"grade_id": "test-mean-of-first-steps"', '"grade_id": "test-men"', "test-mean-of-first-steps"),
+        ('"grade_id": "mean-of-first-steps"', '"grade_id": "men"', "mean-of-first-steps"),
+    ],
+)
+def test_a_misspelt_grade_id_is_one_sentence(course, old, new, sentence):
+    edit(course / "solutions" / "first-steps" / "first-steps.ipynb", old, new)
+    said = run(course, "build", code=1)
+    assert sentence in said
+    assert "grade_id" in said
+    assert len(said.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (["build", "first-step"], "There is no lab 'first-step'; the labs are first-steps."),
+        (["build", "--chek"], "No such option"),
+        (["biuld"], "No such command 'biuld'"),
+        (["check", "nowhere.ipynb"], "There is no file nowhere.ipynb."),
+    ],
+)
+def test_a_misspelt_command_is_one_sentence(course, command, sentence):
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    line = [sys.executable, "-P", "-m", "autograder.cli", *command]
+    ran = subprocess.run(line, cwd=course, env=env, text=True, capture_output=True)
+    assert ran.returncode in (1, 2)
+    assert sentence in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_an_exercise_of_another_lab_cannot_be_built_on(course):
+    write_lab(read(course), "second")
+    path = course / "solutions" / "second" / "mean_of_second.py"
+    text = path.read_text("utf-8").replace("points=2", "points=2, builds_on=[Exercise('other', points=1)]")
+    path.write_text(text, "utf-8")
+    with pytest.raises(LabError, match="mean_of_second builds on other, which is of another lab"):
+        _ = read_lab(read(course), "second").exercises
+
+
+def test_a_lab_that_is_listed_and_not_there_is_one_sentence(course):
+    edit(course / "course.toml", '"first-steps"]', '"first-steps", "ghost"]')
+    with pytest.raises(Complaint, match=r"There is no file .*, but course\.toml lists the lab 'ghost'"):
+        read_lab(read(course), "ghost")
+
+
+# The engine names no lab.
+
+
+def names_a_lab(folder):
+    """Files of the engine that name a lab of this repository's course, or import its library."""
+    forbidden = re.compile("|".join([*map(re.escape, strange_names()), *COURSE.library]))
+    files = [p for p in folder.rglob("*") if p.is_file() and p.suffix not in {".pyc", ".png"}]
+    return sorted(str(p.relative_to(folder)) for p in files if forbidden.search(p.read_text("utf-8")))
+
+
+def strange_names():
+    """The labs' names as a path or a module has them; a plain word, as "positions", only where it is quoted."""
+    for lab in COURSE.labs:
+        yield from (lab, lab.replace("-", "_")) if "-" in lab else (f'"{lab}"', f"{lab}/", f"/{lab}")
+
+
+def test_the_engine_names_no_lab_of_this_course(tmp_path):
+    assert names_a_lab(ENGINE) == []
+    planted = tmp_path / "autograder"
+    shutil.copytree(ENGINE, planted, ignore=shutil.ignore_patterns("__pycache__"))
+    (planted / "a.py").write_text('LABS = ["attention-masks"]\n')
+    (planted / "b.py").write_text("from attention_labs import pictures\n")
+    (planted / "c.py").write_text("import solutions.qkv_attention\n")
+    (planted / "d.py").write_text('LAST = "positions"\n')
+    assert names_a_lab(planted) == ["a.py", "b.py", "c.py", "d.py"]
+
+
+# nbgrader's own release
+
+
+def test_nbgraders_release_holds_no_file_of_the_authors(course):
+    lab = course / "solutions" / "first-steps"
+    (lab / "_shared.py").write_text("SECRET = 1\n")
+    (lab / "__pycache__").mkdir(exist_ok=True)
+    (lab / "__pycache__" / "_shared.cpython-311.pyc").write_bytes(b"secret")
+    (lab / "picture.svg").write_text("<svg/>")  # what students need comes along
+    assert released(course) == ["first-steps.ipynb", "picture.svg"]
+
+
+def test_an_authors_file_in_nbgraders_release_would_be_noticed(course):
+    config = course / "nbgrader_config.py"
+    config.write_text(config.read_text() + "get_config().CourseDirectory.ignore = []\n")
+    assert "mean_of_first_steps.py" in released(course)
+
+
+def released(course):
+    """What `nbgrader generate_assignment` puts before students."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "AUTOGRADER"))}
+    env["PATH"] = f"{BIN}{os.pathsep}{env['PATH']}"
+    ran = subprocess.run(
+        [BIN / "nbgrader", "generate_assignment", "first-steps"],
+        cwd=course,
+        env={**env, "PYTHONPATH": str(ROOT), "JUPYTER_CONFIG_DIR": str(course.parent / "config")},
+        text=True,
+        capture_output=True,
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    folder = course / "notebooks" / "first-steps"
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())

@@ -1,0 +1,167 @@
+"""Rules that are right but somewhere in an exercise's domain: made from the reference, and all caught.
+
+For each exercise its own domain says what may be asked. From what is drawn anywhere in it, rules are made
+that are wrong from a size on, for one value of a flag, one dtype, one layout in memory, large numbers or an
+empty row of a mask, and right elsewhere. Each must be caught by the visible cases or by fresh ones.
+"""
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+import pytest
+from our_course import COURSE
+
+from autograder.authoring.lab import read_labs
+from autograder.judging.answer import ask
+from autograder.judging.compare import first_difference
+from autograder.judging.question import LAYOUTS, Inputs, arranged, layout_of
+
+LABS = [lab for lab in read_labs(COURSE).values() if not lab.why_unavailable() and not lab.needs]
+EXERCISES = [e for lab in LABS for e in lab.exercises.values() if e.where is not None]
+DRAWN = 60  # points anywhere in the domain, from which the rules are made
+FRESH = (0, 1, 2)  # seeds of fresh cases
+
+
+def arrays(given: Inputs) -> list[tuple[str, np.ndarray]]:
+    """The arrays among the arguments, each with a name."""
+    found = []
+
+    def collect(name, value):
+        if isinstance(value, np.ndarray):
+            found.append((name, value))
+        elif isinstance(value, (tuple, list)):
+            for i, part in enumerate(value):
+                collect(f"{name}[{i}]", part)
+        elif isinstance(value, dict):
+            for key, part in value.items():
+                collect(f"{name}[{key!r}]", part)
+
+    for name, value in [*enumerate(given.args), *given.kwargs.items()]:
+        collect(str(name), value)
+    return found
+
+
+def traits(given: Inputs, sizes: tuple[int, ...]) -> set[str]:
+    """What is special about some inputs, as names of rules that are wrong for them."""
+    found = set()
+    for name, array in arrays(given):
+        found.add(f"argument {name} with {array.ndim} axes")
+        for axis, size in enumerate(array.shape, -array.ndim):
+            found |= {f"argument {name}, axis {axis}: {n}" for n in (1, 2) if size == n}
+            found |= {f"argument {name}, axis {axis}: from {n} on" for n in sizes if size >= n}
+        if array.dtype.kind == "f":
+            found.add(f"argument {name} in {array.dtype.name}")
+            largest = float(np.abs(array.astype(float)).max(initial=0))
+            found |= {f"argument {name} as large as {n}" for n in (20, 900) if largest >= n}
+        if layout_of(array) != "C":
+            found.add(f"argument {name} {layout_of(array)}")
+        if array.dtype == bool and array.ndim and array.size and (~array.any(axis=-1)).any():
+            found.add(f"argument {name}: a row with nothing in it")
+    for name, value in [*enumerate(given.args), *given.kwargs.items()]:
+        if type(value) is int:
+            found |= {f"argument {name}: from {n} on" for n in sizes if value >= n}
+        if value is None or isinstance(value, (bool, str)) or (type(value) is int and value <= 2):
+            found.add(f"argument {name} = {value!r}")
+        elif isinstance(value, type):
+            found.add(f"argument {name} = {value.__name__}")
+    return found
+
+
+def anywhere(exercise, rng) -> Inputs:
+    """Inputs from anywhere in the exercise's domain."""
+    where = exercise.where
+    given = {name: int(rng.integers(low, high + 1)) for name, (low, high) in where.sizes.items()}
+    given |= {name: values[rng.integers(len(values))] for name, values in where.flags.items()}
+    if where.magnitudes:
+        given["magnitude"] = where.magnitudes[rng.integers(len(where.magnitudes))]
+    drawn = where.draw(rng, **given)
+    dtype = where.dtypes[rng.integers(len(where.dtypes))] if where.dtypes else None
+    layout = LAYOUTS[rng.integers(3)] if where.layouts else "C"
+
+    def change(value):
+        if not isinstance(value, np.ndarray):
+            return value
+        if dtype and value.dtype.kind == "f":
+            value = value.astype(dtype)
+        return arranged(value, layout)
+
+    return Inputs(tuple(map(change, drawn.args)), {k: change(v) for k, v in drawn.kwargs.items()})
+
+
+@cache
+def rules(exercise) -> list[str]:
+    """The rules that are wrong only somewhere in the domain: neither everywhere nor by a rare chance."""
+    rng = np.random.default_rng(7)
+    counts: dict[str, int] = {}
+    for _ in range(DRAWN):
+        for trait in traits(anywhere(exercise, rng), (13, 30)):
+            counts[trait] = counts.get(trait, 0) + 1
+    return sorted(trait for trait, count in counts.items() if DRAWN // 20 < count < DRAWN)
+
+
+def spoiled(value):
+    """A value of the same kind that is wrong."""
+    if isinstance(value, np.ndarray):
+        if value.dtype == bool:
+            return ~value
+        uneven = np.arange(value.size).reshape(value.shape) % 2 + 1  # an even shift would not change weights
+        return value + uneven.astype(value.dtype)
+    if isinstance(value, (tuple, list)):
+        return type(value)([spoiled(value[0]), *value[1:]])
+    if isinstance(value, dict):
+        return {key: spoiled(part) for key, part in value.items()}
+    return value + "?" if isinstance(value, str) else value + 1
+
+
+def wrong_for(exercise, trait: str) -> Callable:
+    def rule(*args, **kwargs):
+        right = exercise.reference(*args, **kwargs)
+        return spoiled(right) if trait in traits(Inputs(args, kwargs), (13, 30)) else right
+
+    return rule
+
+
+def caught(exercise, rule: Callable, seed: int | None) -> bool:
+    questions = exercise.questions(seed)
+    answers = (ask(rule, question.inputs, exercise.rules.call) for question in questions)
+    return any(first_difference(q.expected, a, exercise.rules) for q, a in zip(questions, answers))
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_a_rule_that_is_wrong_only_somewhere_is_caught(exercise, record_property):
+    made, visible, missed = rules(exercise), 0, []
+    for trait in made:
+        rule = wrong_for(exercise, trait)
+        if caught(exercise, rule, None):
+            visible += 1
+        elif not any(caught(exercise, rule, seed) for seed in FRESH):
+            missed.append(trait)
+    record_property("rules", f"{len(made)} made, {visible} caught by visible cases")
+    assert missed == []
+    # Exercises on a single number have few edges.
+    assert made or not arrays(exercise.questions()[0].inputs)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_the_reference_is_right_in_all_of_its_domain(exercise):
+    rng = np.random.default_rng(11)
+    for _ in range(10):
+        answer = ask(exercise.reference, anywhere(exercise, rng), exercise.rules.call)
+        assert not answer.error and not answer.modified
+
+
+def test_a_rule_outside_the_domain_is_not_asked_for():
+    """`to_additive` promises three dtypes; nobody is asked for a fourth."""
+    exercise = next(e for e in EXERCISES if e.name == "to_additive")
+    rule = wrong_for(exercise, "argument dtype = longdouble")
+    assert not caught(exercise, rule, None)
+    assert not any(caught(exercise, rule, seed) for seed in FRESH)
+
+
+def test_without_its_edges_an_exercise_would_let_such_a_rule_pass(monkeypatch):
+    exercise = next(e for e in EXERCISES if e.name == "padding_mask")
+    rule = wrong_for(exercise, "argument 0, axis -1: from 30 on")
+    assert caught(exercise, rule, 5)
+    monkeypatch.setattr(exercise, "where", None)
+    assert not caught(exercise, rule, 5)

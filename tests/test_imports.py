@@ -1,0 +1,106 @@
+"""What a notebook may import is the same for `check` and for marking, and is said."""
+
+import subprocess
+import sys
+import tomllib
+from functools import partial
+
+import numpy as np
+import pytest
+from our_course import COURSE, ROOT
+
+from autograder import imports
+from autograder.grading.sandbox import PRELOAD, Cell, Sandbox
+from autograder.student import CheckFailed, check
+
+NAMES = {"ipython": ["IPython"], "matplotlib": ["matplotlib", "mpl_toolkits"]}
+
+
+def test_the_engine_s_own_packages_are_those_that_it_depends_on():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    names = [name for package in project["dependencies"] for name in NAMES.get(package, [package])]
+    assert {"autograder", *names} == imports.ENGINE
+
+
+def test_what_every_student_has_is_allowed_and_what_tests_need_is_not():
+    known = imports.allowed()
+    assert {"math", "numpy", "matplotlib", "attention_labs", "keras"} <= known
+    assert not {"scipy", "pandas", "pytest", "hypothesis"} & known
+
+
+def right(x, axis=0):
+    e = np.exp(x)
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def imports_inside(x, axis=0):
+    import pytest as helper
+
+    return right(x, axis) if helper else x
+
+
+def uses_a_module(x, axis=0):
+    return right(x, axis) if pytest.approx else x
+
+
+approx = pytest.approx
+
+
+def uses_a_function(x, axis=0):
+    return right(x, axis) if approx(1) == 1 else x
+
+
+def calls_one_that_does(x, axis=0):
+    return uses_a_module(x, axis)
+
+
+@pytest.mark.parametrize("answer", [imports_inside, uses_a_module, uses_a_function, calls_one_that_does])
+def test_a_check_refuses_what_the_mark_would_refuse(answer):
+    package = "_pytest" if answer is uses_a_function else "pytest"
+    answer.__name__ = "softmax"
+    with pytest.raises(CheckFailed, match=f"^softmax: `{package}` may not be imported in these notebooks"):
+        check(answer)
+
+
+def test_a_check_takes_what_is_allowed(capsys):
+    def softmax(x, axis=0):
+        import math
+        from functools import reduce
+
+        return right(x, axis) * reduce(lambda a, b: a * b, [math.exp(0)])
+
+    check(softmax)
+    bound = {"softmax": partial(right)}
+    exec("check(softmax)", {**bound, "check": check})
+    assert capsys.readouterr().out.count("right in all") == 2
+
+
+def test_without_a_course_nothing_is_refused(tmp_path, monkeypatch):
+    monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert imports.allowed() is None
+    assert imports.foreign(iter([uses_a_module.__code__]), globals()) == ""
+
+
+def test_marking_refuses_it_in_a_notebook_s_own_code_and_not_in_its_libraries():
+    cells = [
+        "import pytest",
+        "import numpy.linalg, math, attention_labs",
+        "import importlib as i\ni.import_module('pytest')",
+    ]
+    with Sandbox(preload=PRELOAD, sandboxed=False, library=[ROOT / "attention_labs"], course=ROOT) as sandbox:
+        first, *others = sandbox.run([Cell(source) for source in cells])
+    assert first.status == "error"
+    assert first.outputs[0]["evalue"] == imports.refusal("pytest")
+    assert [run.status for run in others] == ["ok", "ok"]
+
+
+def test_the_guard_is_silent_without_a_course(tmp_path):
+    code = (
+        "import builtins; real = builtins.__import__; from autograder import imports; imports.guard(); "
+        "assert builtins.__import__ is real"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(COURSE.root), "PATH": ""}
+    )
+    assert done.returncode == 0

@@ -1,0 +1,88 @@
+"""The lab `long-contexts`: the figures that must come out of it."""
+
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from attention_labs.pictures import long_contexts as pictures
+from autograder.authoring.lab import read_lab
+from autograder.course import read
+
+
+@pytest.fixture(scope="module")
+def lab():
+    return read_lab(read(Path(__file__).parents[1]), "long-contexts").reference
+
+
+@pytest.fixture
+def arrays():
+    rng = np.random.default_rng(0)
+    return [rng.normal(size=(200, d)) for d in (8, 8, 5)]
+
+
+def test_the_cache_of_the_models_in_the_text(lab):
+    assert lab.cache_bytes(80, 8, 128, 1) == 327_680
+    assert lab.cache_bytes(80, 64, 128, 1) == 8 * 327_680
+    assert lab.cache_bytes(12, 12, 64, 1024, 4) == 2 * 12 * 1024 * 768 * 4
+
+
+def test_step_by_step_is_the_causal_pass(lab, arrays):
+    keys, values = np.empty((0, 8)), np.empty((0, 5))
+    whole = lab.attention(*arrays, mask=np.tri(200, dtype=bool))
+    for query, key, value, due in zip(*arrays, whole, strict=True):
+        context, keys, values = lab.decode_step(query, key, value, keys, values)
+        assert np.allclose(context, due, rtol=0, atol=1e-12)
+    assert (keys == arrays[1]).all() and (values == arrays[2]).all()
+
+
+@pytest.mark.parametrize("block", [1, 7, 64, 200, 1000])
+@pytest.mark.parametrize("causal", [False, True])
+def test_blocks_give_full_attention(lab, arrays, block, causal):
+    whole = lab.attention(*arrays, mask=np.tri(200, dtype=bool) if causal else None)
+    assert np.allclose(lab.blockwise_attention(*arrays, block, causal), whole, rtol=0, atol=1e-12)
+
+
+def held(function, *given):
+    tracemalloc.start()
+    function(*given)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_memory_grows_with_the_length_and_not_its_square(lab):
+    sizes = {"whole": [], "blocks": []}
+    for length in (256, 512, 1024):
+        arrays = np.random.default_rng(0).normal(size=(3, length, 16))
+        sizes["whole"].append(held(lab.attention, *arrays))
+        sizes["blocks"].append(held(lab.blockwise_attention, *arrays, 64))
+    for growth, (small, _, large) in zip((16, 4), sizes.values(), strict=True):
+        assert large / small == pytest.approx(growth, rel=0.1)
+
+
+def test_parts_merge_in_any_order(lab):
+    rng = np.random.default_rng(1)
+    scores, values = 300 * rng.normal(size=(3, 12)), rng.normal(size=(12, 2))
+
+    def part(columns):
+        top = scores[:, columns].max(axis=1)
+        powers = np.exp(scores[:, columns] - top[:, None])
+        return top, powers.sum(axis=1), powers @ values[columns]
+
+    a, b, c = part(range(5)), part(range(5, 7)), part(range(7, 12))
+    for merged in (
+        lab.merge_softmax(*lab.merge_softmax(*a, *b), *c),
+        lab.merge_softmax(*c, *lab.merge_softmax(*b, *a)),
+    ):
+        for given, due in zip(merged, part(range(12)), strict=True):
+            assert np.allclose(given, due, rtol=1e-12)
+
+
+def test_what_the_pictures_say_in_words():
+    assert "36 in all; with a cache one a step, 8 in all" in pictures.what_is_made.__wrapped__(8)[1]
+    _, alt = pictures.recall.__wrapped__(range(4), {"window": [1, 1, 0, 1]}, 0.1)
+    assert "at the distances 0 to 1, 3." in alt
+    _, alt = pictures.memory.__wrapped__([1, 2], {"all": [1000, 4_000_000]})
+    assert "all: 1 kB, 4 MB." in alt

@@ -1,0 +1,234 @@
+"""What wrong answers that people really gave are told: by name, in plain words, and never by another's mistake."""
+
+import linecache
+import math
+
+import numpy as np
+import pytest
+from our_course import lab
+
+from autograder.authoring.proof import found
+from autograder.judging.answer import Answer, ask
+from autograder.judging.compare import STRUCTURAL, first_difference, mistake_in
+from autograder.judging.judge import judge
+from autograder.judging.question import Inputs, Misconception, Question, Rules
+from autograder.results import Verdict
+
+LABS = {name: lab(name) for name in ("additive-attention", "qkv-attention", "attention-masks")}
+EXERCISES = {name: e for one in LABS.values() for name, e in one.exercises.items()}
+
+
+def told(name, source, **more):
+    """The finding on an answer given as a notebook's cell."""
+    exercise = EXERCISES[name]
+    names = {**vars(exercise.solution), "__name__": "__main__", **more}
+    file = f"<cell of {name} {hash(source)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    exec(compile(source, file, "exec"), names)
+    asked = exercise.questions()
+    return found(exercise, asked, [ask(names[name], q.inputs, exercise.rules.call) for q in asked])
+
+
+# An answer, its name, and words that the message has.
+TOLD = [
+    ("to_additive", "np.where(mask, 0, -30).astype(dtype)", "low-enough-for-ordinary-scores", "score of 1000"),
+    ("to_additive", "np.where(mask, 1e-6, -np.inf).astype(dtype)", "nearly-zero-for-the-allowed", "exactly 0"),
+    ("to_additive", "np.where(mask, 0, np.inf).astype(dtype)", "plus-infinity", "+inf"),
+    ("causal_mask", "np.triu(np.full((size, size), -np.inf), 1)", "additive-causal-with-infinity", "additive"),
+    ("softmax", "2.718**x / (2.718**x).sum(axis=axis, keepdims=True)", "imprecise", "typed with few digits"),
+    ("softmax", "np.round(np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True), 6)", "rounded", "all the digits"),
+    (
+        "softmax",
+        "softmax_of(np.exp(x.astype(np.float32)), axis).astype(x.dtype)",
+        "precision-lost-on-the-way",
+        "only the digits of float32",
+    ),
+    ("softmax", "x / x.sum()", "no-exponential + over-everything", "Two things at once."),
+    ("softmax", "math.exp(x)", "array-for-a-single-number", "take a single number"),
+    ("stable_softmax", "softmax(x - 1000, axis)", "subtracts-1000", "always subtract 1000"),
+    (
+        "stable_softmax",
+        "softmax(x - x.max(axis=axis).reshape(-1, 1), axis)",
+        "maximum-in-a-column",
+        "reshape(-1, 1)",
+    ),
+    (
+        "stable_softmax",
+        "np.exp(x - x.max(axis)) / np.exp(x - x.max(axis)).sum(axis)",
+        "both-without-their-axis",
+        "both lost their axis",
+    ),
+    (
+        "calculate_weights",
+        "softmax(queries @ keys.T / keys.shape[1] ** 1/2, axis=1)",
+        "power-before-division",
+        "(d ** 1) / 2",
+    ),
+    (
+        "calculate_weights",
+        "softmax(queries @ keys.T, axis=0)",
+        "no-scale + softmax-over-the-queries",
+        "Two things at once.",
+    ),
+    ("masked_softmax", "softmax(scores * mask)", "name-not-defined", "nothing is called `softmax`"),
+    (
+        "dot_product_attention",
+        "masked_softmax(query @ np.swapaxes(key, -1, -2) / (1 if scale else key.shape[-1] ** 0.5), mask) @ value",
+        "scale-the-other-way-round",
+        "where `scale` is False",
+    ),
+    (
+        "dot_product_attention",
+        "masked_softmax(query @ np.swapaxes(key, 0, 1) / (key.shape[-1] ** 0.5 if scale else 1), mask) @ value",
+        "exchanges-the-first-two-axes",
+        "counts the sentences",
+    ),
+    ("dot_product_attention", "masked_softmax(query @ np.swapaxes(key, -1, -2)) @ value",
+     "never-scales + ignores-the-mask", "Two things at once."),
+    ("attention", "softmax(alignment(encoder_states, decoder_state, layer_1, layer_2)) @ encoder_states",
+     "column-before-the-states", "would need a row"),
+    ("attention", "np.sum(softmax(alignment(encoder_states, decoder_state, layer_1, layer_2)) * encoder_states)",
+     "one-number", "into a single number"),
+]  # fmt: skip
+HEADS = {
+    "to_additive": "mask, dtype=np.float64",
+    "causal_mask": "size",
+    "softmax": "x, axis=0",
+    "stable_softmax": "x, axis=0",
+    "calculate_weights": "queries, keys",
+    "masked_softmax": "scores, mask=None",
+    "dot_product_attention": "query, key, value, mask=None, scale=True",
+    "attention": "encoder_states, decoder_state, layer_1=layer_1, layer_2=layer_2",
+}
+
+
+@pytest.mark.parametrize(("name", "returned", "mistake", "words"), TOLD, ids=[f"{t[0]}-{t[2]}" for t in TOLD])
+def test_what_people_really_write_is_named(name, returned, mistake, words):
+    finding = told(
+        name,
+        f"def {name}({HEADS[name]}):\n    return {returned}\n",
+        math=math,
+        softmax_of=lambda e, axis: e / e.sum(axis=axis, keepdims=True),
+    )
+    assert finding.verdict is not Verdict.PASS
+    assert finding.misconception == mistake, finding.message
+    assert words in finding.message
+
+
+def test_an_assert_of_ones_own_is_blamed_and_not_what_it_claims():
+    source = (
+        "def calculate_weights(queries, keys):\n"
+        "    weights = softmax(queries @ keys.T / np.sqrt(keys.shape[1]), axis=1)\n"
+        "    assert weights.sum(axis=1)[0] == 1 + 1e-9, 'Each row must sum to 1'\n"
+        "    return weights\n"
+    )
+    finding = told("calculate_weights", source)
+    assert finding.misconception == "own-assert"
+    assert "`==` between two of them is False" in finding.means
+    sizes = source.replace("weights.sum(axis=1)[0] == 1 + 1e-9", "keys.shape == queries.shape")
+    finding = told("calculate_weights", sizes)
+    assert finding.misconception == "own-assert"
+    assert "the docstring does not promise" in finding.means
+
+
+def test_an_error_inside_a_called_function_says_so():
+    source = (
+        "def dot_product_attention(query, key, value, mask=None, scale=True):\n"
+        "    return query if mask else key\n"
+        "def dot_product_self_attention(q, k, v, scale=True):\n"
+        "    return dot_product_attention(q, k, v, causal_mask(q.shape[1]), scale)\n"
+    )
+    finding = told("dot_product_self_attention", source)
+    assert "It arises inside `dot_product_attention`, which your function calls" in finding.means
+    assert finding.misconception == "array-for-yes-or-no"
+
+
+@pytest.mark.parametrize(
+    ("does", "mistake", "said"),
+    [
+        (lambda: np.ones((2, 3)) @ np.ones((4, 5)), "shapes-that-do-not-multiply", "rows of 3 numbers"),
+        (lambda: np.dot(np.ones((2, 3)), np.ones((4, 5))), "shapes-that-do-not-multiply", "(2, 3) and (4, 5)"),
+        (lambda: np.ones((2, 3)) + np.ones(2), "shapes-that-do-not-broadcast", "(2, 3) and (2,)"),
+        (lambda: np.ones(6).reshape(4, 2), "reshape-that-does-not-fit", ""),
+        (lambda: np.hstack([np.ones((2, 3)), np.ones((1, 3))]), "parts-that-do-not-join", ""),
+        (lambda: 1 if np.ones(2) > 0 else 0, "array-for-yes-or-no", ""),
+        (lambda: __import__("math").exp(np.ones(2)), "array-for-a-single-number", ""),
+        (lambda: np.ones(2).sum(axis=1), "axis-that-is-not-there", ""),
+        (lambda: np.ones(2).shape[1], "axis-that-is-not-there", ""),
+        (lambda: np.ones((2, 3)).transpose(0, 2, 1), "axes-that-do-not-match", ""),
+        (lambda: nothing_of_the_kind, "name-not-defined", "nothing is called `nothing_of_the_kind`"),  # noqa: F821
+        (lambda: -np.array([True]), "minus-on-booleans", ""),
+        (lambda: ~np.ones(2), "logic-on-numbers", ""),
+        (lambda: np.ones((2, 3))[np.ones((3, 2), bool)], "index-of-another-shape", ""),
+        (lambda: np.sum(np.ones(2), axes=0), "call-that-does-not-fit", ""),
+        (lambda: np.ones(2, int).__itruediv__(2.5), "fractions-into-whole-numbers", ""),
+        (lambda: exit(), "ends-the-program", ""),
+    ],
+)  # fmt: skip
+def test_usual_errors_are_put_into_plain_words(does, mistake, said):
+    answer = ask(does, Inputs())
+    assert mistake_in(answer.error) == mistake, answer.error
+    difference = first_difference(np.ones(2), answer, Rules())
+    assert difference.mistake == mistake
+    assert said in difference.means
+    assert all(text.endswith((".", "!", "?")) for text in STRUCTURAL[mistake])
+
+
+def case(expected, value, mistakes=(), **answer):
+    return Question("", Inputs(), expected, dict(mistakes)), Answer(value, **answer)
+
+
+def test_a_mistake_is_named_although_an_argument_was_changed_too_and_both_are_said():
+    known = Misconception("half", "You halved it.", "Why?")
+    one, other = np.arange(1.0, 4), np.arange(1.0, 4) / 2
+    question, answer = case(one, other, {"half": Answer(other)}, modified=("x",))
+    finding = judge([question], [answer], Rules(), [known])
+    assert finding.misconception == "half"
+    assert (
+        finding.means
+        == "You halved it. Besides, your function changed its argument `x`, which is the caller's own."
+    )
+    in_place = Answer(other, modified=("x",))
+    question, unchanged = case(one, other, {"half": in_place})
+    assert judge([question], [unchanged], Rules(), [known]).misconception is None
+    unknown = judge([question], [answer], Rules(), [])
+    assert "changed its argument `x`" in unknown.means
+
+
+def test_two_errors_about_other_sizes_are_not_the_same_error():
+    known = Misconception("turned", "You turned it.", "Why?")
+    text = "ValueError: matmul: mismatch in its core dimension 0 (size {} is different from {})"
+    theirs = Answer(error=text.format(3, 4))
+    for sizes, named in (((3, 4), "turned"), ((4, 3), "turned"), ((5, 4), "shapes-that-do-not-multiply")):
+        question, answer = case(np.ones(2), None, {"turned": theirs}, error=text.format(*sizes))
+        assert judge([question], [answer], Rules(), [known]).misconception == named
+
+
+def test_a_matrix_in_each_place_of_a_batch_may_be_turned():
+    expected = np.arange(24.0).reshape(2, 3, 4)
+    assert first_difference(expected, Answer(np.swapaxes(expected, 1, 2)), Rules()).mistake == "transposed"
+
+
+def test_what_is_nearly_right_in_most_places_only_is_no_matter_of_precision():
+    expected = np.arange(1.0, 7).reshape(2, 3)
+    value = expected * (1 + 1e-4)
+    assert first_difference(expected, Answer(value), Rules()).mistake == "imprecise"
+    value[0, 0] *= 2
+    assert first_difference(expected, Answer(value), Rules()).mistake is None
+
+
+def test_one_whole_number_is_no_sign_of_a_mistake():
+    """Of a few tokens, two different mistakes choose the same one by chance again and again."""
+    source = """
+def choose(logits, temperature, uniform):
+    if temperature == 0:
+        return int(np.argmax(logits))
+    p = np.exp((logits - np.max(logits)) / temperature)
+    return int(np.argmax(np.cumsum(p / p.sum()) < uniform))
+"""
+    exercise = lab("tiny-transformer").exercises["choose"]
+    names = {"np": np}
+    exec(source, names)
+    asked = exercise.questions()
+    finding = found(exercise, asked, [ask(names["choose"], q.inputs) for q in asked])
+    assert finding.verdict is Verdict.WRONG and finding.misconception is None

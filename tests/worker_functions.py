@@ -1,0 +1,79 @@
+"""What the tests of the watchdog have its workers do."""
+
+import os
+import time
+
+from autograder.grading.limited import stage
+
+
+def sleep_with_a_stage(name, seconds):
+    with stage("Reading it", 0.5):
+        time.sleep(seconds)
+    return name
+
+
+def grow(megabytes):
+    return str(len(bytearray(megabytes * 1_000_000)))
+
+
+def grow_in_stage(megabytes):
+    with stage("Reading it", 20):
+        return grow(megabytes)
+
+
+def die(code):
+    os._exit(code)
+
+
+def die_once(path):
+    if not os.path.exists(path):
+        open(path, "w").close()
+        os._exit(3)
+    return "alive"
+
+
+def recurse():
+    return recurse()
+
+
+def die_or_not(number):
+    if number == 2:
+        os._exit(1)
+    return str(number)
+
+
+def fail_in_stage():
+    with stage("Reading it", 20):
+        raise KeyError("x")
+
+
+def fail_and_go_on():
+    try:
+        with stage("Reading it", 0.2):
+            raise KeyError("x")
+    except KeyError:
+        time.sleep(0.6)
+    return "done"
+
+
+class Mute(Exception):
+    def __str__(self):
+        raise OSError
+
+
+def fail_without_words():
+    raise Mute
+
+
+KEPT = []
+
+
+def leave_behind(megabytes):
+    KEPT.append(bytearray(b"x") * (megabytes * 1_000_000))
+    return "left"
+
+
+def need(megabytes):
+    kept = bytearray(b"x") * (megabytes * 1_000_000)
+    time.sleep(0.2)
+    return str(len(kept) // 1_000_000)
