@@ -69,6 +69,13 @@ def test_exercises_are_listed_without_keras():
     assert done.stdout == "5\n[]\n"
 
 
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_the_whole_domain_can_be_drawn_without_keras(exercise):
+    for seed in range(5):
+        labels = [label for label, _, _ in exercise.draw(seed)]
+        assert "all sizes smallest" in labels or exercise.where is None
+
+
 def test_missing_keras_is_one_sentence(monkeypatch):
     monkeypatch.setattr(keras_start, "find_spec", lambda name: None)
     with pytest.raises(keras_start.KerasMissing, match="run `make keras`") as raised:
