@@ -98,19 +98,19 @@ def very_low_scores_causal(rng):
     return inputs(*with_scores_near(rng, -1000, 9, 9), 4, causal=True)
 
 
-@blockwise_attention.case("8000 keys in blocks of 100, at most 3 MB", memory=3_000_000)
+@blockwise_attention.case("8000 keys in blocks of 100, at most 2 MB", memory=2_000_000)
 def wide_blocks(rng):
-    return inputs(*drawn(rng, 400, 8000, 3, 1), 100)
+    return inputs(*drawn(rng, 100, 8000, 3, 1), 100)
 
 
 @blockwise_attention.case("2000 keys in blocks of 8, at most 1 MB", memory=1_000_000)
 def narrow_blocks(rng):
-    return inputs(*drawn(rng, 400, 2000, 3, 1), 8)
+    return inputs(*drawn(rng, 300, 2000, 3, 1), 8)
 
 
-@blockwise_attention.case("causal, 1700 keys in blocks of 10, at most 2 MB", memory=2_000_000)
+@blockwise_attention.case("causal, 1200 keys in blocks of 10, at most 1 MB", memory=1_000_000)
 def long_causal(rng):
-    return inputs(*drawn(rng, 1700, 1700, 2, 1), 10, causal=True)
+    return inputs(*drawn(rng, 1200, 1200, 2, 1), 10, causal=True)
 
 
 # Mistakes.
