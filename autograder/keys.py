@@ -158,12 +158,6 @@ def exercises() -> list[str]:
     return [name for key in labs().values() for name in key.points]
 
 
-def load_all() -> None:
-    """Read every key, so that what is forked from this process finds them read."""
-    for name in exercises():
-        load(name)
-
-
 def load(name: str) -> Key:
     """The key of one exercise; raises KeyError if no lab has it."""
     return _load(lab_of(name).folder / f"{name}.key", name)

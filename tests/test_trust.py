@@ -118,7 +118,7 @@ def test_a_process_that_died_by_chance_is_tried_again_and_the_others_go_on(tmp_p
 def test_a_file_that_cannot_be_read_within_its_limits_is_no_fault(monkeypatch, problem, alone, why):
     class Reader:
         def run(self, function, *arguments, **limits):
-            if arguments[2] is not None:
+            if arguments[3] is not None:
                 raise problem
             return function(*arguments)
 

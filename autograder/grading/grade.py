@@ -1,6 +1,6 @@
 """A grading run: what is handed in, judged where it has changed, kept, priced, and written into the gradebook."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -92,8 +92,12 @@ def grade(
     workers = max(1, min(workers, len(handed_in)))
     root = str(classroom.course.root)
     with Pool(root, grader.options, workers, scheduler) as pool, ExitStack() as opened:
-        if force or not all(classroom.result_path(*who).exists() for who in handed_in):
-            pool.start(present)  # while nbgrader is imported, and opens the gradebook
+        known = [who for who in handed_in if not force and classroom.result_path(*who).exists()]
+        new = sorted(set(handed_in) - set(known))
+        if new:
+            pool.start(present)
+        marked = grader.mark(new, pool)
+        # While the first are marked, nbgrader, which takes its time, is imported and opens the gradebook.
         from autograder.grading.gradebook import Book, put_aside_time
 
         for student, lab in handed_in:
@@ -104,7 +108,9 @@ def grade(
                 )
         book = opened.enter_context(Book(classroom))
         book.prepare([by_name[lab] for lab in present], policy)
-        grader.grade(handed_in, pool, book, force)
+        changed = grader.finish_known(known, book)
+        grader.finish_new(marked, book)
+        grader.finish_new(grader.mark(changed, pool), book)
         book.settle(present, policy)
     return grader.run
 
@@ -126,28 +132,36 @@ class _Grader:
         self.put, self.progress = put, progress
         self.run = Run()
 
-    def grade(self, handed_in: Sequence[tuple[str, str]], pool: Pool, book: "Book", force: bool) -> None:
-        waiting: list[tuple[str, str]] = []
-        for student, lab in handed_in:
-            submission = self.classroom.submission(student, lab)
+    def mark(
+        self, handed_in: Sequence[tuple[str, str]], pool: Pool
+    ) -> Iterator[tuple[Submission, Marked | Exception]]:
+        """Have these marked; the first are under way when this returns."""
+        return pool.mark_all(self.classroom.submission(*who) for who in handed_in)
+
+    def finish_known(self, handed_in: Sequence[tuple[str, str]], book: "Book") -> list[tuple[str, str]]:
+        """Finish what stands as it was judged; returns what does not."""
+        changed = []
+        for who in handed_in:
+            submission = self.classroom.submission(*who)
             try:
-                marked = None if force else self._kept(submission)
+                marked = self._kept(submission)
             except Exception:  # noqa: BLE001 - what was kept and cannot be read is found again
                 marked = None
             if marked is None:
-                waiting.append((student, lab))
+                changed.append(who)
                 continue
             self.run.kept += 1
             self._finish(book, submission, marked, new=False)
+        return changed
 
-        submissions = (self.classroom.submission(*who) for who in waiting)
-        for submission, outcome in pool.mark_all(submissions):
+    def finish_new(self, marked: Iterator[tuple[Submission, Marked | Exception]], book: "Book") -> None:
+        """Finish each hand-in as it is marked."""
+        for submission, outcome in marked:
             if isinstance(outcome, Exception):
                 outcome = faulty(self.labs[submission.lab], described(outcome))
-            marked = outcome.of(submission.student)
             self.run.judged += 1
-            self.run.notes += [f"{submission.student}, {submission.lab}: {note}" for note in marked.notes]
-            self._finish(book, submission, marked, new=True)
+            self.run.notes += [f"{submission.student}, {submission.lab}: {note}" for note in outcome.notes]
+            self._finish(book, submission, outcome.of(submission.student), new=True)
 
     @staticmethod
     def _forget(path: Path) -> None:

@@ -3,7 +3,7 @@
 import atexit
 import json
 import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
@@ -16,11 +16,11 @@ from autograder.course import read as read_course
 from autograder.grading.classroom import GradingError, Submission
 from autograder.grading.limited import Died, Failed, NotDone, threads, worker
 from autograder.grading.marking import Marked, mark, prepare, unmarkable
-from autograder.grading.marking.mark import READING, SHOWING
+from autograder.grading.marking.mark import READING, SHOWING, release_for_marking, take_release
 from autograder.grading.sandbox import Limits, Sandbox
 
 # What the warm process imports (and, after a colon, calls) before it forks, besides what a lab asks for.
-PRELOAD = ("numpy", "matplotlib.pyplot", "IPython", "autograder.student", "autograder.keys:load_all")
+PRELOAD = ("numpy", "matplotlib.pyplot", "IPython", "autograder.student")
 
 
 class ClusterError(GradingError):
@@ -76,9 +76,14 @@ def mark_limited(
     limits = Limits(**given)
     # Twice for following through, and once more for starting, rebuilding and showing.
     seconds = 2 * limits.total_seconds + 180
-    what = course, lab_name
+    release = _release_of(course, lab_name)
+
+    def marked(data: bytes | None, why: str, plain: bool = False) -> str:
+        given = course, lab_name, release, data, why, options, plain
+        return worker().run(mark_bytes, *given, seconds=seconds)
+
     try:
-        return worker().run(mark_bytes, *what, data, why, options, seconds=seconds)
+        return marked(data, why)
     except NotDone as problem:
         if isinstance(problem, Died) and not alone:
             raise
@@ -87,14 +92,20 @@ def mark_limited(
                 "its contents are not a notebook's" if isinstance(problem, Failed) else f"it {problem.why}"
             )
             sentence = f"The notebook cannot be read: {why_not}. Clear its outputs and hand it in again."
-            return worker().run(mark_bytes, *what, None, sentence, options)
+            return marked(None, sentence)
         if problem.stage == SHOWING:
-            return worker().run(mark_bytes, *what, data, why, options, True, seconds=seconds)
+            return marked(data, why, plain=True)
         raise
 
 
 def mark_bytes(
-    course: str, lab_name: str, data: bytes | None, why: str, options: Options, plain: bool = False
+    course: str,
+    lab_name: str,
+    release: str,
+    data: bytes | None,
+    why: str,
+    options: Options,
+    plain: bool = False,
 ) -> str:
     """Mark one hand-in: from bytes to JSON, with no state between calls but the warm sandbox.
 
@@ -102,6 +113,8 @@ def mark_bytes(
     ----------
     course, lab_name : str
         The course's folder, and the lab.
+    release : str
+        What `_release_of` gives for it.
     data : bytes or None
         None for a hand-in without a notebook that may be read; `why` then says so.
     why : str
@@ -111,6 +124,7 @@ def mark_bytes(
         Show it in a form that takes no time.
     """
     lab = read_lab(read_course(Path(course)), lab_name)
+    take_release(lab, release)
     if data is None:
         return unmarkable(lab, why).to_json()
     sandbox = sandbox_for(lab, options.sandboxed)
@@ -119,6 +133,12 @@ def mark_bytes(
     if why:
         marked = replace(marked, notes=(why, *marked.notes))
     return marked.to_json()
+
+
+@cache
+def _release_of(course: str, lab_name: str) -> str:
+    """`release_for_marking` as JSON: made once for all workers, for it takes all of nbgrader."""
+    return json.dumps(release_for_marking(read_lab(read_course(Path(course)), lab_name)))
 
 
 def _get_ready(course: str, labs: Sequence[str], options: Options) -> None:
@@ -191,42 +211,64 @@ class Pool:
         return self._executor
 
     def mark_all(self, submissions: Iterable[Submission]) -> Iterator[tuple[Submission, Marked | Exception]]:
-        """Mark hand-ins side by side; yields each as it is done, with an exception where the grader failed.
+        """Mark hand-ins side by side; gives each as it is done, with an exception where the grader failed.
 
-        Only a few hand-ins are held at a time, so a class of any size needs the same memory. What was under
-        way when its process died is marked again when all others are done, and one at a time: only what ends
-        a process by itself is its own fault.
+        The first are under way when this returns. Only a few hand-ins are held at a time, so a class of any
+        size needs the same memory. What was under way when its process died is marked again when all others
+        are done, and one at a time: only what ends a process by itself is its own fault.
         """
-        self._open()
-        lost = yield from self._rounds(iter(submissions), self._most, alone=False)
-        for submission, _ in lost:
-            still = yield from self._rounds(iter([submission]), 1, alone=True)
-            yield from still
-
-    def _rounds(
-        self, queue: Iterator[Submission], most: int, alone: bool
-    ) -> Generator[tuple[Submission, "Marked | Exception"], None, list[tuple[Submission, Exception]]]:
-        """Yield results until the queue is empty; returns what was lost with its process."""
         executor = self._open()
-        under_way: dict[Future, Submission] = {}
-        lost: list[tuple[Submission, Exception]] = []
-        while True:
-            while len(under_way) < most and (submission := next(queue, None)):
-                what = self._course, submission.lab, submission.data, submission.why, self._options
-                try:
-                    under_way[executor.submit(mark_limited, *what, alone)] = submission
-                except BrokenExecutor as error:
-                    lost.append((submission, error))
-            if not under_way:
-                return lost
-            for future in wait(under_way, return_when=FIRST_COMPLETED).done:
-                submission = under_way.pop(future)
+        round_ = _Round(self._course, self._options, executor, iter(submissions), self._most)
+        return self._results(executor, round_)
+
+    def _results(
+        self, executor: Executor, round_: "_Round"
+    ) -> Iterator[tuple[Submission, Marked | Exception]]:
+        yield from round_.results()
+        for submission, _ in round_.lost:
+            by_itself = _Round(self._course, self._options, executor, iter([submission]), 1, alone=True)
+            yield from by_itself.results()
+            yield from by_itself.lost
+
+
+class _Round:
+    """Hand-ins that are marked side by side, so many at a time, the first of them from now on."""
+
+    def __init__(
+        self,
+        course: str,
+        options: Options,
+        executor: Executor,
+        queue: Iterator[Submission],
+        most: int,
+        alone: bool = False,
+    ):
+        self._course, self._options, self._executor = course, options, executor
+        self._queue, self._most, self._alone = queue, most, alone
+        self._under_way: dict[Future, Submission] = {}
+        self.lost: list[tuple[Submission, Exception]] = []  # with its process
+        self._fill()
+
+    def _fill(self) -> None:
+        while len(self._under_way) < self._most and (submission := next(self._queue, None)):
+            what = self._course, submission.lab, submission.data, submission.why, self._options, self._alone
+            try:
+                self._under_way[self._executor.submit(mark_limited, *what)] = submission
+            except BrokenExecutor as error:
+                self.lost.append((submission, error))
+
+    def results(self) -> Iterator[tuple[Submission, Marked | Exception]]:
+        """Each as it is done, until the queue is empty."""
+        while self._under_way:
+            for future in wait(self._under_way, return_when=FIRST_COMPLETED).done:
+                submission = self._under_way.pop(future)
                 try:
                     yield submission, Marked.from_facts(json.loads(future.result()))
                 except (Died, BrokenExecutor) as error:
-                    lost.append((submission, error))
+                    self.lost.append((submission, error))
                 except Exception as error:  # noqa: BLE001 - one hand-in's fault is not the run's
                     yield submission, error
+            self._fill()
 
 
 def _client(scheduler: str) -> Any:

@@ -18,7 +18,6 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
-from nbgrader.utils import compute_checksum
 
 from autograder.authoring.build import release
 from autograder.authoring.exercise import Exercise
@@ -109,15 +108,24 @@ class Marked:
         return replace(self, rows=tuple(replace(row, student=student) for row in self.rows))
 
 
-@cache
+_releases: dict[Lab, NotebookNode] = {}
+
+
 def release_for_marking(lab: Lab) -> NotebookNode:
     """The student's notebook, with the marking schemes still in its questions."""
-    return release(lab.read_solution(), lab, keep_mark_schemes=True)
+    if lab not in _releases:
+        _releases[lab] = release(lab.read_solution(), lab, keep_mark_schemes=True)
+    return _releases[lab]
+
+
+def take_release(lab: Lab, text: str) -> None:
+    """Take from another process what `release_for_marking` gave there, since making it takes all of nbgrader."""
+    if lab not in _releases:
+        _releases[lab] = nbformat.from_dict(json.loads(text))
 
 
 def prepare(lab: Lab) -> None:
-    """Compute what the hand-ins of a lab share: the release, and the questions that students see."""
-    release_for_marking(lab)
+    """Compute what the hand-ins of a lab share: the questions that students see."""
     for exercise in lab.exercises.values():
         exercise.questions()
 
@@ -180,6 +188,7 @@ def mark(
 def _answers(lab: Lab, notebook: NotebookNode) -> tuple[dict[str, str], tuple[str, ...]]:
     """A hash of each answer, and which answers are as they were handed out."""
     answers, untouched = {}, []
+    released = {id_of(cell): cell.source for cell in release_for_marking(lab).cells}
     for cell in notebook.cells:
         nbgrader = cell.metadata.get("nbgrader", {})
         if nbgrader.get("solution"):
@@ -189,7 +198,7 @@ def _answers(lab: Lab, notebook: NotebookNode) -> tuple[dict[str, str], tuple[st
             if cell.get("attachments"):
                 said += json.dumps(cell.attachments, sort_keys=True)
             answers[name] = hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]
-            if nbgrader.get("checksum") == compute_checksum(cell):
+            if cell.source == released.get(id_of(cell)):
                 untouched.append(name)
     return answers, tuple(untouched)
 

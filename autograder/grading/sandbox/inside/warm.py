@@ -30,6 +30,7 @@ def warm(config: Config) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.freeze()  # the collector must not touch, and so copy, what every fork shares
+    confine.gather_pages()
     gc.set_threshold(20_000)  # a hand-in is over before more collecting would pay
     control.sendall(b"+")
     waiting = select.poll()
