@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 import tomllib
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -127,6 +128,19 @@ def got(sandbox, code: str, **limits):
 
 def test_the_sandbox_works_here():
     assert why_unavailable() == ""
+
+
+def test_forks_are_made_cheap_by_huge_pages(sandbox):
+    version = tuple(map(int, re.findall(r"\d+", platform.release())[:2]))
+    if version < (6, 1) or not Path("/sys/kernel/mm/transparent_hugepage").exists():
+        pytest.skip("this kernel gathers no pages")
+    sandbox.run([Cell("a", "x = 1")])  # it is warm
+    gathered = 0
+    for pid in descendants(sandbox._process.pid):
+        with suppress(OSError):  # the last run's processes may be ending
+            text = Path(f"/proc/{pid}/smaps_rollup").read_text()
+            gathered += sum(map(int, re.findall(r"AnonHugePages:\s+(\d+)", text)))
+    assert gathered > 20_000  # kB
 
 
 def test_outputs_are_those_of_jupyter(sandbox):
