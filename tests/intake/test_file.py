@@ -4,6 +4,7 @@ import io
 import json
 import os
 import shutil
+import tempfile
 import time
 from pathlib import Path
 
@@ -236,6 +237,17 @@ def test_nothing_is_half_written(room, inbox, monkeypatch):
     collect([inbox], room)
     assert filed(room)["ada/qkv-attention"][0] == "at 9"
     assert not list(room.root.rglob("*.part"))
+
+
+@pytest.mark.parametrize("what", ["replace", "open"])
+def test_a_full_disk_leaves_no_folder_that_would_count_as_a_hand_in(room, inbox, monkeypatch, what):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(*((Path, "replace") if what == "replace" else (tempfile, "mkstemp")), full)
+    with pytest.raises(Complaint, match="No space left on device"):
+        collect([put(inbox, attempts(3))], room)
+    assert not list(room.submitted.glob("*"))
 
 
 def test_a_notebook_too_large_to_mark_is_a_hand_in_all_the_same(room, inbox):

@@ -12,6 +12,7 @@ Whatever goes wrong with one hand-in is its row's reason, and the others are fil
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 import warnings
 from collections import defaultdict
@@ -296,9 +297,13 @@ class _Filing:
             newer = current.newer_than(new)
             why = "A newer attempt is there." if newer else "An attempt of the same time is there already."
             return _row(self.attempt, Outcome.OLDER, why, self._keep_earlier(new))
-        self._folder.mkdir(parents=True, exist_ok=True)
         reason = ""
-        with self._beside(self._path, new) as beside:
+        with self._made(self._folder), self._beside(self._path, new) as beside:
+            stamp = self._folder / "timestamp.txt"
+            if new.handed_in:  # before anything is moved: the disk may be full
+                write(stamp, f"{new.handed_in}\n")
+            else:
+                stamp.unlink(missing_ok=True)  # it was another attempt's
             if there and current and not dated:
                 kept = self._place.folder("submitted-earlier", self._student, self._lab) / _earlier_name(
                     current
@@ -306,11 +311,6 @@ class _Filing:
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 there.replace(kept)
                 reason = f"It replaces an earlier attempt, which is kept as {self._place.shown(kept)}."
-            stamp = self._folder / "timestamp.txt"
-            if new.handed_in:
-                write(stamp, f"{new.handed_in}\n")
-            else:
-                stamp.unlink(missing_ok=True)  # it was another attempt's
             beside.replace(self._path)
         if there and there != self._path:
             there.unlink(missing_ok=True)
@@ -368,6 +368,21 @@ class _Filing:
         with self._beside(path, origin) as beside:
             beside.replace(path)
         return self._place.shown(path)
+
+    @staticmethod
+    @contextmanager
+    def _made(folder: Path) -> Iterator[None]:
+        """A folder for a hand-in; a new one goes again if the hand-in cannot be written, or it would count as one."""
+        old = folder.exists()
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            yield
+        except BaseException:
+            if not old:
+                shutil.rmtree(folder, ignore_errors=True)
+                with suppress(OSError):  # the student has handed in other labs
+                    folder.parent.rmdir()
+            raise
 
     @contextmanager
     def _beside(self, path: Path, origin: Origin) -> Iterator[Path]:
