@@ -51,6 +51,7 @@ demo: setup  ## A sample class of 30 in demo/: collected, graded, fed back, repo
 	$(BIN)/autograder feedback qkv-attention --classroom demo
 	@echo "The report:"
 	@$(BIN)/autograder report --classroom demo
+	@echo "In the formgrader: AUTOGRADER_CLASSROOM=demo $(BIN)/jupyter lab, then Nbgrader, Formgrader"
 
 bench: setup  ## Measure checking and grading against stock nbgrader, as ratios
 	$(BIN)/python tests/bench.py $(BENCH)

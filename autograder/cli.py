@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from autograder.course import VARIABLE
+from autograder.course import CLASSROOM, VARIABLE
 from autograder.errors import INSTALL_ALL, Complaint, Usage, counted, listed, printable
 
 if TYPE_CHECKING:
@@ -92,7 +92,13 @@ LABS = click.argument("labs", nargs=-1, metavar="[LAB]...")
 CLASS = _shared(
     COURSE,
     click.option(
-        "--classroom", type=FOLDER, default=Path("classroom"), show_default=True, help="The class's folder."
+        "--classroom",
+        type=FOLDER,
+        default=Path("classroom"),
+        show_default=True,
+        envvar=CLASSROOM,
+        show_envvar=True,
+        help="The class's folder.",
     ),
     click.option("--db", metavar="URL", help="The gradebook; by default gradebook.db in the class's folder."),
 )

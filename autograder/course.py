@@ -18,6 +18,7 @@ from autograder.errors import Usage, listed
 
 FILE = "course.toml"
 VARIABLE = "AUTOGRADER_COURSE"  # names the course's folder where the working directory does not
+CLASSROOM = "AUTOGRADER_CLASSROOM"  # names the class's folder where it is not classroom/
 ANSWERS = "answers"  # the folder of a lab's key, beside its notebook
 
 # What each entry of course.toml holds; "labs" may also be a table of tables, one a lab, in the course's order.
@@ -77,6 +78,11 @@ class Course:
     lab: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     bundle: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     criteria: bool = False
+
+    @property
+    def classroom(self) -> Path:
+        """The class's folder that nbgrader's own commands and pages are about."""
+        return self.root / (os.environ.get(CLASSROOM) or "classroom")
 
     @property
     def solutions(self) -> Path:

@@ -34,23 +34,23 @@ AUTHORS_FILES = ["*.py", "*.pyc", "*.toml", "*.md", "__pycache__", ".ipynb_check
 def configure(c: Config, config_file: str | Path) -> None:
     """Set up nbgrader for the course in the folder of `config_file`."""
     course = read(Path(config_file).resolve().parent)
-    (course.root / "classroom").mkdir(exist_ok=True)  # SQLite makes the gradebook, but not its folder
+    course.classroom.mkdir(exist_ok=True)  # SQLite makes the gradebook, but not its folder
     c.merge(settings(course))
 
 
 def settings(course: Course) -> Config:
     """nbgrader's settings for a course."""
     c = Config()
-    root = course.root
+    root, classroom = course.root, course.classroom
     c.CourseDirectory.root = str(root)
     c.CourseDirectory.course_id = course.id
     c.CourseDirectory.source_directory = "solutions"
     c.CourseDirectory.release_directory = "notebooks"
-    c.CourseDirectory.submitted_directory = "classroom/submitted"
-    c.CourseDirectory.autograded_directory = "classroom/autograded"
-    c.CourseDirectory.feedback_directory = "classroom/feedback"
-    c.CourseDirectory.solution_directory = "classroom/solution"
-    c.CourseDirectory.db_url = f"sqlite:///{root / 'classroom' / 'gradebook.db'}"
+    c.CourseDirectory.submitted_directory = str(classroom / "submitted")
+    c.CourseDirectory.autograded_directory = str(classroom / "autograded")
+    c.CourseDirectory.feedback_directory = str(classroom / "feedback")
+    c.CourseDirectory.solution_directory = str(classroom / "solution")
+    c.CourseDirectory.db_url = f"sqlite:///{classroom / 'gradebook.db'}"
     c.CourseDirectory.ignore = AUTHORS_FILES
 
     # The marking scheme stands in the locked question above each answer, not in a nbgrader "task" cell.

@@ -49,7 +49,7 @@ class Reader(NotebookExporter):
 
     def from_filename(self, filename: str, resources: Any = None, **kw: Any) -> tuple[Any, dict[str, Any]]:
         lab = _lab(resources)
-        submitted = Classroom(lab.course.root / "classroom", lab.course).submitted
+        submitted = Classroom(lab.course.classroom, lab.course).submitted
         try:
             if Path(filename).absolute().is_relative_to(submitted.absolute()):
                 raise ValueError("it is read within limits, by the judge")
@@ -71,7 +71,7 @@ class Judge(NbGraderPreprocessor):
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         lab = _lab(resources)
-        classroom = Classroom(lab.course.root / "classroom", lab.course)
+        classroom = Classroom(lab.course.classroom, lab.course)
         handed_in = classroom.submission(resources["nbgrader"].get("student", ""), lab.name)
         data, why = handed_in.data, handed_in.why
         if data is None and not (classroom.submitted / handed_in.student / lab.name).exists():
@@ -105,7 +105,7 @@ class LatePolicy(LateSubmissionPlugin):
         course, step = find(), self.parent
         lab = read_lab(course, step.assignment_id)
         policy = read_policy(course, {lab.name: lab})
-        roll = read_roll(Classroom(course.root / "classroom", course))
+        roll = read_roll(Classroom(course.classroom, course))
         late = total_seconds_late
         try:
             handed_in = step.gradebook.find_submission(lab.name, student_id)

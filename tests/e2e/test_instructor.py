@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from autograder import keys
+from autograder.course import CLASSROOM
 from e2e.driving import MISCHIEF, ROOT, Watch, environment, jupyterlab, run
 from e2e.handins import LAB, SCRIPT, hand_in
 
@@ -18,12 +19,12 @@ MATHJAX = "https://cdnjs.cloudflare.com/ajax/libs/mathjax/"
 def course(tmp_path_factory):
     """A course's folder with a class of five, one of them hostile, already graded."""
     home = tmp_path_factory.mktemp("instructor")
-    folder, env = home / "course", environment(home)
+    folder, env = home / "course", {**environment(home), CLASSROOM: "demo"}
     for name in ("solutions", "notebooks", "attention_labs", "data"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "fasttext"))
     for name in ("course.toml", "nbgrader_config.py"):
         shutil.copy(ROOT / name, folder)
-    hand_in(folder / "classroom")
+    hand_in(folder / "demo")
     graded = run("autograder", "grade", LAB, cwd=folder, env=env)
     if "sandbox" in graded.stderr and graded.returncode:
         pytest.skip(f"Hand-ins cannot be run here: {graded.stderr}")
@@ -131,7 +132,7 @@ def test_a_mark_given_by_hand_reaches_export_and_feedback(page, server, course):
         "ada": 9.5, "ben": 3, "cyd": 7, "dan": 0, "eve": 0
     }  # fmt: skip
 
-    classroom = folder / "classroom"
+    classroom = folder / "demo"
     for command in (["feedback", LAB], ["report"]):
         told = run("autograder", *command, cwd=folder, env=env)
         assert told.returncode == 0, told.stderr

@@ -527,7 +527,7 @@ class FeedbackExporter(Exporter):
     def from_notebook_node(self, nb: nbformat.NotebookNode, resources: Any = None, **kw: Any) -> Any:
         where = (resources or {}).get("nbgrader", {})
         course = find()
-        classroom = Classroom(course.root / "classroom", course, where.get("db_url"))
+        classroom = Classroom(course.classroom, course, where.get("db_url"))
         lab, student = read_lab(course, where["assignment"]), where["student"]
         roll = read_roll(classroom)
         policy = read_policy(course, {lab.name: lab})
