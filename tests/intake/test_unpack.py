@@ -181,7 +181,7 @@ def test_one_with_very_many_files_keeps_nobody_else_out(room, inbox, monkeypatch
     report = collect([put(inbox, files)], room)
     (why,) = refusals(report)
     assert "more than 60 files" in why
-    assert [row.source for row in report.rows if row.outcome == "refused"][0].startswith("inbox/mallory")
+    assert next(row.source for row in report.rows if row.outcome == "refused").startswith("inbox/mallory")
     assert {who.split("/")[0] for who in filed(room)} == {"ada", "bob", "zoe"}
 
 
