@@ -40,6 +40,7 @@ from autograder.course import CourseError
 from autograder.errors import printable
 from autograder.feedback import tables
 from autograder.grading import formgrader, pool, sanitise
+from autograder.grading.classroom import Classroom
 from autograder.grading.gradebook import _utc, put_aside_time
 from autograder.grading.limited import Died, Exceeded, Failed, Worker, each
 from autograder.grading.marking import mark
@@ -762,3 +763,17 @@ def test_a_course_file_of_no_sense_is_a_sentence(entry):
 def test_an_extension_to_the_calendars_end_is_a_sentence(text):
     with pytest.raises(ValueError, match="is in no year"):
         granted(text, datetime(2026, 1, 1, tzinfo=ZoneInfo("UTC")), ZoneInfo("UTC"))
+
+
+def test_a_link_in_place_of_a_labs_folder_leads_nowhere(tmp_path):
+    """The time stamp of what it led to was renamed, and another student's secret copied."""
+    other, place = tmp_path / "submitted" / "ada" / LAB, Classroom(tmp_path, COURSE)
+    other.mkdir(parents=True)
+    (other / "timestamp.txt").write_text("never")
+    (other / "submission_secret.txt").write_text("secret")
+    (tmp_path / "submitted" / "mallory").mkdir()
+    (tmp_path / "submitted" / "mallory" / LAB).symlink_to(other)
+    assert not put_aside_time(tmp_path / "submitted" / "mallory" / LAB)
+    assert (other / "timestamp.txt").exists()
+    assert place.secret("mallory", LAB) is None and place.secret("ada", LAB) == "secret"
+    assert place.submission("mallory", LAB).timestamp is None

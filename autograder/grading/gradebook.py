@@ -510,6 +510,8 @@ def put_aside_time(folder: Path) -> bool:
     nbgrader reads it anew at every list of hand-ins, and shows none of them where it cannot.
     """
     path = folder / "timestamp.txt"
+    if folder.is_symlink():  # what it leads to is somebody else's
+        return False
     if not os.path.lexists(path) or _utc(small_text(path)) is not None:
         return False
     with suppress(OSError):  # where nothing can be renamed, it stays
