@@ -139,10 +139,11 @@ def tables(wanted: np.ndarray, got: np.ndarray, rtol: float) -> str:
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     reach = float(np.abs(gap[np.isfinite(gap)]).max(initial=0.0))
     count = int((~agree).sum())
-    spread, reach = (high - low) or 1.0, reach or 1.0
+    # Halves: between the ends of what a float can hold there is more than one can hold.
+    spread, reach = (high / 2 - low / 2) or 1.0, reach or 1.0
 
     def shade(x: float) -> str:
-        return _colour((x - low) / spread, _BLUES)
+        return _colour((x / 2 - low / 2) / spread, _BLUES)
 
     def leaning(x: float) -> str:
         return _colour((x / reach + 1) / 2, _BOTH)

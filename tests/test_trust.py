@@ -8,16 +8,18 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from html.parser import HTMLParser
 from zoneinfo import ZoneInfo
 
 import nbformat
+import numpy as np
 import pytest
 from hostile_class import LINKS, PIXEL
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from our_course import ROOT, lab
+from our_course import COURSE, ROOT, lab
 from worker_functions import (
     die,
     die_once,
@@ -33,16 +35,26 @@ from worker_functions import (
     sleep_with_a_stage,
 )
 
+from autograder.cells import grade_id
+from autograder.course import CourseError
 from autograder.errors import printable
+from autograder.feedback import tables
 from autograder.grading import formgrader, pool, sanitise
+from autograder.grading.classroom import Classroom
 from autograder.grading.gradebook import _utc, put_aside_time
 from autograder.grading.limited import Died, Exceeded, Failed, Worker, each
+from autograder.grading.marking import mark
 from autograder.grading.marking.handin import MAX_CELLS, Unreadable, read, rebuild
 from autograder.grading.marking.mark import READING, _Judged, _with_outputs, release_for_marking
-from autograder.grading.policy import Policy
+from autograder.grading.policy import Policy, granted, read_policy
+from autograder.grading.pool import sandbox_for
 from autograder.grading.reports import similarity
+from autograder.grading.reports.pseudonyms import pseudonyms
+from autograder.grading.sample_class import perfect, with_answer
 from autograder.grading.sandbox.inside.outputs import Budget, Outputs
+from autograder.judging.answer import Answer
 from autograder.judging.frames import FrameError, read_frame
+from autograder.judging.judge import judge
 
 LAB = "additive-attention"
 
@@ -625,3 +637,143 @@ def test_lone_surrogates_are_no_text_for_the_cleaner():
     """nh3 raised UnicodeEncodeError."""
     assert sanitise.clean_html("a\ud800b") == "a?b"
     assert "?" in sanitise.render_markdown("a\ud800b")
+
+
+# A second attack
+
+
+def test_the_right_code_of_a_second_run_is_in_no_words_that_are_kept():
+    """In that run the reference stands in the place of what the student got wrong, and an error could quote it."""
+    course_lab = lab("qkv-attention")
+    earlier, later = "softmax", "stable_softmax"
+    right = course_lab.reference_cells[grade_id(earlier)]
+    spy = f"""
+def {later}(*a, **k):
+    seen = [c for c in get_ipython().user_ns["In"] if "def {earlier}(" in c and "mine" not in c]
+    if seen:
+        raise type("NameError: name x is not defined", (NameError,), {{}})(seen[-1][-150:])
+    {earlier}(1)
+    raise KeyError("z")
+"""
+    notebook = with_answer(perfect(course_lab), earlier, f"def {earlier}(*a, **k):\n    'mine'\n")
+    notebook = with_answer(notebook, later, spy)
+    marked = mark(json.dumps(notebook).encode(), course_lab, sandbox_for(course_lab, False), salt="x")
+    row = next(row for row in marked.rows if row.exercise == later)
+    assert row.message.startswith(f"With the right `{earlier}` in place it is still not right. ")
+    assert row.misconception == "name-not-defined"
+    assert right.split("\n")[-1].strip() not in json.dumps(marked.facts()) + json.dumps(marked.notebook)
+
+
+def test_numbers_at_the_ends_of_what_a_float_holds_are_coloured():
+    """Their distance is infinite: one such answer was a fault, and cost the whole hand-in its mark."""
+    ends = np.array([[1.7e308, -1.7e308, 1.0], [np.inf, np.nan, -1.7e308]])
+    for wanted in (np.zeros((2, 3)), -ends):
+        with np.errstate(all="ignore"):
+            page = tables(wanted, ends, 1e-7)
+        assert page.count("<table") == 3
+
+
+def test_a_list_of_thousands_is_compared_at_once():
+    """Its parts were counted anew for each form that might explain it: half a minute an exercise."""
+    exercise = lab("tiny-transformer").exercises["model_size"]
+    questions = exercise.questions() + exercise.questions(1)
+    answers = [Answer([0] * 13_000, "list") for _ in questions]
+    taken = seconds_of(
+        lambda: judge(questions, answers, exercise.rules, exercise.misconceptions, exercise.name, 0)
+    )
+    assert taken < 3
+
+
+def test_names_are_text_in_the_formgrader():
+    """Its templates escape nothing, and a student chooses the name that a roster gives them."""
+    evil = {"student": "<b>", "first_name": "<img src=x onerror=window.mischief=1>", "last_name": '"><svg>'}
+    page = formgrader.Offline().preprocess(nbformat.v4.new_notebook(), {**evil, "index": 1})[1]
+    assert page["index"] == 1
+    assert not any("<" in page[name] or '"' in page[name] for name in evil)
+    handlers = pytest.importorskip("nbgrader.server_extensions.formgrader.handlers")
+    formgrader.Offline()
+    said = {}
+
+    class Environment:
+        def get_template(self, name):
+            return self
+
+        def render(self, **given):
+            said.update(given)
+            return ""
+
+    handler = handlers.BaseHandler.__new__(handlers.BaseHandler)
+    handler.application = type("A", (), {"settings": {"nbgrader_jinja2_env": Environment()}})()
+    with suppress(AttributeError):
+        handlers.BaseHandler.render(
+            handler, "x.tpl", student_id="<i>", resources={"filename": "<u>", "index": 2}
+        )
+    assert formgrader._as_text({"filename": "<u>", "index": 2}) == {"filename": "&lt;u&gt;", "index": 2}
+    assert handlers.BaseHandler.escapes_names
+    assert said.get("student_id", "&lt;i&gt;") == "&lt;i&gt;"
+
+
+def test_pseudonyms_are_a_table_without_formulas_too(tmp_path):
+    """A program that splits at the semicolon worked out "a;=1+1"."""
+    students = ["a;=1+1", 'b;"=2', "=3", "ada", "'=3"]
+    first = pseudonyms(students, tmp_path)
+    assert pseudonyms(reversed(students), tmp_path) == first and len(set(first.values())) == len(students)
+    text = (tmp_path / "pseudonyms.csv").read_text()
+    for delimiter in ",;\t":
+        for row in csv.reader(io.StringIO(text), delimiter=delimiter):
+            assert not any(cell.strip(' "')[:1] in tuple("=+-@") for cell in row)
+
+
+def test_a_line_of_a_result_is_one_line_in_the_terminal(graded, classroom):
+    """The name of an exception could hold lines that look like a fine mark."""
+    path = classroom / "results" / "salt" / f"{LAB}.json"
+    kept = json.loads(path.read_text())
+    kept["rows"][0] |= {"message": "E\n  ✓ all   2 of 2  pass\n  In all 100 of 100", "verdict": "error"}
+    before = path.read_text()
+    path.write_text(json.dumps(kept))
+    try:
+        ran = autograder("show", "salt", "--classroom", classroom)
+    finally:
+        path.write_text(before)
+    assert "      E ✓ all 2 of 2 pass In all 100 of 100\n" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"grace": float("inf")},
+        {"grace": float("nan")},
+        {"grace": 1e300},
+        {"grace": -5},
+        {"due": datetime(1, 1, 1, tzinfo=ZoneInfo("Asia/Tokyo"))},
+        {"due": datetime(9999, 12, 31, tzinfo=ZoneInfo("America/New_York"))},
+        {"dropped": [[1], {}]},
+        {"points": {"attention": float("nan")}},
+        {"points": {"attention": 10**400}},
+    ],
+)
+def test_a_course_file_of_no_sense_is_a_sentence(entry):
+    policy, of_lab = (entry, {}) if "grace" in entry else ({}, entry)
+    course = replace(COURSE, policy=policy, lab={LAB: of_lab})
+    with pytest.raises(CourseError, match=r"course\.toml"):
+        read_policy(course, {LAB: lab(LAB)})
+
+
+@pytest.mark.parametrize("text", ["9999-12-31T23:59:59-12:00", "0001-01-01T00:00+23:59"])
+def test_an_extension_to_the_calendars_end_is_a_sentence(text):
+    with pytest.raises(ValueError, match="is in no year"):
+        granted(text, datetime(2026, 1, 1, tzinfo=ZoneInfo("UTC")), ZoneInfo("UTC"))
+
+
+def test_a_link_in_place_of_a_labs_folder_leads_nowhere(tmp_path):
+    """The time stamp of what it led to was renamed, and another student's secret copied."""
+    other, place = tmp_path / "submitted" / "ada" / LAB, Classroom(tmp_path, COURSE)
+    other.mkdir(parents=True)
+    (other / "timestamp.txt").write_text("never")
+    (other / "submission_secret.txt").write_text("secret")
+    (tmp_path / "submitted" / "mallory").mkdir()
+    (tmp_path / "submitted" / "mallory" / LAB).symlink_to(other)
+    assert not put_aside_time(tmp_path / "submitted" / "mallory" / LAB)
+    assert (other / "timestamp.txt").exists()
+    assert place.secret("mallory", LAB) is None and place.secret("ada", LAB) == "secret"
+    assert place.submission("mallory", LAB).timestamp is None

@@ -138,9 +138,9 @@ class Classroom:
 
     def _submission(self, student: str, lab: str) -> Submission:
         folder = self.submitted / student / lab
-        timestamp = small_text(folder / "timestamp.txt")
         if folder.is_symlink() or not folder.is_dir():
-            return Submission(student, lab, None, "Instead of a folder there is a link or a file.", timestamp)
+            return Submission(student, lab, None, "Instead of a folder there is a link or a file.", None)
+        timestamp = small_text(folder / "timestamp.txt")
         path, why = folder / f"{lab}.ipynb", ""
         if not os.path.lexists(path):
             names = [name for name in os.listdir(folder) if name.endswith(".ipynb") and name[0] != "."]
@@ -180,7 +180,10 @@ class Classroom:
 
     def secret(self, student: str, lab: str) -> str | None:
         """What nbgrader's exchange put beside a hand-in, so that only its sender can fetch the feedback."""
-        return small_text(self.submitted / student / lab / "submission_secret.txt")
+        folder = self.submitted / student / lab
+        if folder.is_symlink():  # it may lead to another student's
+            return None
+        return small_text(folder / "submission_secret.txt")
 
     def result_path(self, student: str, lab: str) -> Path:
         """Where what marking found is kept."""

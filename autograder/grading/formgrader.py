@@ -4,6 +4,7 @@ Named in nbgrader's settings. What a hand-in shows was cleaned when it was marke
 more on what the browser gets.
 """
 
+import sys
 from html import escape
 from time import monotonic
 from typing import Any
@@ -39,11 +40,35 @@ def markdown2html(context: Context, source: str) -> str:
         resources["seconds_of_markdown"] = spent + monotonic() - begun
 
 
+def _as_text(said: Any) -> Any:
+    """What is said of a student, as HTML that only shows; what is no text stays."""
+    if isinstance(said, dict):
+        return {name: _as_text(value) for name, value in said.items()}
+    return escape(said) if isinstance(said, str) else said
+
+
+def _escape_names() -> None:
+    """Make nbgrader's own pages about a student show the name: their templates put it into HTML as it is."""
+    handlers = sys.modules.get("nbgrader.server_extensions.formgrader.handlers")
+    if handlers is None or hasattr(handlers.BaseHandler, "escapes_names"):
+        return
+    as_it_is = handlers.BaseHandler.render
+
+    def render(self: Any, name: str, **said: Any) -> Any:
+        return as_it_is(
+            self, name, **{k: _as_text(v) if k in ("student_id", "resources") else v for k, v in said.items()}
+        )
+
+    handlers.BaseHandler.render, handlers.BaseHandler.escapes_names = render, True
+
+
 class Offline(NbGraderPreprocessor):
-    """Keep the page from asking for MathJax, and clean the outputs of notebooks that others have marked."""
+    """Keep the page from asking for MathJax, clean the outputs of notebooks that others have marked, and show
+    names as text: a student chooses what a learning platform, and so the roster, calls them."""
 
     def __init__(self, **kw: Any):
         super().__init__(**kw)
+        _escape_names()
         environment = getattr(self.parent, "environment", None)
         if environment is not None and not isinstance(environment.loader, ChoiceLoader):
             environment.loader = ChoiceLoader([DictLoader(_NO_MATHJAX), environment.loader])
@@ -55,4 +80,6 @@ class Offline(NbGraderPreprocessor):
         for cell in nb.cells:
             if cell.cell_type == "code":
                 cell.outputs = [clean_output(output) for output in cell.outputs]
+        names = ("student", "first_name", "last_name", "notebook_path")
+        resources.update({name: _as_text(resources[name]) for name in names if name in resources})
         return nb, resources

@@ -33,7 +33,7 @@ from autograder.files import write
 from autograder.grading import evidence
 from autograder.grading.classroom import Classroom, GradingError, Submission, small_text
 from autograder.grading.marking import Marked
-from autograder.grading.policy import Policy, read_policy
+from autograder.grading.policy import YEARS, Policy, read_policy
 from autograder.grading.roll import Roll, read_roll
 from autograder.grading.sanitise import clean_markdown
 from autograder.results import Result, Verdict
@@ -512,7 +512,6 @@ def naive(moment: datetime) -> datetime:
 
 # A number of a hundred digits, or one like 1e999999, is a day's work for a library that reads dates.
 _NO_TIME = re.compile(r"\d{10}|\d[eE]|.{101}", re.DOTALL)
-_YEARS = range(1970, 2200)  # nearer to the calendar's ends, a time cannot be told in every zone
 
 
 def _utc(timestamp: str | None) -> datetime | None:
@@ -520,7 +519,7 @@ def _utc(timestamp: str | None) -> datetime | None:
         moment = parse_utc(timestamp) if timestamp and not _NO_TIME.search(timestamp) else None
     except Exception:  # noqa: BLE001 - a time that a library cannot parse may raise anything
         return None
-    return moment if moment and moment.year in _YEARS else None
+    return moment if moment and moment.year in YEARS else None
 
 
 def put_aside_time(folder: Path) -> bool:
@@ -529,6 +528,8 @@ def put_aside_time(folder: Path) -> bool:
     nbgrader reads it anew at every list of hand-ins, and shows none of them where it cannot.
     """
     path = folder / "timestamp.txt"
+    if folder.is_symlink():  # what it leads to is somebody else's
+        return False
     if not os.path.lexists(path) or _utc(small_text(path)) is not None:
         return False
     with suppress(OSError):  # where nothing can be renamed, it stays

@@ -124,12 +124,17 @@ def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
     zone = _zone(settings.get("timezone", "UTC"))
     of_labs = {name: _lab_policy(lab, course.lab.get(name, {}), zone) for name, lab in labs.items()}
     per_day, most = float(settings.get("penalty_per_day", 0)), float(settings.get("most_penalty", 1))
+    grace = settings.get("grace", 0)
+    if not 0 <= grace <= _MOST / 60:
+        raise CourseError(f"{FILE}, [policy]: grace is {grace:g}; a number of minutes is due, 0 or more.")
     for name, part in (("penalty_per_day", per_day), ("most_penalty", most)):
         if not 0 <= part <= 1:
             raise CourseError(f"{FILE}, [policy]: {name} is {part:g}; a part of the points, 0 to 1, is due.")
-    return Policy(timedelta(minutes=float(settings.get("grace", 0))), per_day, most, of_labs, zone)
+    return Policy(timedelta(minutes=float(grace)), per_day, most, of_labs, zone)
 
 
+YEARS = range(1970, 2200)  # nearer to the calendar's ends, a time cannot be told in every zone
+_MOST_POINTS = 1e6  # of one exercise
 _LENGTHS = {"w": 7 * 86_400, "d": 86_400, "h": 3_600, "m": 60}
 _MOST = 520 * _LENGTHS["w"]  # of an extension
 _PART = re.compile(
@@ -165,6 +170,8 @@ def granted(text: str, due: datetime | None, zone: tzinfo) -> timedelta | None:
         ) from None
     if len(text.strip()) == 10:
         moment = moment.replace(hour=23, minute=59, second=59)
+    if moment.year not in YEARS:
+        raise ValueError(f"the extension {text[:40]!r} is in no year from 1970 to 2199.")
     if due is None:
         return None
     return max(timedelta(), (moment if moment.tzinfo else moment.replace(tzinfo=zone)) - due)
@@ -179,12 +186,15 @@ def _lab_policy(lab: Lab, settings: Mapping[str, Any], zone: tzinfo) -> LabPolic
         *settings.get("points", {}).items(),
         *((name, 0) for name in settings.get("dropped", ())),
     ]:
-        if name not in points:
+        if not isinstance(name, str) or name not in points:
             raise CourseError(f"{FILE}, {where}: there is no {name!r}; the lab has {listed(points)}.")
-        if not isinstance(worth, (int, float)) or isinstance(worth, bool) or worth < 0:
+        number = isinstance(worth, (int, float)) and not isinstance(worth, bool)
+        if not number or not 0 <= worth <= _MOST_POINTS:
             raise CourseError(f"{FILE}, {where}: {name} is to be worth {worth!r}; a number of points is due.")
         points[name] = float(worth)
     due = settings.get("due")
+    if due and due.year not in YEARS:
+        raise CourseError(f"{FILE}, {where}: due is {due}; a year from 1970 to 2199 is due.")
     return LabPolicy(due.replace(tzinfo=due.tzinfo or zone) if due else None, points)
 
 

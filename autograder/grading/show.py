@@ -47,7 +47,8 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
                 f"  {_SIGNS.get(row.verdict, '✗')} {row.exercise:<28} {points:>9}  {row.verdict}{name}"
             )
             if row.verdict not in (Verdict.PASS, Verdict.MANUAL):
-                lines.append(f"      {row.message}")
+                # In one line: the name of an exception, which students choose, may hold lines like these.
+                lines.append(f"      {' '.join(row.message.split())}")
         if mark:
             waiting = f"; {mark.awaits} to be marked by hand" if mark.awaits else ""
             late = f", {mark.penalty:g} off for lateness" if mark.penalty else ""

@@ -210,7 +210,10 @@ def _pivot(answers: Sequence[Answer], failing: Sequence[int]) -> int:
     """The failing case to try a form in first: one with many numbers, and not very many."""
 
     def size(i: int) -> int:
-        return sum(part.size if isinstance(part, np.ndarray) else 1 for part in _parts(answers[i].value))
+        parts = _parts(answers[i].value)
+        if len(parts) > 100:  # no lab asks for so many; to count them for each form took half a minute
+            return len(parts)
+        return sum(part.size if isinstance(part, np.ndarray) else 1 for part in parts)
 
     moderate = [i for i in failing if size(i) <= 4000]
     return max(moderate, key=size) if moderate else min(failing, key=size)

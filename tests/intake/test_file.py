@@ -459,3 +459,15 @@ def test_nothing_printed_holds_control_codes(room, inbox, capsys):
     printed = console.file.getvalue() + done.summary
     assert all(c.isprintable() or c == "\n" for c in printed)
     assert all(row.source.isprintable() and row.reason.isprintable() for row in done.rows)
+
+
+def test_the_name_of_a_file_is_the_students_part_of_it(room, inbox):
+    """The platform's part stood in it twice, and so in the name under which Canvas gets its feedback."""
+    files = {
+        "adal_1_2_qkv-attention.ipynb": notebook(),
+        "bobb_3_4_x.zip": zip_bytes({"my qkv-attention.ipynb": b"{}"}),
+    }
+    collect([make_zip(inbox / "c.zip", files)], room)
+    one, other = (read_origin(room.root, who, "qkv-attention") for who in ("adal-1", "bobb-3"))
+    assert (one.original, one.file) == ("adal_1_2_", "qkv-attention.ipynb")
+    assert (other.original, other.file) == ("bobb_3_4_", "my qkv-attention.ipynb")

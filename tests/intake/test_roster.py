@@ -229,3 +229,28 @@ def test_however_often_a_spreadsheet_says_how_it_separates(tmp_path):
     path.write_text("sep=;")
     with pytest.raises(RosterError, match="it is empty"):
         roster.read(path)
+
+
+def test_a_github_user_called_as_somebody_elses_login_is_not_that_person(room, inbox):
+    """A repository of "ada1", newer than ada's own, was filed as ada's: that is her login, and not her GitHub name."""
+    room.root.mkdir(parents=True, exist_ok=True)
+    (room.root / "roster.csv").write_text(
+        "Name,Login,GitHub\nAda Lovelace,ada1,ada-l\nMal Mallory,mal1,mal\n"
+    )
+    put(inbox, {"qkv-attention-ada-l/qkv-attention.ipynb": notebook("ada")}, when=1_800_000_000)
+    put(inbox, {"qkv-attention-ada1/qkv-attention.ipynb": notebook("mallory")}, when=1_800_000_900)
+    report = collect([inbox], room)
+    assert [row.reason for row in of(report, "unmatched")] and report.exit_code == 1
+    assert texts(room) == {"ada1/qkv-attention": "ada"}
+
+
+def test_two_accounts_that_could_be_one_person_are_filed_as_nobody(room, inbox):
+    """The newer of them would have stood for both."""
+    room.root.mkdir(parents=True, exist_ok=True)
+    (room.root / "roster.csv").write_text("Name,Login\nAda Lovelace,ada1\nMal Mallory,mal1\n")
+    names = ("ada1", "adalovelace", "mal1")
+    put(inbox, {f"qkv-attention-{who}/qkv-attention.ipynb": notebook(who) for who in names})
+    report = collect([inbox], room)
+    assert len(of(report, "unmatched")) == 2
+    assert "2 accounts of GitHub seem to be 'Ada Lovelace': ada1 and adalovelace." in report.rows[0].reason
+    assert list(filed(room)) == ["mal1/qkv-attention"]

@@ -3,6 +3,7 @@
 import os
 import stat
 import struct
+import time
 import zlib
 
 import pytest
@@ -111,9 +112,20 @@ def test_a_bomb_of_one_member(room, tmp_path):
 
 def test_a_bomb_of_many_members(room, tmp_path):
     data = bytes(30_000_000)
-    report = collect([make_zip(tmp_path / "class.zip", {f"{i}/x.ipynb": data for i in range(5)})], room)
-    assert only(report).reason.startswith("The zip would unpack to ")
-    assert not room.root.exists()
+    bomb = zip_bytes({f"{i}/x.ipynb": data for i in range(5)})
+    report = collect([make_zip(tmp_path / "class.zip", [("mallory.zip", bomb), GOOD])], room)
+    (why,) = refusals(report)
+    assert why.startswith("The zip would unpack to ")
+    assert list(filed(room)) == ["zed/qkv-attention"]
+
+
+def test_one_bomb_in_a_class_does_not_refuse_the_class(room, tmp_path):
+    """A notebook of 100 MB of zeros made five honest hand-ins in the same zip a bomb."""
+    members = [("mallorym_9_9_x.ipynb", bytes(120_000_000)), ("zed_1_2_qkv-attention.ipynb", notebook())]
+    report = collect([make_zip(tmp_path / "class.zip", members)], room)
+    (why,) = refusals(report)
+    assert why.startswith("It has 120 MB")
+    assert list(filed(room)) == ["zed-1/qkv-attention"]
 
 
 def test_a_bomb_of_overlapping_members(room, tmp_path):
@@ -132,14 +144,24 @@ def test_a_bomb_of_overlapping_members(room, tmp_path):
 
 def test_too_many_members(room, tmp_path):
     members = {f"s{i}/qkv-attention.ipynb": b"" for i in range(unpack.MAX_MEMBERS + 1)}
-    report = collect([make_zip(tmp_path / "class.zip", members)], room)
-    assert only(report).reason == (
+    report = collect([make_zip(tmp_path / "class.zip", [("mallory.zip", zip_bytes(members)), GOOD])], room)
+    assert refusals(report) == [
         "The zip has 10,001 members; 10,000 are the most. Unpack it and collect the folder."
+    ]
+    assert list(filed(room)) == ["zed/qkv-attention"]
+
+
+def test_one_with_many_files_does_not_refuse_the_class(room, tmp_path):
+    """10,000 files of one student's made the class's zip too large to be opened."""
+    members = [(f"mallorym_9_{i}_x.txt", b"") for i in range(unpack.MAX_MEMBERS + 1)]
+    report = collect(
+        [make_zip(tmp_path / "class.zip", [*members, ("zed_1_2_qkv-attention.ipynb", notebook())])], room
     )
+    assert list(filed(room)) == ["zed-1/qkv-attention"] and not refusals(report)
 
 
 def test_a_table_of_contents_that_would_fill_the_memory(room, tmp_path, monkeypatch):
-    monkeypatch.setattr(unpack, "MAX_CONTENTS", 1000)
+    monkeypatch.setattr(unpack, "MAX_CLASS_CONTENTS", 1000)
     members = {f"s{i}/qkv-attention.ipynb": b"" for i in range(50)}
     report = collect([make_zip(tmp_path / "class.zip", members)], room)
     assert "table of contents alone" in only(report).reason
@@ -148,7 +170,31 @@ def test_a_table_of_contents_that_would_fill_the_memory(room, tmp_path, monkeypa
 def test_too_many_files_in_a_folder(room, inbox, monkeypatch):
     monkeypatch.setattr(unpack, "MAX_ENTRIES", 5)
     report = collect([put(inbox, {f"{i}.txt": b"" for i in range(10)})], room)
-    assert refusals(report) == ["There are more than 5 files in here; the rest was not looked at."]
+    assert refusals(report) == ["There are more than 5 files; the rest of this folder was not looked at."]
+
+
+def test_one_with_very_many_files_keeps_nobody_else_out(room, inbox, monkeypatch):
+    """A repository of 200,000 files was looked through first, and those before it in the alphabet not at all."""
+    monkeypatch.setattr(unpack, "MAX_ENTRIES", 60)
+    files = {f"{who}/qkv-attention.ipynb": notebook(who) for who in ("ada", "bob", "zoe")}
+    files |= {f"mallory/d{i % 3}/{i}.txt": b"" for i in range(200)}
+    report = collect([put(inbox, files)], room)
+    (why,) = refusals(report)
+    assert "more than 60 files" in why
+    assert next(row.source for row in report.rows if row.outcome == "refused").startswith("inbox/mallory")
+    assert {who.split("/")[0] for who in filed(room)} == {"ada", "bob", "zoe"}
+
+
+def test_a_name_in_which_a_pattern_would_look_for_ever(room, inbox, tmp_path):
+    """The form of Brightspace tried all ways of dividing 36,000 characters in four: hours."""
+    name = "1-1 - " + "a - " * 4000 + "1111 " * 4000 + "x.ipynb"
+    short = "1-1 - " + "a - " * 25 + "1111 " * 20 + "x.ipynb"
+    bad = zip_bytes([(name, notebook()), *((f"{i}/{short}", notebook()) for i in range(100))])
+    members = [("mallory.zip", bad), GOOD]
+    begun = time.monotonic()
+    collect([make_zip(tmp_path / "class.zip", members)], room)
+    assert time.monotonic() - begun < 20
+    assert "zed/qkv-attention" in filed(room)
 
 
 FIELDS = {
@@ -185,7 +231,7 @@ ONE = zip_bytes({"ada/qkv-attention.ipynb": notebook("something to compress " * 
         (patched(ONE, size=2_000), "It is damaged: it has 571 bytes where the zip says 2,000."),
         (patched(ONE, size=100), "It is damaged: it cannot be unpacked (Bad CRC-32"),
         (patched(ONE, crc=1), "It is damaged: it cannot be unpacked (Bad CRC-32"),
-        (patched(ONE, size=500_000_000), "The zip would unpack to "),
+        (patched(ONE, size=500_000_000), ("The zip would unpack to ", "It has 500 MB; 40 MB are the most.")),
         (
             patched(ONE, packed=100_000),
             "The zip's members overlap, as in a zip bomb, or its sizes are wrong.",

@@ -105,7 +105,7 @@ def origin_of(attempt: Attempt) -> Origin:
         sid=who.sid,
         participant=who.participant,
         original=attempt.owner.original,
-        file=attempt.name.rpartition("/")[2],
+        file=attempt.name.rpartition("/")[2].removeprefix(attempt.owner.original),
         handed_in=attempt.handed_in.strftime(STAMP) if attempt.handed_in else None,
         late=attempt.owner.late,
         number=attempt.owner.number or copy_number(attempt.name),

@@ -219,7 +219,7 @@ class _Finder:
             self._download(path.resolve().name, name, in_folder(path.resolve(), skip), deep=0)
         elif is_zip(name):
             try:
-                listing = self.zips.listing(one_file(path.resolve()))
+                listing = self.zips.listing(replace(one_file(path.resolve()), of_class=True))
             except Refused as refused:
                 self.row(name, Outcome.REFUSED, str(refused))
             else:

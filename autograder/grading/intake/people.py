@@ -25,6 +25,14 @@ _BLIND = {
 }
 
 
+# Platforms on which a person has one account, and chooses its name: two accounts of one person may be two people.
+_ACCOUNTS = {
+    "GitHub": "a column GitHub",
+    "Canvas": "a column ID",
+    "Brightspace": "a column OrgDefinedId, and an ID",
+}
+
+
 class Unmatched(Exception):
     """A notebook that is nobody's or for no lab; the text is the sentence for its row."""
 
@@ -147,6 +155,21 @@ class People:
 
     def _refuse_doubles(self) -> None:
         """Take out whoever could be two people."""
+        accounts: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        for (download, owner), found in self._students.items():
+            if owner.platform in _ACCOUNTS and len(owner.who) == 1 and len(found) == 1:
+                for student in found if isinstance(found, tuple) else ():
+                    accounts[download, owner.platform, student.folder].add(owner.key)
+        for (download, owner), found in list(self._students.items()):
+            if isinstance(found, tuple) and len(found) == 1:
+                keys = accounts[download, owner.platform, found[0].folder]
+                if len(keys) > 1 and found[0].person:
+                    self._students[download, owner] = (
+                        f"{counted(len(keys), 'account')} of {owner.platform} seem to be "
+                        f"{shown(found[0].person.name or found[0].folder)!r}: "
+                        f"{shown(' and '.join(sorted(keys)))}. Say in roster.csv by which of them "
+                        f"{owner.platform} knows whom ({_ACCOUNTS[owner.platform]})."
+                    )
         folders: dict[tuple[str, str], set[str]] = defaultdict(set)
         cases: dict[str, set[str]] = defaultdict(set)
         guessed = [

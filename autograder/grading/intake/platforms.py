@@ -118,9 +118,10 @@ FORMS = (
     ),
     Form(
         platform="Brightspace",
+        # Bounded, since three parts of any length would be tried in all ways of dividing a name.
         pattern=r"""
-            (?P<lms_id>\d+)-\d+ [ ]-[ ] (?P<name>[^/]+?) [ ]-[ ]
-            (?P<time>[^/]*?\b\d{4}\b[^/]*?) (?:/|[ ]-[ ]) (?P<file>.+)
+            (?P<lms_id>\d+)-\d+ [ ]-[ ] (?P<name>[^/]{1,200}?) [ ]-[ ]
+            (?P<time>[^/]{0,60}?\b\d{4}\b[^/]{0,40}?) (?:/|[ ]-[ ]) (?P<file>.+)
         """,
         examples={
             "12345-67890 - Ada Lovelace - Oct 3, 2026 1134 PM/a.ipynb": {

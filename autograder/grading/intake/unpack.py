@@ -10,7 +10,7 @@ import stat
 import tempfile
 import unicodedata
 import zipfile
-from collections import Counter, OrderedDict
+from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -25,7 +25,8 @@ MAX_FILE = 2 * MAX_BYTES  # above MAX_BYTES a notebook is a hand-in all the same
 MAX_ZIP = 500_000_000  # of a zip within a zip
 MAX_MEMBERS = 10_000
 MAX_CONTENTS = 4_000_000  # bytes of a zip's table of contents; zipfile reads it whole into memory
-MAX_ENTRIES = 200_000  # files and folders below a folder given
+MAX_ENTRIES = 200_000  # files and folders below a folder given, or members of a class's zip
+MAX_CLASS_CONTENTS = 80_000_000  # and the bytes of its table
 MAX_RATIO = 200  # a notebook shrinks to a twentieth at best; deflate can reach a thousandth
 BOMB_FROM = 1_000_000  # bytes; what unpacks to less harms nobody, whatever its ratio
 MAX_NAME = 1_000
@@ -61,6 +62,8 @@ class Found:
         What is odd about it.
     file : Path or None
         Where it is, if it is a file on the disk.
+    of_class : bool
+        Whether it is a zip that a platform made of all hand-ins: what one of them holds must not refuse it.
     """
 
     path: str
@@ -69,6 +72,7 @@ class Found:
     trouble: str = ""
     note: str = ""
     file: Path | None = None
+    of_class: bool = False
 
 
 @dataclass
@@ -126,38 +130,57 @@ def in_folder(root: Path, skip: set[tuple[int, int]]) -> Listing:
     skip : set of (device, inode)
         Folders not to go into.
     """
-    listing, waiting, seen = Listing(), [(root, "")], 0
-    while waiting:
-        folder, above = waiting.pop()
-        here = above.rstrip("/") or "."
-        try:
-            with os.scandir(folder) as scan:
-                entries = sorted(scan, key=lambda entry: entry.name)
-        except OSError as error:
-            listing.take(Found(path=here, trouble=f"The folder cannot be read ({_why(error)})."))
-            continue
-        for entry in entries:
-            seen += 1
-            if seen > MAX_ENTRIES:
-                why = f"There are more than {MAX_ENTRIES:,} files in here; the rest was not looked at."
-                listing.take(Found(path=here, trouble=why))
-                return listing
-            name = above + nfc(entry.name)
-            try:
-                status = entry.stat(follow_symlinks=False)
-            except OSError as error:
-                listing.take(Found(path=name, trouble=f"It cannot be read ({_why(error)})."))
-                continue
-            if not stat.S_ISDIR(status.st_mode):
-                listing.take(_entry(Path(entry.path), name, status))
-            elif entry.name == ".git":
-                listing.clones.add(above.rstrip("/"))
-            elif entry.name.casefold() in _JUNK_FOLDERS:
-                listing.junk += 1
-            elif (status.st_dev, status.st_ino) not in skip:
-                waiting.append((Path(entry.path), name + "/"))
+    listing = Listing()
+    for seen, entry in enumerate(_walk(root, "", 0, skip, listing)):
+        if seen >= MAX_ENTRIES:
+            above = entry.path.rpartition("/")[0] or "."
+            why = f"There are more than {MAX_ENTRIES:,} files; the rest of this folder was not looked at."
+            listing.take(Found(path=above, trouble=why))
+            break
+        if entry.time is not None or entry.trouble:
+            listing.take(entry)
     listing.found.sort(key=lambda found: found.path)
     return listing
+
+
+def _walk(
+    folder: Path, above: str, deep: int, skip: set[tuple[int, int]], listing: Listing
+) -> Iterator[Found]:
+    """What lies below a folder, one of each folder in turn: who has very many files keeps nobody else's out.
+
+    Folders come as well, with neither a time nor a trouble.
+    """
+    if deep > MAX_DEEP:
+        yield Found(path=above.rstrip("/"), trouble=f"It lies more than {MAX_DEEP} folders deep.")
+        return
+    try:
+        with os.scandir(folder) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+    except OSError as error:
+        yield Found(path=above.rstrip("/") or ".", trouble=f"The folder cannot be read ({_why(error)}).")
+        return
+    below: deque[Iterator[Found]] = deque()
+    for entry in entries:
+        name = above + nfc(entry.name)
+        try:
+            status = entry.stat(follow_symlinks=False)
+        except OSError as error:
+            yield Found(path=name, trouble=f"It cannot be read ({_why(error)}).")
+            continue
+        if not stat.S_ISDIR(status.st_mode):
+            yield _entry(Path(entry.path), name, status)
+        elif entry.name == ".git":
+            listing.clones.add(above.rstrip("/"))
+        elif entry.name.casefold() in _JUNK_FOLDERS:
+            listing.junk += 1
+        elif (status.st_dev, status.st_ino) not in skip:
+            yield Found(path=name)
+            below.append(_walk(Path(entry.path), name + "/", deep + 1, skip, listing))
+    while below:
+        one = below.popleft()
+        if (found := next(one, None)) is not None:
+            yield found
+            below.append(one)
 
 
 def _entry(path: Path, name: str, status: os.stat_result) -> Found:
@@ -245,7 +268,7 @@ class Zips:
         else:
             file = open_ordinary(found.file) if found.file else self._spooled(found)
             try:
-                archive = _checked(file)
+                archive = _checked(file, found.of_class)
             except Refused:
                 file.close()
                 raise
@@ -283,7 +306,7 @@ class Zips:
                 notes.append("The zip holds this name more than once; the last one counts.")
             listing.take(
                 Found(
-                    path=name,
+                    path=name[:MAX_NAME],  # what is longer is refused, and patterns need not look at it
                     time=_member_time(info, outer.time, self.zone),
                     chunks=self._reader(outer, info),
                     trouble=_bad_name(info.orig_filename.replace("\\", "/")) or _bad_kind(info),
@@ -302,39 +325,40 @@ class _Bounded:
     zipfile looks for the table and then reads it whole, however long it says it is.
     """
 
-    def __init__(self, file: IO[bytes]):
-        self._file = file
+    def __init__(self, file: IO[bytes], most: int):
+        self._file, self._most = file, most
         self.size = file.seek(0, os.SEEK_END)
         self.seek, self.tell, self.seekable = file.seek, file.tell, lambda: True
 
     def read(self, count: int = -1) -> bytes:
         count = self.size - self.tell() if count is None or count < 0 else count
-        if count > MAX_CONTENTS:
+        if count > self._most:
             raise Refused(
-                f"The zip's table of contents alone has {count / 1e6:.0f} MB; {MAX_CONTENTS / 1e6:.0f} MB "
+                f"The zip's table of contents alone has {count / 1e6:.0f} MB; {self._most / 1e6:.0f} MB "
                 "are the most."
             )
         return self._file.read(count)
 
 
-def _checked(file: IO[bytes]) -> zipfile.ZipFile:
+def _checked(file: IO[bytes], of_class: bool = False) -> zipfile.ZipFile:
+    most = MAX_ENTRIES if of_class else MAX_MEMBERS
     try:
-        bounded = _Bounded(file)
+        bounded = _Bounded(file, MAX_CLASS_CONTENTS if of_class else MAX_CONTENTS)
         archive = zipfile.ZipFile(bounded)  # it reads, seeks and tells
     except Refused:
         raise
     except Exception as error:  # noqa: BLE001 - a hostile zip can make zipfile raise anything
         raise Refused(f"It is not a whole, valid zip ({_why(error)}).") from None
     members, size = archive.infolist(), bounded.size
-    if len(members) > MAX_MEMBERS:
+    if len(members) > most:
         raise Refused(
-            f"The zip has {len(members):,} members; {MAX_MEMBERS:,} are the most. Unpack it and collect the "
-            "folder."
+            f"The zip has {len(members):,} members; {most:,} are the most. Unpack it and collect the folder."
         )
     if sum(info.compress_size for info in members) > size:
         raise Refused("The zip's members overlap, as in a zip bomb, or its sizes are wrong.")
     total = sum(info.file_size for info in members)
-    if total > MAX_RATIO * size and total > 100 * BOMB_FROM:
+    # In a class's zip the bomb is one student's: that member is refused when it is read.
+    if not of_class and total > MAX_RATIO * size and total > 100 * BOMB_FROM:
         raise Refused(
             f"The zip would unpack to {total / size:,.0f} times its size ({total / 1e9:,.1f} GB), as a zip "
             "bomb does."

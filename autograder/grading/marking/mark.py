@@ -39,6 +39,7 @@ from autograder.grading.sanitise import (
     plain_markdown,
     shown_code,
 )
+from autograder.judging.compare import STRUCTURAL
 from autograder.judging.judge import Finding, judge
 from autograder.judging.question import Question
 from autograder.results import Result, Verdict
@@ -453,13 +454,15 @@ class _HandIn:
                     cell.source = self.lab.reference_cells[name]
                 elif cell.id in judged.stopped:
                     cell.source = ""  # it would only be stopped again
-            second, _outputs = self.judge_all(again, left).tests[test]
+            second, _ = self.judge_all(again, left).tests[test]
             names = listed(f"`{name}`" for name in earlier)
             if second.verdict is not Verdict.PASS:
                 if second.misconception and not row.misconception:  # its own mistake shows only now
-                    message = f"With the right {names} in place it is still not right: {second.message}"
+                    # Not what that run said: the right code was in view of it, and could be in its words.
+                    means = _meaning(exercise, second.misconception)
+                    message = f"With the right {names} in place it is still not right. {means}".strip()
                     known = replace(row, message=message, misconception=second.misconception)
-                    judged.tests[test] = known, _outputs
+                    judged.tests[test] = known, _failure(row.exercise, message, _paragraph(message))
                 continue
             message = (
                 f"Right in itself, and marked so: it failed only because it builds on {names}. "
@@ -471,6 +474,13 @@ class _HandIn:
     def _is_stub(self, exercise: Exercise) -> bool:
         cells = (c for c in self.notebook.cells if id_of(c) == grade_id(exercise.name))
         return any("raise NotImplementedError" in c.source for c in cells)
+
+
+def _meaning(exercise: Exercise, name: str) -> str:
+    """What a known mistake, or each of two at once, means: our own sentences."""
+    known = STRUCTURAL | {m.name: (m.means, m.nudge) for m in exercise.misconceptions}
+    parts = [name] if name in known else name.split(" + ")
+    return " ".join(" ".join(known.get(part, ())).strip() for part in parts)
 
 
 MAX_MESSAGE = 5_000  # characters of what a student is told of one exercise

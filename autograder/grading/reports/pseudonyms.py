@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.files import write
+from autograder.grading.sanitise import harmless
 
 _FIRST = (
     "amber azure brave bright calm cheery clever copper coral crimson dapper eager early gentle golden "
@@ -39,14 +40,23 @@ def pseudonyms(students: Iterable[str], folder: Path) -> dict[str, str]:
     key = _key(folder / ".pseudonyms-key")
     listed = _read(folder / "pseudonyms.csv")
     taken = set(listed.values())
-    for student in sorted(set(students) - listed.keys()):
+    everybody = sorted(set(students))
+    for student in everybody:
         attempt = 0
+        if _cell(student) in listed:
+            continue
         while (name := _name(key, student, attempt)) in taken:
             attempt += 1
-        listed[student] = name
+        listed[_cell(student)] = name
         taken.add(name)
     _write(folder / "pseudonyms.csv", listed)
-    return listed
+    return {student: listed[_cell(student)] for student in everybody}
+
+
+def _cell(student: str) -> str:
+    """A student as the list names them: no spreadsheet reads a name such as "=1+1" as a formula."""
+    safe = str(harmless(student))
+    return f"'{student}" if safe == student else safe
 
 
 def _name(key: bytes, student: str, attempt: int) -> str:
@@ -71,15 +81,14 @@ def _read(path: Path) -> dict[str, str]:
         rows = list(csv.reader(io.StringIO(path.read_text("utf-8"))))[1:]
     except OSError:
         return {}
-    return {row[1].removeprefix("'"): row[0] for row in rows if len(row) == 2}
+    return {row[1]: row[0] for row in rows if len(row) == 2}
 
 
 def _write(path: Path, listed: dict[str, str]) -> None:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["pseudonym", "student_id"])
-    # The quote keeps spreadsheets from reading a name such as "=1+1" as a formula.
-    table.writerows(sorted((name, f"'{student}") for student, name in listed.items()))
+    table.writerows(sorted((name, cell) for cell, name in listed.items()))
     _private(path, text.getvalue())
 
 
