@@ -24,7 +24,7 @@ from downloads import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.grading.intake import unpack
+from autograder.grading.intake import find, unpack
 
 GOOD = ("zed/qkv-attention.ipynb", notebook("good"))
 
@@ -195,6 +195,18 @@ def test_a_name_in_which_a_pattern_would_look_for_ever(room, inbox, tmp_path):
     collect([make_zip(tmp_path / "class.zip", members)], room)
     assert time.monotonic() - begun < 20
     assert "zed/qkv-attention" in filed(room)
+
+
+def test_zips_in_a_zip_are_listed_up_to_a_number_of_files(room, inbox, monkeypatch):
+    """200 zips of 9,900 files each, all in one of 17 MB, kept the run busy for minutes."""
+    monkeypatch.setattr(find, "MAX_MEMBERS_A_STUDENT", 20)
+    inner = zip_bytes({f"{i}": b"" for i in range(15)})
+    name = "Mal Lory_12_assignsubmission_file_/x.zip"
+    put(inbox, {name: zip_bytes({f"z{i}.zip": inner for i in range(5)})})
+    put(inbox, {"Zed Z_13_assignsubmission_file_/qkv-attention.ipynb": notebook()})
+    report = collect([inbox], room)
+    assert len([why for why in refusals(report) if "more than 20 files" in why]) == 3
+    assert len(filed(room)) == 1
 
 
 FIELDS = {

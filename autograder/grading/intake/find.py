@@ -33,6 +33,7 @@ from autograder.grading.marking.handin import MAX_BYTES
 MAX_ZIPS_DEEP = 2  # the class's zip and, in it, one a student
 MAX_A_STUDENT = 400_000_000  # bytes read of one student's notebooks in one run; others have their own
 MAX_ZIPS_A_STUDENT = 1_500_000_000  # bytes of one student's zips
+MAX_MEMBERS_A_STUDENT = 20_000  # files listed of one student's zips; to list each takes its time
 MAX_EACH = 200  # notebooks in one student's zip or folder
 
 
@@ -204,6 +205,7 @@ class _Finder:
         self.settings, self.known, self.zips, self.budget = settings, known, zips, budget
         self.finds = Finds()
         self._zipped = Budget(MAX_ZIPS_A_STUDENT)
+        self._members: Counter[str] = Counter()  # by label: files listed of the zips
         self._downloads = 0
         self._claims: list[_Claim] = []
         self._others: dict[tuple[str, str], list[str]] = defaultdict(list)  # files that are no notebooks
@@ -312,6 +314,10 @@ class _Finder:
             why = "It is a zip in a zip in a zip; that deep none is opened. Unpack the outer one."
             self.row(where, Outcome.REFUSED, why, owner.label)
             return
+        if self._members[owner.label] > MAX_MEMBERS_A_STUDENT:
+            why = f"The zips before it hold more than {MAX_MEMBERS_A_STUDENT:,} files; it was not opened."
+            self.row(where, Outcome.REFUSED, why, owner.label)
+            return
         chunks = found.chunks
         # Unpacked before it can be listed, so it is counted, too.
         found = replace(found, chunks=lambda limit: self._zipped.paid(owner.label, chunks(limit)))
@@ -324,6 +330,7 @@ class _Finder:
             self.row(where, Outcome.REFUSED, _sentence(error), owner.label)
             return
         self.finds.junk += listing.junk
+        self._members[owner.label] += len(listing.found) + listing.junk
         paths = [f.path for f in listing.found if is_notebook(f.path) or is_zip(f.path)]
         if len(paths) > MAX_EACH:
             why = f"It holds {len(paths):,} notebooks and zips; {MAX_EACH} are the most in one hand-in."
