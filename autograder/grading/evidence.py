@@ -49,13 +49,20 @@ def kept(classroom: Classroom, submission: Submission, lab: Lab, follow_through:
 def keep(
     classroom: Classroom, submission: Submission, marked: Marked, lab: Lab, follow_through: bool
 ) -> None:
-    """Store what marking found; the notebook goes to `autograded/` when it is recorded."""
+    """Store what marking found: first the executed notebook, since nothing is kept without it."""
+    keep_notebook(classroom, submission, marked)
     record = {
         "version": VERSION,
         "hash": fingerprint(submission, lab, follow_through),
         **marked.facts(),
     }
     write(classroom.result_path(submission.student, submission.lab), json.dumps(record, ensure_ascii=False))
+
+
+def keep_notebook(classroom: Classroom, submission: Submission, marked: Marked) -> None:
+    """Store the executed notebook where nbgrader looks for it."""
+    path = classroom.notebook_path(submission.student, submission.lab)
+    write(path, json.dumps(marked.notebook, ensure_ascii=False))
 
 
 def stored(classroom: Classroom, student: str | None = None) -> Iterator[tuple[str, str, Marked | None]]:

@@ -180,6 +180,7 @@ class _Grader:
         try:
             if new and marked.faults:
                 self._forget(path)  # an older result must not stand for a mark that failed
+                evidence.keep_notebook(self.classroom, submission, marked)
             elif new:
                 evidence.keep(
                     self.classroom, submission, marked, self.labs[submission.lab], self.options.follow_through

@@ -201,11 +201,11 @@ class Book:
         return {(student, name) for student, name in found}
 
     def record(self, submission: Submission, marked: Marked) -> None:
-        """Write one hand-in's verdicts, comments and executed notebook; a lost connection is tried again."""
+        """Write one hand-in's verdicts and comments; a lost connection is tried again."""
         before = self._receipt(submission)
         path = self._receipt_path(submission)
         write(path, json.dumps({**vars(before), "stamp": ""}))  # until all is written
-        self._write_files(submission, marked)
+        self._write_files(submission)
         with _quiet_nbgrader():
             after = self._try_again(lambda: self._record(submission, marked, before), submission.lab)
         if not marked.faults:
@@ -270,11 +270,9 @@ class Book:
         parts = [json.dumps(marked.facts(), sort_keys=True), str(submission.timestamp), self.classroom.db]
         return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
 
-    def _write_files(self, submission: Submission, marked: Marked) -> None:
-        """The executed notebook, where it is new, and what nbgrader wants beside it."""
+    def _write_files(self, submission: Submission) -> None:
+        """What nbgrader wants beside the executed notebook."""
         path = self.classroom.notebook_path(submission.student, submission.lab)
-        if marked.notebook:
-            write(path, json.dumps(marked.notebook, ensure_ascii=False))
         texts = {
             "timestamp.txt": submission.timestamp and submission.timestamp + "\n",
             "submission_secret.txt": self.classroom.secret(submission.student, submission.lab),
