@@ -215,7 +215,7 @@ def test_a_changed_hand_in_replaces_its_old_marks(tmp_path):
     ran = autograder("grade", LAB, "--classroom", tmp_path)
     assert "1 unchanged" in ran.stderr
     assert marks_of(tmp_path, "ada") == 0, "a new gradebook has what was found, too"
-    with closing(sqlite3.connect(tmp_path / "gradebook.db")) as db:
+    with closing(sqlite3.connect(tmp_path / "gradebook.db")) as db, db:
         db.execute("UPDATE grade SET manual_score = 'much'")
     ran = autograder("grade", LAB, "--classroom", tmp_path)
     assert ran.returncode == 1 and "has an entry that cannot be read" in ran.stderr
