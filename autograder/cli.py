@@ -2,7 +2,6 @@
 
 import os
 import re
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -347,12 +346,7 @@ def grade(
 
         if why := why_unavailable():
             raise Complaint(why)
-    with _progress("marking") as bar, _json_lines(json_file) as put, _stoppable() as go_on:
-
-        def written(row: "Result") -> None:
-            put(row)
-            go_on()
-
+    with _progress("marking") as bar, _json_lines(json_file) as put:
         try:
             run = run_grading(
                 place,
@@ -362,7 +356,7 @@ def grade(
                 scheduler=scheduler,
                 students=students,
                 force=force,
-                put=written,
+                put=put,
                 progress=bar,
             )
         except KeyboardInterrupt:
@@ -537,38 +531,6 @@ def _progress(title: str) -> Iterator[Progress]:
 
     with bar:
         yield Shown()
-
-
-@contextmanager
-def _stoppable() -> Iterator[Callable[[], None]]:
-    """Ctrl+C, and a function that raises it once more if it was dropped.
-
-    Python drops what is raised in the callback of a weak reference, and a gradebook's libraries have many.
-    """
-    stopped = False
-
-    def stop(*_: object) -> None:
-        nonlocal stopped
-        stopped = True
-        raise KeyboardInterrupt
-
-    def go_on() -> None:
-        if stopped:
-            raise KeyboardInterrupt
-
-    def dropped(what: Any) -> None:
-        if not stopped:
-            told(what)
-
-    before, told = signal.getsignal(signal.SIGINT), sys.unraisablehook
-    if before is signal.default_int_handler:  # not where it is to be ignored
-        signal.signal(signal.SIGINT, stop)
-    sys.unraisablehook = dropped
-    try:
-        yield go_on
-    finally:
-        signal.signal(signal.SIGINT, before)
-        sys.unraisablehook = told
 
 
 @contextmanager

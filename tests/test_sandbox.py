@@ -811,10 +811,10 @@ def test_deep_traceback_is_cut(sandbox):
         ("import os; os.abort()", "crash"),
         ("import ctypes; ctypes.string_at(0)", "crash"),
         (
-            "import sys, threading\nsys.setrecursionlimit(10**9)\nthreading.stack_size(32768)\n"
+            "import sys, threading\nsys.setrecursionlimit(10**9)\nthreading.stack_size(65536)\n"
             "class A:\n    def __repr__(self): return repr([self])\n"
             "thread = threading.Thread(target=repr, args=[A()])\nthread.start()\nthread.join()",
-            "crash",
+            "crash" if sys.version_info < (3, 14) else "ok",  # Python watches the stack itself
         ),
         ("import os, signal\nos.killpg(0, 9)\nprint('alive')", "ok"),
         ("import sys; sys.exit(3)", "error"),

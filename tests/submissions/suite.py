@@ -22,6 +22,7 @@ solution, so that an attack on one question is seen to cost that question only::
 import ast
 import json
 import re
+import sys
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -126,7 +127,7 @@ def attacks() -> list[Attack]:
     return [*map(from_file, files), *ATTACKS]
 
 
-_SETTING = re.compile(r"# (lab|exercise|expect|copies|hole): (.+)")
+_SETTING = re.compile(r"# (lab|exercise|expect|copies|hole|from 3\.14): (.+)")
 _SECTION = re.compile(r"^# %% (.+)\n", re.M)
 
 
@@ -141,6 +142,8 @@ def from_file(path: Path) -> Attack:
     expected = dict.fromkeys(exercises(lab), "pass")
     expected[settings.get("exercise", EXERCISE)] = path.parent.name
     expected |= dict(pair.split("=") for pair in settings.get("expect", "").split())
+    if sys.version_info >= (3, 14):
+        expected |= dict(pair.split("=") for pair in settings.get("from 3.14", "").split())
     if set(expected) != set(exercises(lab)):
         raise ValueError(f"{path} speaks of an exercise that is not in {lab}")
     notebook = honest(lab, whole=False)

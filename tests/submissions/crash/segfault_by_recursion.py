@@ -1,4 +1,5 @@
-"""The recursion limit is lifted and the small stack of a thread overrun."""
+"""The recursion limit is lifted and the small stack of a thread overrun, where Python does not watch it."""
+# from 3.14: padding_mask=error
 
 
 # %% padding-mask
@@ -7,7 +8,7 @@ def padding_mask(lengths, size):
     import threading
 
     sys.setrecursionlimit(10**9)
-    threading.stack_size(32768)
+    threading.stack_size(65536)
     f = lambda: [*map(lambda x: f(), [0])]
     thread = threading.Thread(target=f)
     thread.start()
