@@ -17,10 +17,11 @@ from autograder.grading.classroom import GradingError, Submission
 from autograder.grading.limited import Died, Failed, NotDone, threads, worker
 from autograder.grading.marking import Marked, mark, prepare, unmarkable
 from autograder.grading.marking.mark import READING, SHOWING, release_for_marking, take_release
+from autograder.grading.sandbox import PRELOAD as BARE
 from autograder.grading.sandbox import Limits, Sandbox
 
 # What the warm process imports (and, after a colon, calls) before it forks, besides what a lab asks for.
-PRELOAD = ("numpy", "matplotlib.pyplot", "IPython", "autograder.student")
+PRELOAD = (*BARE, "autograder.student")
 
 
 class ClusterError(GradingError):

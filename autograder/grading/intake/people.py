@@ -156,20 +156,23 @@ class People:
     def _refuse_doubles(self) -> None:
         """Take out whoever could be two people."""
         accounts: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-        for (download, owner), found in self._students.items():
-            if owner.platform in _ACCOUNTS and len(owner.who) == 1 and len(found) == 1:
-                for student in found if isinstance(found, tuple) else ():
-                    accounts[download, owner.platform, student.folder].add(owner.key)
-        for (download, owner), found in list(self._students.items()):
-            if isinstance(found, tuple) and len(found) == 1:
-                keys = accounts[download, owner.platform, found[0].folder]
-                if len(keys) > 1 and found[0].person:
-                    self._students[download, owner] = (
-                        f"{counted(len(keys), 'account')} of {owner.platform} seem to be "
-                        f"{shown(found[0].person.name or found[0].folder)!r}: "
-                        f"{shown(' and '.join(sorted(keys)))}. Say in roster.csv by which of them "
-                        f"{owner.platform} knows whom ({_ACCOUNTS[owner.platform]})."
-                    )
+        single = [
+            (download, owner, found[0])
+            for (download, owner), found in self._students.items()
+            if isinstance(found, tuple) and len(found) == 1
+        ]
+        for download, owner, student in single:
+            if owner.platform in _ACCOUNTS and len(owner.who) == 1:
+                accounts[download, owner.platform, student.folder].add(owner.key)
+        for download, owner, student in single:
+            keys = accounts[download, owner.platform, student.folder]
+            if len(keys) > 1 and student.person:
+                self._students[download, owner] = (
+                    f"{counted(len(keys), 'account')} of {owner.platform} seem to be "
+                    f"{shown(student.person.name or student.folder)!r}: "
+                    f"{shown(' and '.join(sorted(keys)))}. Say in roster.csv by which of them "
+                    f"{owner.platform} knows whom ({_ACCOUNTS[owner.platform]})."
+                )
         folders: dict[tuple[str, str], set[str]] = defaultdict(set)
         cases: dict[str, set[str]] = defaultdict(set)
         guessed = [

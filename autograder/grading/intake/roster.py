@@ -172,10 +172,11 @@ class Roster:
         )
         for key, value in tried:
             found = self._index[key].get(same_case(value), []) if value else []
+            if len(found) != 1:
+                continue
             # A GitHub user can take anybody's login for a name; who has another one there is somebody else.
-            if len(found) == 1 and not (who.github and found[0].github and key != "github"):
-                return found
-            if len(found) == 1 and same_case(found[0].github) == same_case(who.github):
+            known = key == "github" or not (who.github and found[0].github)
+            if known or same_case(found[0].github) == same_case(who.github):
                 return found
         for name in (who.name, said):
             named = self._index["name"].get(letters(name), []) if letters(name) else []
