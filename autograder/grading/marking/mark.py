@@ -24,7 +24,7 @@ from autograder.authoring.exercise import Exercise
 from autograder.authoring.lab import Lab
 from autograder.cells import grade_id, id_of
 from autograder.errors import listed, printable
-from autograder.feedback import as_html, as_text
+from autograder.feedback import as_html, as_text, code
 from autograder.grading.limited import stage
 from autograder.grading.marking.handin import Unreadable, rebuild
 from autograder.grading.sandbox import Cell, CellRun, Sandbox, SandboxError
@@ -415,12 +415,12 @@ class _HandIn:
             exercise = self.lab.exercises[row.exercise]
             if row.verdict is Verdict.PASS or row.message.startswith(_NOT_WRITTEN):
                 continue
-            code = next((c.source for c in self.notebook.cells if id_of(c) == grade_id(exercise.name)), "")
+            source = next((c.source for c in self.notebook.cells if id_of(c) == grade_id(exercise.name)), "")
             for earlier in exercise.builds_on:
                 wrong = rows.get(earlier.name)
                 if wrong is None or wrong.verdict is Verdict.PASS:
                     continue
-                if not re.search(rf"\b{earlier.name}\(", code):
+                if not re.search(rf"\b{earlier.name}\(", source):
                     continue
                 what = (
                     "is not written yet" if wrong.message.startswith(_NOT_WRITTEN) else "fails its own check"
@@ -557,7 +557,7 @@ def _failure(name: str, text: str, html: str) -> list[NotebookNode]:
 
 
 def _paragraph(text: str) -> str:
-    return f"<p>{escape(clean_text(cut(text, MAX_MESSAGE)), quote=False)}</p>"
+    return f"<p>{code(escape(clean_text(cut(text, MAX_MESSAGE)), quote=False))}</p>"
 
 
 def _passed(text: str) -> NotebookNode:
