@@ -58,12 +58,12 @@ def sandbox():
 
 @pytest.fixture(autouse=True)
 def nothing_left_behind(request):
-    """After each test the warm process is alone in its sandbox."""
+    """After each test the keeper and the warm process are alone in their sandbox."""
     yield
     if "sandbox" in request.fixturenames:
         one = request.getfixturevalue("sandbox")
         until = time.monotonic() + 3
-        while (left := descendants(one._process.pid)) and len(left) > 2:
+        while (left := descendants(one._process.pid)) and len(left) > 3:
             assert time.monotonic() < until, f"processes left behind: {left}"
             time.sleep(0.02)
 
@@ -372,6 +372,7 @@ print(json.dumps([seen, users, holders, os.listdir("/course"), engine, os.listdi
         "outputs",
         "process",
         "shell",
+        "starter",
         "warm",
         "wire",
     ]
@@ -749,7 +750,7 @@ def test_the_kernel_would_kill_a_hand_in_first(sandbox):
     looking.start()
     sandbox.run([Cell("import time; time.sleep(1.5)")])
     looking.join()
-    assert seen.count(1000) == 1 and len(seen) == 4  # beside bubblewrap's init, the warm process, the keeper
+    assert seen.count(1000) == 1 and len(seen) == 5  # beside bubblewrap's init, the keeper, the warm process, the starter
 
 
 def test_big_files(sandbox):
@@ -1380,9 +1381,9 @@ def test_without_the_sandbox_orphans_end_too(trusting):
         "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(60)\n    os._exit(0)",
     )
     until = time.monotonic() + 2
-    while len(left := descendants(trusting._process.pid)) > 0 and time.monotonic() < until:
+    while len(left := descendants(trusting._process.pid)) > 1 and time.monotonic() < until:
         time.sleep(0.02)
-    assert not left
+    assert len(left) == 1, "the warm process alone"
 
 
 # As an ordinary user

@@ -1,9 +1,9 @@
 """The sandbox, seen from outside: cells and questions in, outputs and arrays out.
 
-bubblewrap is put around one warm process (`autograder.grading.sandbox.inside`), which forks for each
-hand-in. All that comes back may have been forged by a student's code; it is bounded and checked by
-`autograder.grading.sandbox.inside.wire`, and only ever compared or shown. SECURITY.md says what holds and
-what does not.
+bubblewrap is put around a warm process (`autograder.grading.sandbox.inside`), which is forked for each hand-in,
+and a keeper that talks with one hand-in after another. All that comes back may have been forged by a student's
+code; it is bounded and checked by `autograder.grading.sandbox.inside.wire`, and only ever compared or shown.
+SECURITY.md says what holds and what does not.
 """
 
 import json
@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from itertools import count
 from pathlib import Path
@@ -37,6 +37,7 @@ from autograder.judging.question import Inputs
 
 STATUSES = frozenset({"ok", "error", "timeout", "crash", "skipped"})
 PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")
+MAX_ANSWER = 1 << 20  # bytes of one answer's JSON: its texts, and what it printed
 STARTUP_SECONDS = 120  # a machine that is busy importing TensorFlow in every process may need them
 
 
@@ -229,7 +230,7 @@ class Sandbox:
                 if type(index) is not int or not expected < index < len(cells) or not job[index]:
                     raise wire.WireError("a report that nobody asked for")
                 expected = index
-                run = _cell_run(header, values, cells[index])
+                run = _cell_run(header, values, cells[index], limits)
                 if index not in found or (found[index].status == "ok" and run.status in ("timeout", "crash")):
                     found[index] = run
         finally:
@@ -376,15 +377,30 @@ class Sandbox:
 
 
 def _pack_cell(cell: Cell, arrays: list[np.ndarray]) -> dict[str, Any]:
-    return {
-        "source": cell.source,
-        "exercise": cell.exercise,
-        "call": cell.call,
-        "questions": [frames.pack_inputs(question, arrays) for question in cell.questions],
-    }
+    groups = []
+    for group in _groups(cell.questions) if cell.exercise is not None else []:
+        needed: list[np.ndarray] = []
+        packed = [frames.pack_inputs(question, needed) for question in group]
+        memory = group[0].memory if group else None
+        groups.append({"array": len(arrays), "memory": memory})
+        # A frame in a frame: only the process that is asked unpacks it.
+        arrays.append(np.frombuffer(frames.encode({"questions": packed}, needed), np.uint8))
+    return {"source": cell.source, "exercise": cell.exercise, "call": cell.call, "groups": groups}
 
 
-def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell) -> CellRun:
+def _groups(questions: Sequence[Inputs]) -> list[list[Inputs]]:
+    """The questions in order, by the process that answers them: one whose memory is limited has its own."""
+    groups: list[list[Inputs]] = []
+    alone = True
+    for given in questions:
+        if alone or given.memory is not None:
+            groups.append([])
+        groups[-1].append(given)
+        alone = given.memory is not None
+    return groups or [[]]
+
+
+def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell, limits: Limits) -> CellRun:
     """A keeper's report as a CellRun; it is checked here once more, whoever wrote it."""
     kinds: dict[str, Any] = {
         "op": str,
@@ -394,25 +410,78 @@ def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell) -> C
         "missing": bool,
         "seconds": (int, float),
     }
-    kinds |= {"count": (int, type(None)), "outputs": list, "answers": (list, type(None))}
+    kinds |= {"count": (int, type(None)), "outputs": list, "asked": (list, type(None))}
     frames.check_fields(header, kinds)
     if header["op"] != "cell" or header["status"] not in STATUSES or len(header["reason"]) > frames.MAX_TEXT:
         raise wire.WireError("no report")
-    answers = None
+    status, reason, answers = header["status"], header["reason"], None
     if cell.exercise is not None:
-        once = frames.Once(values)
-        answers = [frames.unpack_answer(answer, once) for answer in header["answers"] or []]
-        if len(answers) > len(cell.questions):
-            raise wire.WireError("more answers than questions")
+        answers, why = _read_groups(header["asked"] or [], values, _groups(cell.questions), limits)
+        if status == "ok" and not header["missing"]:
+            status, reason = why
     return CellRun(
         outputs=[wire.check_output(output) for output in header["outputs"]],
-        status=header["status"],
+        status=status,
         seconds=round(float(header["seconds"]), 6),
         answers=answers,
         missing=header["missing"],
-        reason=header["reason"],
+        reason=reason,
         execution_count=header["count"],
     )
+
+
+def _read_groups(
+    asked: list[Any], written: list[np.ndarray], groups: list[list[Inputs]], limits: Limits
+) -> tuple[list[Answer], tuple[str, str]]:
+    """The answers that these processes wrote, and the status and reason of their exercise."""
+    answers: list[Answer] = []
+    room = [frames.MAX_ARRAYS, frames.MAX_PAYLOAD]
+    for number, group in enumerate(groups):
+        if number >= len(asked):
+            return answers, ("crash", wire.death(None))
+        kinds = {"array": int, "late": bool, "exit": (int, type(None)), "held": int}
+        report = frames.check_fields(asked[number], kinds)
+        if report["array"] != number or number >= len(written):
+            raise wire.WireError("no such array")
+        found, odd = _read_answers(written[number].tobytes(), len(group), room)
+        if odd:
+            return [] if odd == wire.TOO_MUCH else answers, ("crash", odd)
+        answers += found
+        if len(found) < len(group):
+            if report["late"]:
+                return answers, ("timeout", f"It took more than {limits.call_seconds:g} s.")
+            return answers, ("crash", wire.death(report["exit"]))
+        if report["held"] > 0:
+            answers[-1] = replace(answers[-1], held=max(answers[-1].held, report["held"]))
+    return answers, ("ok", "")
+
+
+def _read_answers(written: bytes, due: int, room: list[int]) -> tuple[list[Answer], str]:
+    """The answers in what a question's process wrote, up to `due`, and what is odd about it, or "".
+
+    `room` counts down the arrays, and the bytes of them, that all answers together may have.
+    """
+    source = frames.Bytes(written)
+    answers: list[Answer] = []
+    while source.left:
+        try:
+            header, arrays = frames.read_frame(source.read, MAX_ANSWER, 8 * frames.MAX_VALUES)
+            if set(header) != {"index", "answer"}:
+                raise wire.WireError("no answer")
+            answer = frames.unpack_answer(header["answer"], frames.Once(arrays))
+        except wire.WireError:
+            # A process that was killed may leave half a frame; more than that is forged.
+            half = len(answers) < due and written[-source.left :][:4] == frames.MAGIC
+            return answers, "" if half else wire.FORGED
+        index = header["index"]
+        if type(index) is not int or index != len(answers) or index >= due:
+            return answers, wire.FORGED
+        answers.append(answer)
+        room[0] -= len(arrays)
+        room[1] -= sum(array.nbytes for array in arrays)
+        if min(room) < 0:
+            return answers, wire.TOO_MUCH
+    return answers, ""
 
 
 def _checked_library(library: Sequence[Path]) -> tuple[Path, ...]:

@@ -1,30 +1,27 @@
-"""The keeper: one process for each run, between the grader and the hand-in.
+"""The keeper: the process between the grader and the hand-ins, one after another.
 
-It makes the namespaces, forks the hand-in, hands it one cell at a time, and checks what comes back;
-measures time and memory; kills. No student's code runs in it.
+It has a hand-in started, hands it one cell at a time, and checks what comes back; measures time and memory;
+has it killed. No student's code runs in it, and none in a copy of it: the hand-ins are copies of the warm
+process, which knows nothing of what the keeper has read.
 """
 
 import os
-import resource
 import select
-import shutil
 import signal
-import tempfile
+import socket
+import traceback
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
+from functools import cache
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.grading.sandbox.inside import confine, process, wire
+from autograder.grading.sandbox.inside import confine, wire
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.grading.sandbox.inside.outputs import Budget, Outputs
 from autograder.judging import frames
-from autograder.judging.question import Inputs
-
-if TYPE_CHECKING:
-    from autograder.grading.sandbox.inside.shell import Shell
 
 INTERRUPTS = 3  # how often a cell that runs for too long is asked to stop
 GRACE = 0.5  # seconds between those, and for a hand-in to say that a question was stopped
@@ -32,13 +29,10 @@ LOOK, LOOK_CLOSELY = (
     0.05,
     0.003,
 )  # seconds between two looks at a hand-in: always, and while it may hold little
+DYING = 0.2  # seconds that a hand-in which has closed its pipe may take to end
 UNCOUNTED = 8 << 20  # bytes that an answer writes on the way and that are none of its arrays, at most
 MAX_ANSWERS = 64 << 20  # bytes, of one exercise
-MAX_ANSWER = 1 << 20  # bytes of one answer's JSON: its texts, and what it printed
 MAX_EVENT = 1 << 16  # bytes of an event's JSON while an answer's memory is measured
-
-_FORGED = "It wrote into the grader's own pipe."
-_TOO_MUCH = "It sent more than answers can be."
 
 
 class Stopped(Exception):
@@ -60,11 +54,23 @@ class Report:
 
 
 @dataclass
-class Answers:
-    """The answers to one exercise's questions, packed; `arrays` are what they refer to."""
+class Group:
+    """What came of the questions that one process was asked.
 
-    packed: list[dict[str, Any]] = field(default_factory=list)
-    arrays: list[np.ndarray] = field(default_factory=list)
+    `array` is where the report's arrays hold the bytes that it wrote, unread; `held`, the memory that was seen
+    from outside, where that is more than was allowed.
+    """
+
+    array: int
+    late: bool
+    exit: int | None
+    held: int = 0
+
+
+@cache
+def _all_processes() -> confine.Processes | None:
+    """The process tree as seen from here; None on a system without /proc."""
+    return confine.Processes(os.open("/proc", os.O_RDONLY)) if os.path.isdir("/proc/self") else None
 
 
 class Growth:
@@ -117,87 +123,79 @@ class Growth:
                 os.kill(pid, signal.SIGKILL)
 
 
+def keep(control: socket.socket, warm: socket.socket, sandboxed: bool) -> NoReturn:
+    """Do one run after another, each over the connection that comes for it; end with the grader, or on failure.
+
+    Parameters
+    ----------
+    control : socket
+        To the grader.
+    warm : socket
+        To the warm process.
+    sandboxed : bool
+    """
+    while True:
+        message, fds, *_ = socket.recv_fds(control, 1, 1)
+        if not message:
+            os._exit(0)
+        with socket.socket(fileno=fds[0]) as connection:
+            try:
+                Keeper(connection, warm, sandboxed).run()
+            except wire.Closed:
+                pass  # the grader has given the run up, or the hand-in did not start: then all starts again
+            except BaseException:  # noqa: BLE001
+                traceback.print_exc()  # to a file of the grader's: no student's code runs here
+                os._exit(1)
+
+
 class Keeper:
     """Runs one hand-in and reports on it over a connection.
 
     Parameters
     ----------
-    connection : int
-        A socket's descriptor.
+    connection : socket
+        To the grader, for this run alone.
+    warm : socket
     sandboxed : bool
-    shell : Shell or None
-        None where only namespaces are to be tried, and there is no cell.
     """
 
-    def __init__(self, connection: int, sandboxed: bool, shell: "Shell | None") -> None:
-        self._sandboxed = sandboxed
-        self._grader = wire.Channel(connection, connection)
-        self._shell = shell
-        self._child = 0
-        self._ended: int | None = None  # the hand-in's wait status
+    def __init__(self, connection: socket.socket, warm: socket.socket, sandboxed: bool) -> None:
+        self._grader = wire.Channel(connection.fileno(), connection.fileno())
+        self._warm, self._sandboxed = warm, sandboxed
+        self._exit: int | None = None  # the hand-in's exit code, once that is known
+        self._over = False  # the starter has ended it
         self._growth: Growth | None = None  # while an answer's memory is measured
         self._next_look = 0.0
 
     def run(self) -> None:
         """From the first frame to the last; the hand-in and all it started are dead afterwards."""
-        confine.die_with_parent()
-        self._limits = Limits(**self._grader.receive()[0]["limits"])
+        given = self._grader.receive()[0]["limits"]
+        self._limits = Limits(**given)
         self._finish = monotonic() + self._limits.total_seconds
         self._deadline, self._interrupts = self._finish, 0
-        proc = os.path.isdir("/proc/self")
-        self._processes = confine.Processes(os.open("/proc", os.O_RDONLY)) if proc else None
-        self._base, resident = confine.sizes() if proc else (0, 0)
-        self._spare = resident + confine.SPARE["AS"]
-        folder = None
-        if self._sandboxed:
-            confine.enter_namespaces(self._limits.scratch_bytes)
-        else:
-            folder = _own_folder()
-        self._start()
-        try:
-            guilty = self._cells()
-        finally:
-            self._kill()
-            if folder:
-                shutil.rmtree(folder, ignore_errors=True)
-        self._grader.send({"op": "end", "guilty": guilty})
-
-    def _start(self) -> None:
-        """Fork the hand-in."""
+        self._processes = _all_processes()
         commands, orders = os.pipe()
         events, reports = os.pipe()
-        confine.adopt_orphans()
-        self._child = os.fork()
-        if self._child == 0:
-            code = 1
-            try:
-                self._become_hand_in(commands, reports)
-                code = 0
-            finally:
-                os._exit(code)
-        os.close(commands)
-        os.close(reports)
-        if self._sandboxed:
-            confine.drop_capabilities()
-        self._hand_in = wire.Channel(events, orders, self._watch, LOOK)
-
-    def _become_hand_in(self, commands: int, reports: int) -> None:
-        os.setsid()
-        if self._processes:
-            self._processes.be_killed_first()
-        nothing = os.open(os.devnull, os.O_RDWR)
-        # Above every number that dup2 is about to overwrite.
-        kept = [os.dup(commands) for _ in range(6)][-1], [os.dup(reports) for _ in range(6)][-1]
-        for number, fd in enumerate((nothing, nothing, nothing, *kept)):
-            os.dup2(fd, number, inheritable=number < 3)
-        os.closerange(5, max(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
-        confine.set_limits(self._limits, self._base, self._sandboxed)
-        if self._sandboxed:
-            confine.drop_capabilities()
-        confine.die_with_parent()
-        if self._sandboxed:
-            confine.refuse_calls()
-        process.HandIn(self._shell, wire.Channel(3, 4), self._limits, self._sandboxed).serve()
+        line, theirs = socket.socketpair()
+        for pipe in (orders, reports):
+            confine.enlarge(pipe)
+        try:
+            socket.send_fds(self._warm, [b"+"], [theirs.fileno(), commands, reports])
+            for fd in (theirs.detach(), commands, reports):
+                os.close(fd)
+            self._starter = wire.Channel(line.fileno(), line.fileno())
+            self._hand_in = wire.Channel(events, orders, self._watch, LOOK)
+            self._starter.send({"limits": given})
+            started = self._starter.receive()[0]
+            self._child, self._base = started["pid"], started["base"]
+            self._spare = started["resident"] + confine.SPARE["AS"]
+            guilty = self._cells()
+            self._ask_starter("end")
+        finally:
+            line.close()  # which would end it, too
+            os.close(orders)
+            os.close(events)
+        self._grader.send({"op": "end", "guilty": guilty})
 
     # Cells
 
@@ -206,7 +204,7 @@ class Keeper:
         header, _ = self._hand_in.receive(1000, 0)  # "ready": what fails before is the grader's fault
         if header != {"op": "ready"}:
             raise RuntimeError("the hand-in's process did not start")
-        job, arrays = self._grader.receive()
+        job, given = self._grader.receive()
         budget = Budget(self._limits.output_bytes, self._limits.outputs)
         count = 0
         for index, cell in enumerate(job["cells"]):
@@ -214,29 +212,31 @@ class Keeper:
                 continue
             ordinary = cell["exercise"] is None
             count += ordinary
-            if not self._cell(index, cell, arrays, count if ordinary else None, Outputs(budget)):
+            if not self._cell(index, cell, given, count if ordinary else None, Outputs(budget)):
                 return index
         return None
 
     def _cell(
-        self, index: int, cell: dict[str, Any], arrays: list[np.ndarray], count: int | None, outputs: Outputs
+        self, index: int, cell: dict[str, Any], given: list[np.ndarray], count: int | None, outputs: Outputs
     ) -> bool:
         """Run or ask one cell and tell the grader; whether the hand-in can go on."""
         began = monotonic()
-        report, answers = Report(count=count), Answers()
+        report = Report(count=count)
+        asked: list[Group] = []
+        arrays: list[np.ndarray] = []
         survived = False
         try:
             if count is not None:
                 self._ask_to_run(cell["source"], count, report, outputs)
             else:
-                self._ask_questions(cell, arrays, report, answers, outputs)
+                self._ask_questions(cell, given, report, asked, arrays, outputs)
             survived = True
         except Stopped as stop:
             report.status, report.reason = stop.status, stop.reason
         except wire.Closed:
             report.status, report.reason = "crash", self._how_it_died()
         except wire.WireError:
-            report.status, report.reason = "crash", _FORGED
+            report.status, report.reason = "crash", wire.FORGED
         if not survived and count is not None:
             outputs.stopped(report.reason)
         header = {
@@ -245,12 +245,9 @@ class Keeper:
             **asdict(report),
             "seconds": monotonic() - began,
             "outputs": outputs.kept(),
-            "answers": None if count is not None else answers.packed,
+            "asked": None if count is not None else [asdict(group) for group in asked],
         }
-        if count is None and not frames.fits(header, answers.arrays):
-            header |= {"status": "crash", "reason": _TOO_MUCH, "answers": []}
-            answers.arrays = []
-        self._grader.send(header, answers.arrays)
+        self._grader.send(header, arrays)
         return survived
 
     def _ask_to_run(self, source: str, count: int, report: Report, outputs: Outputs) -> None:
@@ -273,55 +270,53 @@ class Keeper:
     def _ask_questions(
         self,
         cell: dict[str, Any],
-        arrays: list[np.ndarray],
+        given: list[np.ndarray],
         report: Report,
-        answers: Answers,
+        asked: list[Group],
+        arrays: list[np.ndarray],
         outputs: Outputs,
     ) -> None:
+        """Ask the groups of questions in order; what they are, and what is answered, is for others to read."""
         self._allow(self._limits.call_seconds + 2 * GRACE, 0)
         until = monotonic() + self._limits.call_seconds
-        for group in _groups([frames.unpack_inputs(question, arrays) for question in cell["questions"]]):
-            due = len(answers.packed) + len(group)
-            memory = group[0].memory if group else None
-            if memory is None or self._processes is None:
-                self._ask_group(cell, group, until, report, answers, outputs)
-            else:
+        left = MAX_ANSWERS
+        for group in cell["groups"]:
+            message = {"op": "ask", "exercise": cell["exercise"], "call": cell["call"]}
+            questions = given[group["array"]]
+            memory = group["memory"] if self._processes else None
+            if memory is not None and self._processes is not None:
                 self._growth = Growth(self._processes, self._child)
                 self._hand_in.every = LOOK_CLOSELY
-                try:
-                    self._ask_group(cell, group, until, report, answers, outputs)
-                    most = self._growth.most
-                finally:
-                    self._growth, self._hand_in.every = None, LOOK
-                if most > memory + UNCOUNTED and len(answers.packed) == due:
-                    answers.packed[-1]["held"] = max(answers.packed[-1]["held"], most)
-            if report.missing or report.status != "ok":
+            try:
+                self._hand_in.send({**message, "seconds": max(0.0, until - monotonic())}, [questions])
+                written, end = self._answers(left, outputs)
+                most = self._growth.most if self._growth else 0
+            finally:
+                self._growth, self._hand_in.every = None, LOOK
+            if end.get("missing") is True:
+                report.missing = True
+                return
+            code = end.get("exit")
+            held = most if memory is not None and most > memory + UNCOUNTED else 0
+            asked.append(Group(len(arrays), end.get("late") is True, code if _is_code(code) else None, held))
+            arrays.append(np.frombuffer(written, np.uint8))
+            left -= len(written)
+            ended_here = memory is not None and _is_whole(written)
+            if asked[-1].late or (code != 0 and not ended_here):
                 return
 
-    def _ask_group(
-        self,
-        cell: dict[str, Any],
-        group: list[Inputs],
-        until: float,
-        report: Report,
-        answers: Answers,
-        outputs: Outputs,
-    ) -> None:
-        """Ask questions that one process may answer; where answers are lacking, `report` says why."""
-        needed: list[np.ndarray] = []  # of all the arrays, those of these questions
-        questions = [frames.pack_inputs(given, needed) for given in group]
-        message = {"op": "ask", "exercise": cell["exercise"], "call": cell["call"], "questions": questions}
-        due = len(answers.packed) + len(group)
-        self._hand_in.send({**message, "seconds": max(0.0, until - monotonic())}, needed)
+    def _answers(self, most: int, outputs: Outputs) -> tuple[bytearray, dict[str, Any]]:
+        """What the process that is asked now writes, `most` bytes of it, and the hand-in's word on its end."""
         written = bytearray()
         while True:
             header, chunk = self._event()
             if header["op"] == "asked":
                 break
             if header["op"] == "answers":
-                written += b"".join(part.tobytes() for part in chunk)
-                if len(written) > MAX_ANSWERS:
-                    raise Stopped("crash", _TOO_MUCH)
+                for part in chunk:
+                    written += part.tobytes()
+                if len(written) > most:
+                    raise Stopped("crash", wire.TOO_MUCH)
                 if self._growth:
                     self._growth.look()
                     if _is_whole(written):
@@ -330,18 +325,7 @@ class Keeper:
                 outputs.take(header, None)
         if self._growth:
             self._growth.look()
-        if header.get("missing") is True:
-            report.missing = True
-            return
-        odd = _read_answers(bytes(written), due, answers)
-        if odd:
-            report.status, report.reason = "crash", odd
-        elif len(answers.packed) < due:
-            if header.get("late") is True:
-                seconds = self._limits.call_seconds
-                report.status, report.reason = "timeout", f"It took more than {seconds:g} s."
-            else:
-                report.status, report.reason = "crash", _death(header.get("exit"))
+        return written, header
 
     def _event(self) -> wire.Frame:
         # While memory is measured, nothing is read that would take the time of many looks.
@@ -374,8 +358,8 @@ class Keeper:
             self._deadline = now + GRACE
             with suppress(ProcessLookupError):
                 os.kill(self._child, signal.SIGINT)
-        if not self._sandboxed and self._gone():
-            self._kill()  # else what it left behind would hold its pipe open
+        if not self._sandboxed and self._ask_starter("how") is not None:
+            self._ask_starter("end")  # else what it left behind would hold its pipe open
         if self._processes and self._too_large(self._processes):
             raise Stopped("crash", f"It used more than {self._limits.memory >> 20} MB of memory.")
 
@@ -388,71 +372,22 @@ class Keeper:
             return False
         return processes.memory(sizes) > most
 
-    def _gone(self) -> bool:
-        if self._ended is None:
-            pid, status = os.waitpid(self._child, os.WNOHANG)
-            self._ended = status if pid else None
-        return self._ended is not None
-
     def _how_it_died(self) -> str:
-        until = monotonic() + 0.2
-        while not self._gone():
-            if monotonic() > until:
-                return "It closed the grader's own pipe."
-            select.poll().poll(5)
-        return _death(None if self._ended is None else os.waitstatus_to_exitcode(self._ended))
+        code = self._ask_starter("how", DYING)
+        return "It closed the grader's own pipe." if code is None else wire.death(code)
 
-    def _kill(self) -> None:
-        if self._sandboxed:  # PID 1 takes its whole namespace with it, before waitpid returns
-            if not self._gone():
-                os.kill(self._child, signal.SIGKILL)
-                self._ended = os.waitpid(self._child, 0)[1]
-            return
-        if not self._processes:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._child, signal.SIGKILL)
-            return
-        while tree := set(self._processes.under(os.getpid())) - {os.getpid()}:
-            for pid in tree:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
-            with suppress(ChildProcessError):
-                while True:  # this process adopts what the hand-in leaves
-                    pid, status = os.waitpid(-1, 0)
-                    if pid == self._child:
-                        self._ended = status
+    def _ask_starter(self, what: str, seconds: float = 0.0) -> int | None:
+        """The hand-in's exit code, if it has ended by then, or must `end` now with all that it started."""
+        if not self._over:
+            self._starter.send({"op": what, "seconds": seconds})
+            self._exit = self._starter.receive()[0]["exit"]
+            self._over = what == "end"
+        return self._exit
 
 
-def _groups(questions: list[Inputs]) -> list[list[Inputs]]:
-    """The questions in order, by the process that answers them: one whose memory is limited has its own."""
-    groups: list[list[Inputs]] = []
-    alone = True
-    for given in questions:
-        if alone or given.memory is not None:
-            groups.append([])
-        groups[-1].append(given)
-        alone = given.memory is not None
-    return groups or [[]]
-
-
-def _read_answers(written: bytes, due: int, answers: Answers) -> str:
-    """Take the answers out of what a question's process wrote, up to `due`; what is odd about it, or ""."""
-    source, before = frames.Bytes(written), len(answers.packed)
-    while source.left:
-        try:
-            header, arrays = frames.read_frame(source.read, MAX_ANSWER, 8 * frames.MAX_VALUES)
-            if set(header) != {"index", "answer"}:
-                raise wire.WireError("no answer")
-            answer = frames.unpack_answer(header["answer"], frames.Once(arrays))
-        except wire.WireError:
-            # A process that was killed may leave half a frame; more than that is forged.
-            half = len(answers.packed) < due and written[-source.left :][:4] == frames.MAGIC
-            return "" if half else _FORGED
-        index = header["index"]
-        if type(index) is not int or before + index != len(answers.packed) or before + index >= due:
-            return _FORGED
-        answers.packed.append(frames.pack_answer(answer, answers.arrays))
-    return ""
+def _is_code(code: object) -> bool:
+    """Whether this is an exit code as `os.waitstatus_to_exitcode` gives it."""
+    return type(code) is int and -128 < code < 256
 
 
 def _is_whole(written: bytearray) -> bool:
@@ -461,28 +396,3 @@ def _is_whole(written: bytearray) -> bool:
         return False
     _, header, payload = frames.PREFIX.unpack_from(written)
     return len(written) >= frames.PREFIX.size + int(header) + int(payload)
-
-
-def _death(code: object) -> str:
-    """How a process ended, from its exit code as `os.waitstatus_to_exitcode` gives it.
-
-    >>> _death(-9), _death(3), _death("forged")
-    ('Its process was killed by SIGKILL.', 'Its process ended with exit code 3.', 'Its process ended.')
-    """
-    if not isinstance(code, int) or isinstance(code, bool):
-        return "Its process ended."
-    if code < 0:
-        try:
-            return f"Its process was killed by {signal.Signals(-code).name}."
-        except ValueError:
-            return f"Its process was killed by signal {-code}."
-    return f"Its process ended with exit code {code}."
-
-
-def _own_folder() -> str:
-    """A temporary home with an empty working directory, for a hand-in that runs without a sandbox."""
-    folder = tempfile.mkdtemp(prefix="hand-in-")
-    os.environ.update(HOME=folder, TMPDIR=folder)
-    os.mkdir(f"{folder}/notebook")
-    os.chdir(f"{folder}/notebook")
-    return folder

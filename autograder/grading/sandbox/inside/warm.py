@@ -1,4 +1,4 @@
-"""The warm process: imports once what all hand-ins need, and forks a keeper for each run."""
+"""The warm process: imports once what all hand-ins need, and is forked for each."""
 
 import gc
 import importlib
@@ -11,14 +11,39 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from autograder.grading.sandbox.inside import Config, confine
-from autograder.grading.sandbox.inside.keeper import Keeper
+from autograder.grading.sandbox.inside.keeper import keep
+from autograder.grading.sandbox.inside.starter import Starter
 
 if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
     from autograder.grading.sandbox.inside.shell import Shell
 
 
 def warm(config: Config) -> None:
-    """Prepare, then fork a keeper for each connection that comes over the control socket."""
+    """Fork the process that is to be warm, and go on as the keeper."""
+    ours, theirs = socket.socketpair()
+    control = socket.socket(fileno=config["control"])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if os.fork() == 0:
+        code = 1
+        try:
+            ours.close()
+            control.close()
+            confine.die_with_parent()
+            _be_warm(config, theirs)
+            code = 0
+        except BaseException:  # noqa: BLE001
+            traceback.print_exc()  # to a file of the grader's: no student's code runs here
+        finally:
+            os._exit(code)
+    theirs.close()
+    if not ours.recv(1):
+        os._exit(1)
+    control.sendall(b"+")
+    keep(control, ours, config["sandboxed"])
+
+
+def _be_warm(config: Config, control: socket.socket) -> None:
+    """Prepare, then fork a starter for each hand-in that the keeper asks for."""
     shell = None
     if config["preload"]:
         preload(config["preload"])
@@ -26,8 +51,6 @@ def warm(config: Config) -> None:
 
         shell = prepare_shell()
     confine.proc_files()  # read now, for all forks
-    control = socket.socket(fileno=config["control"])
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
     gc.freeze()  # the collector must not touch, and so copy, what every fork shares
     confine.gather_pages()
@@ -35,29 +58,31 @@ def warm(config: Config) -> None:
     control.sendall(b"+")
     waiting = select.poll()
     waiting.register(control, select.POLLIN)
-    keepers: set[int] = set()
+    starters: set[int] = set()
     while True:
-        ready = waiting.poll(100 if keepers else None)
-        for pid in list(keepers):
+        ready = waiting.poll(100 if starters else None)
+        for pid in list(starters):
             if os.waitpid(pid, os.WNOHANG)[0]:
-                keepers.discard(pid)
+                starters.discard(pid)
         if not ready:
             continue
-        message, fds, *_ = socket.recv_fds(control, 1, 1)
+        message, fds, *_ = socket.recv_fds(control, 1, 3)
         if not message:
-            os._exit(0)
-        keepers.add(_fork_keeper(fds[0], control, config["sandboxed"], shell))
-        os.close(fds[0])
+            return
+        starters.add(_fork_starter(fds, control, config["sandboxed"], shell))
+        for fd in fds:
+            os.close(fd)
 
 
-def _fork_keeper(connection: int, control: socket.socket, sandboxed: bool, shell: "Shell | None") -> int:
-    """The PID of a new process that does one run and ends."""
+def _fork_starter(fds: list[int], control: socket.socket, sandboxed: bool, shell: "Shell | None") -> int:
+    """The PID of a new process that starts one hand-in, and ends with it."""
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
             control.close()
-            Keeper(connection, sandboxed, shell).run()
+            line, commands, reports = fds
+            Starter(line, commands, reports, sandboxed, shell).run()
             code = 0
         except BaseException:  # noqa: BLE001
             traceback.print_exc()  # to a file of the grader's: no student's code runs here

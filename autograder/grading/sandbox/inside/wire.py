@@ -6,6 +6,7 @@
 import os
 import re
 import select
+import signal
 from collections.abc import Callable, Sequence
 from time import monotonic
 from typing import Any
@@ -25,6 +26,25 @@ from autograder.judging.frames import FrameError as WireError
 MAX_LINES = 1_000  # of one traceback
 MAX_MIMES = 50  # in one output
 CHUNK = 1 << 20
+
+FORGED = "It wrote into the grader's own pipe."
+TOO_MUCH = "It sent more than answers can be."
+
+
+def death(code: int | None) -> str:
+    """How a process ended, from its exit code as `os.waitstatus_to_exitcode` gives it.
+
+    >>> death(-9), death(3), death(None)
+    ('Its process was killed by SIGKILL.', 'Its process ended with exit code 3.', 'Its process ended.')
+    """
+    if code is None:
+        return "Its process ended."
+    if code < 0:
+        try:
+            return f"Its process was killed by {signal.Signals(-code).name}."
+        except ValueError:
+            return f"Its process was killed by signal {-code}."
+    return f"Its process ended with exit code {code}."
 
 
 # Outputs: what a cell shows, as nbformat 4 has it.
