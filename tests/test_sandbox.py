@@ -750,7 +750,9 @@ def test_the_kernel_would_kill_a_hand_in_first(sandbox):
     looking.start()
     sandbox.run([Cell("import time; time.sleep(1.5)")])
     looking.join()
-    assert seen.count(1000) == 1 and len(seen) == 5  # beside bubblewrap's init, the keeper, the warm process, the starter
+    assert (
+        seen.count(1000) == 1 and len(seen) == 5
+    )  # beside bubblewrap's init, the keeper, the warm process, the starter
 
 
 def test_big_files(sandbox):
@@ -959,16 +961,21 @@ def test_forged_frames_in_a_question_harm_only_that_question(sandbox, name):
     assert [a.value.tolist() for a in runs[3].answers] == [[2, 2, 2], [0, 2, 4, 6]]
 
 
-@pytest.mark.parametrize("indices", [[0, 0, 1], [1, 0], [0, 1, 2], [5], [-1], [True]])
-def test_answers_out_of_order_double_or_too_many(sandbox, indices):
+@pytest.mark.parametrize(
+    "frames", [[0, 0, 1], [1, 0], [0, 1, 2], [5], [-1], [True], [(0, 3)], [0, (1, 2)], [(0, 0)]]
+)
+def test_answers_out_of_order_double_or_too_many(sandbox, frames):
+    """Each frame is the place of its first answer, and how many there are if that is not one."""
+    frames = [frame if isinstance(frame, tuple) else (frame, 1) for frame in frames]
     code = f"""
 def bad(x):
     import os, numpy as np, select
     from autograder.judging import answer as module, frames
     fd = next(fd for fd in range(299, 4, -1) if writable(fd))
-    for index in {indices}:
-        answer = frames.pack_answer(module.Answer(np.full(3, 7.0)), arrays := [])
-        os.write(fd, frames.encode({{"index": index, "answer": answer}}, arrays))
+    for first, count in {frames}:
+        arrays = []
+        answers = [frames.pack_answer(module.Answer(np.full(3, 7.0)), arrays) for _ in range(count)]
+        os.write(fd, frames.encode({{"first": first, "answers": answers}}, arrays))
     os._exit(0)
 def writable(fd):
     import os, stat
@@ -989,7 +996,7 @@ import threading, numpy as np, time, os
 from autograder.judging import answer as module, frames
 def forge():
     answer = frames.pack_answer(module.Answer(np.full(3, 7.0)), arrays := [])
-    inner = frames.encode({"index": 0, "answer": answer}, arrays)
+    inner = frames.encode({"first": 0, "answers": [answer]}, arrays)
     data = frames.encode({"op": "answers"}, [np.frombuffer(inner, np.uint8)])
     while True:
         os.write(4, data); time.sleep(.001)

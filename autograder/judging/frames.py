@@ -57,7 +57,7 @@ def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
     plain = [_native(array) for array in arrays]
     listed = [[dtype_name(array.dtype), list(array.shape)] for array in plain]
     try:
-        text = json.dumps({**header, "arrays": listed}, ensure_ascii=False, allow_nan=False)
+        text = _to_json({**header, "arrays": listed})
     except (TypeError, ValueError, RecursionError) as error:
         raise FrameError(f"not plain JSON: {error}") from None
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?"
@@ -146,7 +146,7 @@ class Bytes:
 
 def _header(data: bytes) -> dict:
     try:
-        header = json.loads(data.decode("utf-8"), parse_constant=_refuse, object_pairs_hook=_unique)
+        header = _from_json(data.decode("utf-8"))
     except FrameError:
         raise
     except (ValueError, RecursionError) as error:
@@ -166,6 +166,11 @@ def _unique(pairs: list) -> dict:
     if len(found) != len(pairs):
         raise FrameError("a key appears twice")
     return found
+
+
+# Made once: a frame is often so small that to make them would take longer than to use them.
+_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_from_json = json.JSONDecoder(parse_constant=_refuse, object_pairs_hook=_unique).decode
 
 
 def _check_plain(header: dict, escaped: bool) -> None:

@@ -37,7 +37,7 @@ from autograder.judging.question import Inputs
 
 STATUSES = frozenset({"ok", "error", "timeout", "crash", "skipped"})
 PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")
-MAX_ANSWER = 1 << 20  # bytes of one answer's JSON: its texts, and what it printed
+MAX_ANSWERS_JSON = 1 << 20  # bytes of it in one frame of answers: their texts, and what they printed
 STARTUP_SECONDS = 120  # a machine that is busy importing TensorFlow in every process may need them
 
 
@@ -465,18 +465,17 @@ def _read_answers(written: bytes, due: int, room: list[int]) -> tuple[list[Answe
     answers: list[Answer] = []
     while source.left:
         try:
-            header, arrays = frames.read_frame(source.read, MAX_ANSWER, 8 * frames.MAX_VALUES)
-            if set(header) != {"index", "answer"}:
-                raise wire.WireError("no answer")
-            answer = frames.unpack_answer(header["answer"], frames.Once(arrays))
+            header, arrays = frames.read_frame(source.read, MAX_ANSWERS_JSON, 8 * frames.MAX_VALUES)
+            fields = frames.check_fields(header, {"first": int, "answers": list})
+            once = frames.Once(arrays)
+            found = [frames.unpack_answer(answer, once) for answer in fields["answers"]]
         except wire.WireError:
             # A process that was killed may leave half a frame; more than that is forged.
             half = len(answers) < due and written[-source.left :][:4] == frames.MAGIC
             return answers, "" if half else wire.FORGED
-        index = header["index"]
-        if type(index) is not int or index != len(answers) or index >= due:
+        if not found or fields["first"] != len(answers) or len(answers) + len(found) > due:
             return answers, wire.FORGED
-        answers.append(answer)
+        answers += found
         room[0] -= len(arrays)
         room[1] -= sum(array.nbytes for array in arrays)
         if min(room) < 0:

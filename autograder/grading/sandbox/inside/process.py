@@ -13,7 +13,7 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -25,12 +25,13 @@ from autograder.grading.sandbox.inside import confine, wire
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging import frames
 from autograder.judging.answer import ask
-from autograder.judging.question import Inputs
+from autograder.judging.question import Inputs, Value
 
 if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
     from autograder.grading.sandbox.inside.shell import Shell
 
-GATHERED_BYTES, GATHERED_SECONDS = 1 << 18, 0.05  # of answers, before they are passed on
+GATHERED_BYTES, GATHERED_SECONDS = 1 << 18, 0.05  # of answers, before they are passed on: each time wakes two
+PART = 128  # bytes that any value is taken to have
 LINGER = 0.5  # seconds that an answer whose memory is limited waits to be looked at; the keeper ends it then
 
 
@@ -180,14 +181,14 @@ def _ended(pid: int) -> int:
 
 
 def _answer(function: Any, call: str, questions: Sequence[Inputs], fd: int) -> NoReturn:
-    """In the question's process: one frame for each answer, and the end."""
+    """In the question's process: the answers, and the end."""
     code = 1
     try:
         with suppress(OSError):
             os.setpgid(0, 0)
         os.closerange(3, 5)
-        for written in _gathered(_frames(function, call, questions)):
-            left = memoryview(written)
+        for frame in _frames(function, call, questions):
+            left = memoryview(frame)
             while left:
                 left = left[os.write(fd, left) :]
         if any(given.memory is not None for given in questions):
@@ -197,24 +198,33 @@ def _answer(function: Any, call: str, questions: Sequence[Inputs], fd: int) -> N
         os._exit(code)
 
 
-def _gathered(frames_: Iterator[bytes]) -> Iterator[bytes]:
-    """The same bytes in larger pieces, since each wakes two processes; none waits for long."""
-    held, size, due = [], 0, monotonic() + GATHERED_SECONDS
-    for frame in frames_:
-        held.append(frame)
-        size += len(frame)
-        if size > GATHERED_BYTES or monotonic() > due:
-            yield b"".join(held)
-            held, size, due = [], 0, monotonic() + GATHERED_SECONDS
-    yield b"".join(held)
-
-
 def _frames(function: Any, call: str, questions: Sequence[Inputs]) -> Iterator[bytes]:
-    """The answers to the questions, each as bytes."""
-    for index, given in enumerate(questions):
-        arrays: list[np.ndarray] = []
-        packed = frames.pack_answer(ask(function, given, call), arrays)
-        yield frames.encode({"index": index, "answer": packed}, arrays)
+    """The answers to the questions, as bytes; small ones share a frame, but none waits for long."""
+    first, size, due = 0, 0, monotonic() + GATHERED_SECONDS
+    packed: list[dict[str, Any]] = []
+    arrays: list[np.ndarray] = []
+    for given in questions:
+        answer = ask(function, given, call)
+        more = _size(answer.value) + len(answer.printed) + len(answer.error)
+        if packed and (size + more > GATHERED_BYTES or monotonic() > due):
+            yield frames.encode({"first": first, "answers": packed}, arrays)
+            first, size, due = first + len(packed), 0, monotonic() + GATHERED_SECONDS
+            packed, arrays = [], []
+        packed.append(frames.pack_answer(answer, arrays))
+        size += more
+    if packed:
+        yield frames.encode({"first": first, "answers": packed}, arrays)
+
+
+def _size(value: Value) -> int:
+    """Roughly the bytes that a value takes in a frame, and so much at least that its parts are few."""
+    if isinstance(value, np.ndarray):
+        return PART + value.nbytes
+    if isinstance(value, (tuple, list)):
+        return PART + sum(map(_size, value))
+    if isinstance(value, Mapping):
+        return PART + sum(len(key) + _size(part) for key, part in value.items())
+    return PART + (len(value) if isinstance(value, str) else 0)
 
 
 def _no_input(prompt: object = "", /) -> NoReturn:
