@@ -10,12 +10,23 @@ import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from html import escape
+from importlib import import_module
+from typing import Any
 
 import numpy as np
-from matplotlib import pyplot as plt
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.collections import PatchCollection
-from matplotlib.patches import Rectangle
+
+
+class _WhenUsed:
+    """A module that is imported when something of it is first used: a lab begins sooner, and marking draws nothing."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        return getattr(import_module(self._name), attribute)
+
+
+plt: Any = _WhenUsed("matplotlib.pyplot")
 
 # Apart for every kind of colour vision, and 3 : 1 or more against white and against #111; GREY has 4.3 : 1.
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#1f7ec2", "#d55e00", "#00906a", "#b3589a", "#7a7a7a"
@@ -95,17 +106,21 @@ def heatmap(
     for row, values in enumerate(weights):
         if mark and np.ptp(values) > 1e-12:
             best = int(np.argmax(values))
-            frames.append(Rectangle((best - 0.44, row - 0.42), 0.88, 0.84))
+            frames.append(plt.Rectangle((best - 0.44, row - 0.42), 0.88, 0.84))
             inks.append("black" if values[best] > middle else "white")
         if numbers:
             for column, value in enumerate(values):
                 ink = "black" if value > middle else "white"
                 axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=9)
     if frames:
+        from matplotlib.collections import PatchCollection
+
         axes.add_collection(PatchCollection(frames, facecolor="none", edgecolor=inks, lw=1.5))
     if hidden is not None:
         for row, column in np.argwhere(np.broadcast_to(hidden, weights.shape)):
-            cell = Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, lw=0, hatch="//", edgecolor=GREY)
+            cell = plt.Rectangle(
+                (column - 0.5, row - 0.5), 1, 1, fill=False, lw=0, hatch="//", edgecolor=GREY
+            )
             axes.add_patch(cell)
     bar = axes.figure.colorbar(image, ax=axes, label="attention weight")
     bar.outline.set_visible(False)
@@ -129,7 +144,7 @@ def mask_table(axes, mask: np.ndarray, queries: Sequence[str], keys: Sequence[st
     for (row, column), allowed in np.ndenumerate(mask):
         colour, ink = (BLUE, "white") if allowed else ("none", GREY)
         place = (column - 0.46, row - 0.46), 0.92, 0.92
-        axes.add_patch(Rectangle(*place, facecolor=colour, edgecolor=BLUE if allowed else GREY, lw=0.8))
+        axes.add_patch(plt.Rectangle(*place, facecolor=colour, edgecolor=BLUE if allowed else GREY, lw=0.8))
         axes.text(column, row, signs[int(allowed)], ha="center", va="center", color=ink, fontsize=12)
     axes.set(xlim=(-0.55, mask.shape[1] - 0.45), ylim=(mask.shape[0] - 0.45, -0.55), aspect="equal")
     label_cells(axes, queries, keys)
@@ -193,6 +208,8 @@ def png(figure, dpi: int) -> bytes:
     if figure.get_layout_engine() is None:
         figure.savefig(buffer, dpi=dpi, bbox_inches="tight", facecolor=figure.get_facecolor(), metadata=about)
     else:  # it fits already, and is drawn once: savefig goes through all its text twice
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+
         figure.set(dpi=dpi)
         FigureCanvasAgg(figure).print_png(buffer, metadata=about)
     return buffer.getvalue()

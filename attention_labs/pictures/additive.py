@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib import pyplot as plt
 
-from attention_labs.pictures import BLUE, COLOURS, GREEN, GREY, ORANGE, arrow, box, heatmap, picture
+from attention_labs.pictures import BLUE, COLOURS, GREEN, GREY, ORANGE, arrow, box, heatmap, picture, plt
 
 
 @picture

@@ -3,9 +3,19 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib import pyplot as plt
 
-from attention_labs.pictures import BLUE, GREY, ORANGE, arrow, box, heatmap, in_each_row, mask_table, picture
+from attention_labs.pictures import (
+    BLUE,
+    GREY,
+    ORANGE,
+    arrow,
+    box,
+    heatmap,
+    in_each_row,
+    mask_table,
+    picture,
+    plt,
+)
 
 
 @picture

@@ -3,10 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from matplotlib import pyplot as plt
-from matplotlib.ticker import PercentFormatter
 
-from attention_labs.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, heatmap, picture
+from attention_labs.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, heatmap, picture, plt
 
 
 @picture
@@ -157,6 +155,8 @@ def progress_made(losses: Sequence[float], shares: Mapping[int, float], levels: 
         ylim=(0, 1),
         title="alignment of sentences never trained on",
     )
+    from matplotlib.ticker import PercentFormatter
+
     right.yaxis.set_major_formatter(PercentFormatter(1))
     right.legend(loc="lower right", bbox_to_anchor=(1, 0.13), framealpha=0)
     for axes in (left, right):

@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib import pyplot as plt
-from matplotlib.patches import Rectangle
 
 from attention_labs.pictures import (
     BLUE,
@@ -17,6 +15,7 @@ from attention_labs.pictures import (
     in_each_row,
     mask_table,
     picture,
+    plt,
 )
 
 _LINES = ((ORANGE, "o", "-"), (BLUE, "s", "-"), (GREEN, "^", "--"), (PURPLE, "v", "--"), (GREY, "x", ":"))
@@ -42,15 +41,15 @@ def what_is_made(steps: int):
             for position in range(step + 1):
                 new = position == step or not kept
                 style = {"facecolor": ORANGE} if new else {"facecolor": "none", "edgecolor": GREY}
-                axes.add_patch(Rectangle((position + 0.06, step + 0.06), 0.88, 0.88, **style))
+                axes.add_patch(plt.Rectangle((position + 0.06, step + 0.06), 0.88, 0.88, **style))
         axes.set(xlim=(-0.1, steps + 0.1), ylim=(steps + 0.1, -0.1), aspect="equal", title=title)
         axes.set_xticks(np.arange(steps) + 0.5, range(steps))
         axes.set_yticks(np.arange(steps) + 0.5, range(1, steps + 1))
         axes.set(xlabel="position", ylabel="step")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-    filled = Rectangle((0, 0), 1, 1, facecolor=ORANGE, label="made in this step")
-    empty = Rectangle((0, 0), 1, 1, facecolor="none", edgecolor=GREY, label="kept from before")
+    filled = plt.Rectangle((0, 0), 1, 1, facecolor=ORANGE, label="made in this step")
+    empty = plt.Rectangle((0, 0), 1, 1, facecolor="none", edgecolor=GREY, label="kept from before")
     figure.legend(handles=[filled, empty], loc="outside lower center", ncols=2)
     return figure, (
         f"Two tables, {steps} steps by {steps} positions. Filled: a key and a value are made in this step; "
@@ -192,11 +191,11 @@ def held_at_once(length: int, block: int):
             now = whole or block <= column < 2 * block
             style = {"facecolor": ORANGE} if now else {"facecolor": "none", "edgecolor": GREY, "lw": 0.6}
             for row in range(length):
-                axes.add_patch(Rectangle((column + 0.05, row + 0.05), 0.9, 0.9, **style))
+                axes.add_patch(plt.Rectangle((column + 0.05, row + 0.05), 0.9, 0.9, **style))
         if not whole:
             for column, name in enumerate(("max", "sum", "out")):
                 x = length + 1 + 2.2 * column
-                axes.add_patch(Rectangle((x, 0), 1, length, facecolor=BLUE))
+                axes.add_patch(plt.Rectangle((x, 0), 1, length, facecolor=BLUE))
                 axes.text(x + 0.5, length + 0.35, name, ha="center", va="top")
         axes.set(xlim=(-0.2, width - 0.2), ylim=(length + 0.2, -0.2), aspect="equal")
         axes.set_title(title, loc="left")

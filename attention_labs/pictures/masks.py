@@ -3,9 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib import pyplot as plt
 
-from attention_labs.pictures import heatmap, in_each_row, mask_table, picture
+from attention_labs.pictures import heatmap, in_each_row, mask_table, picture, plt
 
 
 @picture

@@ -3,10 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from matplotlib import pyplot as plt
-from matplotlib.patches import Rectangle
 
-from attention_labs.pictures import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, heatmap, picture
+from attention_labs.pictures import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, heatmap, picture, plt
 
 _HEADS = (ORANGE, BLUE, GREEN, PURPLE)
 
@@ -54,7 +52,7 @@ def cut(x: np.ndarray, heads: Sequence[np.ndarray]):
     for axes, (title, array) in zip(panels, arrays.items()):
         for (row, column), number in np.ndenumerate(array):
             colour = _HEADS[home[number] % len(_HEADS)]
-            axes.add_patch(Rectangle((column + 0.03, row + 0.03), 0.94, 0.94, facecolor=colour, lw=0))
+            axes.add_patch(plt.Rectangle((column + 0.03, row + 0.03), 0.94, 0.94, facecolor=colour, lw=0))
             axes.text(column + 0.5, row + 0.5, f"{number:02.0f}", ha="center", va="center", color="white")
         axes.set(xlim=(0, array.shape[1]), ylim=(length, 0), aspect="equal", title=title, xlabel="column")
         axes.set_xticks(np.arange(array.shape[1]) + 0.5, range(array.shape[1]))
@@ -94,7 +92,9 @@ def influence(words: np.ndarray, layers: Mapping[str, Callable[[np.ndarray], np.
             if there:
                 colour, sign, ink = (ORANGE, "!", "white") if column > row else (BLUE, "●", "white")
             place = (column - 0.46, row - 0.46), 0.92, 0.92
-            axes.add_patch(Rectangle(*place, facecolor=colour, edgecolor=colour if there else GREY, lw=0.8))
+            axes.add_patch(
+                plt.Rectangle(*place, facecolor=colour, edgecolor=colour if there else GREY, lw=0.8)
+            )
             axes.text(column, row, sign, ha="center", va="center", color=ink, weight="bold")
         axes.set(xlim=(-0.55, length - 0.45), ylim=(length - 0.45, -0.55), aspect="equal")
         axes.set_xticks(range(length), range(length))

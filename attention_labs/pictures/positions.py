@@ -3,11 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib import pyplot as plt
-from matplotlib.patches import Arc
-from matplotlib.ticker import MaxNLocator
 
-from attention_labs.pictures import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, box, heatmap, picture
+from attention_labs.pictures import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, box, heatmap, picture, plt
 
 # Each line has its own marker and dashes too, for who cannot tell the colours apart.
 LINES = {
@@ -125,6 +122,8 @@ def _circle(axes, **style):
 @picture
 def pairings(size: int = 8):
     """The two ways of pairing columns, as arcs between them."""
+    from matplotlib.patches import Arc
+
     figure, panels = plt.subplots(1, 2, figsize=(8.2, 2.2))
     neighbours = [(2 * i, 2 * i + 1) for i in range(size // 2)]
     halves = [(i, i + size // 2) for i in range(size // 2)]
@@ -173,6 +172,8 @@ def _along_diagonals(scores):
 @picture
 def slopes(bias: np.ndarray, heads: Sequence[int] = (0, 3, 7)):
     """ALiBi's bias (H, L, L) of some heads, counted from 0, and what each leaves of a key by its distance."""
+    from matplotlib.ticker import MaxNLocator
+
     figure, panels = plt.subplots(
         1, len(heads) + 1, figsize=(9.6, 2.7), width_ratios=(*[1] * len(heads), 1.35)
     )

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from matplotlib import pyplot as plt
 
 from attention_labs.pictures import (
     BLUE,
@@ -18,6 +17,7 @@ from attention_labs.pictures import (
     heatmap,
     label_cells,
     picture,
+    plt,
     show,
 )
 

@@ -4,9 +4,20 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
-from matplotlib import pyplot as plt
 
-from attention_labs.pictures import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, arrow, box, heatmap, picture
+from attention_labs.pictures import (
+    BLUE,
+    COLOURS,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    arrow,
+    box,
+    heatmap,
+    picture,
+    plt,
+)
 
 
 @picture
