@@ -1,7 +1,7 @@
 """The record that every judgement ends as: one exercise of one hand-in."""
 
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -55,11 +55,15 @@ class Result:
         >>> Result("ada", "random-walks", "softmax", 2, 2, Verdict.PASS, None, "", 0.01).to_json()[:34]
         '{"student": "ada", "lab": "random-'
         """
-        return json.dumps(asdict(self), ensure_ascii=False)
+        return json.dumps(self.to_fields(), ensure_ascii=False)
+
+    def to_fields(self) -> dict[str, Any]:
+        """The fields by name; they are all plain values."""
+        return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "Result":
-        """The inverse of `dataclasses.asdict`; raises KeyError, ValueError or TypeError on anything else."""
+        """The inverse of `to_fields`; raises KeyError, ValueError or TypeError on anything else."""
         return cls(**{**fields, "verdict": Verdict(fields["verdict"])})
 
     def worth(self, points: float) -> "Result":

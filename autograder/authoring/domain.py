@@ -91,7 +91,7 @@ class Domain:
         free = [n for n in range(USUAL[0], USUAL[1] + len(self.sizes)) if n not in edge.values()]
         for name, (low, high) in self.sizes.items():
             fitting = [n for n in free if low <= n <= high] or [min(max(USUAL[0], low), high)]
-            given[name] = int(rng.choice(fitting))
+            given[name] = fitting[rng.integers(len(fitting))]  # what rng.choice takes five times as long for
             free = [n for n in free if n != given[name]]
         given |= {name: values[0] for name, values in self.flags.items()}
         if self.magnitudes:

@@ -85,16 +85,6 @@ def opened(classroom: Classroom) -> Gradebook:
         ) from None
 
 
-@contextmanager
-def _no_commit(book: Gradebook) -> Iterator[None]:
-    """Leave it to the caller to commit what nbgrader would commit piece by piece, each with a wait for the disk."""
-    book.db.commit = book.db.flush
-    try:
-        yield
-    finally:
-        del book.db.commit
-
-
 def first_line(error: Exception) -> str:
     """What a database's error says, as a sentence."""
     line = str(getattr(error, "orig", None) or error).strip().split("\n")[0]
@@ -123,6 +113,19 @@ class _Receipt:
     shared: dict[str, float] = field(default_factory=dict)
 
 
+@dataclass
+class _Cells:
+    """A lab's graded cells as the gradebook has them: which are marked, for how many points, and which commented.
+
+    The ids are the gradebook's own; what is marked and commented is listed by them.
+    """
+
+    assignment: str
+    notebook: str
+    marked: Mapping[str, tuple[str, float]]
+    commented: Mapping[str, str]
+
+
 class Book:
     """A class's gradebook, open for writing."""
 
@@ -131,6 +134,7 @@ class Book:
         self.config = settings(classroom.course)
         self.config.CourseDirectory.db_url = classroom.db
         self._gradebook = opened(classroom)
+        self._cells: dict[str, _Cells] = {}
 
     def __enter__(self) -> "Book":
         return self
@@ -171,6 +175,7 @@ class Book:
 
     def _save_cells(self, lab: Lab, points: Mapping[str, float]) -> None:
         notebook = lab.read_solution()
+        self._cells.pop(lab.name, None)
         for cell in notebook.cells:
             nbgrader = cell.metadata.get("nbgrader", {})
             if nbgrader.get("grade"):
@@ -212,20 +217,16 @@ class Book:
             write(path, json.dumps({**vars(after), "stamp": self._stamp(submission, marked)}))
 
     def _record(self, submission: Submission, marked: Marked, before: _Receipt) -> _Receipt:
-        book, student, lab = self._gradebook, submission.student, submission.lab
-        with _no_commit(book):
-            book.update_or_create_student(student)
-            book.update_or_create_submission(lab, student, timestamp=_utc(submission.timestamp))
-        notebook = book.find_submission_notebook(lab, lab, student)
+        db = self._gradebook.db
         rows = {row.exercise: row for row in marked.rows}
         tests = {id_of_test(name): row for name, row in rows.items()}
         answers = {grade_id(name): row for name, row in rows.items()}
         earlier = dict(before.earlier)
-        comments = {comment.name: comment for comment in notebook.comments}
-        for grade in notebook.grades:
-            row = tests.get(grade.name) or rows.get(grade.name)
+        grades, comments = self._entries(submission)
+        for cell, (grade, points) in grades.items():
+            row = tests.get(cell) or rows.get(cell)
             if row is None:
-                raise NotRecorded(f"there is no result for the cell {grade.name!r}.")
+                raise NotRecorded(f"there is no result for the cell {cell!r}.")
             changed = before.answers.get(row.exercise, "") != marked.answers.get(row.exercise, "")
             if grade.manual_score is not None and changed and before.answers:
                 comment = comments.get(grade_id(row.exercise))
@@ -234,7 +235,7 @@ class Book:
                 if comment:
                     comment.manual_comment = None
                 grade.needs_manual_grade = True
-            _price(grade, row, marked)
+            _price(grade, points, row, marked)
             if row.exercise not in earlier:  # what waits, waits until a person has given a mark anew
                 grade.needs_manual_grade = grade.auto_score is None and grade.manual_score is None
             elif grade.manual_score is not None:
@@ -252,9 +253,50 @@ class Book:
                     f" (For an earlier answer a person gave {score:g} of {row.max_score:g} points{quoted}.)"
                 )
             comment.auto_comment = clean_markdown(said.strip()) or None  # nbgrader shows comments as HTML
-        book.db.commit()
+        db.commit()
         shared = {name: score for name, score in before.shared.items() if name not in earlier}
         return _Receipt("", dict(marked.answers), earlier, shared)
+
+    def _entries(
+        self, submission: Submission
+    ) -> tuple[dict[str, tuple[api.Grade, float]], dict[str, api.Comment]]:
+        """A hand-in's grades with their points, and its comments, by the names of their cells; new ones if need be.
+
+        As `Gradebook.add_submission` makes them, but not committed: that makes and asks for them one by one.
+        """
+        db, cells = self._gradebook.db, self._cells_of(submission.lab)
+        sub, note = api.SubmittedAssignment, api.SubmittedNotebook
+        of_student = (sub.assignment_id == cells.assignment) & (sub.student_id == submission.student)
+        handed_in = db.query(sub).filter(of_student).one_or_none()
+        if handed_in is None:
+            if db.get(api.Student, submission.student) is None:
+                db.add(api.Student(id=submission.student))
+            new = {"assignment_id": cells.assignment, "student_id": submission.student}
+            handed_in = sub(id=api.new_uuid(), **new)
+            notebook = note(id=api.new_uuid(), assignment_id=handed_in.id, notebook_id=cells.notebook)
+            grades = [api.Grade(notebook_id=notebook.id, cell_id=cell) for cell in cells.marked]
+            comments = [api.Comment(notebook_id=notebook.id, cell_id=cell) for cell in cells.commented]
+            db.add_all([handed_in, notebook, *grades, *comments])
+        else:
+            of_lab = (note.assignment_id == handed_in.id) & (note.notebook_id == cells.notebook)
+            (there,) = db.query(note.id).filter(of_lab).one()
+            grades = db.query(api.Grade).filter(api.Grade.notebook_id == there).all()
+            comments = db.query(api.Comment).filter(api.Comment.notebook_id == there).all()
+        handed_in.timestamp = _utc(submission.timestamp)
+        by_name = {cells.marked[g.cell_id][0]: (g, cells.marked[g.cell_id][1]) for g in grades}
+        return by_name, {cells.commented[c.cell_id]: c for c in comments}
+
+    def _cells_of(self, lab: str) -> _Cells:
+        if lab not in self._cells:
+            notebook = self._gradebook.find_notebook(lab, lab)
+            marked = [*notebook.grade_cells, *notebook.task_cells]
+            self._cells[lab] = _Cells(
+                notebook.assignment.id,
+                notebook.id,
+                {cell.id: (cell.name, cell.max_score) for cell in marked},
+                {cell.id: cell.name for cell in [*notebook.solution_cells, *notebook.task_cells]},
+            )
+        return self._cells[lab]
 
     def _receipt(self, submission: Submission) -> _Receipt:
         return _read_receipt(self._receipt_path(submission))
@@ -412,6 +454,7 @@ class Book:
                 time.sleep(0.2 * 4 ** (attempt - 1))
                 with suppress(Exception):  # the connection is lost already
                     self._gradebook.close()
+                self._cells.clear()  # who knows what is there when it is back
                 try:
                     self._gradebook = opened(self.classroom)
                 except GradebookError:
@@ -486,14 +529,14 @@ def _copy_comment(giver: str, taker: str, notebooks: Mapping[str, Any], cell: st
             comment.manual_comment = said.get(comment.name)
 
 
-def _price(grade: Any, row: Result, marked: Marked) -> None:
+def _price(grade: Any, points: float, row: Result, marked: Marked) -> None:
     """The automatic score of one graded cell: all of its points, none, or not yet known."""
     if row.verdict is Verdict.MANUAL:
         grade.auto_score = 0.0 if row.exercise in marked.untouched else None
     elif row.score is None:
         grade.auto_score = None
     else:
-        grade.auto_score = grade.max_score if row.verdict is Verdict.PASS else 0.0
+        grade.auto_score = points if row.verdict is Verdict.PASS else 0.0
 
 
 def seconds_late(timestamp: datetime | None, due: datetime | None, extension: Any = None) -> float:

@@ -92,7 +92,7 @@ class Judge(NbGraderPreprocessor):
             # nbgrader asks for a penalty only where the gradebook itself has a due date.
             with Gradebook(url, lab.course.id) as book:
                 book.update_or_create_assignment(lab.name, duedate=naive(due))
-        return marked.notebook, resources
+        return nbformat.from_dict(marked.notebook), resources
 
 
 class LatePolicy(LateSubmissionPlugin):

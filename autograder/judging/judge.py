@@ -214,7 +214,7 @@ def _explanation(
                 continue  # an edge of the domain, of which a key does not say what mistakes give
             theirs = question.mistakes[misconception.name]
             difference = differences[i]
-            if difference and difference.kind != "modified" and not theirs.modified:
+            if answer.modified and difference and difference.kind != "modified" and not theirs.modified:
                 answer = replace(answer, modified=())  # a wrong result explains itself; this is said besides
             same = same_answer(theirs, answer, rules, question.inputs.memory)
             if same and not _other_precision(theirs, answer, question.expected):

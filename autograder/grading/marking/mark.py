@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from html import escape
 from time import monotonic
@@ -87,17 +87,20 @@ class Marked:
         return {
             "seed": self.seed,
             "notes": list(self.notes),
-            "rows": [asdict(row) for row in self.rows],
+            "rows": [row.to_fields() for row in self.rows],
             "answers": dict(self.answers),
             "untouched": list(self.untouched),
         }
 
     @classmethod
     def from_facts(cls, facts: Mapping[str, Any], notebook: NotebookNode | None = None) -> "Marked":
-        """The inverse of `facts`; raises KeyError, TypeError or ValueError on anything else."""
+        """The inverse of `facts`; raises KeyError, TypeError or ValueError on anything else.
+
+        The cells of a notebook that is among the facts stay plain JSON.
+        """
         return cls(
             rows=tuple(Result.from_fields(row) for row in facts["rows"]),
-            notebook=nbformat.from_dict(facts.get("notebook") or {}) if notebook is None else notebook,
+            notebook=NotebookNode(facts.get("notebook") or {}) if notebook is None else notebook,
             notes=tuple(facts["notes"]),
             seed=facts["seed"],
             answers=dict(facts["answers"]),

@@ -377,15 +377,22 @@ class Sandbox:
 
 
 def _pack_cell(cell: Cell, arrays: list[np.ndarray]) -> dict[str, Any]:
-    groups = []
+    groups, first = [], len(arrays)
     for group in _groups(cell.questions) if cell.exercise is not None else []:
         needed: list[np.ndarray] = []
         packed = [frames.pack_inputs(question, needed) for question in group]
         memory = group[0].memory if group else None
-        groups.append({"array": len(arrays), "memory": memory})
         # A frame in a frame: only the process that is asked unpacks it.
-        arrays.append(np.frombuffer(frames.encode({"questions": packed}, needed), np.uint8))
-    return {"source": cell.source, "exercise": cell.exercise, "call": cell.call, "groups": groups}
+        parts = wire.in_parts(frames.encode({"questions": packed}, needed))
+        groups.append({"parts": len(parts), "memory": memory})
+        arrays += parts
+    return {
+        "source": cell.source,
+        "exercise": cell.exercise,
+        "call": cell.call,
+        "first": first,
+        "groups": groups,
+    }
 
 
 def _groups(questions: Sequence[Inputs]) -> list[list[Inputs]]:
@@ -439,11 +446,12 @@ def _read_groups(
     for number, group in enumerate(groups):
         if number >= len(asked):
             return answers, ("crash", wire.death(None))
-        kinds = {"array": int, "late": bool, "exit": (int, type(None)), "held": int}
+        kinds = {"parts": int, "late": bool, "exit": (int, type(None)), "held": int}
         report = frames.check_fields(asked[number], kinds)
-        if report["array"] != number or number >= len(written):
-            raise wire.WireError("no such array")
-        found, odd = _read_answers(written[number].tobytes(), len(group), room)
+        parts, written = written[: report["parts"]], written[report["parts"] :]
+        if len(parts) != report["parts"]:
+            raise wire.WireError("arrays are missing")
+        found, odd = _read_answers(wire.together(parts), len(group), room)
         if odd:
             return [] if odd == wire.TOO_MUCH else answers, ("crash", odd)
         answers += found

@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import traceback
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -57,11 +58,11 @@ class Report:
 class Group:
     """What came of the questions that one process was asked.
 
-    `array` is where the report's arrays hold the bytes that it wrote, unread; `held`, the memory that was seen
-    from outside, where that is more than was allowed.
+    `parts` is how many of the report's arrays, after those of the groups before, hold the bytes that it wrote,
+    unread; `held`, the memory that was seen from outside, where that is more than was allowed.
     """
 
-    array: int
+    parts: int
     late: bool
     exit: int | None
     held: int = 0
@@ -229,7 +230,7 @@ class Keeper:
             if count is not None:
                 self._ask_to_run(cell["source"], count, report, outputs)
             else:
-                self._ask_questions(cell, given, report, asked, arrays, outputs)
+                self._ask_questions(cell, given[cell["first"] :], report, asked, arrays, outputs)
             survived = True
         except Stopped as stop:
             report.status, report.reason = stop.status, stop.reason
@@ -270,7 +271,7 @@ class Keeper:
     def _ask_questions(
         self,
         cell: dict[str, Any],
-        given: list[np.ndarray],
+        given: Sequence[np.ndarray],
         report: Report,
         asked: list[Group],
         arrays: list[np.ndarray],
@@ -282,13 +283,13 @@ class Keeper:
         left = MAX_ANSWERS
         for group in cell["groups"]:
             message = {"op": "ask", "exercise": cell["exercise"], "call": cell["call"]}
-            questions = given[group["array"]]
+            questions, given = given[: group["parts"]], given[group["parts"] :]
             memory = group["memory"] if self._processes else None
             if memory is not None and self._processes is not None:
                 self._growth = Growth(self._processes, self._child)
                 self._hand_in.every = LOOK_CLOSELY
             try:
-                self._hand_in.send({**message, "seconds": max(0.0, until - monotonic())}, [questions])
+                self._hand_in.send({**message, "seconds": max(0.0, until - monotonic())}, questions)
                 written, end = self._answers(left, outputs)
                 most = self._growth.most if self._growth else 0
             finally:
@@ -298,8 +299,9 @@ class Keeper:
                 return
             code = end.get("exit")
             held = most if memory is not None and most > memory + UNCOUNTED else 0
-            asked.append(Group(len(arrays), end.get("late") is True, code if _is_code(code) else None, held))
-            arrays.append(np.frombuffer(written, np.uint8))
+            parts = wire.in_parts(written)
+            arrays += parts
+            asked.append(Group(len(parts), end.get("late") is True, code if _is_code(code) else None, held))
             left -= len(written)
             ended_here = memory is not None and _is_whole(written)
             if asked[-1].late or (code != 0 and not ended_here):

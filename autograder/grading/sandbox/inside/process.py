@@ -60,7 +60,7 @@ class HandIn:
             if order["op"] == "run":
                 self._run(order["source"], order["count"])
             else:
-                asked, values = frames.decode(arrays[0].tobytes())
+                asked, values = frames.decode(wire.together(arrays))
                 questions = [frames.unpack_inputs(question, values) for question in asked["questions"]]
                 self._ask(order["exercise"], order["call"], questions, order["seconds"])
 

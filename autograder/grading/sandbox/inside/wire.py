@@ -16,6 +16,7 @@ import numpy as np
 from autograder.judging.frames import (
     MAX_HEADER,
     MAX_PAYLOAD,
+    MAX_VALUES,
     Frame,
     check_fields,
     encode,
@@ -26,6 +27,7 @@ from autograder.judging.frames import FrameError as WireError
 MAX_LINES = 1_000  # of one traceback
 MAX_MIMES = 50  # in one output
 CHUNK = 1 << 20
+PART = MAX_VALUES  # bytes in an array of them
 
 FORGED = "It wrote into the grader's own pipe."
 TOO_MUCH = "It sent more than answers can be."
@@ -45,6 +47,24 @@ def death(code: int | None) -> str:
         except ValueError:
             return f"Its process was killed by signal {-code}."
     return f"Its process ended with exit code {code}."
+
+
+# Bytes that another reads: they travel as arrays, since a frame has nothing else.
+
+
+def in_parts(data: bytes | bytearray) -> list[np.ndarray]:
+    """Bytes as arrays that may travel.
+
+    >>> together(in_parts(b"abc"))
+    b'abc'
+    """
+    view = memoryview(data)
+    return [np.frombuffer(view[i : i + PART], np.uint8) for i in range(0, len(view), PART)]
+
+
+def together(parts: Sequence[np.ndarray]) -> bytes:
+    """The inverse of `in_parts`."""
+    return b"".join(part.tobytes() for part in parts)
 
 
 # Outputs: what a cell shows, as nbformat 4 has it.
