@@ -15,11 +15,12 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
-from our_course import ROOT, lab, release
+from our_course import COURSE, ROOT, lab, release
 
 from autograder.cells import id_of
 from autograder.grading.marking import mark
-from autograder.grading.pool import PRELOAD
+from autograder.grading.marking.mark import release_for_marking
+from autograder.grading.pool import PRELOAD, Options, mark_bytes
 from autograder.grading.sample_class import perfect as perfect_lab
 from autograder.grading.sample_class import with_answer, wrong_answer
 from autograder.grading.sandbox import Sandbox, why_unavailable
@@ -135,6 +136,37 @@ def test_all_second_runs_share_the_time_of_one(names_it):
         mark(nbformat.writes(notebook).encode(), lab(name), sandbox, salt="")
     assert len(granted) == 2 + names_it
     assert granted == sorted(set(granted), reverse=True)
+
+
+ASKS = "import sys\nprint('drawn' if 'mat' + 'plotlib.pyplot' in sys.modules else 'bare')"
+
+
+@pytest.mark.parametrize("name", [name for name in COURSE.labs if name != "keras-attention"])
+def test_marking_a_lab_draws_nothing_and_imports_nothing_to_draw_with(name):
+    assert said_at_the_end(name, ASKS) == ["bare\n"]
+
+
+def test_a_hand_in_that_draws_keeps_its_figure_and_waits_for_no_import():
+    draws = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()"
+    assert said_at_the_end(LAB, f"{ASKS}\n{draws}")[0] == "drawn\n"
+    pictures = outputs_at_the_end(LAB, draws)
+    assert any("image/png" in output.get("data", {}) for output in pictures)
+
+
+def outputs_at_the_end(name, code):
+    """What a cell of the student's own shows, after all others."""
+    notebook = perfect(name)
+    notebook.cells.append(nbformat.v4.new_code_cell(code))
+    data = nbformat.writes(notebook).encode()
+    marked = json.loads(
+        mark_bytes(str(ROOT), name, json.dumps(release_for_marking(lab(name))), data, "", Options())
+    )
+    assert {row["verdict"] for row in marked["rows"]} == {"pass", "manual"}
+    return marked["notebook"]["cells"][-1]["outputs"]
+
+
+def said_at_the_end(name, code):
+    return [output["text"] for output in outputs_at_the_end(name, code) if output["output_type"] == "stream"]
 
 
 def test_the_time_of_an_answer_is_that_of_its_cell_and_its_calls():

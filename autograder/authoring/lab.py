@@ -14,7 +14,7 @@ import importlib
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -268,15 +268,15 @@ def _lab(root: Path, name: str) -> Lab:
     return Lab(course, name, **lists, **facts)
 
 
-def read_labs(course: Course) -> dict[str, Lab]:
-    """All labs of a course by name, each with its exercises read, in the course's order.
+def read_labs(course: Course, names: Iterable[str] | None = None) -> dict[str, Lab]:
+    """Labs of a course by name, each with its exercises read; all of them, in the course's order, unless named.
 
     Raises
     ------
     LabError
         Also if two labs have an exercise of one name.
     """
-    labs = {name: read_lab(course, name) for name in course.labs}
+    labs = {name: read_lab(course, name) for name in (course.labs if names is None else names)}
     homes: dict[str, str] = {}
     for lab in labs.values():
         for name in lab.exercises:

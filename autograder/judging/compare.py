@@ -298,11 +298,11 @@ def same_values(expected: np.ndarray, value: np.ndarray, rtol: float) -> bool:
 def close(expected: np.ndarray, value: np.ndarray, rtol: float) -> np.ndarray:
     """Where two arrays of one shape agree to tolerance, as booleans; NaN equals NaN."""
     # What `np.isclose` says; it takes five times as long, and this is most of what judging does.
+    wanted, got = expected.astype(np.float64, copy=False), value.astype(np.float64, copy=False)
+    same = wanted == got
+    if same.all():
+        return same
     with np.errstate(all="ignore"):
-        wanted, got = expected.astype(np.float64, copy=False), value.astype(np.float64, copy=False)
-        same = wanted == got
-        if same.all():
-            return same
         relative, absolute = tolerance(rtol, expected, value)
         near = np.abs(got - wanted) <= absolute + relative * np.abs(wanted)
         return same | (near & np.isfinite(wanted)) | (np.isnan(wanted) & np.isnan(got))
@@ -722,6 +722,8 @@ def _digits(expected: np.ndarray, value: np.ndarray) -> str:
 
 def _dtype_difference(expected: np.ndarray, value: np.ndarray, rules: Rules) -> Difference | None:
     if rules.returns == "tensor":
+        return None
+    if value.dtype == expected.dtype:
         return None
     seen = f"Your result holds {value.dtype.name}; {expected.dtype.name} is due."
     if (expected.dtype == bool) != (value.dtype == bool):

@@ -9,7 +9,7 @@ real_encode = frames.encode
 
 def encode(header, arrays=()):
     frame = real_encode(header, arrays)
-    return frame * 2 if "answer" in header else frame
+    return frame * 2 if "answers" in header else frame
 
 
 frames.encode = encode

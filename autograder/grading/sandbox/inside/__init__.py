@@ -4,14 +4,16 @@ These files, and the engine's student's part, are all of the grader's code that 
 are bound read-only under their real names, and the packages above them are empty there. So they import each
 other, the standard library and the top level of `autograder`, and nothing else of the grading package.
 
-Each kind of process has its module, and only the last two ever run a student's code:
+Each kind of process has its module, and only those of the last ever run a student's code:
 
 `warm`
-    imports what notebooks need, then forks at each connection that it is handed. It never sees a byte of
-    any hand-in, so none can be found in the memory that the next one inherits.
+    imports what notebooks need, and is forked for each hand-in. It never sees a byte of any, so none can be
+    found in the memory that the next one inherits.
 `keeper`
-    one for each run. Makes the namespaces, forks the hand-in, hands it one cell at a time, and checks
-    what comes back; measures time and memory; kills.
+    stands beside it, and takes one run after another from the grader. It has the hand-in started, hands it
+    one cell at a time, and checks what comes back; measures time and memory; has it ended.
+`starter`
+    one for each run, forked from the warm process: makes the namespaces, forks the hand-in, and ends it.
 `process`
     the hand-in, PID 1 of its own namespaces, which runs cells in IPython (`shell`); and the question, a
     fork of it that calls one exercise's function, and dies.
@@ -23,7 +25,7 @@ HOME = "/home/sandbox"  # a hand-in's home directory
 
 
 class Config(TypedDict):
-    """How the warm process is to start; the grader passes it as JSON, the only argument.
+    """How the keeper and the warm process are to start; the grader passes it as JSON, the only argument.
 
     `control` is the descriptor that connections come over; `sandboxed`, whether bubblewrap is around;
     `preload`, the modules to import first; `uid`, the user to become, or None; `path`, the folders of the
