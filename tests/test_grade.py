@@ -138,6 +138,25 @@ def test_all_second_runs_share_the_time_of_one(names_it):
     assert granted == sorted(set(granted), reverse=True)
 
 
+def test_nbgrader_is_imported_before_threads_could_import_it_from_two_places(tmp_path):
+    hand_in(tmp_path, "ada", release(LAB))
+    code = f"""
+import sys
+from autograder import cli
+from autograder.grading.pool import Pool
+mark_all = Pool.mark_all
+def looked_at(self, submissions):
+    print("nbgrader.api" in sys.modules)
+    return mark_all(self, submissions)
+Pool.mark_all = looked_at
+sys.argv = ["autograder", "grade", {LAB!r}, "--classroom", {str(tmp_path)!r}]
+cli.main()
+"""
+    ran = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, cwd=ROOT)
+    assert ran.returncode == 0, ran.stderr
+    assert set(ran.stdout.split()) == {"True"}
+
+
 ASKS = "import sys\nprint('drawn' if 'mat' + 'plotlib.pyplot' in sys.modules else 'bare')"
 
 

@@ -96,10 +96,11 @@ def grade(
         new = sorted(set(handed_in) - set(known))
         if new:
             pool.start(present)
-        marked = grader.mark(new, pool)
-        # While the first are marked, nbgrader, which takes its time, is imported and opens the gradebook.
+        # While the workers start, nbgrader is imported, which takes its time: here, since its modules import each
+        # other in a circle, and fail where two threads go round it from two places.
         from autograder.grading.gradebook import Book, put_aside_time
 
+        marked = grader.mark(new, pool)  # the first of them while the gradebook is opened
         for student, lab in handed_in:
             if put_aside_time(classroom.submitted / student / lab):
                 grader.run.notes.append(

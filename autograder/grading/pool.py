@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from autograder.authoring.lab import Lab, read_lab
@@ -146,9 +147,17 @@ def mark_bytes(
     return marked.to_json()
 
 
-@cache
 def _release_of(course: str, lab_name: str) -> str:
-    """`release_for_marking` as JSON: made once for all workers, for it takes all of nbgrader."""
+    """`release_for_marking` as JSON: made once for all workers, and by one thread, for it takes all of nbgrader."""
+    with _one_at_a_time:
+        return _release_as_json(course, lab_name)
+
+
+_one_at_a_time = Lock()
+
+
+@cache
+def _release_as_json(course: str, lab_name: str) -> str:
     return json.dumps(release_for_marking(read_lab(read_course(Path(course)), lab_name)))
 
 
