@@ -238,6 +238,8 @@ def bench_grading(lab, counts):
                 seconds, memory = grade(folder, lab)
                 done = sorted(p.stat().st_mtime for p in folder.glob("results/*/*.json"))
                 if count == max(counts) >= 300:
+                    pages, _ = timed([BIN / "autograder", "feedback", "--classroom", folder], cwd=ROOT)
+                    report, _ = timed([BIN / "autograder", "report", "--classroom", folder], cwd=ROOT)
                     alone = writer_alone(folder, lab)
             tenth = max(count // 10, 1)
             first, last = tenth / (done[tenth] - done[0]), tenth / (done[-1] - done[-tenth - 1])
@@ -270,6 +272,8 @@ def bench_grading(lab, counts):
     OUT.print(f"stock nbgrader, seconds each, first and last run: {both} at equal work")
     if alone:
         OUT.print(f"The gradebook's writer on its own: {alone:.0f} hand-ins a second")
+        of = f"of {max(counts):,}, start-up included"
+        OUT.print(f"feedback: {max(counts) / pages:.0f} pages a second; report: {report:.1f} s ({of})")
 
 
 def writer_alone(folder, lab):
