@@ -138,6 +138,25 @@ def test_all_second_runs_share_the_time_of_one(names_it):
     assert granted == sorted(set(granted), reverse=True)
 
 
+def test_a_helper_in_another_cell_is_followed_through_too():
+    """The answer does not name the wrong exercise itself: what it calls does, in the cell of a third one."""
+    name = "qkv-attention"
+    twice = "def stable_softmax(x, axis=0):\n    return 2 * softmax(x - np.max(x), axis=axis)"
+    notebook = with_answer(perfect(name), "stable_softmax", twice)
+    softmax = next(cell.source for cell in notebook.cells if id_of(cell) == "softmax")
+    helper = "def in_rows(scores):\n    return stable_softmax(scores, axis=-1)"
+    notebook = with_answer(notebook, "softmax", f"{softmax}\n\n{helper}")
+    weights = (
+        "def calculate_weights(queries, keys):\n    return in_rows(queries @ keys.T / keys.shape[-1] ** 0.5)"
+    )
+    notebook = with_answer(notebook, "calculate_weights", weights)
+    with Sandbox(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
+        rows = mark(nbformat.writes(notebook).encode(), lab(name), sandbox, salt="").rows
+    found = {row.exercise: (row.verdict, row.message.split(",")[0]) for row in rows}
+    assert found["stable_softmax"][0] == "wrong"
+    assert found["calculate_weights"] == ("pass", "Right in itself")
+
+
 def test_nbgrader_is_imported_before_threads_could_import_it_from_two_places(tmp_path):
     hand_in(tmp_path, "ada", release(LAB))
     code = f"""

@@ -446,8 +446,8 @@ class _HandIn:
             earlier = [e.name for e in self.lab.ancestors(exercise) if e.name in wrong]
             if row.exercise not in wrong or not earlier or self._is_stub(exercise):
                 continue
-            if not self._mentions(exercise, set(earlier)):
-                continue  # it would only do the same again
+            if not self._named(set(earlier)):
+                continue  # nothing calls them, so it would only do the same again
             left = until - monotonic()
             if left <= 0:
                 return
@@ -476,21 +476,12 @@ class _HandIn:
             kept = replace(second, message=message, seconds=row.seconds + second.seconds)
             judged.tests[test] = kept, [_passed(f"{row.exercise}: {message}")]
 
-    def _mentions(self, exercise: Exercise, names: set[str]) -> bool:
-        """Whether one of these names stands in what an answer may run: itself, what it names, the student's cells."""
+    def _named(self, exercises: set[str]) -> bool:
+        """Whether one of these names stands in the student's code anywhere but in these exercises' own cells."""
         ours = {cell.source for cell in release_for_marking(self.lab).cells}
-        answers = {id_of(cell): cell.source for cell in self.notebook.cells if id_of(cell)}
-        texts = [c.source for c in self.notebook.cells if c.cell_type == "code" and not id_of(c)]
-        texts = [answers[grade_id(exercise.name)], *(text for text in texts if text not in ours)]
-        seen = {exercise.name}
-        while texts:
-            words = set(re.findall(r"\w+", texts.pop()))
-            if words & names:
-                return True
-            also = (words & set(self.lab.exercises)) - seen
-            seen |= also
-            texts += [answers[grade_id(name)] for name in also]
-        return False
+        own = {grade_id(name) for name in exercises}
+        code = (c for c in self.notebook.cells if c.cell_type == "code" and id_of(c) not in own)
+        return any(exercises & set(re.findall(r"\w+", c.source)) for c in code if c.source not in ours)
 
     def _is_stub(self, exercise: Exercise) -> bool:
         cells = (c for c in self.notebook.cells if id_of(c) == grade_id(exercise.name))
