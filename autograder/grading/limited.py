@@ -125,9 +125,8 @@ def _serve(handle: int, parent: int) -> None:
         if os.getppid() != parent:  # it had gone before
             os._exit(1)
     _to_parent = Connection(handle)
-    gc.set_threshold(
-        50_000
-    )  # what is done here for one hand-in is let go of at its end, without the collector
+    # What is done here for one hand-in is let go of at its end, without the collector.
+    gc.set_threshold(50_000)
     while True:
         try:
             function, arguments = pickle.loads(_to_parent.recv_bytes())

@@ -181,7 +181,7 @@ def mark(
     answers, untouched = _answers(lab, handin.notebook)
     notes = handin.notes
     with stage(SHOWING, 20):
-        rows = _with_outputs(lab, handin.notebook, judged, {cell.source for cell in original.cells}, plain)
+        rows = _with_outputs(lab, handin.notebook, judged, _released(lab), plain)
         if plain:
             notes = (*notes, "It takes too long to show as it is, so the grader shows it as plain text.")
         if notes:
@@ -208,7 +208,7 @@ def _answers(lab: Lab, notebook: NotebookNode) -> tuple[dict[str, str], tuple[st
 
 
 def _with_outputs(
-    lab: Lab, notebook: NotebookNode, judged: "_Judged", ours: set[str], plain: bool
+    lab: Lab, notebook: NotebookNode, judged: "_Judged", ours: frozenset[str], plain: bool
 ) -> tuple[Result, ...]:
     """Put the clean outputs into the notebook's cells; the rows, in their order."""
     rows = []
@@ -478,7 +478,7 @@ class _HandIn:
 
     def _named(self, exercises: set[str]) -> bool:
         """Whether one of these names stands in the student's code anywhere but in these exercises' own cells."""
-        ours = {cell.source for cell in release_for_marking(self.lab).cells}
+        ours = _released(self.lab)
         own = {grade_id(name) for name in exercises}
         code = (c for c in self.notebook.cells if c.cell_type == "code" and id_of(c) not in own)
         return any(exercises & set(re.findall(r"\w+", c.source)) for c in code if c.source not in ours)
@@ -497,6 +497,12 @@ def _meaning(exercise: Exercise, name: str) -> str:
 
 MAX_MESSAGE = 5_000  # characters of what a student is told of one exercise
 _NOT_WRITTEN = "This exercise is not written yet."  # as autograder.judging.compare says it
+
+
+@cache
+def _released(lab: Lab) -> frozenset[str]:
+    """The sources of the release's own cells."""
+    return frozenset(cell.source for cell in release_for_marking(lab).cells)
 
 
 @cache

@@ -7,7 +7,7 @@ import select
 import signal
 import socket
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from autograder.grading.sandbox.inside import Config, confine
@@ -23,18 +23,14 @@ def warm(config: Config) -> None:
     ours, theirs = socket.socketpair()
     control = socket.socket(fileno=config["control"])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if os.fork() == 0:
-        code = 1
-        try:
-            ours.close()
-            control.close()
-            confine.die_with_parent()
-            _be_warm(config, theirs)
-            code = 0
-        except BaseException:  # noqa: BLE001
-            traceback.print_exc()  # to a file of the grader's: no student's code runs here
-        finally:
-            os._exit(code)
+
+    def be_warm() -> None:
+        ours.close()
+        control.close()
+        confine.die_with_parent()
+        _be_warm(config, theirs)
+
+    _fork(be_warm)
     theirs.close()
     if not ours.recv(1):
         os._exit(1)
@@ -76,13 +72,22 @@ def _be_warm(config: Config, control: socket.socket) -> None:
 
 def _fork_starter(fds: list[int], control: socket.socket, sandboxed: bool, shell: "Shell | None") -> int:
     """The PID of a new process that starts one hand-in, and ends with it."""
+
+    def start() -> None:
+        control.close()
+        line, commands, reports = fds
+        Starter(line, commands, reports, sandboxed, shell).run()
+
+    return _fork(start)
+
+
+def _fork(work: Callable[[], None]) -> int:
+    """The PID of a new process that does this and ends."""
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
-            control.close()
-            line, commands, reports = fds
-            Starter(line, commands, reports, sandboxed, shell).run()
+            work()
             code = 0
         except BaseException:  # noqa: BLE001
             traceback.print_exc()  # to a file of the grader's: no student's code runs here
