@@ -140,7 +140,7 @@ def test_forks_are_made_cheap_by_huge_pages(sandbox):
         with suppress(OSError):  # the last run's processes may be ending
             text = Path(f"/proc/{pid}/smaps_rollup").read_text()
             gathered += sum(map(int, re.findall(r"AnonHugePages:\s+(\d+)", text)))
-    assert gathered > 20_000  # kB
+    assert gathered > 10_000  # kB
 
 
 def test_outputs_are_those_of_jupyter(sandbox):
@@ -750,9 +750,7 @@ def test_the_kernel_would_kill_a_hand_in_first(sandbox):
     looking.start()
     sandbox.run([Cell("import time; time.sleep(1.5)")])
     looking.join()
-    assert (
-        seen.count(1000) == 1 and len(seen) == 5
-    )  # beside bubblewrap's init, the keeper, the warm process, the starter
+    assert seen.count(1000) == 1 and len(seen) == 4  # beside bubblewrap's init, the keeper, the warm process
 
 
 def test_big_files(sandbox):

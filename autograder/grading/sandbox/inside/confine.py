@@ -32,6 +32,7 @@ _PR_SET_CHILD_SUBREAPER, _PR_SET_NO_NEW_PRIVS = 36, 38
 _NEW = {"ns": 0x20000, "cgroup": 0x2000000, "uts": 0x4000000, "ipc": 0x8000000}
 _NEW |= {"user": 0x10000000, "pid": 0x20000000, "net": 0x40000000}
 _ANY_NEW = sum(_NEW.values()) | 0x80  # and a time namespace
+CAP_SYS_ADMIN = 21
 _MADV_COLLAPSE, _HUGE = 25, 2 << 20  # since Linux 6.1; bytes of a huge page
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_REMOUNT = 1, 2, 4, 8, 32
 
@@ -69,17 +70,45 @@ def become(uid: int) -> None:
     _libc("prctl", _PR_SET_DUMPABLE, 1, 0, 0, 0)  # else /proc/self belongs to root
 
 
-def enter_namespaces(scratch_bytes: int) -> None:
-    """Namespaces of the run's own, empty scratch places, and next to nothing in /proc.
+def lead_to_pids() -> None:
+    """Have the next fork be PID 1 of a new PID namespace, in a user namespace where it may make more of them.
 
-    The next fork is PID 1 of the new PID namespace.
+    This process joins that user namespace, and its capabilities are good for nothing outside.
     """
-    uid, gid = os.getuid(), os.getgid()
-    proc_files()  # read before /proc is covered
-    _libc("unshare", sum(_NEW.values()))
+    _unshare(_NEW["user"] | _NEW["pid"], os.getuid(), os.getgid())
+
+
+def fork_as_first(own_pids: int) -> int:
+    """`os.fork`, for a child that is PID 1 of a new PID namespace.
+
+    Parameters
+    ----------
+    own_pids : int
+        A descriptor of this process's own PID namespace, which its other children are to be in.
+    """
+    _libc("unshare", _NEW["pid"])
+    pid = -1
+    try:
+        pid = os.fork()
+    finally:
+        if pid:
+            _libc("setns", own_pids, _NEW["pid"])
+    return pid
+
+
+def _unshare(kinds: int, uid: int, gid: int) -> None:
+    """New namespaces, a user namespace among them, where this user has these numbers."""
+    outside = os.getuid(), os.getgid()
+    _libc("unshare", kinds)
     write("/proc/self/setgroups", "deny")
-    write("/proc/self/uid_map", f"1000 {uid} 1")
-    write("/proc/self/gid_map", f"1000 {gid} 1")
+    write("/proc/self/uid_map", f"{uid} {outside[0]} 1")
+    write("/proc/self/gid_map", f"{gid} {outside[1]} 1")
+
+
+def enter_namespaces(scratch_bytes: int) -> None:
+    """Namespaces of the run's own (but for its PIDs), empty scratch places, and next to nothing in /proc."""
+    proc_files()  # read before /proc is covered
+    _unshare(sum(_NEW.values()) & ~_NEW["pid"], 1000, 1000)
     with suppress(OSError):  # read-only where bubblewrap ran as root; the filter below refuses too
         write("/proc/sys/user/max_user_namespaces", "0")
     options = f"size={scratch_bytes},nr_inodes=4096,mode=1777"
@@ -117,16 +146,19 @@ def write(path: str, text: str) -> None:
         file.write(text)
 
 
-def drop_capabilities() -> None:
-    """Keep no capability, and none to be had by running a program."""
+def drop_capabilities(but: int | None = None) -> None:
+    """Keep no capability, or this one alone, and none to be had by running a program."""
     _libc("prctl", _PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     for capability in range(64):
         try:
             _libc("prctl", _PR_CAPBSET_DROP, capability, 0, 0, 0)
         except OSError:
             break  # past the last one that this kernel knows
-    header = struct.pack("Ii", 0x20080522, 0)
-    _libc("capset", ctypes.create_string_buffer(header), ctypes.create_string_buffer(24))
+    header, kept = struct.pack("Ii", 0x20080522, 0), 0 if but is None else 1 << but
+    sets = struct.pack(
+        "6I", kept, kept, 0, 0, 0, 0
+    )  # effective, permitted, inheritable: the first 32 of each
+    _libc("capset", ctypes.create_string_buffer(header), ctypes.create_string_buffer(sets))
 
 
 # System calls that no notebook needs, with their numbers on x86-64 and on 64-bit ARM (None where there is

@@ -164,7 +164,7 @@ class Keeper:
         self._grader = wire.Channel(connection.fileno(), connection.fileno())
         self._warm, self._sandboxed = warm, sandboxed
         self._exit: int | None = None  # the hand-in's exit code, once that is known
-        self._over = False  # the starter has ended it
+        self._over = False  # it has been ended
         self._growth: Growth | None = None  # while an answer's memory is measured
         self._next_look = 0.0
 
@@ -177,23 +177,24 @@ class Keeper:
         self._processes = _all_processes()
         commands, orders = os.pipe()
         events, reports = os.pipe()
-        line, theirs = socket.socketpair()
         for pipe in (orders, reports):
             confine.enlarge(pipe)
+        self._starter = wire.Channel(self._warm.fileno(), self._warm.fileno())
+        self._hand_in = wire.Channel(events, orders, self._watch, LOOK)
         try:
-            socket.send_fds(self._warm, [b"+"], [theirs.fileno(), commands, reports])
-            for fd in (theirs.detach(), commands, reports):
-                os.close(fd)
-            self._starter = wire.Channel(line.fileno(), line.fileno())
-            self._hand_in = wire.Channel(events, orders, self._watch, LOOK)
+            try:
+                socket.send_fds(self._warm, [b"+"], [commands, reports])
+            finally:
+                os.close(commands)
+                os.close(reports)
             self._starter.send({"limits": given})
             started = self._starter.receive()[0]
             self._child, self._base = started["pid"], started["base"]
             self._spare = started["resident"] + confine.SPARE["AS"]
             guilty = self._cells()
-            self._ask_starter("end")
         finally:
-            line.close()  # which would end it, too
+            with suppress(wire.Closed):
+                self._ask_starter("end")
             os.close(orders)
             os.close(events)
         self._grader.send({"op": "end", "guilty": guilty})

@@ -1,7 +1,6 @@
-"""The starter: one process for each hand-in, its parent.
+"""The starter: what the warm process does once it is warm. It starts one hand-in after another, and ends each.
 
-It is forked from the warm process, makes the namespaces, forks the hand-in, and waits to be asked how that ended,
-or to end it. No student's code runs in it.
+A hand-in is a fork of it, in namespaces of its own. No student's code runs here.
 """
 
 import os
@@ -9,10 +8,12 @@ import resource
 import select
 import shutil
 import signal
+import socket
 import tempfile
+import traceback
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from autograder.grading.sandbox.inside import confine, process, wire
 from autograder.grading.sandbox.inside.limits import Limits
@@ -22,82 +23,105 @@ if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
 
 
 class Starter:
-    """Starts one hand-in, and ends it.
+    """Starts hand-ins for the keeper, one after another, and ends them.
 
     Parameters
     ----------
-    line : int
-        A socket to the keeper: orders come over it, and answers to them go back.
-    commands, reports : int
-        The hand-in's ends of its pipes to the keeper.
+    keeper : socket
+        Orders come over it, and answers to them go back. The first order of a run comes with a byte that
+        carries the hand-in's ends of its two pipes.
     sandboxed : bool
     shell : Shell or None
         None where only namespaces are to be tried, and there is no cell.
     """
 
-    def __init__(
-        self, line: int, commands: int, reports: int, sandboxed: bool, shell: "Shell | None"
-    ) -> None:
-        self._keeper = wire.Channel(line, line)
-        self._commands, self._reports = commands, reports
-        self._sandboxed, self._shell = sandboxed, shell
-        self._ended: int | None = None  # the hand-in's wait status
+    def __init__(self, keeper: socket.socket, sandboxed: bool, shell: "Shell | None") -> None:
+        self._socket, self._sandboxed, self._shell = keeper, sandboxed, shell
+        self._keeper = wire.Channel(keeper.fileno(), keeper.fileno())
+        self._proc = os.open("/proc", os.O_RDONLY) if os.path.isdir("/proc/self") else None
+        self._processes = None if self._proc is None else confine.Processes(self._proc)
+        self._own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if sandboxed else -1
+        self._me = (
+            os.getpid() if self._proc is None else int(os.readlink("/proc/self"))
+        )  # as the keeper counts
+        self._base, self._resident = (0, 0) if self._proc is None else confine.sizes()
 
-    def run(self) -> None:
-        """From the first order to the last; the hand-in and all it started are dead afterwards."""
-        confine.die_with_parent()
-        self._limits = Limits(**self._keeper.receive()[0]["limits"])
-        proc = os.path.isdir("/proc/self")
-        self._processes = confine.Processes(os.open("/proc", os.O_RDONLY)) if proc else None
-        self._base, resident = confine.sizes() if proc else (0, 0)
-        folder = None
-        if self._sandboxed:
-            confine.enter_namespaces(self._limits.scratch_bytes)
-        else:
-            folder = _own_folder()
-        confine.adopt_orphans()
-        self._child = os.fork()
+    def serve(self) -> None:
+        """One run after another, until the keeper has gone."""
+        waiting = select.poll()
+        waiting.register(self._socket, select.POLLIN)
+        if not self._sandboxed:
+            confine.adopt_orphans()
+        with suppress(wire.Closed):
+            while True:
+                waiting.poll()
+                message, fds, *_ = socket.recv_fds(self._socket, 1, 2)
+                if not message:
+                    return
+                self._one(*fds)
+
+    def _one(self, commands: int, reports: int) -> None:
+        """One run, from the first order to the last; the hand-in and all it started are dead afterwards."""
+        limits = Limits(**self._keeper.receive()[0]["limits"])
+        folder = None if self._sandboxed else tempfile.mkdtemp(prefix="hand-in-")
+        self._ended: int | None = None  # the hand-in's wait status
+        self._child = confine.fork_as_first(self._own_pids) if self._sandboxed else os.fork()
         if self._child == 0:
-            code = 1
             try:
-                self._become_hand_in()
-                code = 0
+                self._become_hand_in(limits, folder, commands, reports)
             finally:
-                os._exit(code)
-        os.close(self._commands)
-        os.close(self._reports)
-        if self._sandboxed:
-            confine.drop_capabilities()
+                os._exit(1)
+        os.close(commands)
+        os.close(reports)
         try:
-            self._keeper.send({"pid": self._child, "base": self._base, "resident": resident})
+            started = {"pid": self._number_of_child(), "base": self._base, "resident": self._resident}
+            self._keeper.send(started)
             while (order := self._keeper.receive()[0])["op"] == "how":
                 self._keeper.send({"exit": self._exit_within(order["seconds"])})
-        except wire.Closed:
-            pass  # the keeper has gone
         finally:
             self._kill()
             if folder:
                 shutil.rmtree(folder, ignore_errors=True)
-        with suppress(wire.Closed):
-            self._keeper.send({"exit": self._exit_within(0)})
+        self._keeper.send({"exit": self._exit_within(0)})
 
-    def _become_hand_in(self) -> NoReturn:
+    def _number_of_child(self) -> int:
+        """The hand-in's PID as the keeper counts: in the namespace that /proc was mounted in."""
+        if not self._processes:
+            return self._child
+        return max(set(self._processes.under(self._me)) - {self._me}, default=0)
+
+    def _become_hand_in(self, limits: Limits, folder: str | None, commands: int, reports: int) -> None:
+        try:
+            if folder:
+                os.environ.update(HOME=folder, TMPDIR=folder)
+                os.mkdir(f"{folder}/notebook")
+                os.chdir(f"{folder}/notebook")
+            else:
+                confine.enter_namespaces(limits.scratch_bytes)
+            self._confine(limits, commands, reports)
+        except BaseException:  # noqa: BLE001
+            traceback.print_exc()  # to a file of the grader's: no student's code has run yet
+            return
+        process.HandIn(self._shell, wire.Channel(3, 4), limits, self._sandboxed).serve()
+
+    def _confine(self, limits: Limits, commands: int, reports: int) -> None:
+        """Keep the two pipes, as 3 and 4, and nothing else that was open; and no way to do harm."""
         os.setsid()
         if self._processes:
             self._processes.be_killed_first()
         nothing = os.open(os.devnull, os.O_RDWR)
+        most = max(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         # Above every number that dup2 is about to overwrite.
-        kept = [os.dup(self._commands) for _ in range(6)][-1], [os.dup(self._reports) for _ in range(6)][-1]
-        for number, fd in enumerate((nothing, nothing, nothing, *kept)):
-            os.dup2(fd, number, inheritable=number < 3)
-        os.closerange(5, max(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
-        confine.set_limits(self._limits, self._base, self._sandboxed)
+        kept = [os.dup(commands) for _ in range(6)][-1], [os.dup(reports) for _ in range(6)][-1]
+        confine.set_limits(limits, self._base, self._sandboxed)
         if self._sandboxed:
             confine.drop_capabilities()
         confine.die_with_parent()
         if self._sandboxed:
             confine.refuse_calls()
-        process.HandIn(self._shell, wire.Channel(3, 4), self._limits, self._sandboxed).serve()
+        for number, fd in enumerate((nothing, nothing, nothing, *kept)):
+            os.dup2(fd, number, inheritable=number < 3)
+        os.closerange(5, most)
 
     def _gone(self) -> bool:
         if self._ended is None:
@@ -124,7 +148,7 @@ class Starter:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._child, signal.SIGKILL)
             return
-        while tree := set(self._processes.under(os.getpid())) - {os.getpid()}:
+        while tree := set(self._processes.under(self._me)) - {self._me}:
             for pid in tree:
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
@@ -133,12 +157,3 @@ class Starter:
                     pid, status = os.waitpid(-1, 0)
                     if pid == self._child:
                         self._ended = status
-
-
-def _own_folder() -> str:
-    """A temporary home with an empty working directory, for a hand-in that runs without a sandbox."""
-    folder = tempfile.mkdtemp(prefix="hand-in-")
-    os.environ.update(HOME=folder, TMPDIR=folder)
-    os.mkdir(f"{folder}/notebook")
-    os.chdir(f"{folder}/notebook")
-    return folder
