@@ -22,6 +22,7 @@ from autograder.course import ANSWERS
 from autograder.errors import Complaint
 from autograder.judging.answer import Answer
 from autograder.judging.frames import (
+    LEFT_OUT,
     decode,
     encode,
     pack_answer,
@@ -262,7 +263,7 @@ def key_of(exercise: Any) -> bytes:
 
 
 def _mistake(answer: Answer, question: Question, rules: Rules, arrays: list[np.ndarray]) -> dict:
-    packed = pack_answer(answer, arrays)
+    packed = {**LEFT_OUT, **pack_answer(answer, arrays)}
     kept = {name: packed[name] for name in ("type", "error", "modified", "value")}
     if rules.returns == "printed":
         kept["printed"] = packed["printed"]

@@ -244,6 +244,22 @@ def test_a_gradebook_that_goes_away_gets_a_sentence_and_loses_no_row(classroom, 
         assert len(book.find_assignment(LAB).submissions) == 12
 
 
+def test_what_another_run_has_written_meanwhile_is_met_and_not_written_twice(classroom, tmp_path):
+    place = Classroom(fresh_copy(classroom, tmp_path / "class"), COURSE)
+    marked = unmarkable(lab(LAB), "There is none.")
+    one, other = place.submission("s00", LAB), place.submission("s01", LAB)
+    with Book(place) as book, Book(place) as second:
+        book.prepare([lab(LAB)], POLICY)
+        book.record(one, marked)  # now it knows what there is
+        second.record(other, marked)
+        second.record(one, marked)
+        book.record(other, marked)
+        book.record(one, marked)
+    with Gradebook(place.db, "attention-labs") as book:
+        assert [s.student.id for s in book.find_assignment(LAB).submissions] == ["s00", "s01"]
+        assert len(book.find_submission_notebook(LAB, LAB, "s01").grades) == len(marked.rows)
+
+
 def test_the_order_of_work_does_not_matter(classroom, local, tmp_path):
     """`mark` depends on the bytes alone: the same file gives the same row under any name."""
     folder = tmp_path / "class"

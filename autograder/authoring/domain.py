@@ -1,7 +1,7 @@
 """Where an exercise's answers must be right, and the edges of it that every answer is asked for."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -121,9 +121,7 @@ def _changed(given: Inputs, change: Callable[[np.ndarray], np.ndarray]) -> Input
             return {key: anew(part) for key, part in value.items()}
         return value
 
-    return replace(
-        given, args=tuple(map(anew, given.args)), kwargs={k: anew(v) for k, v in given.kwargs.items()}
-    )
+    return Inputs(tuple(map(anew, given.args)), {k: anew(v) for k, v in given.kwargs.items()}, given.memory)
 
 
 def _found(given: Inputs) -> list[np.ndarray]:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +126,14 @@ class _Cells:
     commented: Mapping[str, str]
 
 
+@dataclass
+class _Known:
+    """The students, and the hand-ins by student and lab, that a gradebook has."""
+
+    students: set[str]
+    handed_in: set[tuple[str, str]]
+
+
 class Book:
     """A class's gradebook, open for writing."""
 
@@ -134,7 +142,12 @@ class Book:
         self.config = settings(classroom.course)
         self.config.CourseDirectory.db_url = classroom.db
         self._gradebook = opened(classroom)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Ask the gradebook anew for what it has: another may have written to it."""
         self._cells: dict[str, _Cells] = {}
+        self._known: _Known | None = None
 
     def __enter__(self) -> "Book":
         return self
@@ -195,15 +208,18 @@ class Book:
 
     def has(self, submission: Submission, marked: Marked) -> bool:
         """Whether what was found has reached this gradebook."""
-        known = (submission.student, submission.lab) in self._known  # it may have been put away since
+        # The gradebook may have been put away since the receipt was written.
+        known = (submission.student, submission.lab) in self._has().handed_in
         return known and self._receipt(submission).stamp == self._stamp(submission, marked)
 
-    @cached_property
-    def _known(self) -> set[tuple[str, str]]:
-        """(student, lab) of every hand-in that the gradebook had when it was first asked."""
-        sub, lab = api.SubmittedAssignment, api.Assignment
-        found = self._gradebook.db.query(sub.student_id, lab.name).join(lab, sub.assignment_id == lab.id)
-        return {(student, name) for student, name in found}
+    def _has(self) -> _Known:
+        """What the gradebook had when it was first asked, and what was written since."""
+        if self._known is None:
+            db, sub, lab = self._gradebook.db, api.SubmittedAssignment, api.Assignment
+            found = db.query(sub.student_id, lab.name).join(lab, sub.assignment_id == lab.id)
+            students = {student for (student,) in db.query(api.Student.id)}
+            self._known = _Known(students, {(student, name) for student, name in found})
+        return self._known
 
     def record(self, submission: Submission, marked: Marked) -> None:
         """Write one hand-in's verdicts and comments; a lost connection is tried again."""
@@ -222,7 +238,7 @@ class Book:
         tests = {id_of_test(name): row for name, row in rows.items()}
         answers = {grade_id(name): row for name, row in rows.items()}
         earlier = dict(before.earlier)
-        grades, comments = self._entries(submission)
+        grades, comments, new = self._entries(submission)
         for cell, (grade, points) in grades.items():
             row = tests.get(cell) or rows.get(cell)
             if row is None:
@@ -252,31 +268,40 @@ class Book:
                 said += (
                     f" (For an earlier answer a person gave {score:g} of {row.max_score:g} points{quoted}.)"
                 )
-            comment.auto_comment = clean_markdown(said.strip()) or None  # nbgrader shows comments as HTML
+            comment.auto_comment = _clean(said.strip()) or None  # nbgrader shows comments as HTML
+        db.bulk_save_objects(new)  # many at once, and none of them is asked for again
         db.commit()
+        known = self._has()
+        known.students.add(submission.student)
+        known.handed_in.add((submission.student, submission.lab))
         shared = {name: score for name, score in before.shared.items() if name not in earlier}
         return _Receipt("", dict(marked.answers), earlier, shared)
 
     def _entries(
         self, submission: Submission
-    ) -> tuple[dict[str, tuple[api.Grade, float]], dict[str, api.Comment]]:
-        """A hand-in's grades with their points, and its comments, by the names of their cells; new ones if need be.
+    ) -> tuple[dict[str, tuple[api.Grade, float]], dict[str, api.Comment], list[Any]]:
+        """A hand-in's grades with their points, and its comments, by the names of their cells; and what is new.
 
-        As `Gradebook.add_submission` makes them, but not committed: that makes and asks for them one by one.
+        New entries are as `Gradebook.add_submission` makes them, which makes and asks for them one by one. They
+        are to be saved in the order of the list.
         """
         db, cells = self._gradebook.db, self._cells_of(submission.lab)
         sub, note = api.SubmittedAssignment, api.SubmittedNotebook
-        of_student = (sub.assignment_id == cells.assignment) & (sub.student_id == submission.student)
-        handed_in = db.query(sub).filter(of_student).one_or_none()
+        known = self._has()
+        new: list[Any] = []
+        handed_in = None
+        if (submission.student, submission.lab) in known.handed_in:
+            of_student = (sub.assignment_id == cells.assignment) & (sub.student_id == submission.student)
+            handed_in = db.query(sub).filter(of_student).one_or_none()
         if handed_in is None:
-            if db.get(api.Student, submission.student) is None:
-                db.add(api.Student(id=submission.student))
-            new = {"assignment_id": cells.assignment, "student_id": submission.student}
-            handed_in = sub(id=api.new_uuid(), **new)
+            if submission.student not in known.students:
+                new.append(api.Student(id=submission.student))
+            of = {"assignment_id": cells.assignment, "student_id": submission.student}
+            handed_in = sub(id=api.new_uuid(), **of)
             notebook = note(id=api.new_uuid(), assignment_id=handed_in.id, notebook_id=cells.notebook)
             grades = [api.Grade(notebook_id=notebook.id, cell_id=cell) for cell in cells.marked]
             comments = [api.Comment(notebook_id=notebook.id, cell_id=cell) for cell in cells.commented]
-            db.add_all([handed_in, notebook, *grades, *comments])
+            new += [handed_in, notebook, *grades, *comments]
         else:
             of_lab = (note.assignment_id == handed_in.id) & (note.notebook_id == cells.notebook)
             (there,) = db.query(note.id).filter(of_lab).one()
@@ -284,7 +309,7 @@ class Book:
             comments = db.query(api.Comment).filter(api.Comment.notebook_id == there).all()
         handed_in.timestamp = _utc(submission.timestamp)
         by_name = {cells.marked[g.cell_id][0]: (g, cells.marked[g.cell_id][1]) for g in grades}
-        return by_name, {cells.commented[c.cell_id]: c for c in comments}
+        return by_name, {cells.commented[c.cell_id]: c for c in comments}, new
 
     def _cells_of(self, lab: str) -> _Cells:
         if lab not in self._cells:
@@ -454,7 +479,7 @@ class Book:
                 time.sleep(0.2 * 4 ** (attempt - 1))
                 with suppress(Exception):  # the connection is lost already
                     self._gradebook.close()
-                self._cells.clear()  # who knows what is there when it is back
+                self._forget()  # who knows what is there when it is back
                 try:
                     self._gradebook = opened(self.classroom)
                 except GradebookError:
@@ -481,6 +506,9 @@ class Book:
             with suppress(Exception):
                 self._gradebook.db.rollback()
             return False
+
+
+_clean = lru_cache(1000)(clean_markdown)  # many make the same mistake
 
 
 class _Undo(Exception):

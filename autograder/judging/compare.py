@@ -292,7 +292,7 @@ def same_values(expected: np.ndarray, value: np.ndarray, rtol: float) -> bool:
     >>> same_values(np.ones(2), np.ones(2) + 1e-9, 1e-7)
     True
     """
-    return expected.shape == value.shape and bool(close(expected, value, rtol).all())
+    return expected.shape == value.shape and everywhere(close(expected, value, rtol))
 
 
 def close(expected: np.ndarray, value: np.ndarray, rtol: float) -> np.ndarray:
@@ -300,12 +300,21 @@ def close(expected: np.ndarray, value: np.ndarray, rtol: float) -> np.ndarray:
     # What `np.isclose` says; it takes five times as long, and this is most of what judging does.
     wanted, got = expected.astype(np.float64, copy=False), value.astype(np.float64, copy=False)
     same = wanted == got
-    if same.all():
+    if everywhere(same):
         return same
     with np.errstate(all="ignore"):
         relative, absolute = tolerance(rtol, expected, value)
         near = np.abs(got - wanted) <= absolute + relative * np.abs(wanted)
         return same | (near & np.isfinite(wanted)) | (np.isnan(wanted) & np.isnan(got))
+
+
+def everywhere(true: np.ndarray) -> bool:
+    """Whether an array of booleans is true in all places: `all`, at a fifth of its time for small ones.
+
+    >>> everywhere(np.ones(2) == 1), everywhere(np.arange(2) == 1)
+    (True, False)
+    """
+    return b"\0" not in true.tobytes()
 
 
 @cache
@@ -662,7 +671,7 @@ def _array(expected: np.ndarray, value: np.ndarray, rules: Rules) -> Difference 
         return dtype
     wanted, got = viewed(expected, rules), viewed(value, rules)
     agree = close(wanted, got, rules.tolerance)
-    if agree.all():
+    if everywhere(agree):
         return None
     about = getattr(resolve(rules.view), "says", "") if rules.view else ""
     unfinite = ~np.isfinite(got.astype(np.float64)) & np.isfinite(wanted.astype(np.float64))

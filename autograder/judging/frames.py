@@ -29,6 +29,7 @@ MAX_ARRAYS = 4096
 MAX_AXES = 32
 MAX_TEXT = 2_000  # characters in an answer's type or error
 
+_DTYPES = {name: np.dtype(name) for name in DTYPES}
 _FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
 
 
@@ -68,11 +69,11 @@ def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
 def _native(array: np.ndarray) -> np.ndarray:
     if dtype_name(array.dtype) not in DTYPES:
         raise FrameError(f"no array of {array.dtype.name} may travel")
-    return array.astype(array.dtype.newbyteorder("="), copy=False)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def read_frame(
-    read: Callable[[int], bytes], max_header: int = MAX_HEADER, max_payload: int = MAX_PAYLOAD
+    read: Callable[[int], bytes | memoryview], max_header: int = MAX_HEADER, max_payload: int = MAX_PAYLOAD
 ) -> Frame:
     """Read one frame.
 
@@ -93,7 +94,7 @@ def read_frame(
         raise FrameError("no frame begins here")
     if header_size > max_header or payload_size > max_payload:
         raise FrameError(f"a frame of {header_size} + {payload_size} bytes is too large")
-    header = _header(read(header_size))
+    header = _header(bytes(read(header_size)))
     layout = [_layout(item) for item in _list(header.pop("arrays", None), MAX_ARRAYS)]
     if sum(size for *_, size in layout) != payload_size:
         raise FrameError("the arrays have another length than their shapes say")
@@ -136,12 +137,12 @@ class Bytes:
         """How many bytes have not been read."""
         return len(self._data) - self._at
 
-    def read(self, n: int) -> bytes:
+    def read(self, n: int) -> memoryview:
         """The next `n` bytes."""
         if n > self.left:
             raise FrameError("the bytes end in the middle of a frame")
         self._at += n
-        return bytes(self._data[self._at - n : self._at])
+        return self._data[self._at - n : self._at]
 
 
 def _header(data: bytes) -> dict:
@@ -210,7 +211,7 @@ def _layout(item: Any) -> tuple[np.dtype, tuple[int, ...], int]:
     if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
         raise FrameError("an array needs a dtype and a shape")
     name, shape = item
-    if name not in DTYPES:
+    if name not in _DTYPES:
         raise FrameError("no such dtype")
     values = 1
     for axis in _list(shape, MAX_AXES):
@@ -219,14 +220,14 @@ def _layout(item: Any) -> tuple[np.dtype, tuple[int, ...], int]:
         values *= max(axis, 1)  # so that a zero cannot hide a product that NumPy refuses
     if values > MAX_VALUES:
         raise FrameError("too large an array")
-    dtype = np.dtype(name)
+    dtype = _DTYPES[name]
     return dtype, tuple(shape), dtype.itemsize * (0 if 0 in shape else values)
 
 
-def _array(data: bytes, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
-    if dtype.kind == "b" and data.translate(None, b"\x00\x01"):
+def _array(data: bytes | memoryview, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+    if dtype.kind == "b" and bytes(data).translate(None, b"\x00\x01"):
         raise FrameError("a boolean is 0 or 1")
-    return np.frombuffer(bytearray(data), dtype).reshape(shape)
+    return np.ndarray(shape, dtype, bytearray(data))
 
 
 # Values: what a question's inputs and an answer look like in a frame.
@@ -326,24 +327,35 @@ class Once:
 
 
 _TEXTS = ("type", "error", "line", "within")
+# What the fields of an answer are that most have nothing to say in, and leave out.
+LEFT_OUT: dict[str, Any] = {**dict.fromkeys((*_TEXTS[1:], "printed"), ""), "modified": [], "held": 0}
+_KINDS: dict[str, Any] = {**dict.fromkeys((*_TEXTS, "printed"), str), "modified": list, "held": int}
+_KINDS["value"] = (dict, type(None))
 
 
 def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
-    """An answer as JSON; its arrays are appended to `arrays`."""
-    return {
-        **{name: str(getattr(answer, name))[:MAX_TEXT] for name in _TEXTS},
-        "printed": answer.printed[:MAX_CHARACTERS],
-        "modified": [str(name)[:MAX_TEXT] for name in answer.modified][:100],
-        "value": None if answer.value is None else pack_value(answer.value, arrays),
-        "held": answer.held,
-    }
+    """An answer as JSON; its arrays are appended to `arrays`.
+
+    >>> list(pack_answer(Answer(np.ones(2)), [])), pack_answer(Answer(), [])["type"]
+    (['type', 'value'], 'ndarray')
+    """
+    packed: dict[str, Any] = {"type": str(answer.type)[:MAX_TEXT]}
+    packed["value"] = None if answer.value is None else pack_value(answer.value, arrays)
+    packed |= {name: str(said)[:MAX_TEXT] for name in _TEXTS[1:] if (said := getattr(answer, name))}
+    if answer.printed:
+        packed["printed"] = answer.printed[:MAX_CHARACTERS]
+    if answer.modified:
+        packed["modified"] = [str(name)[:MAX_TEXT] for name in answer.modified][:100]
+    if answer.held:
+        packed["held"] = answer.held
+    return packed
 
 
 def unpack_answer(packed: Any, arrays: "Once") -> Answer:
     """The inverse of `pack_answer`; what it returns is plain whoever wrote it."""
-    kinds: dict[str, Any] = {**dict.fromkeys((*_TEXTS, "printed"), str), "modified": list, "held": int}
-    kinds["value"] = (dict, type(None))
-    fields = check_fields(packed, kinds)
+    if not isinstance(packed, dict):
+        raise FrameError("an answer was due")
+    fields = check_fields({**LEFT_OUT, **packed}, _KINDS)
     texts = [*(fields[name] for name in _TEXTS), *fields["modified"]]
     if len(texts) > 110 or not all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):
         raise FrameError("an answer's words are too long, or no words")
@@ -357,7 +369,7 @@ def unpack_answer(packed: Any, arrays: "Once") -> Answer:
 
 def check_fields(packed: Any, kinds: dict[str, Any]) -> dict:
     """`packed`, if it is an object with exactly these keys, each of its kind; else FrameError."""
-    if not isinstance(packed, dict) or set(packed) != set(kinds):
+    if not isinstance(packed, dict) or packed.keys() != kinds.keys():
         raise FrameError(f"the fields {', '.join(kinds)} were due")
     for name, kind in kinds.items():
         if not isinstance(packed[name], kind) or (kind is int and isinstance(packed[name], bool)):
