@@ -738,6 +738,25 @@ def test_more_answers_than_fit_into_a_frame_cost_that_question(sandbox):
     assert runs[3].status == "ok" and len(runs[3].answers) == 2
 
 
+def test_one_process_keeps_one_capability_and_the_others_none(sandbox):
+    """The warm process makes PID namespaces; it runs no student's code, and can do nothing else."""
+    seen = []
+
+    def look():
+        for pid in descendants(sandbox._process.pid):
+            if b"python" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]:
+                status = Path(f"/proc/{pid}/status").read_text()
+                caps = {int(re.search(rf"^{s}:\s+(\w+)", status, re.M)[1], 16) for s in ("CapEff", "CapPrm")}
+                assert re.search(r"^NoNewPrivs:\s+1$", status, re.M), status
+                seen.append((max(caps), int(re.search(r"^CapBnd:\s+(\w+)", status, re.M)[1], 16)))
+
+    looking = threading.Timer(0.5, look)
+    looking.start()
+    sandbox.run([Cell("import time; time.sleep(1.5)")])
+    looking.join()
+    assert sorted(seen) == [(0, 0), (0, 0), (1 << confine.CAP_SYS_ADMIN, 0)]  # keeper, hand-in; warm process
+
+
 def test_the_kernel_would_kill_a_hand_in_first(sandbox):
     seen = []
 

@@ -139,16 +139,19 @@ class Channel:
         self._reader, self._writer, self.every = reader, writer, every
         self._tick = tick or (lambda: None)
         self._due = 0.0
-        self._buffer = bytearray()
+        self._buffer, self._held = bytearray(), bytearray()
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(reader, select.POLLIN)
         self._writable.register(writer, select.POLLOUT)
         os.set_blocking(reader, False)
         os.set_blocking(writer, False)
 
-    def send(self, header: dict, arrays: Sequence[np.ndarray] = ()) -> None:
-        """Write one frame."""
-        left = memoryview(encode(header, arrays))
+    def send(self, header: dict, arrays: Sequence[np.ndarray] = (), *, more: bool = False) -> None:
+        """Write one frame; where there is `more` to come, it may wait for that, and goes with it."""
+        self._held += encode(header, arrays)
+        if more and len(self._held) < CHUNK:
+            return
+        left, self._held = memoryview(self._held), bytearray()
         while left:
             try:
                 left = left[os.write(self._writer, left[:CHUNK]) :]
