@@ -126,6 +126,9 @@ class _Cells:
     commented: Mapping[str, str]
 
 
+_clean = lru_cache(1000)(clean_markdown)  # many make the same mistake
+
+
 @dataclass
 class _Known:
     """The students, and the hand-ins by student and lab, that a gradebook has."""
@@ -209,10 +212,10 @@ class Book:
     def has(self, submission: Submission, marked: Marked) -> bool:
         """Whether what was found has reached this gradebook."""
         # The gradebook may have been put away since the receipt was written.
-        known = (submission.student, submission.lab) in self._has().handed_in
+        known = (submission.student, submission.lab) in self._what_is_there().handed_in
         return known and self._receipt(submission).stamp == self._stamp(submission, marked)
 
-    def _has(self) -> _Known:
+    def _what_is_there(self) -> _Known:
         """What the gradebook had when it was first asked, and what was written since."""
         if self._known is None:
             db, sub, lab = self._gradebook.db, api.SubmittedAssignment, api.Assignment
@@ -271,7 +274,7 @@ class Book:
             comment.auto_comment = _clean(said.strip()) or None  # nbgrader shows comments as HTML
         db.bulk_save_objects(new)  # many at once, and none of them is asked for again
         db.commit()
-        known = self._has()
+        known = self._what_is_there()
         known.students.add(submission.student)
         known.handed_in.add((submission.student, submission.lab))
         shared = {name: score for name, score in before.shared.items() if name not in earlier}
@@ -287,7 +290,7 @@ class Book:
         """
         db, cells = self._gradebook.db, self._cells_of(submission.lab)
         sub, note = api.SubmittedAssignment, api.SubmittedNotebook
-        known = self._has()
+        known = self._what_is_there()
         new: list[Any] = []
         handed_in = None
         if (submission.student, submission.lab) in known.handed_in:
@@ -506,9 +509,6 @@ class Book:
             with suppress(Exception):
                 self._gradebook.db.rollback()
             return False
-
-
-_clean = lru_cache(1000)(clean_markdown)  # many make the same mistake
 
 
 class _Undo(Exception):

@@ -358,6 +358,12 @@ def _can_make_user_namespace() -> bool:
     return os.waitpid(pid, 0)[1] != 0
 
 
+@cache
+def all_processes() -> "Processes | None":
+    """The process tree as seen from here; None on a system without /proc."""
+    return Processes(os.open("/proc", os.O_RDONLY)) if os.path.isdir("/proc/self") else None
+
+
 class Processes:
     """The process tree under a PID, seen from outside its namespaces.
 

@@ -13,7 +13,6 @@ import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cache
 from time import monotonic
 from typing import Any, NoReturn
 
@@ -66,12 +65,6 @@ class Group:
     late: bool
     exit: int | None
     held: int = 0
-
-
-@cache
-def _all_processes() -> confine.Processes | None:
-    """The process tree as seen from here; None on a system without /proc."""
-    return confine.Processes(os.open("/proc", os.O_RDONLY)) if os.path.isdir("/proc/self") else None
 
 
 class Growth:
@@ -174,7 +167,7 @@ class Keeper:
         self._limits = Limits(**given)
         self._finish = monotonic() + self._limits.total_seconds
         self._deadline, self._interrupts = self._finish, 0
-        self._processes = _all_processes()
+        self._processes = confine.all_processes()
         commands, orders = os.pipe()
         events, reports = os.pipe()
         for pipe in (orders, reports):

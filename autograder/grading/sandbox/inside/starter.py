@@ -38,13 +38,12 @@ class Starter:
     def __init__(self, keeper: socket.socket, sandboxed: bool, shell: "Shell | None") -> None:
         self._socket, self._sandboxed, self._shell = keeper, sandboxed, shell
         self._keeper = wire.Channel(keeper.fileno(), keeper.fileno())
-        self._proc = os.open("/proc", os.O_RDONLY) if os.path.isdir("/proc/self") else None
-        self._processes = None if self._proc is None else confine.Processes(self._proc)
         self._own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if sandboxed else -1
-        self._me = (
-            os.getpid() if self._proc is None else int(os.readlink("/proc/self"))
-        )  # as the keeper counts
-        self._base, self._resident = (0, 0) if self._proc is None else confine.sizes()
+        self._processes = confine.all_processes()
+        self._me, self._base, self._resident = os.getpid(), 0, 0
+        if self._processes:
+            self._me = int(os.readlink("/proc/self"))  # as the keeper counts
+            self._base, self._resident = confine.sizes()
 
     def serve(self) -> None:
         """One run after another, until the keeper has gone."""
