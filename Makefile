@@ -45,7 +45,7 @@ report: setup  ## Write the class's report
 
 demo: setup  ## A sample class of 30 in demo/: collected, graded, fed back, reported
 	rm -rf demo
-	$(BIN)/python -m autograder.grading.sample_class demo
+	$(BIN)/python tests/sample_class.py demo
 	-$(BIN)/autograder collect demo/download.zip --classroom demo | tail -n 1
 	$(BIN)/autograder grade qkv-attention --classroom demo
 	$(BIN)/autograder feedback qkv-attention --classroom demo

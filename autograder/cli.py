@@ -15,7 +15,7 @@ from autograder.errors import INSTALL_ALL, Complaint, Usage, counted, listed, pr
 
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
-    from autograder.grading.classroom import Classroom
+    from autograder.grading.register.classroom import Classroom
     from autograder.results import Result
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -335,8 +335,8 @@ def grade(
     place = _classroom(classroom, db)
     with ThreadPoolExecutor(1) as meanwhile:  # a sandbox that is tried takes as long as reading the labs
         tried = meanwhile.submit(lambda: "" if no_sandbox or scheduler else why_unavailable())
-        from autograder.grading.grade import grade as run_grading
-        from autograder.grading.pool import Options, cores
+        from autograder.grading.run.grade import grade as run_grading
+        from autograder.grading.run.pool import Options, cores
 
         chosen = _labs(labs, place)
     place.must_exist()
@@ -386,7 +386,7 @@ def show(classroom: Path, db: str | None, student: str, labs: Sequence[str]) -> 
     \b
     Example:  autograder show ada
     """
-    from autograder.grading.show import describe_student
+    from autograder.grading.reports.show import describe_student
 
     place = _classroom(classroom, db, must_exist=True)
     click.echo(describe_student(place, student, _labs(labs, place)))
@@ -464,7 +464,7 @@ def report(classroom: Path, db: str | None, anonymous: bool, platforms: Sequence
 
 def _classroom(folder: Path, db: str | None, must_exist: bool = False) -> "Classroom":
     from autograder.course import find
-    from autograder.grading.classroom import Classroom
+    from autograder.grading.register.classroom import Classroom
 
     place = Classroom(folder, find(), db)
     if must_exist:

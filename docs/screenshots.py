@@ -66,7 +66,7 @@ def instructor(browser, home: Path) -> None:
         shutil.copytree(ROOT / name, course / name)
     for name in ("course.toml", "nbgrader_config.py"):
         shutil.copy(ROOT / name, course)
-    run("python", "-m", "autograder.grading.sample_class", classroom, cwd=course, env=env)
+    run("python", ROOT / "tests" / "sample_class.py", classroom, cwd=course, env=env)
     run("autograder", "collect", classroom / "download.zip", cwd=course, env=env)
     run("autograder", "grade", LAB, cwd=course, env=env)
     report = course / run("autograder", "report", cwd=course, env=env).stdout.strip()

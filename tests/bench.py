@@ -29,12 +29,12 @@ import psutil
 from our_course import COURSE, ROOT
 from rich.console import Console
 from rich.table import Table
+from sample_class import perfect, wrong_answer
 
 from autograder.authoring.lab import read_labs
 from autograder.cells import id_of
 from autograder.grading.marking.mark import release_for_marking
-from autograder.grading.pool import PRELOAD, cores
-from autograder.grading.sample_class import perfect, wrong_answer
+from autograder.grading.run.pool import PRELOAD, cores
 
 BIN = Path(sys.executable).parent
 OUT = Console(width=110)

@@ -6,9 +6,9 @@ from copy import deepcopy
 import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
+from sample_class import perfect
 
 from autograder.authoring.lab import Lab
-from autograder.grading.sample_class import perfect
 
 # A picture of one pixel.
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from sample_class import perfect
 from test_build import shown
 
 from autograder.authoring import bundle as bundling
 from autograder.authoring.lab import read_labs
 from autograder.course import read
 from autograder.errors import Complaint
-from autograder.grading.sample_class import perfect
 
 ROOT = Path(__file__).parents[1]
 COURSE = read(ROOT)

@@ -231,8 +231,8 @@ def test_a_stale_catalogue_is_noticed(tmp_path):
 def test_the_results_format_names_every_field_and_verdict():
     from dataclasses import fields
 
-    from autograder.grading.evidence import VERSION
     from autograder.grading.marking import Marked
+    from autograder.grading.register.evidence import VERSION
     from autograder.results import Result, Verdict
 
     text = (DOCS / "results-format.md").read_text("utf-8")

@@ -16,13 +16,13 @@ import nbformat
 import pytest
 from nbgrader.api import Gradebook
 from our_course import COURSE, ROOT, lab, release
+from sample_class import perfect as perfect_lab
+from sample_class import with_answer, wrong_answer
 
 from autograder.cells import id_of
 from autograder.grading.marking import mark
 from autograder.grading.marking.mark import release_for_marking
-from autograder.grading.pool import PRELOAD, Options, mark_bytes
-from autograder.grading.sample_class import perfect as perfect_lab
-from autograder.grading.sample_class import with_answer, wrong_answer
+from autograder.grading.run.pool import PRELOAD, Options, mark_bytes
 from autograder.grading.sandbox import Sandbox, why_unavailable
 
 LAB = "additive-attention"
@@ -162,7 +162,7 @@ def test_nbgrader_is_imported_before_threads_could_import_it_from_two_places(tmp
     code = f"""
 import sys
 from autograder import cli
-from autograder.grading.pool import Pool
+from autograder.grading.run.pool import Pool
 mark_all = Pool.mark_all
 def looked_at(self, submissions):
     print("nbgrader.api" in sys.modules)

@@ -14,15 +14,15 @@ import psutil
 import pytest
 from nbgrader.api import Gradebook
 from our_course import COURSE, Silent, lab
+from sample_class import hand_ins
 
-from autograder.grading import evidence
-from autograder.grading.classroom import Classroom
-from autograder.grading.grade import grade
-from autograder.grading.gradebook import Book, GradebookError
 from autograder.grading.marking import unmarkable
-from autograder.grading.policy import read_policy
-from autograder.grading.pool import Options
-from autograder.grading.sample_class import hand_ins
+from autograder.grading.nbgrader.gradebook import Book, GradebookError
+from autograder.grading.register import evidence
+from autograder.grading.register.classroom import Classroom
+from autograder.grading.register.policy import read_policy
+from autograder.grading.run.grade import grade
+from autograder.grading.run.pool import Options
 from autograder.grading.sandbox import why_unavailable
 
 LAB = "additive-attention"
@@ -143,7 +143,7 @@ def test_a_pool_that_loses_its_workers_gives_the_same_marks(classroom, local, tm
             killed.extend(
                 p
                 for p in psutil.Process().children()
-                if "autograder.grading.limited" in " ".join(p.cmdline())
+                if "autograder.grading.run.limited" in " ".join(p.cmdline())
             )
             for process in killed:
                 process.kill()

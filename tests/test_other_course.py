@@ -10,10 +10,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from sample_class import perfect, with_answer, wrong_answer
 
 from autograder.authoring.lab import read_labs
 from autograder.course import read
-from autograder.grading.sample_class import perfect, with_answer, wrong_answer
 from autograder.grading.sandbox import why_unavailable
 
 ROOT = Path(__file__).parents[1]

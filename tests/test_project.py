@@ -81,7 +81,7 @@ def test_imports_point_one_way():
     ("place", "line"),
     [
         ("planted.py", "from autograder.grading import marking"),
-        ("authoring/planted.py", "import autograder.grading.pool"),
+        ("authoring/planted.py", "import autograder.grading.run.pool"),
         ("grading/planted.py", "from attention_labs import heatmap"),
     ],
 )

@@ -6,7 +6,7 @@ import struct
 import pytest
 from hostile_class import PIXEL as PNG
 
-from autograder.grading.sanitise import Cleaner, clean_html, clean_markdown, clean_output, is_picture
+from autograder.grading.marking.sanitise import Cleaner, clean_html, clean_markdown, clean_output, is_picture
 
 HOSTILE = [
     "<script>alert(1)</script>",

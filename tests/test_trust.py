@@ -20,6 +20,7 @@ from hostile_class import LINKS, PIXEL
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from our_course import COURSE, ROOT, lab
+from sample_class import perfect, with_answer
 from worker_functions import (
     die,
     die_once,
@@ -39,18 +40,18 @@ from autograder.cells import grade_id
 from autograder.course import CourseError
 from autograder.errors import printable
 from autograder.feedback import tables
-from autograder.grading import formgrader, pool, sanitise
-from autograder.grading.classroom import Classroom
-from autograder.grading.gradebook import _utc, put_aside_time
-from autograder.grading.limited import Died, Exceeded, Failed, Worker, each
-from autograder.grading.marking import mark
+from autograder.grading.marking import mark, sanitise
 from autograder.grading.marking.handin import MAX_CELLS, Unreadable, read, rebuild
 from autograder.grading.marking.mark import READING, _Judged, _with_outputs, release_for_marking
-from autograder.grading.policy import Policy, granted, read_policy
-from autograder.grading.pool import sandbox_for
+from autograder.grading.nbgrader import formgrader
+from autograder.grading.nbgrader.gradebook import _utc, put_aside_time
+from autograder.grading.register.classroom import Classroom
+from autograder.grading.register.policy import Policy, granted, read_policy
 from autograder.grading.reports import similarity
 from autograder.grading.reports.pseudonyms import pseudonyms
-from autograder.grading.sample_class import perfect, with_answer
+from autograder.grading.run import pool
+from autograder.grading.run.limited import Died, Exceeded, Failed, Worker, each
+from autograder.grading.run.pool import sandbox_for
 from autograder.grading.sandbox.inside.outputs import Budget, Outputs
 from autograder.judging.answer import Answer
 from autograder.judging.frames import FrameError, read_frame

@@ -3,7 +3,7 @@
 import os
 import time
 
-from autograder.grading.limited import stage
+from autograder.grading.run.limited import stage
 
 
 def sleep_with_a_stage(name, seconds):

@@ -59,20 +59,20 @@ def settings(course: Course) -> Config:
 
     # `nbgrader autograde` uses the same judge as `autograder grade`: the notebook is rebuilt on the release,
     # run in the sandbox, and each test cell gets the judge's verdict as its output.
-    c.Autograde.exporter_class = "autograder.grading.judge_step.Reader"
-    c.Autograde.pre_convert_hook = "autograder.grading.judge_step.put_aside_time"
+    c.Autograde.exporter_class = "autograder.grading.nbgrader.judge_step.Reader"
+    c.Autograde.pre_convert_hook = "autograder.grading.nbgrader.judge_step.put_aside_time"
     c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.ClearOutput"]
     c.Autograde.autograde_preprocessors = [
-        "autograder.grading.judge_step.Judge",
+        "autograder.grading.nbgrader.judge_step.Judge",
         "nbgrader.preprocessors.SaveAutoGrades",
         "nbgrader.preprocessors.AssignLatePenalties",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
-    c.AssignLatePenalties.plugin_class = "autograder.grading.judge_step.LatePolicy"
+    c.AssignLatePenalties.plugin_class = "autograder.grading.nbgrader.judge_step.LatePolicy"
 
     # The formgrader fetches nothing from elsewhere, and no link of a student's acts in it.
-    c.HTMLExporter.filters = {"markdown2html": "autograder.grading.formgrader.markdown2html"}
-    c.HTMLExporter.preprocessors = ["autograder.grading.formgrader.Offline"]
+    c.HTMLExporter.filters = {"markdown2html": "autograder.grading.nbgrader.formgrader.markdown2html"}
+    c.HTMLExporter.preprocessors = ["autograder.grading.nbgrader.formgrader.Offline"]
 
     # `nbgrader generate_feedback` writes the page that `autograder feedback` writes.
     c.GenerateFeedback.exporter_class = "autograder.grading.reports.feedback.FeedbackExporter"

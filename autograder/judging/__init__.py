@@ -1,4 +1,4 @@
 """What decides a verdict: questions, answers, how they are compared, and what is said of the difference.
 
-A change of anything in this folder makes kept verdicts stale; see `autograder.grading.evidence`.
+A change of anything in this folder makes kept verdicts stale; see `autograder.grading.register.evidence`.
 """

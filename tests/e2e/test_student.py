@@ -5,12 +5,12 @@ import re
 import nbformat
 import numpy as np
 import pytest
+from sample_class import wrong_answer
 
 from autograder import keys
 from autograder.authoring.lab import read_labs
 from autograder.cells import grade_id
 from autograder.course import read
-from autograder.grading.sample_class import wrong_answer
 from e2e.driving import BIN, ROOT, SERVER_OPTIONS, Notebook, environment, run, serving
 
 COURSE = read(ROOT)

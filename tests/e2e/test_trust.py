@@ -7,8 +7,8 @@ import pytest
 from hostile_class import LINKS, PIXEL
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from our_course import lab
+from sample_class import perfect
 
-from autograder.grading.sample_class import perfect
 from e2e.driving import ROOT, environment, jupyterlab, run
 
 LAB = "additive-attention"

@@ -34,10 +34,10 @@ from hypothesis import strategies as st
 from our_course import COURSE
 
 from autograder.errors import Complaint
-from autograder.grading.classroom import Classroom
 from autograder.grading.intake import file as filing
 from autograder.grading.intake import read_origin
 from autograder.grading.intake import unpack as unpacking
+from autograder.grading.register.classroom import Classroom
 
 
 def test_the_newest_attempt_wins_and_the_others_are_kept(room, given_as):

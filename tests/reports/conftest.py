@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "intake"))
 from made import LAB, policy_of
 from our_course import COURSE, lab
 
-from autograder.grading.classroom import Classroom
+from autograder.grading.register.classroom import Classroom
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def classroom(tmp_path):
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory):
     """A gradebook that knows the lab; making one takes seconds."""
-    from autograder.grading.gradebook import Book
+    from autograder.grading.nbgrader.gradebook import Book
 
     place = Classroom(tmp_path_factory.mktemp("prepared"), COURSE)
     with Book(place) as book:

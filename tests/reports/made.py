@@ -14,13 +14,13 @@ from autograder.authoring.lab import read_labs
 from autograder.cells import id_of
 from autograder.course import Course
 from autograder.files import write
-from autograder.grading import evidence
-from autograder.grading.classroom import Submission
-from autograder.grading.gradebook import Book
 from autograder.grading.intake import Origin
 from autograder.grading.marking import Marked
 from autograder.grading.marking.mark import release_for_marking
-from autograder.grading.policy import read_policy
+from autograder.grading.nbgrader.gradebook import Book
+from autograder.grading.register import evidence
+from autograder.grading.register.classroom import Submission
+from autograder.grading.register.policy import read_policy
 from autograder.grading.reports import similarity
 from autograder.grading.reports.figures import HandIn
 from autograder.grading.reports.marks import Mark

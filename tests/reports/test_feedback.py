@@ -20,8 +20,8 @@ from made import (
 from our_course import COURSE, Silent, lab
 
 from autograder.cells import id_of
-from autograder.grading.gradebook import GradebookError
 from autograder.grading.marking import NOT_RUN, unmarkable
+from autograder.grading.nbgrader.gradebook import GradebookError
 from autograder.grading.reports.feedback import write_feedback
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -223,8 +223,8 @@ def test_whatever_is_in_it_a_page_takes_little_time(classroom, prepared):
 
 
 def test_a_page_over_its_limits_is_made_in_a_plain_form(classroom, prepared, monkeypatch):
-    from autograder.grading.limited import Exceeded
     from autograder.grading.reports import feedback
+    from autograder.grading.run.limited import Exceeded
 
     def each(function, calls, **_):
         for i, call in enumerate(calls):

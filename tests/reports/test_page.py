@@ -19,8 +19,8 @@ from made import (
 from our_course import lab
 
 from autograder.errors import Complaint
-from autograder.grading.classroom import Classroom
-from autograder.grading.gradebook import GradebookError
+from autograder.grading.nbgrader.gradebook import GradebookError
+from autograder.grading.register.classroom import Classroom
 from autograder.grading.reports.page import write_report
 from autograder.grading.reports.pseudonyms import pseudonyms
 

@@ -6,10 +6,10 @@ import pytest
 from made import LAB, by_hand, came_from, enrol, fill, policy_of, results, with_policy
 from our_course import COURSE, lab
 
-from autograder.grading.gradebook import refresh
-from autograder.grading.policy import granted, read_policy
+from autograder.grading.nbgrader.gradebook import refresh
+from autograder.grading.register.policy import granted, read_policy
+from autograder.grading.register.roll import RollError, read_roll
 from autograder.grading.reports.marks import read_marks
-from autograder.grading.roll import RollError, read_roll
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 LATE = "2026-01-03 19:00:00 UTC"
@@ -166,7 +166,7 @@ def test_plain_nbgrader_takes_off_the_same(classroom, prepared, monkeypatch):
     from nbgrader.preprocessors import AssignLatePenalties
 
     from autograder.authoring.nbgrader_settings import settings
-    from autograder.grading import judge_step
+    from autograder.grading.nbgrader import judge_step
 
     enrol(classroom, "Login,Extension\nada,\nbo,25h\ncy,1 day\n")
     students = ("ada", "bo", "cy")

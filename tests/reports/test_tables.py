@@ -8,6 +8,7 @@ import pytest
 from made import LAB, by_hand, came_from, enrol, fill, policy_of, results, table
 
 from autograder.grading.intake import Origin
+from autograder.grading.marking.sanitise import harmless
 from autograder.grading.reports.marks import Lab, Mark, Marks, Student, read_marks
 from autograder.grading.reports.tables import (
     blackboard_csv,
@@ -19,7 +20,6 @@ from autograder.grading.reports.tables import (
     moodle_worksheet,
     tables,
 )
-from autograder.grading.sanitise import harmless
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -16,16 +16,16 @@ import pytest
 from downloads import make_zip
 from nbgrader.api import Gradebook
 from our_course import COURSE, Silent, lab
+from sample_class import perfect, with_answer, wrong_answer
 
 from autograder.authoring.lab import labs_by_grade_id, read_labs
-from autograder.grading.classroom import Classroom
-from autograder.grading.grade import grade
 from autograder.grading.intake import collect
-from autograder.grading.pool import Options
+from autograder.grading.register.classroom import Classroom
 from autograder.grading.reports.feedback import write_feedback
 from autograder.grading.reports.giving_back import write_returns
 from autograder.grading.reports.page import write_report
-from autograder.grading.sample_class import perfect, with_answer, wrong_answer
+from autograder.grading.run.grade import grade
+from autograder.grading.run.pool import Options
 from autograder.grading.sandbox import why_unavailable
 
 ONE, TWO, THREE = LABS = ("additive-attention", "qkv-attention", "attention-masks")

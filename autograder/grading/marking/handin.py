@@ -15,7 +15,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.grading.sanitise import pictures_of
+from autograder.grading.marking.sanitise import pictures_of
 
 MAX_BYTES = 20_000_000  # pictures included; a finished lab is under 2 MB
 MAX_CELLS = 1_000

@@ -25,10 +25,8 @@ from autograder.authoring.lab import Lab
 from autograder.cells import grade_id, id_of
 from autograder.errors import listed, printable
 from autograder.feedback import as_html, as_text, code
-from autograder.grading.limited import stage
 from autograder.grading.marking.handin import Unreadable, rebuild
-from autograder.grading.sandbox import Cell, CellRun, Sandbox, SandboxError
-from autograder.grading.sanitise import (
+from autograder.grading.marking.sanitise import (
     MAX_COLOURED,
     MAX_SHOWN,
     Cleaner,
@@ -39,6 +37,8 @@ from autograder.grading.sanitise import (
     plain_markdown,
     shown_code,
 )
+from autograder.grading.run.limited import stage
+from autograder.grading.sandbox import Cell, CellRun, Sandbox, SandboxError
 from autograder.judging.compare import STRUCTURAL
 from autograder.judging.judge import Finding, judge
 from autograder.judging.question import Question

@@ -25,20 +25,20 @@ from autograder.cells import grade_id, id_of, id_of_test
 from autograder.course import find, read
 from autograder.errors import listed
 from autograder.files import concerns_disk, write
-from autograder.grading import evidence
-from autograder.grading.classroom import Classroom
-from autograder.grading.grade import Progress, described
-from autograder.grading.gradebook import GradebookError, earlier_marks, exists, refresh, shown
-from autograder.grading.limited import NotDone, each
 from autograder.grading.marking import NOT_RUN, Marked
 from autograder.grading.marking.mark import release_for_marking
-from autograder.grading.policy import Policy, read_policy
+from autograder.grading.marking.sanitise import clean_markdown
+from autograder.grading.nbgrader.gradebook import GradebookError, earlier_marks, exists, refresh, shown
+from autograder.grading.register import evidence
+from autograder.grading.register.classroom import Classroom
+from autograder.grading.register.policy import Policy, read_policy
+from autograder.grading.register.roll import read_roll
 from autograder.grading.reports import shown as safely
 from autograder.grading.reports.figures import NOT_WRITTEN
 from autograder.grading.reports.marks import Mark, Marks, read_marks
 from autograder.grading.reports.page import environment, moment, span
-from autograder.grading.roll import read_roll
-from autograder.grading.sanitise import clean_markdown
+from autograder.grading.run.grade import Progress, described
+from autograder.grading.run.limited import NotDone, each
 from autograder.judging.compare import STRUCTURAL
 from autograder.results import Result, Verdict
 
@@ -179,7 +179,7 @@ def _make_all(
     classroom: Classroom, todo: Sequence[Todo], workers: int | None
 ) -> Iterator[tuple[Todo, str | NotDone]]:
     """Each of `todo` with its page or why there is none; one that goes over its limits is made plainer."""
-    from autograder.grading.pool import cores
+    from autograder.grading.run.pool import cores
 
     again: list[Todo] = []
     for plain, waiting in ((False, todo), (True, again)):

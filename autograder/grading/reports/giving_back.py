@@ -22,17 +22,17 @@ from autograder.cells import grade_id, id_of_test
 from autograder.course import read
 from autograder.errors import counted
 from autograder.files import concerns_disk, write
-from autograder.grading import evidence
-from autograder.grading.classroom import Classroom
-from autograder.grading.grade import described
 from autograder.grading.intake import Origin
-from autograder.grading.limited import NotDone, each
-from autograder.grading.policy import read_policy
-from autograder.grading.pool import cores
+from autograder.grading.marking.sanitise import clean_markdown, clean_output, make_output
+from autograder.grading.register import evidence
+from autograder.grading.register.classroom import Classroom
+from autograder.grading.register.policy import read_policy
+from autograder.grading.register.roll import read_roll
 from autograder.grading.reports.feedback import SECONDS, Sheet, sheet_of
 from autograder.grading.reports.marks import read_marks
-from autograder.grading.roll import read_roll
-from autograder.grading.sanitise import clean_markdown, clean_output, make_output
+from autograder.grading.run.grade import described
+from autograder.grading.run.limited import NotDone, each
+from autograder.grading.run.pool import cores
 
 _WHEN = (1980, 1, 1, 0, 0, 0)  # the same pages make the same zip
 

@@ -6,11 +6,18 @@ from datetime import datetime, timedelta
 
 from autograder.authoring.lab import read_labs
 from autograder.cells import grade_id, id_of_test
-from autograder.grading.classroom import Classroom
-from autograder.grading.gradebook import GradebookError, exists, first_line, opened, seconds_late, shown
 from autograder.grading.intake import Origin, Person
-from autograder.grading.policy import Policy
-from autograder.grading.roll import Roll, alphabetical, read_roll
+from autograder.grading.nbgrader.gradebook import (
+    GradebookError,
+    exists,
+    first_line,
+    opened,
+    seconds_late,
+    shown,
+)
+from autograder.grading.register.classroom import Classroom
+from autograder.grading.register.policy import Policy
+from autograder.grading.register.roll import Roll, alphabetical, read_roll
 from autograder.results import Result
 
 

@@ -19,14 +19,13 @@ from markupsafe import Markup, escape
 from autograder.authoring.lab import Lab, read_labs
 from autograder.errors import Complaint, counted
 from autograder.files import write
-from autograder.grading import evidence
-from autograder.grading.classroom import Classroom
-from autograder.grading.grade import priced
-from autograder.grading.gradebook import refresh
-from autograder.grading.limited import Failed, NotDone, Worker, each
 from autograder.grading.marking.mark import release_for_marking
-from autograder.grading.policy import Policy
-from autograder.grading.pool import cores
+from autograder.grading.marking.sanitise import clean_markdown
+from autograder.grading.nbgrader.gradebook import refresh
+from autograder.grading.register import evidence
+from autograder.grading.register.classroom import Classroom
+from autograder.grading.register.policy import Policy
+from autograder.grading.register.roll import Roll, alphabetical, read_roll
 from autograder.grading.reports import similarity
 from autograder.grading.reports.figures import (
     FEWEST_FOR_DISCRIMINATION,
@@ -46,8 +45,9 @@ from autograder.grading.reports.figures import (
 from autograder.grading.reports.marks import Mark, Marks, Student, read_marks, shown_name
 from autograder.grading.reports.pseudonyms import pseudonyms
 from autograder.grading.reports.tables import Table, grades_csv, tables
-from autograder.grading.roll import Roll, alphabetical, read_roll
-from autograder.grading.sanitise import clean_markdown
+from autograder.grading.run.grade import priced
+from autograder.grading.run.limited import Failed, NotDone, Worker, each
+from autograder.grading.run.pool import cores
 from autograder.results import Result, Verdict
 
 READING_SECONDS = 20  # for the words of one hand-in

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from autograder.files import write
-from autograder.grading.sanitise import harmless
+from autograder.grading.marking.sanitise import harmless
 
 _FIRST = (
     "amber azure brave bright calm cheery clever copper coral crimson dapper eager early gentle golden "

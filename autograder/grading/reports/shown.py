@@ -13,7 +13,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from autograder.grading.sanitise import (
+from autograder.grading.marking.sanitise import (
     clean_html,
     formula,
     is_picture,

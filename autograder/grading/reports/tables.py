@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from autograder.errors import counted
+from autograder.grading.marking.sanitise import harmless
 from autograder.grading.reports.marks import Lab, Mark, Marks, Student
-from autograder.grading.sanitise import harmless
 
 _ALL = (
     "assignment duedate timestamp student_id last_name first_name email raw_score late_submission_penalty "

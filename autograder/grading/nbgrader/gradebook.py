@@ -30,12 +30,12 @@ from autograder.authoring.lab import Lab
 from autograder.authoring.nbgrader_settings import settings
 from autograder.cells import grade_id, id_of_test
 from autograder.files import write
-from autograder.grading import evidence
-from autograder.grading.classroom import Classroom, GradingError, Submission, small_text
 from autograder.grading.marking import Marked
-from autograder.grading.policy import YEARS, Policy, read_policy
-from autograder.grading.roll import Roll, read_roll
-from autograder.grading.sanitise import clean_markdown
+from autograder.grading.marking.sanitise import clean_markdown
+from autograder.grading.register import evidence
+from autograder.grading.register.classroom import Classroom, GradingError, Submission, small_text
+from autograder.grading.register.policy import YEARS, Policy, read_policy
+from autograder.grading.register.roll import Roll, read_roll
 from autograder.results import Result, Verdict
 
 

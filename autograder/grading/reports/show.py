@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 from autograder.authoring.lab import Lab
 from autograder.errors import Usage, printable
-from autograder.grading import evidence
-from autograder.grading.classroom import Classroom
-from autograder.grading.grade import priced
-from autograder.grading.policy import read_policy
+from autograder.grading.register import evidence
+from autograder.grading.register.classroom import Classroom
+from autograder.grading.register.policy import read_policy
 from autograder.grading.reports.marks import read_marks
+from autograder.grading.run.grade import priced
 from autograder.results import Verdict
 
 _SIGNS = {Verdict.PASS: "✓", Verdict.MANUAL: "✎", Verdict.FAULT: "!"}

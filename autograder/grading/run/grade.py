@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Protocol
 from autograder.authoring.lab import Lab
 from autograder.errors import Usage, listed, printable
 from autograder.files import concerns_disk
-from autograder.grading import evidence
-from autograder.grading.classroom import Classroom, GradingError, Submission
-from autograder.grading.limited import NotDone
 from autograder.grading.marking import Marked, faulty
-from autograder.grading.policy import LabPolicy, read_policy
-from autograder.grading.pool import Options, Pool
+from autograder.grading.register import evidence
+from autograder.grading.register.classroom import Classroom, GradingError, Submission
+from autograder.grading.register.policy import LabPolicy, read_policy
+from autograder.grading.run.limited import NotDone
+from autograder.grading.run.pool import Options, Pool
 from autograder.results import Result
 
 if TYPE_CHECKING:
-    from autograder.grading.gradebook import Book
+    from autograder.grading.nbgrader.gradebook import Book
 
 
 class Progress(Protocol):
@@ -98,7 +98,7 @@ def grade(
             pool.start(present)
         # While the workers start, nbgrader is imported, which takes its time: here, since its modules import each
         # other in a circle, and fail where two threads go round it from two places.
-        from autograder.grading.gradebook import Book, put_aside_time
+        from autograder.grading.nbgrader.gradebook import Book, put_aside_time
 
         marked = grader.mark(new, pool)  # the first of them while the gradebook is opened
         for student, lab in handed_in:

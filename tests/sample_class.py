@@ -226,9 +226,9 @@ def main(folder: Path, name: str = "", count: int = 30) -> None:
     name : str
         The lab; by default the course's second, or its only one.
     """
-    from autograder.grading.classroom import Classroom
-    from autograder.grading.gradebook import Book
-    from autograder.grading.policy import read_policy
+    from autograder.grading.nbgrader.gradebook import Book
+    from autograder.grading.register.classroom import Classroom
+    from autograder.grading.register.policy import read_policy
 
     course = find()
     lab = read_lab(course, name or course.labs[min(1, len(course.labs) - 1)])

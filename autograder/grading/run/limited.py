@@ -244,7 +244,7 @@ class Worker:
         with ours, theirs:
             # Not multiprocessing's own start: a Dask worker may not use it.
             code = (
-                f"import sys; sys.path[:] = {sys.path!r}; from autograder.grading.limited import _serve; "
+                f"import sys; sys.path[:] = {sys.path!r}; from autograder.grading.run.limited import _serve; "
                 f"_serve({theirs.fileno()}, {os.getpid()})"
             )
             self._process = subprocess.Popen(

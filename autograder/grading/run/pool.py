@@ -15,10 +15,10 @@ from typing import Any
 
 from autograder.authoring.lab import Lab, read_lab
 from autograder.course import read as read_course
-from autograder.grading.classroom import GradingError, Submission
-from autograder.grading.limited import Died, Failed, NotDone, threads, worker
 from autograder.grading.marking import Marked, mark, prepare, unmarkable
 from autograder.grading.marking.mark import READING, SHOWING, release_for_marking, take_release
+from autograder.grading.register.classroom import GradingError, Submission
+from autograder.grading.run.limited import Died, Failed, NotDone, threads, worker
 from autograder.grading.sandbox import Limits, Sandbox
 
 # What the warm process imports (and, after a colon, calls) before it forks, besides what a lab asks for.

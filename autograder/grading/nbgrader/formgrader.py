@@ -14,7 +14,7 @@ from jinja2.runtime import Context
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder.grading.sanitise import clean_output, pictures_of, render_markdown
+from autograder.grading.marking.sanitise import clean_output, pictures_of, render_markdown
 
 # nbconvert's own loads MathJax from a network of delivery; formulas are MathML by the time a page is made.
 _NO_MATHJAX = {"mathjax.html.j2": "{%- macro mathjax(url='') -%}{%- endmacro -%}"}

@@ -18,15 +18,15 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.authoring.lab import Lab, read_lab
 from autograder.course import find
-from autograder.grading import gradebook
-from autograder.grading.classroom import Classroom
-from autograder.grading.gradebook import naive, seconds_late
-from autograder.grading.limited import NotDone
 from autograder.grading.marking import Marked, unmarkable
 from autograder.grading.marking.mark import release_for_marking
-from autograder.grading.policy import read_policy
-from autograder.grading.pool import Options, mark_limited
-from autograder.grading.roll import read_roll
+from autograder.grading.nbgrader import gradebook
+from autograder.grading.nbgrader.gradebook import naive, seconds_late
+from autograder.grading.register.classroom import Classroom
+from autograder.grading.register.policy import read_policy
+from autograder.grading.register.roll import read_roll
+from autograder.grading.run.limited import NotDone
+from autograder.grading.run.pool import Options, mark_limited
 
 _READ_HERE = 2_000_000  # bytes of a file that nbgrader reads itself, without limits
 

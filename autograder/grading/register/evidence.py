@@ -21,8 +21,8 @@ import autograder
 from autograder.authoring.lab import Lab
 from autograder.cells import id_of
 from autograder.files import write
-from autograder.grading.classroom import Classroom, Submission
 from autograder.grading.marking import Marked
+from autograder.grading.register.classroom import Classroom, Submission
 
 VERSION = 3
 

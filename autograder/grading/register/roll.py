@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from autograder.errors import Complaint, listed
-from autograder.grading.classroom import Classroom
 from autograder.grading.intake import Identity, Origin, Person, Roster, read_origins
 from autograder.grading.intake import roster as rosters
 from autograder.grading.intake.names import letters
-from autograder.grading.policy import Policy, granted
+from autograder.grading.register.classroom import Classroom
+from autograder.grading.register.policy import Policy, granted
 
 
 class RollError(Complaint):

@@ -1,0 +1,1 @@
+"""Where nbgrader meets the engine: its gradebook, its `autograde`, its formgrader."""
