@@ -7,7 +7,7 @@ from made import LAB, by_hand, came_from, enrol, fill, policy_of, results, with_
 from our_course import COURSE, lab
 
 from autograder.grading.nbgrader.gradebook import refresh
-from autograder.grading.register.policy import granted, read_policy
+from autograder.grading.register.policy import Policy, granted, read_policy, rescaled
 from autograder.grading.register.roll import RollError, read_roll
 from autograder.grading.reports.marks import read_marks
 
@@ -21,6 +21,32 @@ def marks_now(classroom):
     """The marks after course.toml and the roster were read again, as a report does."""
     policy = refresh(classroom, {LAB: lab(LAB)})
     return read_marks(classroom, policy).marks
+
+
+@pytest.mark.parametrize(
+    ("minutes", "taken"), [(0, 0), (9, 0), (10, 0), (10.02, 1), (24 * 60, 1), (24 * 60 + 0.02, 2), (1e6, 5)]
+)
+def test_what_is_taken_off_by_the_minute(minutes, taken):
+    """Ten minutes are granted; after them each day begun since the due date counts, the granted minutes too."""
+    rules = Policy(timedelta(minutes=10), per_day=0.1, most=0.5)
+    assert rules.penalty(10, 60 * minutes) == taken
+
+
+@pytest.mark.parametrize(
+    ("score", "of", "points", "now"),
+    [
+        (3, 3, 3, 3),
+        (3, 3, 2, 2),
+        (3, 3, 6, 6),
+        (1, 3, 6, 2),
+        (0, 3, 9, 0),
+        (2, 3, 0, 0),
+        (2, 0, 3, 2),
+        (4, 0, 3, 3),
+    ],
+)
+def test_a_mark_by_hand_at_other_points(score, of, points, now):
+    assert rescaled(score, of, points) == now
 
 
 @pytest.mark.parametrize(

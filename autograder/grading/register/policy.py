@@ -133,6 +133,20 @@ def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
     return Policy(timedelta(minutes=float(grace)), per_day, most, of_labs, zone)
 
 
+def rescaled(score: float, of: float, points: float) -> float:
+    """A mark that a person gave of so many points, where its question is worth others today.
+
+    Three of three stay all there is, whatever it is worth. What was given of nothing (the question was dropped
+    then) is taken as it stands, up to all there is.
+
+    >>> rescaled(3, 3, 2), rescaled(1, 3, 6), rescaled(1.5, 0, 1)
+    (2.0, 2.0, 1.0)
+    """
+    if of == points:
+        return float(score)
+    return round(score * points / of, 6) if of else float(min(score, points))
+
+
 YEARS = range(1970, 2200)  # nearer to the calendar's ends, a time cannot be told in every zone
 _MOST_POINTS = 1e6  # of one exercise
 _LENGTHS = {"w": 7 * 86_400, "d": 86_400, "h": 3_600, "m": 60}
