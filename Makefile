@@ -9,7 +9,14 @@ elif command -v uv >/dev/null; then uv run -q --no-project python install.py $(1
 else echo 'There is no $(PYTHON) here: install Python, or name one, as in `make $(1) PYTHON=python3.13`.' >&2; exit 1; fi
 endef
 
-.PHONY: help setup lab test test-keras build grade feedback report demo bench bundle data keras clean
+define tests
+$(BIN)/ruff check .
+$(BIN)/ruff format --check .
+$(BIN)/mypy
+$(BIN)/pytest -q -rs -n auto --dist worksteal $(1)
+endef
+
+.PHONY: help setup lab test test-all test-keras build grade feedback report demo bench bundle data keras clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -22,11 +29,11 @@ setup: .venv/ready-setup  ## Make .venv with everything the labs, the grader and
 lab: .venv/ready-lab  ## Open JupyterLab on work/, your own copies of the labs
 	@$(BIN)/autograder lab "$(WORK)" $(JUPYTER_OPTIONS)
 
-test: setup  ## Run every test
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/pytest -q -rs -n auto --dist loadfile
+test: setup  ## Run the tests but the long ones: three minutes
+	$(call tests,-m "not long")
+
+test-all: setup  ## Run every test, as CI does
+	$(tests)
 
 test-keras: setup keras  ## Run the tests that need Keras, on the backend in KERAS_BACKEND
 	$(BIN)/pytest -q -rs tests/test_keras.py tests/test_keras_layers.py

@@ -111,7 +111,8 @@ def survives(exercise, source):
     namespace = dict(vars(exercise.lab.reference))
     exec(compile(source, "mutant", "exec"), namespace)
     for seed in (None, 1):
-        questions = exercise.questions(seed)
+        # Without those that ask for little memory: what gives other numbers there gives them with fewer, too.
+        questions = [q for q in exercise.questions(seed) if q.inputs.memory is None]
         answers = [ask(namespace[exercise.name], q.inputs) for q in questions]
         if judge(questions, answers, exercise.rules, ()).verdict is not Verdict.PASS:
             return False

@@ -28,6 +28,7 @@ def nbval(notebook, folder):
     return subprocess.run(command, cwd=ROOT, text=True, capture_output=True, env=environment(ROOT))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lab", HERE)
 def test_saved_outputs_hold(lab, tmp_path):
     ran = nbval(LABS[lab].read_solution(), tmp_path)

@@ -205,6 +205,7 @@ def wheel(tmp_path_factory):
     return unpacked
 
 
+@pytest.mark.long
 @needs_sandbox
 def test_the_wheel_alone_serves_a_course(wheel, tmp_path):
     course = copied(tmp_path / "course")

@@ -83,6 +83,7 @@ def measured(lab):
     return lengths.beyond(lab.sinusoidal_encoding, lab.rotate, lab.alibi_bias, seeds=[0, 1])
 
 
+@pytest.mark.long
 def test_what_is_said_of_three_back(measured):
     result = {method: measured["three back", method] for method in lengths.METHODS}
     assert (result["no positions"] < 0.1).all()
@@ -91,11 +92,13 @@ def test_what_is_said_of_three_back(measured):
     assert (result["ALiBi, slope 1/2"] < 0.2).all() and (result["ALiBi, slope 1/16"] < 0.2).all()
 
 
+@pytest.mark.long
 def test_a_window_cures_rotary_and_not_sinusoids(measured):
     assert (measured[lengths.WINDOWED, "rotary"] > 0.9).all()
     assert (measured[lengths.WINDOWED, "sinusoids"][:, 1:] < 0.5).all()
 
 
+@pytest.mark.long
 def test_what_is_said_of_latest_same(measured):
     last = {method: measured["latest same", method].mean(axis=0)[-1] for method in lengths.METHODS}
     assert last["ALiBi, slope 1/2"] > 0.8

@@ -1418,6 +1418,7 @@ _WHERE_THE_USER_MATTERS = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="these tests run as an ordinary user already")
 def test_all_of_this_as_an_ordinary_user(tmp_path_factory):
     """The attacks above that the kernel has to stop, once more, from a Python that an ordinary user can reach."""

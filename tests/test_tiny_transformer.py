@@ -79,6 +79,7 @@ def test_the_heads_are_where_the_notebook_says():
     assert after[1].min() > 0.9 > 0.1 > after[0].max()
 
 
+@pytest.mark.long
 def test_what_is_lost_with_a_head():
     """Rows: what is taken away; columns: the second half of words said twice, stories."""
     half, found = 20, {}

@@ -7,6 +7,13 @@ import pytest
 from e2e import driving
 
 
+def pytest_collection_modifyitems(items):
+    """A browser takes its time."""
+    for item in items:
+        if "e2e" in item.path.parts:
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture(scope="session")
 def browser():
     if not driving.CHROMIUM or not importlib.util.find_spec("playwright"):
