@@ -12,6 +12,26 @@ from made import LAB, policy_of
 from our_course import COURSE, lab
 
 from autograder.grading.register.classroom import Classroom
+from autograder.grading.run.limited import Failed, Worker
+
+
+@pytest.fixture
+def workers():
+    """Asked for by a test of what is done in processes of their own, with limits: see `here`."""
+
+
+@pytest.fixture(autouse=True)
+def here(request, monkeypatch):
+    """What a worker would do is done in this process, since to start one takes longer than to make a page."""
+
+    def run(self, function, *arguments, **limits):
+        try:
+            return function(*arguments)
+        except Exception as error:
+            raise Failed(repr(error)) from error
+
+    if "workers" not in request.fixturenames:
+        monkeypatch.setattr(Worker, "run", run)
 
 
 @pytest.fixture

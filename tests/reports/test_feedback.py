@@ -52,7 +52,7 @@ def summary(page):
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", text))
 
 
-def test_one_screen_says_who_what_when_and_how_it_went(classroom, prepared):
+def test_one_screen_says_who_what_when_and_how_it_went(classroom, prepared, workers):
     enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\n")
     with_policy(classroom, {"timezone": "Europe/Paris", "penalty_per_day": 0.1})
     known = lab(LAB).exercises["softmax"].misconceptions[0]
@@ -202,7 +202,7 @@ def test_nothing_acts_and_nothing_is_fetched(classroom, prepared):
     assert "<msqrt>" in page
 
 
-def test_whatever_is_in_it_a_page_takes_little_time(classroom, prepared):
+def test_whatever_is_in_it_a_page_takes_little_time(classroom, prepared, workers):
     marked = results("ada", answer="$" * 50_000 + "[" * 50_000 + "**`" * 30_000)
     cell(marked, "softmax").source = "'''" * 100_000 + "(" * 100_000
     cell(marked, "stable-softmax").source = "x = r'" + "\\" * 9_000

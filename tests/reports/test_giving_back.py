@@ -142,7 +142,7 @@ def test_one_page_that_cannot_be_given_back_is_nobody_elses(classroom, prepared)
     assert [line.split(": ")[-1] for line in said] == ["2 pages.", "1 page."]
 
 
-def test_a_notebook_given_back_is_made_within_limits(classroom, prepared, monkeypatch):
+def test_a_notebook_given_back_is_made_within_limits(classroom, prepared, monkeypatch, workers):
     from autograder.grading.reports import giving_back
 
     came_from(classroom, "ada", "Canvas", original="a_1_2_", file="x.ipynb")

@@ -244,7 +244,7 @@ def test_a_table_of_a_platform_that_is_gone_goes(classroom):
     assert not (classroom.report / "canvas.csv").exists()
 
 
-def test_comparing_has_limits_and_a_report_without_it_says_so(classroom, monkeypatch):
+def test_comparing_has_limits_and_a_report_without_it_says_so(classroom, monkeypatch, workers):
     from autograder.grading.reports import page as of_page
 
     fill(classroom, {"ada": results("ada"), "bo": results("bo")})
