@@ -19,6 +19,25 @@ class Verdict(StrEnum):
     FAULT = "fault"  # the grader's own failure: never a mark
 
 
+class Outcome(StrEnum):
+    """What became of a cell that was run, as every sandbox says it. The set is closed."""
+
+    OK = "ok"
+    ERROR = "error"  # it raised
+    TIMEOUT = "timeout"
+    CRASH = "crash"  # its process died, at the memory limit too
+    SKIPPED = "skipped"  # what stood before it had used up the time, or the reruns
+
+
+class Kind(StrEnum):
+    """What a machine may want to know of a verdict beside it; no sentence need be read for it."""
+
+    JUDGED = "judged"
+    STUB = "stub"  # the exercise stands as it was handed out
+    FOLLOWED = "followed"  # right with the right code in place of what it builds on, and marked so
+    SKIPPED = "skipped"  # never tried: the notebook's time was used up
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """One exercise of one hand-in, judged.
@@ -37,6 +56,9 @@ class Result:
         What the student is told.
     seconds : float
         Wall-clock time in the sandbox of the answer's cell and of its calls.
+    kind : Kind
+    cause : str or None
+        The exercise that this one calls and that is not right itself.
     """
 
     student: str
@@ -48,6 +70,8 @@ class Result:
     misconception: str | None
     message: str
     seconds: float
+    kind: Kind = Kind.JUDGED
+    cause: str | None = None
 
     def to_json(self) -> str:
         """One line of JSON, the fields in the order of this class.
@@ -64,7 +88,7 @@ class Result:
     @classmethod
     def from_fields(cls, fields: dict[str, Any]) -> "Result":
         """The inverse of `to_fields`; raises KeyError, ValueError or TypeError on anything else."""
-        return cls(**{**fields, "verdict": Verdict(fields["verdict"])})
+        return cls(**{**fields, "verdict": Verdict(fields["verdict"]), "kind": Kind(fields["kind"])})
 
     def worth(self, points: float) -> "Result":
         """The same verdict where the exercise is worth so many points."""

@@ -11,7 +11,9 @@ from nbformat.v4 import new_code_cell
 from autograder import course, keys
 from autograder.cells import id_of, id_of_test
 from autograder.errors import Usage
+from autograder.student import CheckFailed, NotWrittenYet
 
+_OURS = {CheckFailed.__name__, NotWrittenYet.__name__}
 CELL_SECONDS = 300  # a lab that learns takes its minute, and a busy machine more
 
 
@@ -103,16 +105,15 @@ def _line(name: str, cell: NotebookNode, first_error: str) -> Line:
     if error.ename == "NameError":
         why = f"; an earlier cell failed: {first_error}" if first_error else ""
         return Line(name, False, f"there is no function {name}{why}")
-    message = error.evalue.removeprefix(f"{name}: ")
-    return Line(
-        name, False, "not written yet" if message.startswith("This exercise is not written yet") else message
-    )
+    if error.ename == NotWrittenYet.__name__:
+        return Line(name, False, "not written yet")
+    return Line(name, False, error.evalue.removeprefix(f"{name}: "))
 
 
 def _first_error(notebook: NotebookNode) -> str:
     """What the first ordinary cell that raised says, in one line."""
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
-            if output.get("output_type") == "error" and output.ename != "CheckFailed":
+            if output.get("output_type") == "error" and output.ename not in _OURS:
                 return f"{output.ename}: {output.evalue}".split("\n")[0][:300]
     return ""

@@ -18,7 +18,7 @@ from autograder.errors import listed
 from autograder.feedback import as_html, as_text, code
 from autograder.judging.answer import ask
 from autograder.judging.compare import article
-from autograder.judging.judge import Finding, judge
+from autograder.judging.judge import Finding, because, judge
 from autograder.results import Verdict
 from autograder.workspace import cells_of, untouched
 
@@ -34,6 +34,10 @@ class CheckFailed(AssertionError):
 
     def _render_traceback_(self) -> list[str]:  # IPython shows this in place of the stack
         return [self._line]
+
+
+class NotWrittenYet(CheckFailed):
+    """The exercise stands as it was handed out."""
 
 
 class _TookTooLong(BaseException):
@@ -81,9 +85,9 @@ def check(answer: Any) -> None:
     if not finding.unwritten:
         _show_cases(key, finding)
     _show("\n".join(filter(None, (cause, as_text(finding)))), lambda: _paragraph(cause) + as_html(finding))
-    summary = f"{key.name}: {sum(finding.right)} of {len(finding.right)} cases are right."
     if finding.unwritten:
-        summary = f"{key.name}: not written yet."
+        raise NotWrittenYet(f"{key.name}: {finding.message}", f"{key.name}: not written yet.")
+    summary = f"{key.name}: {sum(finding.right)} of {len(finding.right)} cases are right."
     raise CheckFailed(" ".join(filter(None, (f"{key.name}:", cause, finding.message))), summary)
 
 
@@ -205,9 +209,9 @@ def _cause(key: keys.Key, answer: Any, namespace: Mapping[str, Any]) -> str:
         except _TookTooLong:
             continue
         if earlier.unwritten:
-            return f"Your `{name}`, which it calls, is not written yet: write it first."
+            return because(name, written=False)
         if earlier.verdict is not Verdict.PASS:
-            return f"Your `{name}`, which it calls, fails its own check: mend it first."
+            return because(name, written=True)
     return ""
 
 

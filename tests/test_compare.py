@@ -8,7 +8,13 @@ import pytest
 
 from autograder.feedback import as_html, as_text, describe, tables
 from autograder.judging.answer import Answer, ask, pack
-from autograder.judging.compare import STRUCTURAL, failing_property, first_difference, same_values
+from autograder.judging.compare import (
+    NOT_WRITTEN,
+    STRUCTURAL,
+    failing_property,
+    first_difference,
+    same_values,
+)
 from autograder.judging.judge import judge
 from autograder.judging.question import Inputs, Misconception, Question, Rules
 from autograder.results import Result, Verdict
@@ -153,7 +159,7 @@ def test_the_stub_gets_a_clean_message():
     answer = ask(stub, QUESTION.inputs)
     finding = judge([QUESTION], [answer], Rules(), [])
     assert (finding.verdict, finding.misconception) == (Verdict.ERROR, None)
-    assert as_text(finding).startswith("This exercise is not written yet.")
+    assert as_text(finding).startswith(NOT_WRITTEN)
 
 
 def test_the_html_escapes_what_the_student_raised():

@@ -15,6 +15,7 @@ from attention_labs import keras_start
 from autograder.authoring.lab import read_lab
 from autograder.course import read
 from autograder.judging.answer import ask
+from autograder.judging.compare import NOT_WRITTEN
 from autograder.judging.judge import judge
 from autograder.judging.question import inputs
 from autograder.results import Verdict
@@ -190,7 +191,7 @@ def test_unwritten_layer_is_a_stub(keras):
 
     found = finding(BY_NAME["DotProductAttention"], Stub, None)
     assert found.verdict is Verdict.ERROR
-    assert found.seen == "This exercise is not written yet."
+    assert found.seen == NOT_WRITTEN
 
 
 @needs_keras

@@ -28,7 +28,6 @@ import autograder
 from autograder.grading.sandbox import (
     MB,
     PRELOAD,
-    STATUSES,
     Cell,
     Limits,
     Sandbox,
@@ -39,6 +38,7 @@ from autograder.grading.sandbox import (
 )
 from autograder.grading.sandbox.inside import confine
 from autograder.judging.question import inputs
+from autograder.results import Outcome
 
 ROOT = Path(autograder.__file__).parents[1]
 # Generous times, for machines that are busy; what is to be stopped gets little.
@@ -161,7 +161,6 @@ def test_outputs_are_those_of_jupyter(sandbox):
     assert runs[1].outputs[0]["data"]["text/html"] == "<b>x</b>"
     assert runs[2].outputs[0]["data"] == {"text/plain": "43"}
     assert [run.status for run in runs] == ["ok", "ok", "ok", "error", "error", "ok"]
-    assert [run.execution_count for run in runs] == [1, 2, 3, 4, 5, 6]
     assert error_of(runs[3]) == "ZeroDivisionError" and error_of(runs[4]) == "SyntaxError"
     assert "1 / 0" in "\n".join(runs[3].outputs[0]["traceback"])
     assert "\x1b" not in json.dumps(runs[3].outputs)
@@ -963,7 +962,7 @@ def test_forged_frames_in_a_cell_harm_only_their_hand_in(sandbox, name):
     limits = replace(LIMITS, cell_seconds=1)  # half a frame is waited for
     runs = sandbox.run([DOUBLE, ask(), Cell(WRITE.format(data=FORGERIES[name])), ask()], limits)
     assert runs[1].status == "ok" and len(runs[1].answers) == 2
-    assert {run.status for run in runs} <= STATUSES
+    assert {run.status for run in runs} <= set(Outcome)
     honest = sandbox.run([DOUBLE, ask()])
     assert [run.status for run in honest] == ["ok", "ok"], "the next run is out of step"
 

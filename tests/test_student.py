@@ -10,6 +10,8 @@ from our_course import COURSE
 
 from autograder import keys, student
 from autograder.authoring.lab import read_lab
+from autograder.judging.compare import NOT_WRITTEN
+from autograder.judging.judge import because
 from autograder.student import CheckFailed, check, criteria, progress, ready
 
 
@@ -56,7 +58,7 @@ def test_an_untouched_stub_gets_a_clean_message(capsys):
     with pytest.raises(CheckFailed) as caught:
         check(named(stub))
     assert caught.value._line == "softmax: not written yet."
-    assert capsys.readouterr().out.startswith("This exercise is not written yet.")
+    assert capsys.readouterr().out.startswith(NOT_WRITTEN)
 
 
 @pytest.mark.parametrize(
@@ -165,9 +167,7 @@ def test_a_stub_that_is_called_is_named_as_the_cause():
     def stable_softmax(x, axis=0):
         return softmax(x - x.max(axis=axis, keepdims=True), axis)
 
-    with pytest.raises(
-        CheckFailed, match="Your `softmax`, which it calls, is not written yet: write it first"
-    ):
+    with pytest.raises(CheckFailed, match=because("softmax", written=False)):
         check(stable_softmax)
 
 
@@ -178,9 +178,7 @@ def test_a_wrong_answer_that_is_called_is_named_as_the_cause():
     def stable_softmax(x, axis=0):
         return softmax(x - x.max(axis=axis, keepdims=True), axis)
 
-    with pytest.raises(
-        CheckFailed, match="Your `softmax`, which it calls, fails its own check: mend it first"
-    ):
+    with pytest.raises(CheckFailed, match=because("softmax")):
         check(stable_softmax)
 
 

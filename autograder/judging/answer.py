@@ -59,6 +59,11 @@ class Answer:
     within: str = ""
     held: int = 0
 
+    @property
+    def raised(self) -> str:
+        """The type of the error, "ValueError"; "" where there was none."""
+        return self.error.partition(":")[0]
+
 
 def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
     """Call `function` on copies of the inputs and pack what comes back.

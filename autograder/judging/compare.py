@@ -41,6 +41,8 @@ class Difference:
     means: str = ""
 
 
+NOT_WRITTEN = "This exercise is not written yet."
+
 # Mistakes of form, the same in every exercise: name -> (what it means, a nudge).
 STRUCTURAL = {
     "not-written-yet": (
@@ -461,8 +463,8 @@ def _first(expected: Value, answer: Answer, rules: Rules) -> Difference | None:
 
 
 def _error(answer: Answer) -> Difference:
-    if answer.error.startswith("NotImplementedError"):
-        return Difference("error", "This exercise is not written yet.", "not-written-yet")
+    if answer.raised == "NotImplementedError":
+        return Difference("error", NOT_WRITTEN, "not-written-yet")
     stop = "" if answer.error.endswith((".", "!", "?")) else "."
     mistake = mistake_in(answer.error)
     means = _in_plain_words(mistake, answer) if mistake else ""

@@ -157,7 +157,7 @@ def _known_where_it_runs(
             )
             for i in places
         ):
-            kinds = listed(sorted({answers[i].error.split(":")[0] for i in raised}), "or")
+            kinds = listed(sorted({answers[i].raised for i in raised}), "or")
             means, _ = STRUCTURAL[error]  # type: ignore[index]
             count = "one case" if len(raised) == 1 else f"{len(raised)} cases"
             return Explained(

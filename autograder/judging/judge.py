@@ -37,6 +37,8 @@ class Finding:
         That case, the answer to it, and how it was compared.
     difference : Difference or None
         What `seen` says, for those who show it.
+    cause : str
+        The exercise that is not written yet and that this one calls; "" usually.
     """
 
     verdict: Verdict
@@ -50,6 +52,7 @@ class Finding:
     answer: Answer | None = None
     rules: Rules | None = None
     difference: Difference | None = None
+    cause: str = ""
 
     @property
     def message(self) -> str:
@@ -108,8 +111,10 @@ def judge(
         rules=rules,
         difference=difference,
     )
-    if unwritten := _calls_a_stub(answers[first], exercise):
-        return replace(finding, seen=unwritten, difference=replace(difference, seen=unwritten, mistake=None))
+    if _calls_a_stub(answers[first], exercise):
+        cause = because(answers[first].within, written=False)
+        told = replace(difference, seen=cause, mistake=None)
+        return replace(finding, seen=cause, difference=told, cause=answers[first].within)
     also = _also_modified(answers[first], difference)
     part = sum(i in failing for i in explained)
     whole = sum(known.name in questions[i].mistakes for i in failing) if known else len(failing)
@@ -185,10 +190,14 @@ def _part(value: Value, path: tuple[int | str, ...]) -> Value:
     return value
 
 
-def _calls_a_stub(answer: Answer, exercise: str) -> str:
-    if not answer.error.startswith("NotImplementedError") or answer.within in ("", exercise) or not exercise:
-        return ""
-    return f"Your `{answer.within}` is not written yet, and this exercise calls it."
+def because(called: str, written: bool = True) -> str:
+    """That an exercise calls another that is not right itself."""
+    what = "fails its own check: mend it first" if written else "is not written yet: write it first"
+    return f"Your `{called}`, which it calls, {what}."
+
+
+def _calls_a_stub(answer: Answer, exercise: str) -> bool:
+    return answer.raised == "NotImplementedError" and bool(exercise) and answer.within not in ("", exercise)
 
 
 def _explanation(

@@ -11,6 +11,7 @@ from autograder import keys
 from autograder.authoring.lab import read_labs
 from autograder.cells import grade_id
 from autograder.course import read
+from autograder.judging.compare import NOT_WRITTEN
 from e2e.driving import BIN, ROOT, SERVER_OPTIONS, Notebook, environment, run, serving
 
 COURSE = read(ROOT)
@@ -116,7 +117,7 @@ def test_a_day_in_the_lab(lab, page, server, work, env):
     said = notebook.outputs()
     for name in exercises(lab):
         text = said[f"test-{grade_id(name)}"]
-        assert text.startswith("This exercise is not written yet.")
+        assert text.startswith(NOT_WRITTEN)
         assert text.rstrip().endswith(f"{name}: not written yet.")
     assert "Traceback" not in "\n".join(said.values())
     assert "0 of" in said["progress"]

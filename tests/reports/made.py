@@ -42,9 +42,21 @@ def with_policy(classroom, policy=None, **of_lab):
     return classroom
 
 
-def row(student, exercise, verdict=Verdict.PASS, misconception=None, message="", points=2, seconds=0.5):
+def row(
+    student,
+    exercise,
+    verdict=Verdict.PASS,
+    misconception=None,
+    message="",
+    points=2,
+    seconds=0.5,
+    *facts,
+    **more,
+):
     score = {Verdict.PASS: points, Verdict.MANUAL: None, Verdict.FAULT: None}.get(verdict, 0)
-    return Result(student, LAB, exercise, score, points, verdict, misconception, message, seconds)
+    return Result(
+        student, LAB, exercise, score, points, verdict, misconception, message, seconds, *facts, **more
+    )
 
 
 def handin(student, rows, scores=None, notes=(), **mark):
@@ -54,7 +66,9 @@ def handin(student, rows, scores=None, notes=(), **mark):
     return HandIn(student, LAB, tuple(rows), tuple(notes), similarity.Work([], []), given)
 
 
-def results(student, wrong=(), message="", notes=(), answer="An answer.", misconception=None, seed=1):
+def results(
+    student, wrong=(), message="", notes=(), answer="An answer.", misconception=None, seed=1, **facts
+):
     """A `Marked` as the grader would make it: all right but the exercises in `wrong`."""
     notebook = nbformat.from_dict(json.loads(json.dumps(release_for_marking(lab(LAB)))))
     rows, answers = [], {}
@@ -71,7 +85,8 @@ def results(student, wrong=(), message="", notes=(), answer="An answer.", miscon
             verdict = Verdict.MANUAL if not exercise else Verdict.WRONG if name in wrong else Verdict.PASS
             bad = verdict is Verdict.WRONG
             points = grader["points"]
-            rows.append(row(student, name, verdict, misconception if bad else None, message, points=points))
+            said = {"misconception": misconception, **facts} if bad else {}
+            rows.append(row(student, name, verdict, message=message, points=points, **said))
     return Marked(tuple(rows), notebook, tuple(notes), seed, answers)
 
 

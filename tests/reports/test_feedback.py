@@ -23,6 +23,8 @@ from autograder.cells import id_of
 from autograder.grading.marking import NOT_RUN, unmarkable
 from autograder.grading.nbgrader.gradebook import GradebookError
 from autograder.grading.reports.feedback import write_feedback
+from autograder.judging.compare import NOT_WRITTEN
+from autograder.results import Kind
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -318,9 +320,9 @@ def test_a_student_of_a_class_marked_by_plain_nbgrader_has_a_page_too(classroom,
 
 
 def test_verdicts_in_words(classroom, prepared):
-    blank = results("ada", ["softmax"], message="This exercise is not written yet. Replace it.")
+    blank = results("ada", ["softmax"], message="Whatever it says.", kind=Kind.STUB)
     said = summary(one_page(classroom, prepared, blank))
-    assert "softmax not right yet 0 of 2 This exercise is not written yet." in said
+    assert f"softmax not right yet 0 of 2 {NOT_WRITTEN}" in said
 
 
 def test_what_is_in_the_place_of_one_page_costs_that_page(classroom, prepared):

@@ -40,9 +40,9 @@ from autograder.grading.marking.sanitise import (
 from autograder.grading.run.limited import stage
 from autograder.grading.sandbox import Cell, CellRun, Sandbox, SandboxError
 from autograder.judging.compare import STRUCTURAL
-from autograder.judging.judge import Finding, judge
+from autograder.judging.judge import Finding, because, judge
 from autograder.judging.question import Question
-from autograder.results import Result, Verdict
+from autograder.results import Kind, Outcome, Result, Verdict
 
 
 @dataclass(frozen=True)
@@ -246,8 +246,12 @@ def _row(
     score: float | None = 0.0,
     misconception: str | None = None,
     seconds: float = 0.0,
+    kind: Kind = Kind.JUDGED,
+    cause: str | None = None,
 ) -> Result:
-    return Result("", lab.name, exercise, score, points, verdict, misconception, message, seconds)
+    return Result(
+        "", lab.name, exercise, score, points, verdict, misconception, message, seconds, kind, cause
+    )
 
 
 def unmarkable(lab: Lab, why: str, seed: int = 0) -> Marked:
@@ -305,9 +309,13 @@ NOT_RUN = {
     "name": "stdout",
     "text": "(This illustration is part of the lab, and is not run again when it is marked.)\n",
 }
+FOLLOWED = (
+    "Right in itself, and marked so: it failed only because it builds on {names}. "
+    "With the right {names} in place, all its cases pass."
+)
 _STOPPED = {
-    "timeout": "it ran for too long and was stopped",
-    "crash": "it ended the Python process (or ran out of memory)",
+    Outcome.TIMEOUT: "it ran for too long and was stopped",
+    Outcome.CRASH: "it ended the Python process (or ran out of memory)",
 }
 
 
@@ -385,7 +393,7 @@ class _HandIn:
             finding = _about_fresh(finding)
             text = finding.message
             html = _paragraph(text)
-        row = self._row_of(exercise, finding.verdict, finding.message, run, finding.misconception)
+        row = self._row_of(exercise, finding.verdict, finding.message, run, finding)
         return row, _failure(exercise.name, text, html)
 
     def _finding(self, exercise: Exercise, questions: list, answers: list, known_right: int = 0) -> Finding:
@@ -398,8 +406,9 @@ class _HandIn:
         verdict: Verdict,
         message: str,
         run: CellRun,
-        misconception: str | None = None,
+        finding: Finding | None = None,
     ) -> Result:
+        stub, skipped = finding is not None and finding.unwritten, run.status is Outcome.SKIPPED
         return _row(
             self.lab,
             exercise.name,
@@ -407,8 +416,10 @@ class _HandIn:
             message,
             exercise.points,
             score=exercise.points if verdict is Verdict.PASS else 0.0,
-            misconception=misconception,
+            misconception=finding.misconception if finding else None,
             seconds=run.seconds,
+            kind=Kind.STUB if stub else Kind.SKIPPED if skipped else Kind.JUDGED,
+            cause=finding.cause or None if finding else None,
         )
 
     def _trace_causes(self, judged: _Judged) -> None:
@@ -416,7 +427,7 @@ class _HandIn:
         rows = {row.exercise: row for row, _ in judged.tests.values()}
         for test, (row, outputs) in judged.tests.items():
             exercise = self.lab.exercises[row.exercise]
-            if row.verdict is Verdict.PASS or row.message.startswith(_NOT_WRITTEN):
+            if row.verdict is Verdict.PASS or row.kind is Kind.STUB or row.cause:
                 continue
             source = next((c.source for c in self.notebook.cells if id_of(c) == grade_id(exercise.name)), "")
             for earlier in exercise.builds_on:
@@ -425,12 +436,8 @@ class _HandIn:
                     continue
                 if not re.search(rf"\b{earlier.name}\(", source):
                     continue
-                what = (
-                    "is not written yet" if wrong.message.startswith(_NOT_WRITTEN) else "fails its own check"
-                )
-                cause = f"Your `{earlier.name}`, which it calls, {what}."
-                if cause.split(",")[0] not in row.message:
-                    judged.tests[test] = replace(row, message=f"{cause} {row.message}"), outputs
+                message = f"{because(earlier.name, wrong.kind is not Kind.STUB)} {row.message}"
+                judged.tests[test] = replace(row, message=message, cause=earlier.name), outputs
                 break
 
     def follow_through(self, judged: _Judged) -> None:
@@ -469,11 +476,9 @@ class _HandIn:
                     known = replace(row, message=message, misconception=second.misconception)
                     judged.tests[test] = known, _failure(row.exercise, message, _paragraph(message))
                 continue
-            message = (
-                f"Right in itself, and marked so: it failed only because it builds on {names}. "
-                f"With the right {names} in place, all its cases pass."
-            )
-            kept = replace(second, message=message, seconds=row.seconds + second.seconds)
+            message = FOLLOWED.format(names=names)
+            seconds = row.seconds + second.seconds
+            kept = replace(second, message=message, seconds=seconds, kind=Kind.FOLLOWED, cause=earlier[0])
             judged.tests[test] = kept, [_passed(f"{row.exercise}: {message}")]
 
     def _named(self, exercises: set[str]) -> bool:
@@ -496,7 +501,6 @@ def _meaning(exercise: Exercise, name: str) -> str:
 
 
 MAX_MESSAGE = 5_000  # characters of what a student is told of one exercise
-_NOT_WRITTEN = "This exercise is not written yet."  # as autograder.judging.compare says it
 
 
 @cache
@@ -530,14 +534,14 @@ def _ended(exercise: Exercise, run: CellRun, stopped: _Stop | None) -> tuple[Ver
         if stopped:
             why += f" The cell that should define it failed: {stopped.reason[:300].rstrip('.')}."
         return (stopped.verdict if stopped else Verdict.MISSING), why
-    if run.status == "timeout":
+    if run.status is Outcome.TIMEOUT:
         return Verdict.TIMEOUT, f"`{name}` took too long and was stopped."
-    if run.status == "skipped":
+    if run.status is Outcome.SKIPPED:
         return (
             Verdict.TIMEOUT,
             f"`{name}` was not tried: the cells before it had used up the notebook's time.",
         )
-    if run.status == "crash" or run.answers is None:
+    if run.status is Outcome.CRASH or run.answers is None:
         return Verdict.CRASH, f"`{name}` ended its own process, or went over the memory limit."
     return None
 
@@ -556,7 +560,7 @@ _FRESH = {
 def _about_fresh(finding: Finding) -> Finding:
     """A finding with what can be said of a case that nobody may see: neither its inputs nor what is expected."""
     kind = finding.difference.kind if finding.difference else ""
-    error = finding.answer.error.split(":")[0] if finding.answer else ""
+    error = finding.answer.raised if finding.answer else ""
     what = f"it raises {error}" if kind == "error" else _FRESH.get(kind, "the result differs")
     label = finding.question.label if finding.question else ""
     seen = f"Right in the cases you can see, but not with other numbers: in a fresh case (“{label}”) {what}."

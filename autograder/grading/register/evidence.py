@@ -24,7 +24,7 @@ from autograder.files import write
 from autograder.grading.marking import Marked
 from autograder.grading.register.classroom import Classroom, Submission
 
-VERSION = 3
+VERSION = 4
 
 _ENGINE = Path(autograder.__file__).parent
 _JUDGING = ("judging", "grading/marking", "grading/sandbox")  # folders of the engine that decide verdicts

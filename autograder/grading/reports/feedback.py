@@ -34,13 +34,13 @@ from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import Policy, read_policy
 from autograder.grading.register.roll import read_roll
 from autograder.grading.reports import shown as safely
-from autograder.grading.reports.figures import NOT_WRITTEN
 from autograder.grading.reports.marks import Mark, Marks, read_marks
 from autograder.grading.reports.page import environment, moment, span
 from autograder.grading.run.grade import Progress, described
 from autograder.grading.run.limited import NotDone, each
-from autograder.judging.compare import STRUCTURAL
-from autograder.results import Result, Verdict
+from autograder.judging.compare import NOT_WRITTEN, STRUCTURAL
+from autograder.judging.judge import because
+from autograder.results import Kind, Result, Verdict
 
 SECONDS = 30  # for one page; an honest one takes a fiftieth of a second
 MAX_CELLS = 60  # of the student's own that a page shows
@@ -271,7 +271,7 @@ def sheet_of(
     mark = marks.marks[student, lab.name]
     rows = {row.exercise: row for row in (marked.rows if marked else ())}
     earlier = earlier_marks(classroom, student, lab.name)
-    lines = tuple(_line(lab, name, mark, rows.get(name), earlier.get(name)) for name in _order(lab, mark))
+    lines = tuple(_line(lab, name, mark, rows, earlier.get(name)) for name in _order(lab, mark))
     unreadable = ""
     if rows and all(row.verdict is Verdict.MISSING for row in rows.values()):
         # As `marking.unmarkable` leaves it: one reason for all, which is the file's note too.
@@ -331,8 +331,8 @@ def _facts(lab: Lab, student: str, mark: Mark, marks: Marks, policy: Policy) -> 
         yield f"{span(mark.late)} late: {cost}."
 
 
-def _line(lab: Lab, name: str, mark: Mark, row: Result | None, earlier: Sequence | None) -> Line:
-    most, score = mark.points[name], mark.scores[name]
+def _line(lab: Lab, name: str, mark: Mark, rows: Mapping[str, Result], earlier: Sequence | None) -> Line:
+    most, score, row = mark.points[name], mark.scores[name], rows.get(name)
     points = f"{'–' if score is None else f'{score:g}'} of {most:g}"
     comment = mark.comments.get(name, "")
     if earlier:
@@ -347,27 +347,30 @@ def _line(lab: Lab, name: str, mark: Mark, row: Result | None, earlier: Sequence
         if name in mark.by_hand:
             return Line(name, "✎", "read by a person", points, comment=comment)
         return Line(name, "✗", "no answer", points, wrong="No answer was written here.", comment=comment)
-    wrong, nudge = _explained(lab, row) if row else ("", "")
+    wrong, nudge = _explained(lab, row, rows) if row else ("", "")
     if name in mark.by_hand:
         return Line(name, "✎", "points given by a person", points, wrong, nudge, comment)
     if score >= most:
-        followed = row.message if row and row.message.startswith("Right in itself") else ""
+        followed = row.message if row and row.kind is Kind.FOLLOWED else ""
         return Line(name, "✓", "right", points, wrong=followed, comment=comment)
     return Line(name, "✗", "not right yet", points, wrong, nudge, comment)
 
 
-def _explained(lab: Lab, row: Result) -> tuple[str, str]:
+def _explained(lab: Lab, row: Result, rows: Mapping[str, Result]) -> tuple[str, str]:
     """What went wrong and what to think about, by the misconception's own sentences where it is known."""
     if row.verdict is Verdict.PASS:
         return "", ""
-    if row.message.startswith(NOT_WRITTEN):
+    if row.kind is Kind.STUB:
         return NOT_WRITTEN, ""
     known = {m.name: (m.means, m.nudge) for m in lab.exercises[row.exercise].misconceptions}
     known = {**STRUCTURAL, **known}
-    cause = row.message.split(". ")[0] + ". " if row.message.startswith("Your `") else ""
     if row.misconception in known:
         means, nudge = known[row.misconception]
-        return cause + (means or safely.cut(row.message, 600)), nudge
+        if not means:
+            return safely.cut(row.message, 600), nudge
+        if row.cause and row.cause in rows:
+            means = f"{because(row.cause, rows[row.cause].kind is not Kind.STUB)} {means}"
+        return means, nudge
     return safely.cut(row.message, 600), ""
 
 

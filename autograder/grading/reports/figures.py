@@ -13,7 +13,7 @@ from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.reports import similarity
 from autograder.grading.reports.marks import Mark, Marks
 from autograder.judging.compare import STRUCTURAL
-from autograder.results import Result, Verdict
+from autograder.results import Kind, Result, Verdict
 
 # With fewer students a correlation says more about chance than about the exercise.
 FEWEST_FOR_DISCRIMINATION = 10
@@ -33,7 +33,6 @@ TALK = {
     Verdict.ERROR: ("Raised an error", "The function ran into an error of Python or NumPy."),
 }
 _STOPPED = {Verdict.ERROR, Verdict.TIMEOUT, Verdict.CRASH, Verdict.MISSING}
-NOT_WRITTEN = "This exercise is not written yet."  # as autograder.judging.compare says it
 _LONGEST_MESSAGE = 320
 
 
@@ -160,7 +159,7 @@ class Alike:
 
 def is_blank(row: Result) -> bool:
     """Whether the exercise was handed in as its stub."""
-    return row.verdict is Verdict.ERROR and row.message.startswith(NOT_WRITTEN)
+    return row.kind is Kind.STUB
 
 
 def spread(percents: Sequence[float]) -> Spread:

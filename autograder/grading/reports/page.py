@@ -29,7 +29,6 @@ from autograder.grading.register.roll import Roll, alphabetical, read_roll
 from autograder.grading.reports import similarity
 from autograder.grading.reports.figures import (
     FEWEST_FOR_DISCRIMINATION,
-    NOT_WRITTEN,
     TALK,
     Compare,
     HandIn,
@@ -48,6 +47,7 @@ from autograder.grading.reports.tables import Table, grades_csv, tables
 from autograder.grading.run.grade import priced
 from autograder.grading.run.limited import Failed, NotDone, Worker, each
 from autograder.grading.run.pool import cores
+from autograder.judging.compare import NOT_WRITTEN
 from autograder.results import Result, Verdict
 
 READING_SECONDS = 20  # for the words of one hand-in

@@ -11,7 +11,6 @@ array([2., 2.])
 from autograder.grading.sandbox.bubblewrap import find_bubblewrap
 from autograder.grading.sandbox.host import (
     PRELOAD,
-    STATUSES,
     Cell,
     CellRun,
     Sandbox,
@@ -23,7 +22,6 @@ from autograder.grading.sandbox.inside.limits import MB, Limits
 __all__ = [
     "MB",
     "PRELOAD",
-    "STATUSES",
     "Cell",
     "CellRun",
     "Limits",

@@ -34,10 +34,11 @@ from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging import frames
 from autograder.judging.answer import Answer
 from autograder.judging.question import Inputs
+from autograder.results import Outcome
 
-STATUSES = frozenset({"ok", "error", "timeout", "crash", "skipped"})
 PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")
 MAX_ANSWERS_JSON = 1 << 20  # bytes of it in one frame of answers: their texts, and what they printed
+_STOPPED = (Outcome.TIMEOUT, Outcome.CRASH)
 STARTUP_SECONDS = 120  # a machine that is busy importing TensorFlow in every process may need them
 
 
@@ -70,7 +71,7 @@ class CellRun:
     ----------
     outputs : list of dict
         nbformat 4 outputs, bounded but not sanitised.
-    status : {"ok", "error", "timeout", "crash", "skipped"}
+    status : Outcome
         "error": an ordinary cell raised. "timeout" and "crash" of a test cell are about its exercise alone;
         an ordinary cell with one of them was left out and the rest run again, if it did not stop when
         interrupted. "skipped": the time or the reruns were used up before it.
@@ -81,17 +82,14 @@ class CellRun:
         Nothing has the exercise's name.
     reason : str
         A sentence about a timeout or crash.
-    execution_count : int, optional
-        An ordinary cell's number.
     """
 
     outputs: list[dict[str, Any]] = field(default_factory=list)
-    status: str = "ok"
+    status: Outcome = Outcome.OK
     seconds: float = 0.0
     answers: list[Answer] | None = None
     missing: bool = False
     reason: str = ""
-    execution_count: int | None = None
 
 
 class Sandbox:
@@ -189,7 +187,7 @@ class Sandbox:
                 break
             left_out.add(guilty)
         skipped = CellRun(
-            status="skipped", reason="The notebook's time, or its number of reruns, was used up."
+            status=Outcome.SKIPPED, reason="The notebook's time, or its number of reruns, was used up."
         )
         return [found.get(index, skipped) for index in range(len(cells))]
 
@@ -231,7 +229,7 @@ class Sandbox:
                     raise wire.WireError("a report that nobody asked for")
                 expected = index
                 run = _cell_run(header, values, cells[index], limits)
-                if index not in found or (found[index].status == "ok" and run.status in ("timeout", "crash")):
+                if index not in found or (found[index].status is Outcome.OK and run.status in _STOPPED):
                     found[index] = run
         finally:
             connection.close()
@@ -419,12 +417,16 @@ def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell, limi
     }
     kinds |= {"count": (int, type(None)), "outputs": list, "asked": (list, type(None))}
     frames.check_fields(header, kinds)
-    if header["op"] != "cell" or header["status"] not in STATUSES or len(header["reason"]) > frames.MAX_TEXT:
+    if (
+        header["op"] != "cell"
+        or header["status"] not in set(Outcome)
+        or len(header["reason"]) > frames.MAX_TEXT
+    ):
         raise wire.WireError("no report")
-    status, reason, answers = header["status"], header["reason"], None
+    status, reason, answers = Outcome(header["status"]), header["reason"], None
     if cell.exercise is not None:
         answers, why = _read_groups(header["asked"] or [], values, _groups(cell.questions), limits)
-        if status == "ok" and not header["missing"]:
+        if status is Outcome.OK and not header["missing"]:
             status, reason = why
     return CellRun(
         outputs=[wire.check_output(output) for output in header["outputs"]],
@@ -433,19 +435,18 @@ def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell, limi
         answers=answers,
         missing=header["missing"],
         reason=reason,
-        execution_count=header["count"],
     )
 
 
 def _read_groups(
     asked: list[Any], written: list[np.ndarray], groups: list[list[Inputs]], limits: Limits
-) -> tuple[list[Answer], tuple[str, str]]:
+) -> tuple[list[Answer], tuple[Outcome, str]]:
     """The answers that these processes wrote, and the status and reason of their exercise."""
     answers: list[Answer] = []
     room = [frames.MAX_ARRAYS, frames.MAX_PAYLOAD]
     for number, group in enumerate(groups):
         if number >= len(asked):
-            return answers, ("crash", wire.death(None))
+            return answers, (Outcome.CRASH, wire.death(None))
         kinds = {"parts": int, "late": bool, "exit": (int, type(None)), "held": int}
         report = frames.check_fields(asked[number], kinds)
         parts, written = written[: report["parts"]], written[report["parts"] :]
@@ -453,15 +454,15 @@ def _read_groups(
             raise wire.WireError("arrays are missing")
         found, odd = _read_answers(wire.together(parts), len(group), room)
         if odd:
-            return [] if odd == wire.TOO_MUCH else answers, ("crash", odd)
+            return [] if odd == wire.TOO_MUCH else answers, (Outcome.CRASH, odd)
         answers += found
         if len(found) < len(group):
             if report["late"]:
-                return answers, ("timeout", f"It took more than {limits.call_seconds:g} s.")
-            return answers, ("crash", wire.death(report["exit"]))
+                return answers, (Outcome.TIMEOUT, f"It took more than {limits.call_seconds:g} s.")
+            return answers, (Outcome.CRASH, wire.death(report["exit"]))
         if report["held"] > 0:
             answers[-1] = replace(answers[-1], held=max(answers[-1].held, report["held"]))
-    return answers, ("ok", "")
+    return answers, (Outcome.OK, "")
 
 
 def _read_answers(written: bytes, due: int, room: list[int]) -> tuple[list[Answer], str]:
