@@ -15,9 +15,9 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.authoring.build import release
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.lab import Lab, read_lab
+from autograder.authoring.release import release
 from autograder.cells import grade_id, id_of
 from autograder.course import find
 from autograder.judging.question import Misconception

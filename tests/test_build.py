@@ -12,8 +12,9 @@ import pytest
 
 from autograder import keys
 from autograder.authoring import build as building
-from autograder.authoring.build import BuildError, build, release, tidy
+from autograder.authoring.build import build, tidy
 from autograder.authoring.lab import read_lab, read_labs
+from autograder.authoring.release import BuildError, release
 from autograder.cells import grade_id, id_of
 from autograder.course import read
 from autograder.judging.frames import decode, encode

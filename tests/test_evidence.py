@@ -5,15 +5,23 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
+from our_course import COURSE
+from our_course import lab as our_lab
 
 from autograder.cells import id_of
+from autograder.grading.marking import unmarkable
+from autograder.grading.register import evidence
+from autograder.grading.register.classroom import Classroom, Submission
+from autograder.grading.run.pool import Options
 from autograder.grading.sandbox import why_unavailable
+from autograder.results import Verdict
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
 
@@ -188,3 +196,23 @@ def test_a_replaced_hand_in_takes_its_own_time_with_it(course):
     grade(course)
     assert booked(course, "eve")[1] == 0
     assert not (course / "classroom" / "autograded" / "eve" / LAB / "timestamp.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "now", "stands"),
+    [
+        ("pass", Options(), True),
+        ("pass", Options(follow_through=False), False),
+        ("pass", Options(sandboxed=False), True),
+        ("timeout", Options(), True),
+        ("timeout", Options(sandboxed=False), False),  # a limit decided it
+        ("crash", Options(sandboxed=False), False),
+        ("error", Options(sandboxed=False), True),
+    ],
+)
+def test_how_it_was_run_matters_where_it_can(tmp_path, verdict, now, stands):
+    place, submission = Classroom(tmp_path, COURSE), Submission("ada", "qkv-attention", b"{}", "", None)
+    marked = unmarkable(our_lab("qkv-attention"), "")
+    marked = replace(marked, rows=(replace(marked.rows[0], verdict=Verdict(verdict)), *marked.rows[1:]))
+    evidence.keep(place, submission, marked, our_lab("qkv-attention"), Options())
+    assert (evidence.kept(place, submission, our_lab("qkv-attention"), now) is not None) == stands

@@ -213,7 +213,7 @@ def test_a_lost_connection_loses_no_row(classroom, server, tmp_path):
     with Book(place) as book:
         book.prepare([lab(LAB)], POLICY)
         submission = place.submission("s00", LAB)
-        marked = evidence.kept(place, submission, lab(LAB), True)
+        marked = evidence.kept(place, submission, lab(LAB), Options())
         book.record(submission, marked)
         tool("pg_ctl", "restart", "-w", "-m", "immediate", *start[2:])
         book.record(submission, marked)

@@ -10,18 +10,17 @@ from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
 from autograder import keys
 from autograder.authoring.lab import Lab
-from autograder.authoring.nbgrader_settings import settings
 from autograder.authoring.proof import weaknesses
+from autograder.authoring.release import BuildError, release
 from autograder.cells import grade_id, id_of_test
 from autograder.course import VARIABLE
-from autograder.errors import INSTALL_ALL, Complaint, listed
+from autograder.errors import INSTALL_ALL, listed
 from autograder.files import write
 
 CELL_SECONDS = 600  # a lab that learns takes its minute, and a busy machine more
@@ -33,10 +32,6 @@ _METADATA = {
 _LOCKED = {"grade": False, "locked": True, "schema_version": 3, "solution": False, "task": False}
 MEASURED = "nbval-ignore-output"  # the tag of a cell whose output is another each time
 _PNG = re.compile(r"base64,[A-Za-z0-9+/=]+")
-
-
-class BuildError(Complaint):
-    """A lab that cannot be built; the text says which cell or exercise and what to do."""
 
 
 def build(labs: Iterable[Lab], *, check: bool = False, execute: bool = True) -> list[str]:
@@ -205,45 +200,6 @@ def _merged(outputs: Sequence[NotebookNode]) -> list[NotebookNode]:
         else:
             merged.append(output)
     return merged
-
-
-def release(notebook: NotebookNode, lab: Lab, *, keep_mark_schemes: bool = False) -> NotebookNode:
-    """A solution notebook with its answers cut out.
-
-    Parameters
-    ----------
-    keep_mark_schemes : bool
-        Leave the marking schemes in their questions, for those who mark.
-
-    Raises
-    ------
-    BuildError
-        If nbgrader refuses a cell.
-    """
-    from traitlets.utils.importstring import import_item
-
-    config = settings(lab.course)
-    notebook = deepcopy(notebook)
-    resources: dict = {}
-    for name in config.GenerateAssignment.preprocessors:
-        if name.endswith("SaveCells") or (keep_mark_schemes and name.endswith("ClearMarkScheme")):
-            continue  # SaveCells writes to the gradebook, and building needs none
-        step = import_item(name)(config=config)
-        try:
-            notebook, resources = step(notebook, resources)
-        except Exception as error:  # noqa: BLE001 - nbgrader's steps raise kinds of their own
-            where = next((f"the cell {c.id!r}" for c in notebook.cells if _refuses(step, c)), "the notebook")
-            why = str(error).strip().split("\n")[0].rstrip(".")
-            raise BuildError(f"nbgrader's {type(step).__name__} refuses {where}: {why}.") from None
-    return notebook
-
-
-def _refuses(step: Any, cell: NotebookNode) -> bool:
-    try:
-        step(nbformat.v4.new_notebook(cells=[deepcopy(cell)]), {})
-    except Exception:  # noqa: BLE001
-        return True
-    return False
 
 
 def _write_key(lab: Lab, check: bool) -> list[str]:

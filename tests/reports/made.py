@@ -24,6 +24,7 @@ from autograder.grading.register.policy import read_policy
 from autograder.grading.reports import similarity
 from autograder.grading.reports.figures import HandIn
 from autograder.grading.reports.marks import Mark
+from autograder.grading.run.pool import Options
 from autograder.results import Result, Verdict
 
 LAB = "qkv-attention"
@@ -94,7 +95,7 @@ def fill(classroom, of_students, gradebook=None, timestamp=None):
     """Keep these results ({student: Marked}), and write them into a copy of the gradebook."""
     for student, marked in of_students.items():
         submission = Submission(student, LAB, b"", "", timestamp)
-        evidence.keep(classroom, submission, marked, lab(LAB), True)
+        evidence.keep(classroom, submission, marked, lab(LAB), Options())
         (classroom.submitted / student / LAB).mkdir(parents=True, exist_ok=True)
         write(classroom.notebook_path(student, LAB), json.dumps(marked.notebook))
     if gradebook:

@@ -19,9 +19,9 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from autograder.authoring.build import release
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.lab import Lab
+from autograder.authoring.release import release
 from autograder.cells import grade_id, id_of
 from autograder.errors import listed, printable
 from autograder.feedback import as_html, as_text, code

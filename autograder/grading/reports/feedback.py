@@ -19,8 +19,8 @@ import nbformat
 from markupsafe import Markup
 from nbconvert.exporters import Exporter
 
-from autograder.authoring.build import release
 from autograder.authoring.lab import Lab, read_lab
+from autograder.authoring.release import release
 from autograder.cells import grade_id, id_of, id_of_test
 from autograder.course import find, read
 from autograder.errors import listed

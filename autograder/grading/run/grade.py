@@ -173,7 +173,7 @@ class _Grader:
         if not self.classroom.notebook_path(submission.student, submission.lab).is_file():
             return None
         lab = self.labs[submission.lab]
-        return evidence.kept(self.classroom, submission, lab, self.options.follow_through)
+        return evidence.kept(self.classroom, submission, lab, self.options)
 
     def _finish(self, book: "Book", submission: Submission, marked: Marked, *, new: bool) -> None:
         """Keep, record and pass on what was found in one hand-in."""
@@ -183,9 +183,7 @@ class _Grader:
                 self._forget(path)  # an older result must not stand for a mark that failed
                 evidence.keep_notebook(self.classroom, submission, marked)
             elif new:
-                evidence.keep(
-                    self.classroom, submission, marked, self.labs[submission.lab], self.options.follow_through
-                )
+                evidence.keep(self.classroom, submission, marked, self.labs[submission.lab], self.options)
             if new or not book.has(submission, marked):
                 book.record(submission, marked)
         except GradingError:
