@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from command import autograder
 from our_course import COURSE, ROOT
 
 from autograder.authoring.lab import LabError, read_lab
@@ -25,17 +26,10 @@ GOOD = 'title = "A"\nid = "a"\nlabs = ["one", "two"]\n'
 
 def run(course, *command, code=0):
     """A command of ours in a course's folder."""
-    env = {k: v for k, v in os.environ.items() if not k.startswith("AUTOGRADER")}
-    ran = subprocess.run(
-        [sys.executable, "-P", "-m", "autograder.cli", *map(str, command)],
-        cwd=course,
-        env={**env, "PYTHONPATH": str(ROOT)},
-        text=True,
-        capture_output=True,
-    )
+    ran = autograder(*command, cwd=course, here=True)
     assert ran.returncode == code, f"{command}\n{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
     assert "Traceback" not in ran.stderr
-    return ran.stderr if code else ran.stdout
+    return ran.stdout or ran.stderr
 
 
 # course.toml
@@ -114,7 +108,7 @@ def test_skeletons_build_check_grade_and_report_as_they_stand(tmp_path):
     assert run(home, "build", "--check") == "Everything is as the solutions say.\n"
     assert run(home, "start", "work") == "2 labs copied to work.\n"
     notebook = home / "work" / "random-walks" / "random-walks.ipynb"
-    assert "mean_distance: not written yet" in run_check(home, notebook)
+    assert "mean_distance: not written yet" in run(home, "check", notebook, code=1)
     for student, solved in (("ada", True), ("bo", False)):
         copied = nbformat.read(notebook, as_version=4)
         if solved:
@@ -129,12 +123,6 @@ def test_skeletons_build_check_grade_and_report_as_they_stand(tmp_path):
     run(home, "feedback")
     assert (home / "classroom" / "feedback" / "ada" / "random-walks" / "random-walks.html").is_file()
     assert (home / run(home, "report").strip()).is_file()
-
-
-def run_check(home, notebook):
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-P", "-m", "autograder.cli", "check", str(notebook)]
-    return subprocess.run(command, cwd=home, env=env, text=True, capture_output=True).stdout
 
 
 @pytest.mark.parametrize("name", ["Random Walks", "random_walks", "-walks", "a/b", "..", ""])
@@ -216,9 +204,7 @@ def test_a_misspelt_grade_id_is_one_sentence(course, old, new, sentence):
     ],
 )
 def test_a_misspelt_command_is_one_sentence(course, command, sentence):
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    line = [sys.executable, "-P", "-m", "autograder.cli", *command]
-    ran = subprocess.run(line, cwd=course, env=env, text=True, capture_output=True)
+    ran = autograder(*command, cwd=course)
     assert ran.returncode in (1, 2)
     assert sentence in ran.stderr
     assert "Traceback" not in ran.stderr

@@ -1,14 +1,11 @@
 """Evidence is kept, marks are computed: what is judged again, which hand marks wait, and today's marks."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
+import command
 import nbformat
 import pytest
 from nbgrader.api import Gradebook
@@ -25,7 +22,6 @@ from autograder.results import Verdict
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
 
-COMMAND = str(Path(sys.executable).with_name("autograder"))
 LAB, OTHER = "first-steps", "second-lab"
 EXERCISE = "mean_of_first_steps"
 EXPLAIN = "explain-mean-of-first-steps"
@@ -33,10 +29,7 @@ STUDENTS = ["ada", "bob", "cleo", "dan"]
 
 
 def autograder(folder, *arguments):
-    env = {k: v for k, v in os.environ.items() if k != "AUTOGRADER_COURSE"}
-    return subprocess.run(
-        [COMMAND, *map(str, arguments)], cwd=folder, env=env, text=True, capture_output=True
-    )
+    return command.autograder(*arguments, cwd=folder, here=True)
 
 
 def hand_in(course, student, answer=None, words="In my own words.", at=None, lab=LAB):
@@ -88,8 +81,8 @@ def mark_by_hand(course, student, score):
 @pytest.fixture(scope="module")
 def course(tmp_path_factory):
     folder = tmp_path_factory.mktemp("course") / "statistics"
-    for command in (["new", "course", folder], ["new", "lab", OTHER], ["build"]):
-        ran = autograder(folder if command[0] != "new" or command[1] == "lab" else folder.parent, *command)
+    for typed in (["new", "course", folder], ["new", "lab", OTHER], ["build"]):
+        ran = autograder(folder if typed[0] != "new" or typed[1] == "lab" else folder.parent, *typed)
         assert ran.returncode == 0, ran.stderr
     due = datetime(2027, 1, 31, 18)
     hand_in(course=folder, student="ada", at=due - timedelta(hours=5))

@@ -8,11 +8,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "intake"))
 
+from command import work_here
 from made import LAB, policy_of
 from our_course import COURSE, lab
 
 from autograder.grading.register.classroom import Classroom
-from autograder.grading.run.limited import Failed, Worker
 
 
 @pytest.fixture
@@ -24,14 +24,8 @@ def workers():
 def here(request, monkeypatch):
     """What a worker would do is done in this process, since to start one takes longer than to make a page."""
 
-    def run(self, function, *arguments, **limits):
-        try:
-            return function(*arguments)
-        except Exception as error:
-            raise Failed(repr(error)) from error
-
     if "workers" not in request.fixturenames:
-        monkeypatch.setattr(Worker, "run", run)
+        work_here(monkeypatch.setattr)
 
 
 @pytest.fixture
