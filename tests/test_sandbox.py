@@ -43,7 +43,8 @@ from autograder.results import Outcome
 ROOT = Path(autograder.__file__).parents[1]
 # Generous times, for machines that are busy; what is to be stopped gets little.
 LIMITS = Limits(cell_seconds=20, call_seconds=15, total_seconds=60, memory=200 * MB, processes=40)
-BRIEF = replace(LIMITS, call_seconds=1.5)
+BRIEF = replace(LIMITS, call_seconds=0.3)
+HALF = replace(LIMITS, call_seconds=0.5)
 
 # Where bubblewrap is installed the sandbox must work: a broken one must not look like a missing one.
 pytestmark = pytest.mark.skipif(find_bubblewrap() is None, reason="bubblewrap is not installed")
@@ -626,10 +627,10 @@ import autograder.grading.sandbox.inside.process as process
 from dataclasses import replace
 frames, ask = process._frames, process.ask
 process.ask = lambda *given: replace(ask(*given), held=0)
-def at_once(self, exercise, call, questions, seconds):
+def at_once(self, exercise, call, questions):
     for frame in frames(holds, call, questions):
         self._emitter.send({"op": "answers"}, [np.frombuffer(frame, np.uint8)])
-    self._emitter.send({"op": "asked", "missing": False, "late": False, "exit": 0})
+    self._emitter.send({"op": "asked", "missing": False, "exit": 0})
 process.HandIn._ask = at_once
 """,
     "shared memory from before": f"import mmap\nroom = np.frombuffer(mmap.mmap(-1, {TABLE}), float)\nroom[:] = 1",
@@ -648,10 +649,10 @@ from dataclasses import replace
 frames, ask = process._frames, process.ask
 room = np.ones(5_000_000)
 process.ask = lambda *given: replace(ask(*given), held=0)
-def at_once(self, exercise, call, questions, seconds):
+def at_once(self, exercise, call, questions):
     for frame in frames(holds, call, questions):
         self._emitter.send({"op": "answers"}, [np.frombuffer(frame, np.uint8)])
-    self._emitter.send({"op": "asked", "missing": False, "late": False, "exit": 0})
+    self._emitter.send({"op": "asked", "missing": False, "exit": 0})
 process.HandIn._ask = at_once
 """,
     "a thread of the hand-in, in memory that no fork gets": f"""
@@ -886,9 +887,61 @@ def test_a_question_that_goes_wrong_costs_that_question_only(sandbox, body, stat
 )
 def test_a_cell_that_hangs_is_stopped(sandbox, code):
     began = time.monotonic()
-    run = attack(sandbox, code, cell_seconds=0.6)
+    run = attack(sandbox, code, cell_seconds=0.3)
     assert run.status == "timeout" and error_of(run)
-    assert time.monotonic() - began < 12
+    assert time.monotonic() - began < 15
+
+
+# What a machine that does nothing else needs some tenths of a second for.
+BURN = """
+import os, time
+def burn(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ("burn(0.6)", "It needs 1 s of the 0.5 allowed."),
+        ("burn(9)", "It did not end; 0.5 s are allowed."),
+        ("time.sleep(99)", "It did not end; 0.5 s are allowed."),
+        ("[os.fork() for _ in range(2)]; burn(9)", "It did not end; 0.5 s are allowed."),
+        (
+            "if os.fork() == 0:\n        burn(0.6); os._exit(0)\n    os.wait()",
+            "It needs 1 s of the 0.5 allowed.",
+        ),
+    ],
+)
+def test_a_slow_answer_and_an_endless_one_get_different_sentences(sandbox, body, reason):
+    cell = Cell(f"{BURN}\ndef slow(x):\n    {body.strip()}\n    return x")
+    runs = sandbox.run([cell, Cell("", exercise="slow", questions=[inputs(1)]), DOUBLE, ask()], HALF)
+    assert (runs[1].status, runs[1].reason) == ("timeout", reason)
+    assert runs[3].status == "ok"
+
+
+def test_an_answer_that_gets_on_is_slow_and_not_endless(sandbox):
+    cell = Cell(f"{BURN}\ndef slow(x):\n    burn(0.1)\n    return x")
+    run = sandbox.run([cell, Cell("", exercise="slow", questions=[inputs(1)] * 20)], HALF)[1]
+    assert (run.status, run.reason) == ("timeout", "It needs more than 0.75 s of the 0.5 allowed.")
+    assert 0.5 < run.spent < 2
+
+
+def test_a_busy_machine_changes_no_verdict(sandbox):
+    """Eight other processes take their part of each core; the answer's CPU time stays what it was."""
+    code = "import time; end = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
+    slow = Cell(f"{BURN}\ndef slow(x):\n    burn(0.9)\n    return x")
+    asked = Cell("", exercise="slow", questions=[inputs(1)])
+    busy = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(4 * (os.cpu_count() or 1))]
+    try:
+        run = sandbox.run([slow, asked], replace(LIMITS, call_seconds=1.2, cell_seconds=1))[1]
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+    assert run.status == "ok" and run.seconds > 1.5 * 1.2, "it was not busy"
 
 
 def test_what_was_printed_before_the_end_is_kept(sandbox):
@@ -901,7 +954,7 @@ def test_reruns_and_time_are_bounded(sandbox):
     runs = sandbox.run([*bad, DOUBLE, ask()], replace(LIMITS, reruns=3))
     assert [run.status for run in runs] == ["crash"] * 4 + ["skipped"] * 6
     began = time.monotonic()
-    runs = sandbox.run([Cell("import time; time.sleep(9)")] * 4, replace(LIMITS, total_seconds=1.5))
+    runs = sandbox.run([Cell("import time; time.sleep(9)")] * 4, replace(LIMITS, total_seconds=0.5))
     assert [run.status for run in runs][-1] == "skipped" and time.monotonic() - began < 12
 
 
@@ -939,7 +992,7 @@ FORGERIES = {
     "other report": "data = frame({'op': 'end', 'guilty': None})",
     "a cell's report": "data = frame({'op': 'cell', 'index': 3, 'status': 'ok'})",
     "answers": "data = frame({'op': 'answers'}, [np.frombuffer(frame({'index': 0, 'answer': {}}), np.uint8)])",
-    "asked": "data = frame({'op': 'asked', 'missing': True, 'late': False, 'exit': 0}) * 5",
+    "asked": "data = frame({'op': 'asked', 'missing': True, 'exit': 0}) * 5",
     "odd output": "data = frame({'op': 'output', 'output': {'output_type': 'x'}, 'id': None, 'update': False})",
     "deep": "h = b'{\"op\":' + b'[' * 100_000 + b']' * 100_000 + b'}'; data = struct.pack('!4sIQ', b'ALW1', len(h), 0) + h",
 }

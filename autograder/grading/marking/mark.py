@@ -12,7 +12,6 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
 from html import escape
-from time import monotonic
 from typing import Any
 
 import nbformat
@@ -294,6 +293,7 @@ class _Judged:
     tests: dict[str, tuple[Result, list[NotebookNode]]] = field(default_factory=dict)
     outputs: dict[str, list[dict]] = field(default_factory=dict)
     stopped: set[str] = field(default_factory=set)  # ids of the cells that had to be stopped
+    spent: float = 0.0  # seconds, of those that the hand-in may use
 
 
 @dataclass(frozen=True)
@@ -337,6 +337,7 @@ class _HandIn:
                 cells.append(cell)
         limits = replace(self.sandbox.limits, total_seconds=seconds)
         runs = self.sandbox.run([self._as_cell(cell) for cell in cells], limits)
+        judged.spent = sum(run.spent for run in runs)
         stops: dict[str, _Stop] = {}  # by the grade_id of the cell
         spent: dict[str, float] = {}  # seconds, by the same
         for cell, run in zip(cells, runs, strict=True):
@@ -446,7 +447,7 @@ class _HandIn:
         Each second run is a run of its own: the reference is in view of it alone, and it can change the
         score of one exercise only. Together they may take as long as the first.
         """
-        until = monotonic() + self.sandbox.limits.total_seconds
+        left = self.sandbox.limits.total_seconds
         wrong = {row.exercise for row, _ in judged.tests.values() if row.verdict is not Verdict.PASS}
         for test, (row, _) in list(judged.tests.items()):
             exercise = self.lab.exercises[row.exercise]
@@ -455,7 +456,6 @@ class _HandIn:
                 continue
             if not self._named(set(earlier)):
                 continue  # nothing calls them, so it would only do the same again
-            left = until - monotonic()
             if left <= 0:
                 return
             again = _up_to(deepcopy(self.notebook), test, set(judged.tests))
@@ -466,7 +466,9 @@ class _HandIn:
                     cell.source = self.lab.reference_cells[name]
                 elif cell.id in judged.stopped:
                     cell.source = ""  # it would only be stopped again
-            second, _ = self.judge_all(again, left).tests[test]
+            rerun = self.judge_all(again, left)
+            left -= rerun.spent
+            second, _ = rerun.tests[test]
             names = listed(f"`{name}`" for name in earlier)
             if second.verdict is not Verdict.PASS:
                 if second.misconception and not row.misconception:  # its own mistake shows only now
@@ -535,7 +537,7 @@ def _ended(exercise: Exercise, run: CellRun, stopped: _Stop | None) -> tuple[Ver
             why += f" The cell that should define it failed: {stopped.reason[:300].rstrip('.')}."
         return (stopped.verdict if stopped else Verdict.MISSING), why
     if run.status is Outcome.TIMEOUT:
-        return Verdict.TIMEOUT, f"`{name}` took too long and was stopped."
+        return Verdict.TIMEOUT, f"`{name}` takes too long. {run.reason}"
     if run.status is Outcome.SKIPPED:
         return (
             Verdict.TIMEOUT,

@@ -35,6 +35,7 @@ from autograder.judging import frames
 from autograder.judging.answer import Answer
 from autograder.judging.question import Inputs
 from autograder.results import Outcome
+from autograder.stopwatch import PATIENCE
 
 PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")
 MAX_ANSWERS_JSON = 1 << 20  # bytes of it in one frame of answers: their texts, and what they printed
@@ -76,6 +77,9 @@ class CellRun:
         an ordinary cell with one of them was left out and the rest run again, if it did not stop when
         interrupted. "skipped": the time or the reruns were used up before it.
     seconds : float
+        By the clock.
+    spent : float
+        The seconds that are held against its limit: CPU time or, for what waits, its share of the clock's.
     answers : list of Answer, optional
         A test cell's, in the order of its questions; fewer than those after a timeout or crash.
     missing : bool
@@ -87,6 +91,7 @@ class CellRun:
     outputs: list[dict[str, Any]] = field(default_factory=list)
     status: Outcome = Outcome.OK
     seconds: float = 0.0
+    spent: float = 0.0
     answers: list[Answer] | None = None
     missing: bool = False
     reason: str = ""
@@ -166,23 +171,24 @@ class Sandbox:
             If the sandbox itself fails, twice.
         """
         limits = limits or self.limits
-        until = monotonic() + limits.total_seconds
+        left = limits.total_seconds
         found: dict[int, CellRun] = {}
         left_out: set[int] = set()
         failures = 0
-        while len(found) < len(cells) and len(left_out) <= limits.reruns and monotonic() < until:
+        while len(found) < len(cells) and len(left_out) <= limits.reruns and left > 0:
             job = [
                 index not in left_out and not (cell.exercise and index in found)
                 for index, cell in enumerate(cells)
             ]
             try:
-                guilty = self._attempt(cells, job, found, limits, until)
+                guilty, spent = self._attempt(cells, job, found, limits, left)
             except (wire.WireError, OSError) as error:
                 failures += 1
                 if failures == 2:
                     raise SandboxError(self._why(f"The sandbox failed twice: {error}.")) from error
                 self.close()
                 continue
+            left -= spent
             if guilty is None:
                 break
             left_out.add(guilty)
@@ -194,7 +200,7 @@ class Sandbox:
     def probe(self) -> None:
         """Make the namespaces of a run, with nothing to run in them; raises SandboxError if that fails."""
         try:
-            self._attempt([], [], {}, self.limits, monotonic() + 10)
+            self._attempt([], [], {}, self.limits, 2)
         except (wire.WireError, OSError) as error:
             raise SandboxError(self._why(f"{error}.")) from error
 
@@ -204,13 +210,12 @@ class Sandbox:
         job: Sequence[bool],
         found: dict[int, CellRun],
         limits: Limits,
-        until: float,
-    ) -> int | None:
-        """One fork's worth; the index of the cell that ended it, if one did."""
-        channel, connection = self._connect(until)
+        seconds: float,
+    ) -> tuple[int | None, float]:
+        """One fork's worth: the index of the cell that ended it, if one did, and what it spent of the seconds."""
+        channel, connection = self._connect(seconds)
         try:
-            seconds = max(0.1, until - monotonic())
-            channel.send({"limits": {**asdict(limits), "total_seconds": seconds}})
+            channel.send({"limits": asdict(limits), "seconds": seconds})
             arrays: list[np.ndarray] = []
             plan = [
                 _pack_cell(cell, arrays) if wanted else None for cell, wanted in zip(cells, job, strict=True)
@@ -223,18 +228,18 @@ class Sandbox:
                     guilty = header.get("guilty")
                     if guilty is not None and (guilty != expected or type(guilty) is not int):
                         raise wire.WireError("the end does not fit what came before")
-                    return guilty
+                    return guilty, float(header["spent"])
                 index = header.get("index")
                 if type(index) is not int or not expected < index < len(cells) or not job[index]:
                     raise wire.WireError("a report that nobody asked for")
                 expected = index
-                run = _cell_run(header, values, cells[index], limits)
+                run = _cell_run(header, values, cells[index])
                 if index not in found or (found[index].status is Outcome.OK and run.status in _STOPPED):
                     found[index] = run
         finally:
             connection.close()
 
-    def _connect(self, until: float) -> tuple[wire.Channel, socket.socket]:
+    def _connect(self, seconds: float) -> tuple[wire.Channel, socket.socket]:
         """A connection of this run's own, its other end in the hands of the warm process."""
         self._ensure_started()
         ours, theirs = socket.socketpair()
@@ -245,7 +250,7 @@ class Sandbox:
             except OSError:
                 ours.close()
                 raise
-        latest = until + 15  # the keeper ends the run by itself, long before
+        latest = monotonic() + PATIENCE * seconds + 15  # the keeper ends the run by itself, long before
 
         def tick() -> None:
             if monotonic() > latest:
@@ -405,7 +410,7 @@ def _groups(questions: Sequence[Inputs]) -> list[list[Inputs]]:
     return groups or [[]]
 
 
-def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell, limits: Limits) -> CellRun:
+def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell) -> CellRun:
     """A keeper's report as a CellRun; it is checked here once more, whoever wrote it."""
     kinds: dict[str, Any] = {
         "op": str,
@@ -414,6 +419,7 @@ def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell, limi
         "reason": str,
         "missing": bool,
         "seconds": (int, float),
+        "spent": (int, float),
     }
     kinds |= {"count": (int, type(None)), "outputs": list, "asked": (list, type(None))}
     frames.check_fields(header, kinds)
@@ -425,13 +431,14 @@ def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell, limi
         raise wire.WireError("no report")
     status, reason, answers = Outcome(header["status"]), header["reason"], None
     if cell.exercise is not None:
-        answers, why = _read_groups(header["asked"] or [], values, _groups(cell.questions), limits)
+        answers, why = _read_groups(header["asked"] or [], values, _groups(cell.questions))
         if status is Outcome.OK and not header["missing"]:
             status, reason = why
     return CellRun(
         outputs=[wire.check_output(output) for output in header["outputs"]],
         status=status,
         seconds=round(float(header["seconds"]), 6),
+        spent=float(header["spent"]),
         answers=answers,
         missing=header["missing"],
         reason=reason,
@@ -439,7 +446,7 @@ def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell, limi
 
 
 def _read_groups(
-    asked: list[Any], written: list[np.ndarray], groups: list[list[Inputs]], limits: Limits
+    asked: list[Any], written: list[np.ndarray], groups: list[list[Inputs]]
 ) -> tuple[list[Answer], tuple[Outcome, str]]:
     """The answers that these processes wrote, and the status and reason of their exercise."""
     answers: list[Answer] = []
@@ -447,7 +454,7 @@ def _read_groups(
     for number, group in enumerate(groups):
         if number >= len(asked):
             return answers, (Outcome.CRASH, wire.death(None))
-        kinds = {"parts": int, "late": bool, "exit": (int, type(None)), "held": int}
+        kinds = {"parts": int, "exit": (int, type(None)), "held": int}
         report = frames.check_fields(asked[number], kinds)
         parts, written = written[: report["parts"]], written[report["parts"] :]
         if len(parts) != report["parts"]:
@@ -457,8 +464,6 @@ def _read_groups(
             return [] if odd == wire.TOO_MUCH else answers, (Outcome.CRASH, odd)
         answers += found
         if len(found) < len(group):
-            if report["late"]:
-                return answers, (Outcome.TIMEOUT, f"It took more than {limits.call_seconds:g} s.")
             return answers, (Outcome.CRASH, wire.death(report["exit"]))
         if report["held"] > 0:
             answers[-1] = replace(answers[-1], held=max(answers[-1].held, report["held"]))

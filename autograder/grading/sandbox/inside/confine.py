@@ -14,10 +14,10 @@ import resource
 import signal
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autograder.grading.sandbox.inside import HOME
 
@@ -364,6 +364,14 @@ def all_processes() -> "Processes | None":
     return Processes(os.open("/proc", os.O_RDONLY)) if os.path.isdir("/proc/self") else None
 
 
+class Use(NamedTuple):
+    """What a process uses: bytes of address space and of memory, seconds of CPU time (its ended children's too)."""
+
+    virtual: int
+    resident: int
+    cpu: float
+
+
 class Processes:
     """The process tree under a PID, seen from outside its namespaces.
 
@@ -376,28 +384,28 @@ class Processes:
     def __init__(self, proc: int) -> None:
         self._proc = proc
 
-    def under(self, root: int) -> dict[int, tuple[int, int]]:
-        """Virtual and resident bytes of `root` and all below it."""
-        parents, sizes = {}, {}
+    def under(self, root: int) -> dict[int, Use]:
+        """What `root` and all below it use."""
+        parents, used = {}, {}
         for name in os.listdir(self._proc):
-            if name.isdigit() and (numbers := self._stat(int(name))):
-                parents[int(name)], sizes[int(name)] = numbers[0], numbers[1:]
-        found = {}
+            if name.isdigit() and (found := self._stat(int(name))):
+                parents[int(name)], used[int(name)] = found
+        tree = {}
         for pid in parents:
             above = pid
             while above != root and above in parents:
                 above = parents[above]
             if above == root:
-                found[pid] = sizes[pid]
-        return found
+                tree[pid] = used[pid]
+        return tree
 
-    def memory(self, sizes: dict[int, tuple[int, int]]) -> int:
+    def memory(self, pids: Iterable[int]) -> int:
         """Bytes in use, pages that several share counted once (where the process lets us look)."""
         total = 0
-        for pid in sizes:
+        for pid in pids:
             match = re.search(rb"^Pss:\s+(\d+) kB", self._read(f"{pid}/smaps_rollup"), re.MULTILINE)
             # One that hides its pages counts with all of them; one that is dying has none any more.
-            total += int(match[1]) * 1024 if match else (self._stat(pid) or (0, 0, 0))[2]
+            total += int(match[1]) * 1024 if match else self._resident(pid)
         return total
 
     def written(self, pid: int) -> int:
@@ -409,7 +417,7 @@ class Processes:
         found = re.findall(rb"^Private_(?:Dirty|Hugetlb):\s+(\d+) kB", text, re.MULTILINE)
         if not found:
             # One that hides its pages counts with all of them; one that is dying has none any more.
-            return (self._stat(pid) or (0, 0, 0))[2]
+            return self._resident(pid)
         return sum(map(int, found)) * 1024 + self._sizes(pid).get("RssShmem", 0)
 
     def held(self, pid: int) -> int:
@@ -468,13 +476,18 @@ class Processes:
         finally:
             os.close(fd)
 
-    def _stat(self, pid: int) -> tuple[int, int, int] | None:
-        """Parent, virtual and resident bytes."""
+    def _resident(self, pid: int) -> int:
+        found = self._stat(pid)
+        return found[1].resident if found else 0
+
+    def _stat(self, pid: int) -> tuple[int, Use] | None:
+        """Its parent, and what it uses."""
         text = self._read(f"{pid}/stat")
         if not text:
             return None
         fields = text[text.rindex(b")") + 2 :].split()
-        return int(fields[1]), int(fields[20]), int(fields[21]) * resource.getpagesize()
+        cpu = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+        return int(fields[1]), Use(int(fields[20]), int(fields[21]) * resource.getpagesize(), cpu)
 
     def _read(self, name: str) -> bytes:
         try:

@@ -1,6 +1,6 @@
 """The keeper: the process between the grader and the hand-ins, one after another.
 
-It has a hand-in started, hands it one cell at a time, and checks what comes back; measures time and memory;
+It has a hand-in started, hands it one cell at a time, and checks what comes back; measures CPU time and memory;
 has it killed. No student's code runs in it, and none in a copy of it: the hand-ins are copies of the warm
 process, which knows nothing of what the keeper has read.
 """
@@ -22,13 +22,12 @@ from autograder.grading.sandbox.inside import confine, wire
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.grading.sandbox.inside.outputs import Budget, Outputs
 from autograder.judging import frames
+from autograder.stopwatch import OVERTIME, PATIENCE, Stopwatch, too_long
 
 INTERRUPTS = 3  # how often a cell that runs for too long is asked to stop
-GRACE = 0.5  # seconds between those, and for a hand-in to say that a question was stopped
-LOOK, LOOK_CLOSELY = (
-    0.05,
-    0.003,
-)  # seconds between two looks at a hand-in: always, and while it may hold little
+GRACE = 0.5  # seconds of CPU time between those, and for a hand-in to say that a question was stopped
+# Seconds between two looks at a hand-in: always, and while it may hold little.
+LOOK, LOOK_CLOSELY = 0.05, 0.003
 DYING = 0.2  # seconds that a hand-in which has closed its pipe may take to end
 UNCOUNTED = 8 << 20  # bytes that an answer writes on the way and that are none of its arrays, at most
 MAX_ANSWERS = 64 << 20  # bytes, of one exercise
@@ -45,12 +44,16 @@ class Stopped(Exception):
 
 @dataclass
 class Report:
-    """What became of one cell, as the grader is told; `count` is an ordinary cell's number."""
+    """What became of one cell, as the grader is told.
+
+    `count` is an ordinary cell's number; `spent`, the seconds that are held against its limit.
+    """
 
     status: str = "ok"
     reason: str = ""
     missing: bool = False
     count: int | None = None
+    spent: float = 0.0
 
 
 @dataclass
@@ -62,7 +65,6 @@ class Group:
     """
 
     parts: int
-    late: bool
     exit: int | None
     held: int = 0
 
@@ -112,9 +114,7 @@ class Growth:
 
     def end(self) -> None:
         """Kill what the hand-in has forked: it has answered, and only waits to be looked at."""
-        for pid in self._processes.below(self._root):
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(pid, signal.SIGKILL)
+        _end_below(self._processes, self._root)
 
 
 def keep(control: socket.socket, warm: socket.socket, sandboxed: bool) -> NoReturn:
@@ -159,15 +159,15 @@ class Keeper:
         self._exit: int | None = None  # the hand-in's exit code, once that is known
         self._over = False  # it has been ended
         self._growth: Growth | None = None  # while an answer's memory is measured
-        self._next_look = 0.0
+        self._next_look, self._cpu = 0.0, 0.0  # seconds: the clock's, and CPU time at the last look
 
     def run(self) -> None:
         """From the first frame to the last; the hand-in and all it started are dead afterwards."""
-        given = self._grader.receive()[0]["limits"]
-        self._limits = Limits(**given)
-        self._finish = monotonic() + self._limits.total_seconds
-        self._deadline, self._interrupts = self._finish, 0
+        job = self._grader.receive()[0]
+        self._limits, self._seconds = Limits(**job["limits"]), job["seconds"]
         self._processes = confine.all_processes()
+        self._whole = Stopwatch(lambda: self._cpu)
+        self._allow(self._seconds, 0)
         commands, orders = os.pipe()
         events, reports = os.pipe()
         for pipe in (orders, reports):
@@ -180,7 +180,7 @@ class Keeper:
             finally:
                 os.close(commands)
                 os.close(reports)
-            self._starter.send({"limits": given})
+            self._starter.send({"limits": job["limits"]})
             started = self._starter.receive()[0]
             self._child, self._base = started["pid"], started["base"]
             self._spare = started["resident"] + confine.SPARE["AS"]
@@ -190,7 +190,7 @@ class Keeper:
                 self._ask_starter("end")
             os.close(orders)
             os.close(events)
-        self._grader.send({"op": "end", "guilty": guilty})
+        self._grader.send({"op": "end", "guilty": guilty, "spent": self._whole.spent()})
 
     # Cells
 
@@ -234,6 +234,7 @@ class Keeper:
             report.status, report.reason = "crash", wire.FORGED
         if not survived and count is not None:
             outputs.stopped(report.reason)
+        report.spent = self._part.spent()
         header = {
             "op": "cell",
             "index": index,
@@ -253,9 +254,9 @@ class Keeper:
             if header["op"] == "done":
                 break
             outputs.take(header, count)
-        if self._interrupts < INTERRUPTS:
+        if self._asks < INTERRUPTS:
             report.status = "timeout"
-            report.reason = f"This cell ran for more than {self._limits.cell_seconds:g} s."
+            report.reason = self._too_long(ended=False)
             outputs.stopped(report.reason)
             return
         if header.get("status") not in ("ok", "error"):
@@ -272,8 +273,9 @@ class Keeper:
         outputs: Outputs,
     ) -> None:
         """Ask the groups of questions in order; what they are, and what is answered, is for others to read."""
-        self._allow(self._limits.call_seconds + 2 * GRACE, 0)
-        until = monotonic() + self._limits.call_seconds
+        self._look()  # what came before is not the answer's
+        allowed = self._limits.call_seconds
+        self._allow(OVERTIME * allowed, 1, question=True)
         left = MAX_ANSWERS
         for group in cell["groups"]:
             message = {"op": "ask", "exercise": cell["exercise"], "call": cell["call"]}
@@ -283,7 +285,7 @@ class Keeper:
                 self._growth = Growth(self._processes, self._child)
                 self._hand_in.every = LOOK_CLOSELY
             try:
-                self._hand_in.send({**message, "seconds": max(0.0, until - monotonic())}, questions)
+                self._hand_in.send(message, questions)
                 written, end = self._answers(left, outputs)
                 most = self._growth.most if self._growth else 0
             finally:
@@ -295,11 +297,17 @@ class Keeper:
             held = most if memory is not None and most > memory + UNCOUNTED else 0
             parts = wire.in_parts(written)
             arrays += parts
-            asked.append(Group(len(parts), end.get("late") is True, code if _is_code(code) else None, held))
+            asked.append(Group(len(parts), code if _is_code(code) else None, held))
             left -= len(written)
-            ended_here = memory is not None and _is_whole(written)
-            if asked[-1].late or (code != 0 and not ended_here):
+            if not self._asks:  # it was ended, for its time
+                report.status, report.reason = "timeout", self._too_long(ended=False)
                 return
+            ended_here = memory is not None and _is_whole(written)
+            if code != 0 and not ended_here:
+                return
+        self._look()
+        if self._part.seconds() > allowed:
+            report.status, report.reason = "timeout", self._too_long(ended=True)
 
     def _answers(self, most: int, outputs: Outputs) -> tuple[bytearray, dict[str, Any]]:
         """What the process that is asked now writes, `most` bytes of it, and the hand-in's word on its end."""
@@ -309,6 +317,7 @@ class Keeper:
             if header["op"] == "asked":
                 break
             if header["op"] == "answers":
+                self._part.got_on()
                 for part in chunk:
                     written += part.tobytes()
                 if len(written) > most:
@@ -333,8 +342,17 @@ class Keeper:
 
     # Watching
 
-    def _allow(self, seconds: float, interrupts: int) -> None:
-        self._deadline, self._interrupts = monotonic() + seconds, interrupts
+    def _allow(self, seconds: float, asks: int, question: bool = False) -> None:
+        """Begin a part of the work: what it may spend, and how often it is asked to stop before it is made to."""
+        self._part = self._since = Stopwatch(lambda: self._cpu)  # from its beginning; since it was last asked
+        self._allowed, self._asks, self._question = seconds, asks, question
+
+    def _look(self) -> dict[int, confine.Use]:
+        """What the hand-in, and all that it has started, use now."""
+        used = self._processes.under(self._child) if self._processes else {}
+        # What has ended, with nobody to wait for it, is in no sum any more: that is no reason to count down.
+        self._cpu = max(self._cpu, sum(use.cpu for use in used.values()))
+        return used
 
     def _watch(self) -> None:
         """Called every few moments while the hand-in has the word."""
@@ -344,29 +362,47 @@ class Keeper:
             if now < self._next_look:
                 return
         self._next_look = now + LOOK
-        if now > self._finish:
+        used = self._look()
+        if self._whole.spent() > self._seconds:
             seconds = self._limits.total_seconds
             raise Stopped("timeout", f"The whole notebook ran for more than {seconds:g} s.")
-        if now > self._deadline:
-            if not self._interrupts:
-                raise Stopped("timeout", "It ran for too long, and did not stop when interrupted.")
-            self._interrupts -= 1
-            self._deadline = now + GRACE
-            with suppress(ProcessLookupError):
-                os.kill(self._child, signal.SIGINT)
+        if self._since.spent() > self._allowed:
+            self._ask_to_stop()
         if not self._sandboxed and self._ask_starter("how") is not None:
             self._ask_starter("end")  # else what it left behind would hold its pipe open
-        if self._processes and self._too_large(self._processes):
+        if self._processes and self._too_large(self._processes, used):
             raise Stopped("crash", f"It used more than {self._limits.memory >> 20} MB of memory.")
 
-    def _too_large(self, processes: confine.Processes) -> bool:
-        sizes, most = processes.under(self._child), self._limits.memory + self._spare
+    def _ask_to_stop(self) -> None:
+        """Interrupt a cell; end what answers a question."""
+        if not self._asks:
+            raise Stopped("timeout", self._too_long(ended=False))
+        self._asks -= 1
+        self._since, self._allowed = Stopwatch(lambda: self._cpu), GRACE
+        if not self._question:
+            with suppress(ProcessLookupError):
+                os.kill(self._child, signal.SIGINT)
+        elif self._processes:
+            _end_below(self._processes, self._child)
+
+    def _too_long(self, *, ended: bool) -> str:
+        """The reason where the part that is under way has taken too long."""
+        if self._question:
+            return too_long(
+                self._part.seconds(), self._limits.call_seconds, ended=ended, stuck=self._part.is_stuck()
+            )
+        if self._part.seconds() > self._limits.cell_seconds:
+            return f"This cell ran for more than {self._limits.cell_seconds:g} s."
+        return f"This cell did not end in {PATIENCE * self._limits.cell_seconds:g} s, and hardly did anything in them."
+
+    def _too_large(self, processes: confine.Processes, used: dict[int, confine.Use]) -> bool:
+        most = self._limits.memory + self._spare
         # Shared pages can be let go of and still exist, so address space is held against it as well.
-        if sum(max(0, virtual - self._base) for virtual, _ in sizes.values()) > 4 * most:
+        if sum(max(0, use.virtual - self._base) for use in used.values()) > 4 * most:
             return True
-        if sum(resident for _, resident in sizes.values()) <= most:
+        if sum(use.resident for use in used.values()) <= most:
             return False
-        return processes.memory(sizes) > most
+        return processes.memory(used) > most
 
     def _how_it_died(self) -> str:
         code = self._ask_starter("how", DYING)
@@ -379,6 +415,13 @@ class Keeper:
             self._exit = self._starter.receive()[0]["exit"]
             self._over = what == "end"
         return self._exit
+
+
+def _end_below(processes: confine.Processes, root: int) -> None:
+    """Kill what a process has forked, and what that has."""
+    for pid in processes.below(root):
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _is_code(code: object) -> bool:

@@ -1,6 +1,8 @@
-"""What one hand-in may use: said by the grader, kept by the keeper."""
+"""What one hand-in may use: said by the grader, kept by the sandbox."""
 
 from dataclasses import dataclass, fields
+
+from autograder.stopwatch import CALL_SECONDS
 
 MB = 1 << 20
 
@@ -9,14 +11,16 @@ MB = 1 << 20
 class Limits:
     """What one hand-in may use.
 
-    The fields of a lab's table `[limits]`: ``Limits(**table)``.
+    The fields of a lab's table `[limits]`: ``Limits(**table)``. Seconds are CPU time of the hand-in with all that
+    it starts; by the clock, `autograder.stopwatch.PATIENCE` times as many may pass, so that a busy machine
+    changes no verdict.
 
     Parameters
     ----------
     cell_seconds : float
-        Of wall-clock time for one ordinary cell, before it is interrupted.
+        For one ordinary cell, before it is interrupted.
     call_seconds : float
-        For one test cell, that is for all questions of one exercise.
+        For one test cell, that is for all questions of one exercise, and for what a student's `check` asks.
     total_seconds : float
         For the hand-in, with its reruns.
     memory : int
@@ -49,7 +53,7 @@ class Limits:
     """
 
     cell_seconds: float = 20
-    call_seconds: float = 10
+    call_seconds: float = CALL_SECONDS
     total_seconds: float = 90
     memory: int = 1024 * MB
     processes: int = 64

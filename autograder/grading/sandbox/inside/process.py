@@ -62,7 +62,7 @@ class HandIn:
             else:
                 asked, values = frames.decode(wire.together(arrays))
                 questions = [frames.unpack_inputs(question, values) for question in asked["questions"]]
-                self._ask(order["exercise"], order["call"], questions, order["seconds"])
+                self._ask(order["exercise"], order["call"], questions)
 
     def _the_shell(self) -> "Shell":
         if self._shell is None:
@@ -91,21 +91,21 @@ class HandIn:
             self._emitter.error("Error", "the cell did not run to its end", [])
         self._emitter.send({"op": "done", "status": "ok" if good else "error"})
 
-    def _ask(self, exercise: str, call: str, questions: list[Inputs], seconds: float) -> None:
+    def _ask(self, exercise: str, call: str, questions: list[Inputs]) -> None:
+        """Have a fork of this process answer; the keeper ends it when its time is up."""
         missing = object()
         function = self._the_shell().user_ns.get(exercise, missing)
         if function is missing:
-            self._emitter.send({"op": "asked", "missing": True, "late": False, "exit": 0})
+            self._emitter.send({"op": "asked", "missing": True, "exit": 0})
             return
         if self._sandboxed:
             self._kill_all()  # what cells have left running is in the way of the answer
-        if "jax" in sys.modules:  # it hangs in a fork once it has been used; the keeper watches the time
+        if "jax" in sys.modules:  # it hangs in a fork once it has been used
             for frame in _frames(function, call, questions):
                 self._emitter.send({"op": "answers"}, [np.frombuffer(frame, np.uint8)])
-            self._emitter.send({"op": "asked", "missing": False, "late": False, "exit": 0})
+            self._emitter.send({"op": "asked", "missing": False, "exit": 0})
             return
-        until = monotonic() + seconds
-        late, status = False, 1
+        status = 1
         with suppress(OSError), confine.spare_limits():
             answers, reports = os.pipe()
             confine.enlarge(reports)
@@ -113,13 +113,12 @@ class HandIn:
             if pid == 0:
                 _answer(function, call, questions, reports)
             os.close(reports)
-            late, status = self._forward(answers, pid, until)
+            status = self._forward(answers, pid)
             os.close(answers)
-        self._emitter.send({"op": "asked", "missing": False, "late": late, "exit": status})
+        self._emitter.send({"op": "asked", "missing": False, "exit": status})
 
-    def _forward(self, answers: int, pid: int, until: float) -> tuple[bool, int]:
-        """Pass on what the question's process writes, until it ends or its time is up."""
-        late = False
+    def _forward(self, answers: int, pid: int) -> int:
+        """Pass on what the question's process writes until it ends; its exit code."""
         status: int | None = None
         waiting = select.poll()
         waiting.register(answers, select.POLLIN)
@@ -133,25 +132,10 @@ class HandIn:
                 break  # it has ended; whoever still holds its pipe has nothing to say
             else:
                 status = _exit_of(pid, os.WNOHANG)
-            if monotonic() > until and status is None:
-                late = True
-                self._end(pid)
-                status = _ended(pid)
         if status is None:
-            status = self._exit_in_time(pid, until)
+            status = _exit_of(pid, 0)  # it has closed its pipe, and should end
         self._end(pid)
-        return late, status
-
-    def _exit_in_time(self, pid: int, until: float) -> int:
-        """A process that has closed its pipe should end; see that it does."""
-        pause = 1e-4  # seconds: most are ending
-        while (status := _exit_of(pid, os.WNOHANG)) is None:
-            if monotonic() > until:
-                self._end(pid)
-                return _ended(pid)
-            sleep(pause)
-            pause = min(2 * pause, 0.01)
-        return status
+        return -1 if status is None else status
 
     def _end(self, pid: int) -> None:
         """Kill the question's process with all that it started."""
@@ -174,12 +158,6 @@ def _exit_of(pid: int, how: int) -> int | None:
     except ChildProcessError:
         return -1
     return os.waitstatus_to_exitcode(status) if done else None
-
-
-def _ended(pid: int) -> int:
-    """The exit code of a child, once it has ended."""
-    code = _exit_of(pid, 0)
-    return -1 if code is None else code
 
 
 def _answer(function: Any, call: str, questions: Sequence[Inputs], fd: int) -> NoReturn:
