@@ -241,8 +241,12 @@ def build(labs: Sequence[str], only_check: bool) -> None:
     Example:  autograder build --check
     """
     from autograder.authoring.build import build as make
+    from autograder.authoring.proof import doubts
 
-    drift = make(_labs(labs), check=only_check)
+    chosen = _labs(labs)
+    drift = make(chosen, check=only_check)
+    for sentence in (sentence for lab in chosen for sentence in doubts(lab)):
+        click.echo(f"Warning: {sentence}", err=True)
     for sentence in drift:
         click.echo(f"{'Out of date' if only_check else 'Written'}: {sentence}")
     if not drift:

@@ -174,6 +174,25 @@ def test_what_a_save_in_jupyterlab_adds_is_taken_out_again():
     assert tidy(messy, MASKS) == tidy(notebook, MASKS)
 
 
+def test_points_stand_once_and_headings_follow(monkeypatch):
+    """Of exercises in their definitions, of questions at the cell that answers them."""
+    notebook = MASKS.read_solution()
+    monkeypatch.setattr(MASKS.exercises["causal_mask"], "points", 2.5)
+    monkeypatch.setattr(MASKS.exercises["padding_mask"], "points", 1)
+    monkeypatch.setitem(MASKS.by_hand, "explain-masks", 7)
+    before, after = ("\n".join(c.source for c in nb.cells) for nb in (notebook, tidy(notebook, MASKS)))
+    for old, new in (
+        ("`causal_mask` (1 point)", "`causal_mask` (2.5 points)"),
+        ("`padding_mask` (2 points)", "`padding_mask` (1 point)"),
+        ("own words (4 points, ", "own words (7 points, "),
+        ("It is worth 4 points", "It is worth 7 points"),
+    ):
+        assert old in before
+        assert new not in before
+        before = before.replace(old, new)
+    assert after == before
+
+
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [

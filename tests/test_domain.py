@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from our_course import COURSE
 
+from autograder.authoring.domain import Domain
 from autograder.authoring.lab import read_labs
 from autograder.judging.answer import ask
 from autograder.judging.compare import first_difference
@@ -165,3 +166,20 @@ def test_without_its_edges_an_exercise_would_let_such_a_rule_pass(monkeypatch):
     assert caught(exercise, rule, 5)
     monkeypatch.setattr(exercise, "where", None)
     assert not caught(exercise, rule, 5)
+
+
+def test_axes_that_begin_above_the_usual_sizes_are_asked_with_their_own():
+    asked = []
+    where = Domain({"rows": (20, 40), "columns": (20, 40), "fixed": (7, 7)}, {}, (), (), False, None)
+
+    def draw(rng, **sizes):
+        asked.append(sizes)
+        return Inputs()
+
+    object.__setattr__(where, "draw", draw)
+    for seed in range(5):
+        where.edges(np.random.default_rng(seed), corners=True)
+    assert all(20 <= given[name] <= 40 for given in asked for name in ("rows", "columns"))
+    assert all(given["fixed"] == 7 for given in asked)
+    together = [given for given in asked if given["rows"] == given["columns"]]
+    assert len(together) == 10, "only in the corners: all smallest, all large"

@@ -18,7 +18,7 @@ from autograder import keys
 from autograder.authoring.lab import Lab
 from autograder.authoring.proof import weaknesses
 from autograder.authoring.release import BuildError, release
-from autograder.cells import grade_id, id_of_test
+from autograder.cells import grade_id, id_of, id_of_test
 from autograder.course import VARIABLE
 from autograder.errors import INSTALL_ALL, listed
 from autograder.files import write
@@ -114,11 +114,42 @@ def tidy(notebook: NotebookNode, lab: Lab) -> NotebookNode:
         if cell.cell_type == "code":
             cell.execution_count = None
             cell.outputs = [_tidy_output(output) for output in cell.outputs]
+    _say_points(notebook, lab)
     for name in lab.exercises:
         for wanted in (grade_id(name), id_of_test(name)):
             if wanted not in seen:
                 raise BuildError(f"{lab.name}: no cell has the grade_id {wanted!r}; {name} needs it.")
     return notebook
+
+
+_HEADING = re.compile(r"^(#+ .*?\(|\*\()[\d.]+ points?(?=[,)])", re.M)
+_REMINDER = re.compile(r"(It is worth )[\d.]+ points?\b")
+
+
+def _say_points(notebook: NotebookNode, lab: Lab) -> None:
+    """Bring the points in headings up to what they are: "Exercise 1: `softmax` (2 points)".
+
+    A heading that names no exercise is that of the next question marked by hand; "It is worth 3 points" is said of
+    all such questions.
+    """
+    by_hand: list[float] = []
+
+    def in_heading(found: re.Match) -> str:
+        named = [lab.exercises[n].points for n in re.findall(r"`(\w+)`", found[1]) if n in lab.exercises]
+        if not named and not by_hand:
+            return found[0]
+        return found[1] + _points(named[0] if named else by_hand.pop())
+
+    for cell in reversed(notebook.cells):
+        if id_of(cell) in lab.by_hand:
+            by_hand = [lab.by_hand[id_of(cell)]]
+        elif cell.cell_type == "markdown":
+            cell.source = _HEADING.sub(in_heading, cell.source)
+            cell.source = _REMINDER.sub(rf"\g<1>{_points(sum(lab.by_hand.values()))}", cell.source)
+
+
+def _points(worth: float) -> str:
+    return f"{worth:g} point{'s' * (worth != 1)}"
 
 
 def _tidy_output(output: NotebookNode) -> NotebookNode:

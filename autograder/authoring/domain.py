@@ -69,7 +69,7 @@ class Domain:
         small = {name: low for name, (low, _) in self.sizes.items()}
         if small:
             yield "all sizes smallest", self._point(rng, **small), ("all sizes smallest", "")
-        large = {name: min(high, LARGE) for name, (_, high) in self.sizes.items()}
+        large = {name: min(max(low, LARGE), high) for name, (low, high) in self.sizes.items()}
         for magnitude in self.magnitudes or (None,):
             point = large if magnitude is None else {**large, "magnitude": magnitude}
             yield "all sizes large", self._point(rng, **point), ("all sizes large", "")
@@ -88,11 +88,13 @@ class Domain:
 
     def _point(self, rng: np.random.Generator, **edge: Any) -> Inputs:
         given: dict[str, Any] = {}
-        free = [n for n in range(USUAL[0], USUAL[1] + len(self.sizes)) if n not in edge.values()]
+        taken = list(edge.values())
         for name, (low, high) in self.sizes.items():
-            fitting = [n for n in free if low <= n <= high] or [min(max(USUAL[0], low), high)]
+            above = max(low, USUAL[0])  # an axis that begins above the usual sizes has its own first ones
+            usual = range(above, min(high, max(USUAL[1], above) + len(self.sizes) - 1) + 1)
+            fitting = [n for n in usual if n not in taken] or [min(above, high)]
             given[name] = fitting[rng.integers(len(fitting))]  # what rng.choice takes five times as long for
-            free = [n for n in free if n != given[name]]
+            taken.append(given[name])
         given |= {name: values[0] for name, values in self.flags.items()}
         if self.magnitudes:
             given["magnitude"] = self.magnitudes[0]

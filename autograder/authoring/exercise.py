@@ -276,7 +276,10 @@ class Exercise:
             what = f"raises {answer.error} ({answer.line})" if answer.error else f"returns a {answer.type}"
             raise ExerciseError(f"The reference for {self.name} {what} in its own case {label!r}.")
         if answer.modified:
-            raise ExerciseError(f"The reference for {self.name} changes its argument {answer.modified[0]!r}.")
+            raise ExerciseError(
+                f"The reference for {self.name} changes its argument {answer.modified[0]!r}. What is returned is "
+                "judged, and not what is left in an argument: let it work on a copy, and return that."
+            )
         if given.memory is not None and answer.held > given.memory:
             held, allowed = megabytes(answer.held), megabytes(given.memory)
             raise ExerciseError(

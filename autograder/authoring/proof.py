@@ -1,12 +1,19 @@
-"""What an author wants to know of the exercises: is each mistake caught under its name, each right answer taken?"""
+"""What an author wants to know of the exercises: is each mistake caught under its name, each right answer taken?
 
-from collections.abc import Callable, Iterator, Sequence
+And can each be failed: what takes no thought must not pass.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.lab import Lab
-from autograder.judging.answer import Answer, ask
+from autograder.judging.answer import Answer, ask, pack
+from autograder.judging.compare import first_difference
+from autograder.judging.frames import encode, pack_inputs
 from autograder.judging.judge import Finding, judge
-from autograder.judging.question import Question
+from autograder.judging.question import Inputs, Question, Value
 from autograder.results import Verdict
 
 
@@ -27,6 +34,13 @@ def _weak(exercise: Exercise, seed: int | None) -> Iterator[str]:
     questions = exercise.questions(seed)[: len(exercise.questions())]
     if not questions:
         yield f"{where} has no case; give it one, or a domain."
+    for words, answers in _thoughtless(questions):
+        pairs = zip(questions, answers, strict=True)
+        if not any(first_difference(q.expected, a, exercise.rules, q.inputs.memory) for q, a in pairs):
+            yield (
+                f"{where}: {words} is right in every case; add one in which it is not. What an exercise leaves in "
+                "its arguments, in a file or on the screen is not judged: let it return something."
+            )
     for misconception in exercise.misconceptions:
         answers = [question.mistakes[misconception.name] for question in questions]
         finding = found(exercise, questions, answers)
@@ -41,6 +55,52 @@ def _weak(exercise: Exercise, seed: int | None) -> Iterator[str]:
         finding = found(exercise, questions, answers_of(variant, exercise, questions))
         if finding.verdict is not Verdict.PASS:
             yield f"{where}: the right answer {variant.__name__!r} is refused. {finding.message}"
+
+
+def _thoughtless(questions: Sequence[Question]) -> Iterator[tuple[str, list[Answer]]]:
+    """Answers that anybody could give, with what each makes of the questions."""
+    yield "`pass`", [Answer(None, "NoneType")] * len(questions)
+    by_place = [
+        dict(enumerate(question.inputs.args, 1)) | dict(question.inputs.kwargs) for question in questions
+    ]
+    for place in dict.fromkeys(place for given in by_place for place in given):
+        yield f"argument {place} given back", _returned(given.get(place) for given in by_place)
+    yield "all arguments given back", _returned(question.inputs.args for question in questions)
+    yield "zeros of the right shape", _returned(_zeros(question.expected) for question in questions)
+
+
+def _returned(values: Iterable[Value]) -> list[Answer]:
+    return [Answer(value, kind) for kind, value in map(pack, values)]
+
+
+def _zeros(value: Value) -> Value:
+    if isinstance(value, np.ndarray):
+        return np.zeros_like(value)
+    if isinstance(value, Mapping):
+        return {key: _zeros(part) for key, part in value.items()}
+    if isinstance(value, (tuple, list)):
+        return type(value)(_zeros(part) for part in value)
+    return type(value)() if isinstance(value, (bool, int, float, str)) else value
+
+
+def doubts(lab: Lab) -> list[str]:
+    """A sentence for each exercise that a table of the visible cases answers: all its fresh ones are among them."""
+    return [
+        f"{lab.name}: every case of {exercise.name} is one that students see, so a table of these answers it; give "
+        "it a domain, or draw a case from the `rng` that it is given."
+        for exercise in lab.exercises.values()
+        if _all_seen(exercise)
+    ]
+
+
+def _all_seen(exercise: Exercise) -> bool:
+    seen = {_as_bytes(given) for _, given, _ in exercise.draw()}
+    return all(_as_bytes(given) in seen for seed in range(2) for _, given, _ in exercise.draw(seed))
+
+
+def _as_bytes(given: Inputs) -> bytes:
+    arrays: list[np.ndarray] = []
+    return encode(pack_inputs(given, arrays), arrays)
 
 
 def answers_of(function: Callable, exercise: Exercise, questions: Sequence[Question]) -> list[Answer]:

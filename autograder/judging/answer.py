@@ -217,13 +217,17 @@ def _names_of(function: Any, places: Sequence[int]) -> list[str]:
 
 
 def _unchanged(before: Value, after: Any) -> bool:
+    if isinstance(before, Mapping):  # of which a call gets a dict
+        same = type(after) is dict and before.keys() == after.keys()
+        return same and all(_unchanged(before[k], after[k]) for k in before)
+    if type(before) is not type(after):
+        return False
     if isinstance(before, np.ndarray):
-        return before.shape == after.shape and before.tobytes() == after.tobytes()
+        same = before.dtype == after.dtype and before.shape == after.shape
+        return same and before.tobytes() == after.tobytes()
     if isinstance(before, (tuple, list)):
         return len(before) == len(after) and all(map(_unchanged, before, after))
-    if isinstance(before, Mapping):
-        return before.keys() == after.keys() and all(_unchanged(before[k], after[k]) for k in before)
-    return True
+    return bool(before == after) or before != before  # NaN
 
 
 class _Printed(io.TextIOBase):
