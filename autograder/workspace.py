@@ -145,7 +145,7 @@ def reset(path: Path, exercise: str | None = None, course: Course | None = None)
             )
         try:
             fresh = json.loads(path.read_text("utf-8"))
-            at = next(i for i, c in enumerate(fresh["cells"]) if id_of(c) == name)
+            at = next(i for i, c in enumerate(fresh["cells"]) if isinstance(c, dict) and id_of(c) == name)
         except (ValueError, KeyError, TypeError, StopIteration):
             raise WorkspaceError(
                 f"{path} has no cell for {exercise} any more; bring the whole lab back instead."

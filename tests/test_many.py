@@ -22,7 +22,7 @@ from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import read_policy
 from autograder.grading.run.grade import grade
-from autograder.grading.run.pool import Options
+from autograder.grading.run.pool import Options, Pool
 from autograder.grading.sandbox import why_unavailable
 
 LAB = "additive-attention"
@@ -162,6 +162,11 @@ def test_no_scheduler_gets_a_sentence(classroom, tmp_path):
     assert ran.returncode == 1
     assert "No Dask scheduler answers at" in ran.stderr
     assert "Traceback" not in ran.stderr
+
+
+def test_with_nothing_to_mark_no_scheduler_is_needed():
+    with Pool(str(COURSE.root), Options(), 1, f"tcp://127.0.0.1:{free_port()}") as pool:
+        assert list(pool.mark_all([])) == []
 
 
 @pytest.fixture(scope="module")

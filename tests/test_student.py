@@ -10,9 +10,11 @@ from our_course import COURSE
 
 from autograder import keys, student
 from autograder.authoring.lab import read_lab
+from autograder.cells import id_of
 from autograder.judging.compare import NOT_WRITTEN
 from autograder.judging.judge import because
 from autograder.student import CheckFailed, check, criteria, progress, ready
+from autograder.workspace import reset
 
 
 def softmax(x, axis=0):
@@ -280,3 +282,20 @@ def test_the_schemes_of_a_lab_belong_to_its_questions_and_stay_out_of_the_notebo
     assert "BEGIN" not in schemes[QUESTION]
     assert "1 point" not in COURSE.released(lab.name).read_text("utf-8")
     assert keys.criteria_of(keys.labs()[lab.name]) == schemes
+
+
+@pytest.mark.parametrize(
+    "odd", [{"metadata": None}, {"metadata": {"nbgrader": []}}, {"metadata": "text"}, {}, None, 3]
+)
+def test_a_reset_in_a_notebook_with_a_cell_that_is_none(odd, tmp_path):
+    path = tmp_path / "qkv-attention.ipynb"
+    notebook = json.loads(COURSE.released("qkv-attention").read_text("utf-8"))
+    stub = next(c for c in notebook["cells"] if id_of(c) == "softmax")
+    before, stub["source"] = stub["source"], "def softmax(x, axis=0): ..."
+    notebook["cells"].insert(
+        0, {"cell_type": "markdown", "source": "", **odd} if isinstance(odd, dict) else odd
+    )
+    path.write_text(json.dumps(notebook))
+    reset(path, "softmax", COURSE)
+    again = json.loads(path.read_text("utf-8"))["cells"]
+    assert next(c for c in again if isinstance(c, dict) and id_of(c) == "softmax")["source"] == before

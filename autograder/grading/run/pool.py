@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -238,8 +239,12 @@ class Pool:
         size needs the same memory. What was under way when its process died is marked again when all others
         are done, and one at a time: only what ends a process by itself is its own fault.
         """
+        queue = iter(submissions)
+        first = next(queue, None)
+        if first is None:
+            return iter(())  # and nobody is asked for
         executor = self._open()
-        round_ = _Round(self._course, self._options, executor, iter(submissions), self._most)
+        round_ = _Round(self._course, self._options, executor, chain([first], queue), self._most)
         return self._results(executor, round_)
 
     def _results(
