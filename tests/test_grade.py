@@ -283,6 +283,12 @@ def test_a_changed_hand_in_replaces_its_old_marks(tmp_path):
     ran = autograder("grade", LAB, "--classroom", tmp_path)
     assert "1 hand-in marked" in ran.stderr
     assert marks_of(tmp_path, "ada") == 0
+    hand_in(tmp_path, "ada", with_answer(perfect(LAB), "alignment", wrong("alignment", "no-tanh")))
+    autograder("grade", LAB, "--classroom", tmp_path)
+    assert marks_of(tmp_path, "ada") == 3
+    hand_in(tmp_path, "ada", nbformat.writes(perfect(LAB)).encode()[:5000])
+    autograder("grade", LAB, "--classroom", tmp_path, "--force")
+    assert marks_of(tmp_path, "ada") == 0
     (tmp_path / "gradebook.db").unlink()
     ran = autograder("grade", LAB, "--classroom", tmp_path)
     assert "1 unchanged" in ran.stderr

@@ -1,4 +1,4 @@
-"""A class full of attackers and broken files, graded once by the real command; see submissions/suite.py.
+"""Two classes full of attackers and broken files, graded once by the real command; see submissions/suite.py.
 
 Every hand-in must get its declared verdicts, nobody may earn an unearned point or change another's mark,
 and nothing may be left behind. With `pytest -s` the table of the suite is printed.
@@ -31,7 +31,6 @@ from submissions.suite import (
     attacks,
     exercises,
     from_file,
-    honest,
     make_class,
 )
 
@@ -45,6 +44,8 @@ AT_LARGE = [attack for attack in ATTACKS if not attack.hole]
 QUICK = [
     a for a in AT_LARGE if a.lab == LAB and a.copies == 1 and not re.search("timeout|flood|bomb|repr", a.name)
 ]
+SLOW = [attack for attack in ATTACKS if attack not in QUICK]  # they wait for limits, or are many
+CLASSES = ["quick", pytest.param("slow", marks=pytest.mark.long)]
 
 pytestmark = [
     pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable()),
@@ -188,13 +189,14 @@ def once(tmp_path_factory, name: str, make) -> Path:
     return base / name
 
 
-@pytest.fixture(scope="module")
-def graded(tmp_path_factory):
-    """The whole class, graded once."""
+@pytest.fixture(scope="module", params=CLASSES)
+def graded(tmp_path_factory, request):
+    """A whole class, graded once."""
+    attacks = QUICK if request.param == "quick" else SLOW
 
     def make(folder):
         classroom = folder / "classroom"
-        make_class(classroom, AT_LARGE, LABS)
+        make_class(classroom, [attack for attack in attacks if not attack.hole], LABS)
         before, known = fingerprints(), marked_files(beside=folder.parent)
         with orphans() as processes:
             began = time.monotonic()
@@ -205,22 +207,27 @@ def graded(tmp_path_factory):
         facts["changed"] = sorted(p for p in before if before[p] != after.get(p))
         facts["left"] = sorted(marked_files(beside=folder.parent) - known)
         facts["private"] = [str(p) for p in run.private.rglob("*") if p.is_file() and p.name != "stderr"]
-        table = write_table(folder / "submissions.md", run.rows())
+        table = write_table(folder / "submissions.md", attacks, run.rows())
         print(f"\n{table}\n{facts['seconds']:.0f} s")
         return facts
 
-    folder = once(tmp_path_factory, "submissions", make)
+    folder = once(tmp_path_factory, f"submissions-{request.param}", make)
     facts = json.loads((folder / "facts.json").read_text())
     run = Grading(folder / "classroom")
     run.code, run.stderr, run.facts = facts["code"], facts["stderr"], facts
     run.found = run.rows()
+    run.students = {(s, a.lab) for a in attacks if not a.hole for s in a.students}
+    run.students |= {(student, lab) for student in HONEST for lab in LABS}
     return run
 
 
-def write_table(path: Path, rows: dict) -> str:
+quick_only = pytest.mark.parametrize("graded", ["quick"], indirect=True)
+
+
+def write_table(path: Path, attacks: list[Attack], rows: dict) -> str:
     """The suite as a Markdown table: what each hand-in tries, what it must get and what it got."""
     lines = ["| hand-in | what it tries | expected | got | points |", "|---|---|---|---|---|"]
-    for attack in ATTACKS:
+    for attack in attacks:
         got = [rows.get((student, attack.lab), {}) for student in attack.students]
         verdicts = sorted({verdicts_of(these, attack.expected) for these in got if these})
         points = sorted({f"{sum(r['score'] or 0 for r in these.values()):g}" for these in got if these})
@@ -247,7 +254,14 @@ def verdicts_of(rows: dict, expected: dict) -> str:
 # Each hand-in
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.parametrize(
+    ("graded", "attack"),
+    [
+        *(pytest.param("quick", attack, id=attack.name) for attack in QUICK),
+        *(pytest.param("slow", attack, id=attack.name, marks=pytest.mark.long) for attack in SLOW),
+    ],
+    indirect=["graded"],
+)
 def test_every_exercise_gets_its_verdict(graded, attack: Attack):
     if attack.hole:
         pytest.xfail(attack.hole)
@@ -266,10 +280,7 @@ def test_every_exercise_gets_its_verdict(graded, attack: Attack):
 
 def test_the_run_judged_everybody(graded):
     assert graded.code == 0, graded.stderr
-    assert set(graded.found) == {
-        *((student, attack.lab) for attack in AT_LARGE for student in attack.students),
-        *((student, lab) for student in HONEST for lab in LABS),
-    }
+    assert set(graded.found) == graded.students
 
 
 def test_points_are_for_passes_only(graded):
@@ -370,6 +381,7 @@ def test_outputs_do_not_act_in_a_browser(graded):
 PAGES = ["pass-script-outputs", "pass-widget-without-model", "broken-unwanted-outputs", "broken-not-json"]
 
 
+@quick_only
 @pytest.mark.parametrize("name", PAGES)
 def test_pages_for_people_do_not_act(graded, name):
     from nbconvert import HTMLExporter
@@ -396,6 +408,8 @@ def test_the_gradebook_says_the_same(graded):
 # Other ways to run it
 
 
+@pytest.mark.long
+@quick_only
 def test_one_worker_gives_the_same_marks(graded, tmp_path):
     chosen = QUICK[::10]
     make_class(tmp_path / "classroom", chosen)
@@ -432,6 +446,8 @@ def killed(tmp_path_factory):
     return run
 
 
+@pytest.mark.long
+@quick_only
 def test_a_killed_run_resumes_with_every_hand_in_judged_once(graded, killed):
     rows, facts = timeless(killed.rows()), killed.facts
     everybody = len(QUICK[3::10]) + len(HONEST)
@@ -443,30 +459,9 @@ def test_a_killed_run_resumes_with_every_hand_in_judged_once(graded, killed):
     assert marked + unchanged == everybody and unchanged >= len(facts["kept"])
 
 
+@pytest.mark.long
 def test_a_killed_run_leaves_no_process(killed):
     assert killed.facts["left"] == {}
-
-
-def test_a_worse_hand_in_never_keeps_its_old_score(tmp_path):
-    from nbgrader.api import Gradebook
-
-    run = Grading(tmp_path / "classroom")
-    folder = run.classroom / "submitted" / "ada" / LAB
-    folder.mkdir(parents=True)
-    whole = nbformat.writes(honest(whole=False))
-    spoilt = whole.replace("np.arange(size) < lengths", "np.arange(size) <= lengths")
-    points = exercises(LAB)
-    for data, due in [
-        (whole, points),
-        (spoilt, {**points, "padding_mask": 0}),
-        (whole[:5000], dict.fromkeys(points, 0)),
-    ]:
-        (folder / f"{LAB}.ipynb").write_text(data)
-        run.run("--workers", "1", "--force")
-        assert run.code == 0, run.stderr
-        assert {name: run.rows()["ada", LAB][name]["score"] for name in points} == due
-        with Gradebook(f"sqlite:///{run.classroom / 'gradebook.db'}", "attention-labs") as book:
-            assert book.find_submission(LAB, "ada").score == sum(due.values())
 
 
 # The suite itself
