@@ -89,6 +89,7 @@ def test_every_stub_raises_not_implemented(lab):
     assert all(c.source == "YOUR ANSWER HERE" for c in manual)
 
 
+@pytest.mark.long
 def test_what_is_built_has_not_drifted():
     """The outputs themselves are nbval's to compare: it runs every solution."""
     assert build([LABS[lab] for lab in LABS_HERE], check=True, execute=False) == []

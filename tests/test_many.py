@@ -118,6 +118,7 @@ def cluster(tmp_path):
             process.wait()
 
 
+@pytest.mark.long
 def test_a_cluster_that_loses_a_worker_gives_the_same_marks(classroom, local, cluster, tmp_path):
     address, workers = cluster
     folder = fresh_copy(classroom, tmp_path / "class")
@@ -156,6 +157,7 @@ def test_a_pool_that_loses_its_workers_gives_the_same_marks(classroom, local, tm
     assert marks([json.loads(r.to_json()) for r in results]) == marks(local)
 
 
+@pytest.mark.long
 def test_no_scheduler_gets_a_sentence(classroom, tmp_path):
     folder = fresh_copy(classroom, tmp_path / "class")
     ran, _ = run(folder, "--scheduler", f"tcp://127.0.0.1:{free_port()}")
@@ -196,6 +198,7 @@ def server():
     shutil.rmtree(folder)
 
 
+@pytest.mark.long
 def test_postgresql_holds_the_same_marks(classroom, local, server, tmp_path):
     url, _, _ = server
     folder = fresh_copy(classroom, tmp_path / "class")
@@ -209,6 +212,7 @@ def test_postgresql_holds_the_same_marks(classroom, local, server, tmp_path):
             assert score == sum(row["score"] or 0 for row in rows if row["student"] == student)
 
 
+@pytest.mark.long
 def test_a_lost_connection_loses_no_row(classroom, server, tmp_path):
     """The server goes away while a row is written and comes back: the row is there."""
     url, tool, start = server

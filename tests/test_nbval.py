@@ -36,6 +36,7 @@ def test_saved_outputs_hold(lab, tmp_path):
     assert " passed" in ran.stdout
 
 
+@pytest.mark.long
 def test_a_stale_output_is_noticed(tmp_path):
     cell = nbformat.v4.new_code_cell("print(1 + 1)", outputs=[nbformat.v4.new_output("stream", text="3\n")])
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}

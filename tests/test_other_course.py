@@ -10,6 +10,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from command import autograder
 from sample_class import perfect, with_answer, wrong_answer
 
 from autograder.authoring.lab import read_labs
@@ -45,8 +46,19 @@ def copied(folder):
     return folder
 
 
-def run(course, *command, engine=ROOT, code=0):
-    """A command of ours in the course's folder, with nothing of the repository but the engine in reach."""
+def run(course, *command, code=0):
+    """A command of ours in the course's folder."""
+    return done(autograder(*command, cwd=course, here=True), code)
+
+
+def done(ran, code=0):
+    assert ran.returncode == code, f"{ran.args}\n{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
+    assert "Traceback" not in ran.stderr
+    return ran.stdout
+
+
+def run_alone(course, *command, engine):
+    """The same with nothing of the repository in reach, and the engine from elsewhere."""
     alone = course.parent / "alone"
     alone.mkdir(exist_ok=True)
     (alone / "sitecustomize.py").write_text(_ALONE)
@@ -58,9 +70,7 @@ def run(course, *command, engine=ROOT, code=0):
         text=True,
         capture_output=True,
     )
-    assert ran.returncode == code, f"{command}\n{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
-    assert "Traceback" not in ran.stderr
-    return ran.stdout
+    return done(ran)
 
 
 @pytest.fixture(scope="module")
@@ -171,8 +181,10 @@ def test_the_class_gets_pages_a_report_and_marks(course, graded):
     assert {row["student_id"] for row in marks} == {"ada", "ben", "cyd", "dan", "eve"}
 
 
+@pytest.mark.long
 def test_nothing_of_the_repositorys_own_course_is_in_reach(course):
-    """What the other tests rely on."""
+    """What the next test relies on."""
+    run_alone(course, "--version", engine=ROOT)
     ran = subprocess.run(
         [sys.executable, "-P", "-c", "import attention_labs"],
         cwd=course,
@@ -209,14 +221,15 @@ def wheel(tmp_path_factory):
 @needs_sandbox
 def test_the_wheel_alone_serves_a_course(wheel, tmp_path):
     course = copied(tmp_path / "course")
-    run(course, "build", engine=wheel)
-    assert run(course, "build", "--check", engine=wheel) == "Everything is as the solutions say.\n"
+    run_alone(course, "build", engine=wheel)
+    assert run_alone(course, "build", "--check", engine=wheel) == "Everything is as the solutions say.\n"
     hand_in(course)
     rows = [
-        json.loads(line) for line in run(course, "grade", WORDS, "--json", "-", engine=wheel).splitlines()
+        json.loads(line)
+        for line in run_alone(course, "grade", WORDS, "--json", "-", engine=wheel).splitlines()
     ]
     assert [r["verdict"] for r in rows if r["student"] == "ada"] == ["pass", "pass", "pass", "manual"]
-    run(course, "feedback", engine=wheel)
-    run(course, "report", engine=wheel)
-    run(tmp_path, "new", "course", tmp_path / "fresh", engine=wheel)
-    run(tmp_path / "fresh", "build", engine=wheel)
+    run_alone(course, "feedback", engine=wheel)
+    run_alone(course, "report", engine=wheel)
+    run_alone(tmp_path, "new", "course", tmp_path / "fresh", engine=wheel)
+    run_alone(tmp_path / "fresh", "build", engine=wheel)
