@@ -76,6 +76,17 @@ def test_parts_in_another_order_and_one_part_alone():
     finding = judged(lambda x: (x, -x.sum(axis=-1), x.T), due, known=[])
     assert finding.misconception == "other-sign"
     assert finding.means.startswith("All is right but the second of the 3 values.")
+    finding = judged(lambda x: (x, x.sum(axis=-1), x.T / x.shape[-1]), due, known=[])
+    assert finding.misconception == "times-a-size"
+    assert "the third of the 3 values. There: Every number is 1/n times" in finding.means
+
+
+def test_one_minus_it():
+    finding = judged(lambda x: 1 - right(x), known=[])
+    assert (finding.misconception, finding.means) == (
+        "one-minus-it",
+        "Your numbers are 1 minus those that are due.",
+    )
 
 
 def test_booleans_the_other_way_round():

@@ -275,6 +275,10 @@ STRUCTURAL = {
         "There is a step too many at the end, or its opposite is missing.",
         "What does the docstring ask for: what goes into that function, or what comes out of it?",
     ),
+    "one-minus-it": (
+        "Every number is 1 minus the one that is due.",
+        "Is something counted that should be left out, or a difference taken where none is due?",
+    ),
     "axes-exchanged": (
         "The numbers are right, but two axes have changed places.",
         "Write the name of each axis beside your shape and beside the one in the docstring.",

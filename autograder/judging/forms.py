@@ -36,13 +36,13 @@ class Form:
     besides : str
         What is said where a known mistake is made too; "" where it is not looked for then.
     apply : callable
-        The change itself; it may raise anything where it makes no sense.
+        The change of a value, given the inputs of its case; it may raise anything where it makes no sense.
     """
 
     name: str
     means: str
     besides: str
-    apply: Callable[[Value], Value]
+    apply: Callable[..., Value]
 
 
 @dataclass(frozen=True)
@@ -72,23 +72,32 @@ def explained_by_a_form(
     if not _telling(differing, runs):
         return None
     raises = len(runs) < len(failing)
-    found = None if raises else _by_a_form_alone(questions, answers, failing, rules)
+    found = None if raises else form_of(questions, answers, failing, range(len(questions)), rules)
+    explained = Explained(found.name, found.means, STRUCTURAL[found.name][1]) if found else None
     if not found or found.name in _VAGUE:
-        found = _by_a_form_and_a_mistake(questions, answers, differing, rules, misconceptions) or found
-    if found or not raises:
-        return found
+        explained = (
+            _by_a_form_and_a_mistake(questions, answers, differing, rules, misconceptions) or explained
+        )
+    if explained or not raises:
+        return explained
     return _known_where_it_runs(questions, answers, differences, differing, rules, misconceptions)
 
 
-def _by_a_form_alone(
-    questions: Sequence[Question], answers: Sequence[Answer], failing: Sequence[int], rules: Rules
-) -> Explained | None:
-    plain = [replace(answer, modified=()) for answer in answers]
-    due = [Answer(question.expected) for question in questions]
+def form_of(
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    failing: Sequence[int],
+    among: Sequence[int],
+    rules: Rules,
+) -> Form | None:
+    """The form that gives the answers from what is due, in each of the cases `among`; None if there is none."""
     pivot = _pivot(answers, failing)
-    for form in _forms(due[pivot].value, plain[pivot].value, questions[pivot].inputs, alone=True):
-        if _fits(form, due, plain, questions, rules, pivot):
-            return Explained(form.name, form.means, STRUCTURAL[form.name][1])
+    order = [pivot, *(i for i in among if i != pivot)]
+    for form in _forms(questions[pivot].expected, answers[pivot].value, questions[pivot].inputs):
+        if all(
+            _gives(form, Answer(questions[i].expected), answers[i], questions[i].inputs, rules) for i in order
+        ):
+            return form
     return None
 
 
@@ -99,7 +108,6 @@ def _by_a_form_and_a_mistake(
     rules: Rules,
     misconceptions: Sequence[Misconception],
 ) -> Explained | None:
-    plain = [replace(answer, modified=()) for answer in answers]
     for known in misconceptions:
         told = [i for i in differing if known.name in questions[i].mistakes]
         if " + " in known.name or known.name in STRUCTURAL or not _telling(differing, told):
@@ -108,11 +116,11 @@ def _by_a_form_and_a_mistake(
         one = questions[pivot].mistakes[known.name]
         if one.error or not _same_shapes(one.value, questions[pivot].expected):
             continue  # what is of another shape already would fit for other reasons
-        for form in _forms(one.value, plain[pivot].value, questions[pivot].inputs, alone=False):
-            if not form.besides or not _gives(form, one, plain[pivot], rules):
+        for form in _forms(one.value, answers[pivot].value, questions[pivot].inputs):
+            if not form.besides or not _gives(form, one, answers[pivot], questions[pivot].inputs, rules):
                 continue
             if all(
-                _gives_or_raises(form, question.mistakes[known.name], plain[i], rules)
+                _gives_or_raises(form, question.mistakes[known.name], answers[i], question.inputs, rules)
                 for i, question in enumerate(questions)
                 if known.name in question.mistakes
             ):
@@ -219,207 +227,51 @@ def _pivot(answers: Sequence[Answer], failing: Sequence[int]) -> int:
     return max(moderate, key=size) if moderate else min(failing, key=size)
 
 
-def _gives(form: Form, theirs: Answer, answer: Answer, rules: Rules) -> bool:
+def _gives(form: Form, theirs: Answer, answer: Answer, given: Inputs, rules: Rules) -> bool:
     if theirs.error or theirs.value is None or answer.value is None:
         return False
     with np.errstate(all="ignore"):
         try:
-            value = form.apply(theirs.value)
-        except (ValueError, IndexError, TypeError, AttributeError, ZeroDivisionError, OverflowError):
+            value = form.apply(theirs.value, given)
+        except (
+            ValueError,
+            IndexError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            ZeroDivisionError,
+            OverflowError,
+        ):
             return False
-        if _quickly_no(value, answer.value):
+        if getattr(value, "shape", None) != getattr(answer.value, "shape", None):
             return False
-        return same_answer(replace(theirs, value=value, modified=()), answer, rules)
+        return same_answer(replace(theirs, value=value, modified=()), replace(answer, modified=()), rules)
 
 
-def _gives_or_raises(form: Form, theirs: Answer, answer: Answer, rules: Rules) -> bool:
+def _gives_or_raises(form: Form, theirs: Answer, answer: Answer, given: Inputs, rules: Rules) -> bool:
     if theirs.error and answer.error:
         return same_answer(theirs, answer, rules)
-    return _gives(form, theirs, answer, rules)
+    return _gives(form, theirs, answer, given, rules)
 
 
-def _quickly_no(one: Value, other: Value) -> bool:
-    return getattr(one, "shape", None) != getattr(other, "shape", None)
+# The forms of arrays: a name; what it means; what is said beside a known mistake ("": it is not looked for there);
+# the change; and, of what is due and what came, where it makes sense.
 
 
-def _fits(
-    form: Form,
-    due: Sequence[Answer],
-    plain: Sequence[Answer],
-    questions: Sequence[Question],
-    rules: Rules,
-    pivot: int,
-) -> bool:
-    if isinstance(form, Scaled):
-        return all(
-            _gives(form.of(q.inputs, d.value), d, a, rules)
-            for q, d, a in zip(questions, due, plain, strict=True)
-        )
-    return _gives(form, due[pivot], plain[pivot], rules) and all(
-        _gives(form, d, a, rules) for d, a in zip(due, plain, strict=True)
-    )
+def _alike(due: np.ndarray, got: np.ndarray, axis: int = 0) -> bool:
+    return due.shape == got.shape and (not due.ndim or due.shape[axis] > 1)
 
 
-# The forms.
+def _numbers(due: np.ndarray, got: np.ndarray, axis: int = 0) -> bool:
+    return due.shape == got.shape and due.dtype.kind == "f"
 
 
-@dataclass(frozen=True)
-class Scaled(Form):
-    """A factor that is made of a size of the inputs, another in each case."""
-
-    factor: Callable[[Inputs, Value], float] = lambda given, value: 1.0
-
-    def of(self, given: Inputs, value: Value) -> Form:
-        """The form with the factor of one case; a factor of no use where the size is not there."""
-        try:
-            factor = self.factor(given, value)
-        except (IndexError, KeyError, TypeError, ZeroDivisionError, AttributeError):
-            factor = float("nan")
-        return Form(self.name, self.means, "", lambda v: _same_kind(v, _number(v) * factor))
+def _an_axis_less(due: np.ndarray, got: np.ndarray, axis: int) -> bool:
+    return due.ndim == got.ndim + 1
 
 
-def _forms(due: Value, got: Value, given: Inputs, alone: bool) -> Iterator[Form]:
-    """The forms worth trying for one case's result; few where a mistake comes with it."""
-    if isinstance(due, (tuple, list)):
-        yield from _of_parts(due, got, given, alone)
-    elif isinstance(due, np.ndarray):
-        yield from _of_an_array(due, got, given, alone)
-    elif type(due) in (int, float):
-        yield from _of_a_number(due, got, given, alone)
-
-
-def _of_parts(due: Sequence[Value], got: Value, given: Inputs, alone: bool) -> Iterator[Form]:
-    if len(due) > 4 or not any(isinstance(part, np.ndarray) for part in due):
-        return
-    if not isinstance(got, (tuple, list)):
-        for i in range(len(due)):
-            yield Form(
-                "one-part-only",
-                f"Only the {_ORDINALS[i]} of the {len(due)} values comes back.",
-                f"Besides, only the {_ORDINALS[i]} of the {len(due)} values comes back.",
-                partial(_part_of, i),
-            )
-        return
-    if len(got) != len(due):
-        return
-    kind = type(got)
-    for order in list(permutations(range(len(due))))[1:]:
-        said = ", then the ".join(_ORDINALS[i] for i in order)
-        yield Form(
-            "parts-in-another-order",
-            f"The parts are right, but in another order: the {said} of those that are due.",
-            f"Besides, the parts come in another order: the {said} of those that are due.",
-            partial(_in_order, order, kind),
-        )
-    if not alone:
-        return
-    for i, part in enumerate(due):
-        if isinstance(part, np.ndarray) and isinstance(got[i], np.ndarray):
-            for form in _of_an_array(part, got[i], given, alone=False):
-                if not isinstance(form, Scaled):
-                    yield Form(
-                        form.name,
-                        f"All is right but the {_ORDINALS[i]} of the {len(due)} values. There: {form.means}",
-                        "",
-                        partial(_with_one_changed, i, form, kind),
-                    )
-
-
-def _of_an_array(due: np.ndarray, got: Value, given: Inputs, alone: bool) -> Iterator[Form]:
-    if isinstance(got, list):
-        yield Form("returns-a-list", "", "Besides, it is a list; a NumPy array is due.", lambda v: v.tolist())
-        return
-    if not isinstance(got, np.ndarray):
-        return
-    if due.dtype == bool and got.dtype != bool:
-        yield Form(
-            "numbers-not-booleans",
-            "",
-            "Besides, it holds the numbers 0 and 1 in place of True and False.",
-            lambda v: v.astype(got.dtype),
-        )
-        return
-    if due.shape == got.shape:
-        yield from _of_one_shape(due, got, given, alone)
-    yield from _of_axes(due, got, alone)
-    if due.ndim == got.ndim + 1:
-        yield from _of_an_axis_that_is_gone(due, alone)
-    if alone and due.ndim == got.ndim:
-        for axis in _axes(due):
-            for name, part in (("last", slice(None, -1)), ("first", slice(1, None))):
-                yield Form(
-                    "one-place-short",
-                    f"What is there is right, but the {name} place along {_said(axis)} is missing.",
-                    "",
-                    partial(_cut, axis, part),
-                )
-
-
-def _of_one_shape(due: np.ndarray, got: np.ndarray, given: Inputs, alone: bool) -> Iterator[Form]:
-    if due.dtype == bool:
-        yield Form(
-            "the-other-way-round",
-            "True and False have changed places everywhere.",
-            "",  # beside another mistake this would often be a third one, seen from its back
-            np.logical_not,
-        )
-    else:
-        yield Form(
-            "other-sign",
-            "Every number has the other sign; all else is right.",
-            "Besides, every number has the other sign.",
-            np.negative,
-        )
-    if not alone:
-        return
-    for axis in _axes(due):
-        if due.shape[axis] > 1:
-            yield Form(
-                "in-reverse-order",
-                f"The numbers are right, but along {_said(axis)} they stand in the opposite order.",
-                "",
-                partial(np.flip, axis=axis),
-            )
-            for step, way in ((1, "too far"), (-1, "too early")):
-                yield Form(
-                    "one-place-off",
-                    f"The numbers are right, but along {_said(axis)} each stands one place {way}.",
-                    "",
-                    partial(np.roll, shift=step, axis=axis),
-                )
-            for where, part in (
-                ("the last place", slice(-1, None)),
-                ("the first place", slice(0, 1)),
-                ("all places but the first", slice(1, None)),
-            ):
-                yield Form(
-                    "places-left-empty",
-                    f"Along {_said(axis)} {where} {'hold' if 'all' in where else 'holds'} "
-                    f"{'False' if due.dtype == bool else '0'}; the rest is right.",
-                    "",
-                    partial(_emptied, axis, part),
-                )
-    if due.ndim > 1:
-        yield Form(
-            "the-first-for-all",
-            "Along the first axis the first result stands again and again; it is right there alone.",
-            "",
-            lambda v: np.repeat(v[:1], len(v), axis=0),
-        )
-    if due.dtype.kind == "f":
-        yield from _one_step_more(due)
-        yield from _of_factors(due, got, given)
-
-
-def _one_step_more(due: np.ndarray) -> Iterator[Form]:
-    for what, function in _STEPS.items():
-        yield Form(
-            "a-step-too-many",
-            f"Your numbers are {what} of those that are due: there is a step too many"
-            f"{', or its opposite is missing' if function in _INVERTIBLE else ''}.",
-            "",
-            function,
-        )
+def _shorter(due: np.ndarray, got: np.ndarray, axis: int) -> bool:
+    return due.ndim == got.ndim and due.shape != got.shape
 
 
 def _softmax(x: np.ndarray, axis: int) -> np.ndarray:
@@ -427,24 +279,198 @@ def _softmax(x: np.ndarray, axis: int) -> np.ndarray:
     return e / e.sum(axis=axis, keepdims=True)
 
 
-_STEPS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "the exponentials": np.exp,
-    "the logarithms": np.log,
-    "the squares": np.square,
-    "the roots": np.sqrt,
-    "the absolute values": np.abs,
-    "the inverses (1 / x)": np.reciprocal,
-    "the tanh": np.tanh,
-    "the softmax (along the last axis)": lambda v: _softmax(v, -1),
-    "the softmax (along the first axis)": lambda v: _softmax(v, 0),
-    "the sums so far (along the last axis)": lambda v: np.cumsum(v, axis=-1),
-}
+def _emptied(part: slice) -> Callable:
+    def change(value: np.ndarray, axis: int) -> np.ndarray:
+        value = value.copy()
+        value[(slice(None),) * (value.ndim + axis) + (part,)] = 0
+        return value
+
+    return change
 
 
-_INVERTIBLE = (np.exp, np.log, np.square, np.sqrt, np.reciprocal)
+def _cut(part: slice) -> Callable:
+    return lambda value, axis: value[(slice(None),) * (value.ndim + axis) + (part,)]
 
 
-def _of_factors(due: Value, got: Value, given: Inputs) -> Iterator[Form]:
+Row = tuple[str, str, str, Callable, Callable]
+_OF_ALL: tuple[Row, ...] = (
+    ("numbers-not-booleans", "", "Besides, it holds the numbers 0 and 1 in place of True and False.",
+     lambda v: v.astype(int), lambda due, got: due.dtype == bool != got.dtype),
+    ("the-other-way-round", "True and False have changed places everywhere.", "",  # often a third one, seen from its back
+     np.logical_not, lambda due, got: due.shape == got.shape and due.dtype == bool),
+    ("other-sign", "Every number has the other sign; all else is right.", "Besides, every number has the other sign.",
+     np.negative, lambda due, got: due.shape == got.shape and due.dtype != bool),
+)  # fmt: skip
+_ALONG: tuple[Row, ...] = (
+    ("in-reverse-order", "The numbers are right, but along {axis} they stand in the opposite order.", "",
+     lambda v, axis: np.flip(v, axis), _alike),
+    ("one-place-off", "The numbers are right, but along {axis} each stands one place too far.", "",
+     lambda v, axis: np.roll(v, 1, axis), _alike),
+    ("one-place-off", "The numbers are right, but along {axis} each stands one place too early.", "",
+     lambda v, axis: np.roll(v, -1, axis), _alike),
+    ("places-left-empty", "Along {axis} the last place holds {zero}; the rest is right.", "",
+     _emptied(slice(-1, None)), _alike),
+    ("places-left-empty", "Along {axis} the first place holds {zero}; the rest is right.", "",
+     _emptied(slice(0, 1)), _alike),
+    ("places-left-empty", "Along {axis} all places but the first hold {zero}; the rest is right.", "",
+     _emptied(slice(1, None)), _alike),
+)  # fmt: skip
+_OPPOSITE = ", or its opposite is missing"
+_STEPS: tuple[tuple[str, Callable, str], ...] = (
+    ("the exponentials", np.exp, _OPPOSITE),
+    ("the logarithms", np.log, _OPPOSITE),
+    ("the squares", np.square, _OPPOSITE),
+    ("the roots", np.sqrt, _OPPOSITE),
+    ("the inverses (1 / x)", np.reciprocal, _OPPOSITE),
+    ("the absolute values", np.abs, ""),
+    ("the tanh", np.tanh, ""),
+    ("the softmax (along the last axis)", lambda v: _softmax(v, -1), ""),
+    ("the softmax (along the first axis)", lambda v: _softmax(v, 0), ""),
+    ("the sums so far (along the last axis)", lambda v: np.cumsum(v, axis=-1), ""),
+)
+_OF_NUMBERS: tuple[Row, ...] = (
+    ("the-first-for-all", "Along the first axis the first result stands again and again; it is right there alone.", "",
+     lambda v: np.repeat(v[:1], len(v), axis=0), lambda due, got: due.shape == got.shape and due.ndim > 1),
+    *(("a-step-too-many",
+       f"Your numbers are {what} of those that are due: there is a step too many{opposite}.", "", function, _numbers)
+      for what, function, opposite in _STEPS),
+    ("one-minus-it", "Your numbers are 1 minus those that are due.", "", lambda v: 1 - v, _numbers),
+)  # fmt: skip
+_WITH_OTHER_AXES: tuple[Row, ...] = (
+    ("one-of-several", "Only the first place along {axis} comes back; all of them are due.",
+     "Besides, only the first place along {axis} comes back.",
+     lambda v, axis: np.take(v, 0, axis), _an_axis_less),
+    ("one-of-several", "Only the last place along {axis} comes back; all of them are due.",
+     "Besides, only the last place along {axis} comes back.",
+     lambda v, axis: np.take(v, -1, axis), _an_axis_less),
+    ("an-axis-added-up", "The numbers were added up along {axis}, which should stay.", "",
+     lambda v, axis: v.sum(axis), _an_axis_less),
+    ("an-axis-added-up", "The numbers were averaged along {axis}, which should stay.", "",
+     lambda v, axis: v.mean(axis), _an_axis_less),
+    ("missing-axis", STRUCTURAL["missing-axis"][0], "Besides, an axis of length 1 got lost.",
+     lambda v, axis: np.squeeze(v, axis), lambda due, got, axis: due.ndim == got.ndim + 1 and due.shape[axis] == 1),
+    ("one-place-short", "What is there is right, but the last place along {axis} is missing.", "",
+     _cut(slice(None, -1)), _shorter),
+    ("one-place-short", "What is there is right, but the first place along {axis} is missing.", "",
+     _cut(slice(1, None)), _shorter),
+)  # fmt: skip
+
+
+def _forms(due: Value, got: Value, given: Inputs) -> Iterator[Form]:
+    """The forms worth trying for one case's result."""
+    if isinstance(due, (tuple, list)):
+        yield from _of_parts(due, got, given)
+    elif isinstance(due, np.ndarray):
+        yield from _of_an_array(due, got, given)
+    elif type(due) in (int, float) and type(got) in (int, float) and np.isfinite([due, got]).all():
+        yield from _of_a_number(due, got, given)
+
+
+def _of_parts(due: Sequence[Value], got: Value, given: Inputs) -> Iterator[Form]:
+    if len(due) > 4 or not any(isinstance(part, np.ndarray) for part in due):
+        return
+    if not isinstance(got, (tuple, list)):
+        for i in range(len(due)):
+            said = f"nly the {_ORDINALS[i]} of the {len(due)} values comes back."
+            yield Form("one-part-only", f"O{said}", f"Besides, o{said}", lambda v, g, i=i: v[i])
+        return
+    if len(got) != len(due):
+        return
+    kind = type(got)
+    for order in list(permutations(range(len(due))))[1:]:
+        said = f"the {', then the '.join(_ORDINALS[i] for i in order)} of those that are due."
+        yield Form(
+            "parts-in-another-order",
+            f"The parts are right, but in another order: {said}",
+            f"Besides, the parts come in another order: {said}",
+            lambda v, g, order=order: kind(v[i] for i in order),
+        )
+    for i, part in enumerate(due):
+        for form in _forms(part, got[i], given) if not isinstance(part, (tuple, list)) else ():
+            yield Form(
+                form.name,
+                f"All is right but the {_ORDINALS[i]} of the {len(due)} values. There: {form.means}",
+                "",
+                partial(_with_one_changed, i, form, kind),
+            )
+
+
+def _with_one_changed(i: int, form: Form, kind: Callable, values: Sequence[Value], given: Inputs) -> Value:
+    return kind(form.apply(value, given) if j == i else value for j, value in enumerate(values))
+
+
+def _of_an_array(due: np.ndarray, got: Value, given: Inputs) -> Iterator[Form]:
+    if isinstance(got, list):
+        said = "Besides, it is a list; a NumPy array is due."
+        yield Form("returns-a-list", "", said, lambda v, g: v.tolist())
+    if not isinstance(got, np.ndarray):
+        return
+    yield from _of_rows(_OF_ALL, due, got, ())
+    yield from _of_rows(_ALONG, due, got, range(-1, -due.ndim - 1, -1))
+    yield from _of_rows(_OF_NUMBERS, due, got, ())
+    if _numbers(due, got):
+        yield from _of_factors(due, got, given, "Every number")
+    yield from _of_orders(due, got)
+    yield from _of_rows(_WITH_OTHER_AXES, due, got, range(-1, -due.ndim - 1, -1))
+
+
+def _of_rows(rows: Sequence[Row], due: np.ndarray, got: np.ndarray, axes: Sequence[int]) -> Iterator[Form]:
+    along: dict[str, int]
+    for along in [{"axis": axis} for axis in axes] or [{}]:
+        words = {"zero": "False" if due.dtype == bool else "0", "axis": _said(along.get("axis", -1))}
+        for name, means, besides, change, sensible in rows:
+            if sensible(due, got, **along):
+                apply = partial(lambda change, along, v, g: change(v, **along), change, along)
+                yield Form(name, means.format(**words), besides.format(**words), apply)
+
+
+def _of_orders(due: np.ndarray, got: np.ndarray) -> Iterator[Form]:
+    """Axes in another order, or one of length 1 more."""
+    if due.ndim == got.ndim and sorted(due.shape) == sorted(got.shape):
+        for one, other in combinations(range(-due.ndim, 0), 2):
+            if np.swapaxes(due, one, other).shape == got.shape:
+                two = f"{_said(one)} and {_said(other)} have changed places."
+                yield Form(
+                    "transposed" if due.ndim == 2 else "axes-exchanged",
+                    f"The numbers are right, but {two}",
+                    "Besides, rows and columns have changed places." if due.ndim == 2 else f"Besides, {two}",
+                    lambda v, g, one=one, other=other: np.swapaxes(v, one, other),
+                )
+        for order in permutations(range(due.ndim)) if due.ndim in (3, 4) else ():
+            if np.transpose(due, order).shape == got.shape and order != tuple(range(due.ndim)):
+                yield Form(
+                    "axes-exchanged",
+                    "The numbers are right, but the axes stand in another order: yours are, counted from 0, "
+                    f"the axes {listed([str(i) for i in order])} of what is due.",
+                    "",
+                    lambda v, g, order=order: np.transpose(v, order),
+                )
+    if got.ndim == due.ndim + 1 and due.size == got.size:
+        for axis in range(-got.ndim, 0):
+            if got.shape[axis] == 1:
+                yield Form(
+                    "extra-axis",
+                    STRUCTURAL["extra-axis"][0],
+                    "Besides, there is an axis of length 1 too many.",
+                    lambda v, g, axis=axis: np.expand_dims(v, axis),
+                )
+
+
+def _of_a_number(due: float, got: float, given: Inputs) -> Iterator[Form]:
+    said = "the number has the other sign."
+    yield Form("other-sign", f"T{said[1:]}", f"Besides, {said}", lambda v, g: -v)
+    if type(due) is float:
+        for what, function in (("exponential", np.exp), ("logarithm", np.log), ("root", np.sqrt)):
+            yield Form(
+                "a-step-too-many",
+                f"Your number is the {what} of the one that is due: there is a step too many, or its opposite is missing.",
+                "",
+                lambda v, g, function=function: float(function(v)),
+            )
+    yield from _of_factors(due, got, given, "Your number")
+
+
+def _of_factors(due: Value, got: Value, given: Inputs, what: str) -> Iterator[Form]:
     """A constant factor, one made of a size, or a constant that is added."""
     wanted, found = np.atleast_1d(_number(due)), np.atleast_1d(_number(got))
     with np.errstate(all="ignore"):
@@ -455,20 +481,20 @@ def _of_factors(due: Value, got: Value, given: Inputs) -> Iterator[Form]:
         if abs(factor) > 1e-13 and abs(factor - 1) > 1e-3:
             yield Form(
                 "times-a-constant",
-                f"Every number is {factor:.4g} times the one expected.",
+                f"{what} is {factor:.4g} times the one expected.",
                 "",
-                lambda v: _same_kind(v, _number(v) * factor),
+                lambda v, g: _same_kind(v, _number(v) * factor),
             )
-            yield from _of_sizes(given, due, factor)
+            yield from _of_sizes(given, due, factor, what)
     if gaps.size and np.isfinite(gaps).all() and np.allclose(gaps, gaps[0], rtol=1e-5, atol=1e-9):
         gap = _simple(float(gaps[0]))
         size = np.max(np.abs(wanted), initial=0.0)
         if abs(gap) > 1e-4 * max(size, 1e-3):
             yield Form(
                 "plus-a-constant",
-                f"Every number is too {'large' if gap > 0 else 'small'} by {abs(gap):.4g}.",
+                f"{what} is too {'large' if gap > 0 else 'small'} by {abs(gap):.4g}.",
                 "",
-                lambda v: _same_kind(v, _number(v) + gap),
+                lambda v, g: _same_kind(v, _number(v) + gap),
             )
 
 
@@ -480,144 +506,42 @@ _POWERS: dict[str, Callable[[float], float]] = {
 }
 
 
-def _of_sizes(given: Inputs, due: Value, factor: float) -> Iterator[Form]:
+def _of_sizes(given: Inputs, due: Value, factor: float, words: str) -> Iterator[Form]:
     for what, size in _sizes(given, due):
-        try:
-            n = size(given, due)
-        except (IndexError, KeyError, TypeError, AttributeError):
-            continue
+        n = size(given, due)
         for power, function in _POWERS.items():
             if n > 1 and np.isclose(function(n), factor, rtol=1e-5):
-                yield Scaled(
+                yield Form(
                     "times-a-size",
-                    f"Every number is {power} times the one expected, where n is {what}.",
+                    f"{words} is {power} times the one expected, where n is {what}.",
                     "",
-                    lambda v: v,
-                    partial(_of_size, size, function),
+                    lambda v, g, size=size, function=function: _same_kind(
+                        v, _number(v) * function(float(size(g, v)))
+                    ),
                 )
 
 
-def _sizes(given: Inputs, due: Value) -> Iterator[tuple[str, Callable[[Inputs, Value], float]]]:
+def _sizes(given: Inputs, due: Value) -> Iterator[tuple[str, Callable[..., float]]]:
     """Every size that a factor may be made of, in words, and how it is found in another case."""
-    named = [(f"the {_ORDINALS[i]} argument", i) for i in range(min(len(given.args), len(_ORDINALS)))]
-    for what, i in named:
-        value = given.args[i]
+    for i, value in enumerate(given.args[: len(_ORDINALS)]):
+        what = f"the {_ORDINALS[i]} argument"
         if isinstance(value, np.ndarray):
             for axis in range(-1, -value.ndim - 1, -1):
-                yield (
-                    f"`shape[{axis}]` of {what}",
-                    partial(_length_of, i, axis),
-                )
+                yield f"`shape[{axis}]` of {what}", lambda g, v, i=i, axis=axis: g.args[i].shape[axis]
         elif type(value) is int:
-            yield what, partial(_argument, i)
+            yield what, lambda g, v, i=i: g.args[i]
     for name, value in given.kwargs.items():
         if type(value) is int:
-            yield f"`{name}`", partial(_named, name)
+            yield f"`{name}`", lambda g, v, name=name: g.kwargs[name]
     if isinstance(due, np.ndarray):
         for axis in range(-1, -due.ndim - 1, -1):
-            yield f"`shape[{axis}]` of the result", partial(_length_of_the_result, axis)
-        yield "how many numbers the result has", lambda g, v: float(v.size)
-
-
-def _of_axes(due: np.ndarray, got: np.ndarray, alone: bool) -> Iterator[Form]:
-    """Axes in another order, or one of length 1 more or less."""
-    if due.ndim == got.ndim and sorted(due.shape) == sorted(got.shape):
-        for one, other in combinations(range(-due.ndim, 0), 2):
-            swapped = list(due.shape)
-            swapped[one], swapped[other] = swapped[other], swapped[one]
-            if tuple(swapped) == got.shape and (due.ndim > 2 or not alone):
-                yield Form(
-                    "transposed" if due.ndim == 2 else "axes-exchanged",
-                    f"The numbers are right, but {_said(one)} and {_said(other)} have changed places.",
-                    f"Besides, {'rows and columns' if due.ndim == 2 else f'{_said(one)} and {_said(other)}'} "
-                    "have changed places.",
-                    partial(np.swapaxes, axis1=one, axis2=other),
-                )
-        if due.ndim in (3, 4) and alone:
-            for order in permutations(range(due.ndim)):
-                if tuple(due.shape[i] for i in order) == got.shape and order != tuple(range(due.ndim)):
-                    yield Form(
-                        "axes-exchanged",
-                        "The numbers are right, but the axes stand in another order: yours are, counted from 0, "
-                        f"the axes {listed([str(i) for i in order])} of what is due.",
-                        "",
-                        partial(np.transpose, axes=order),
-                    )
-    if abs(due.ndim - got.ndim) == 1 and due.size == got.size:
-        if due.ndim > got.ndim:
-            for axis in range(-due.ndim, 0):
-                if due.shape[axis] == 1:
-                    yield Form(
-                        "missing-axis",
-                        STRUCTURAL["missing-axis"][0],
-                        "Besides, an axis of length 1 got lost.",
-                        partial(np.squeeze, axis=axis),
-                    )
-        else:
-            for axis in range(-got.ndim, 0):
-                if got.shape[axis] == 1:
-                    yield Form(
-                        "extra-axis",
-                        STRUCTURAL["extra-axis"][0],
-                        "Besides, there is an axis of length 1 too many.",
-                        partial(np.expand_dims, axis=axis),
-                    )
-
-
-def _of_an_axis_that_is_gone(due: np.ndarray, alone: bool) -> Iterator[Form]:
-    for axis in _axes(due):
-        for name, index in (("first", 0), ("last", -1)):
-            yield Form(
-                "one-of-several",
-                f"Only the {name} place along {_said(axis)} comes back; all of them are due.",
-                f"Besides, only the {name} place along {_said(axis)} comes back.",
-                partial(np.take, indices=index, axis=axis),
-            )
-        if due.dtype.kind == "f":
-            for name, function in (("added up", np.sum), ("averaged", np.mean)):
-                yield Form(
-                    "an-axis-added-up",
-                    f"The numbers were {name} along {_said(axis)}, which should stay.",
-                    "",
-                    partial(function, axis=axis),
-                )
-
-
-def _of_a_number(due: float, got: Value, given: Inputs, alone: bool) -> Iterator[Form]:
-    if type(got) not in (int, float) or isinstance(got, bool) or not np.isfinite([due, got]).all():
-        return
-    yield Form(
-        "other-sign",
-        "The number has the other sign.",
-        "Besides, the number has the other sign.",
-        lambda v: -v,
-    )
-    if not alone:
-        return
-    if type(due) is float:
-        for what, function in (("exponential", np.exp), ("logarithm", np.log), ("root", np.sqrt)):
-            yield Form(
-                "a-step-too-many",
-                f"Your number is the {what} of the one that is due: there is a step too many, or its opposite is missing.",
-                "",
-                partial(_as_float, function),
-            )
-    for form in _of_factors(due, got, given):
-        yield replace(form, means=form.means.replace("Every number", "Your number"))
-
-
-def _axes(value: np.ndarray) -> Iterator[int]:
-    """All axes, counted from the end; the last first."""
-    yield from range(-1, -value.ndim - 1, -1)
+            yield f"`shape[{axis}]` of the result", lambda g, v, axis=axis: v.shape[axis]
+        yield "how many numbers the result has", lambda g, v: v.size
 
 
 def _said(axis: int) -> str:
-    return {
-        -1: "the last axis",
-        -2: "the last axis but one",
-        -3: "the last axis but two",
-        -4: "the last axis but three",
-    }.get(axis, f"axis {axis}")
+    but = ("", " but one", " but two", " but three")
+    return f"the last axis{but[-1 - axis]}" if axis >= -4 else f"axis {axis}"
 
 
 def _number(value: Value) -> np.ndarray:
@@ -641,58 +565,3 @@ def _simple(number: float) -> float:
         if near and abs(number - near) < 1e-6 * abs(number):
             return near
     return number
-
-
-# The changes that forms make, and the sizes that factors are made of; the value comes last.
-
-
-def _part_of(i: int, values: Sequence[Value]) -> Value:
-    return values[i]
-
-
-def _in_order(order: Sequence[int], kind: Callable, values: Sequence[Value]) -> Value:
-    return kind(values[i] for i in order)
-
-
-def _with_one_changed(i: int, form: Form, kind: Callable, values: Sequence[Value]) -> Value:
-    return kind(form.apply(value) if j == i else value for j, value in enumerate(values))
-
-
-def _along(value: np.ndarray, axis: int, part: slice) -> tuple:
-    index: list = [slice(None)] * value.ndim
-    index[axis] = part
-    return tuple(index)
-
-
-def _cut(axis: int, part: slice, value: np.ndarray) -> np.ndarray:
-    return value[_along(value, axis, part)]
-
-
-def _emptied(axis: int, part: slice, value: np.ndarray) -> np.ndarray:
-    value = value.copy()
-    value[_along(value, axis, part)] = 0
-    return value
-
-
-def _as_float(function: Callable, value: float) -> float:
-    return float(function(value))
-
-
-def _length_of(i: int, axis: int, given: Inputs, due: Value) -> float:
-    return float(given.args[i].shape[axis])
-
-
-def _argument(i: int, given: Inputs, due: Value) -> float:
-    return float(given.args[i])
-
-
-def _named(name: str, given: Inputs, due: Value) -> float:
-    return float(given.kwargs[name])
-
-
-def _length_of_the_result(axis: int, given: Inputs, due: Value) -> float:
-    return float(due.shape[axis])
-
-
-def _of_size(size: Callable, power: Callable, given: Inputs, due: Value) -> float:
-    return power(size(given, due))
