@@ -232,3 +232,87 @@ def choose(logits, temperature, uniform):
     asked = exercise.questions()
     finding = found(exercise, asked, [ask(names["choose"], q.inputs) for q in asked])
     assert finding.verdict is Verdict.WRONG and finding.misconception is None
+
+
+# What no mistake explains, and what is not said because another case contradicts it.
+
+
+def cases(due, came, *more):
+    """A finding on these results: pairs of what is due and what came, each in a case of its own."""
+    asked = [Question("", Inputs(), one, {}) for one in (due, *(a for a, _ in more))]
+    return judge(asked, [Answer(one) for one in (came, *(b for _, b in more))], Rules(), [])
+
+
+SQUARE = np.arange(1.0, 17).reshape(4, 4) ** 2 % 7 + 1
+
+
+def changed(index, value=SQUARE, by=0.3):
+    value = value.copy()
+    value[index] *= np.linspace(1 + by, 1 + 2 * by, value[index].size).reshape(value[index].shape)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("index", "said"),
+    [
+        (np.s_[-1], "Only the last row differs."),
+        (np.s_[1:], "Only the first row is right."),
+        (np.s_[:, 2:], "Only the first two columns are right."),
+        (np.s_[:, 1::2], "Every second column is right, the first among them."),
+        (np.s_[2], "Only one row differs."),
+        (np.diag_indices(4), "Only the diagonal differs."),
+        (np.triu_indices(4, 1), "Only places above the diagonal differ."),
+        (np.s_[:], "In every case that fails, what differs is too large."),
+    ],
+)
+def test_where_it_differs_is_said_if_no_case_contradicts_it(index, said):
+    wrong = changed(index)
+    assert said in cases(SQUARE, wrong, (SQUARE * 2, changed(index, SQUARE * 2))).means
+    other = changed(np.s_[0:4:3, :3], SQUARE, -0.9)
+    assert said not in cases(SQUARE, wrong, (SQUARE, other)).means
+
+
+def test_proportions_are_right_in_all_cases_or_in_none():
+    rows = np.array([[1.0], [2.0], [-3.0], [0.5]])
+    said = "Each row is the expected one times a number of its own"
+    assert said in cases(SQUARE, SQUARE * rows, (SQUARE, SQUARE * rows[::-1])).means
+    assert said not in cases(SQUARE, SQUARE * rows, (SQUARE, SQUARE**2 / 9)).means
+
+
+def test_digits_lost_are_no_numbers_in_other_places():
+    wanted = np.sin(np.arange(60.0).reshape(10, 6) * 0.1)
+    got = np.sin((np.arange(60.0).reshape(10, 6) * 0.1).astype(np.float32)).astype(np.float64)
+    far = np.sin(1e4 * wanted), np.sin((1e4 * wanted).astype(np.float32)).astype(np.float64)
+    finding = cases(wanted, got, far)
+    assert finding.misconception == "precision-lost-on-the-way", finding.message
+    assert "other places" not in finding.message
+    assert "other places" in cases(SQUARE, SQUARE.ravel()[[2, 0, 1, *range(3, 16)]].reshape(4, 4)).means
+    # What is far off somewhere is no matter of digits.
+    assert cases(wanted, got, (wanted, wanted * 1.2)).misconception is None
+
+
+def test_a_mistake_that_is_right_in_a_case_does_not_explain_why_the_answer_fails_in_it():
+    """Within float32's digits an answer in float32 agrees with any mistake that makes no difference here."""
+    known = Misconception("overflows", "You took the exponential of all.", "Why?")
+    due = np.array([0.25, 0.75])
+    asked = [Question("", Inputs(), due * n, {"overflows": Answer(due * n)}) for n in range(1, 5)]
+    asked.append(Question("", Inputs(), due, {"overflows": Answer(due * np.nan)}))
+    answers = [Answer((q.expected * (1 + 1e-6)).astype(np.float32)) for q in asked]
+    finding = judge(asked, answers, Rules(), [known])
+    assert finding.misconception == "lower-precision"
+    narrow = [Answer(a.value.astype(np.float64)) for a in answers]
+    assert judge(asked, narrow, Rules(), [known]).misconception != "overflows"
+
+
+def test_which_of_several_values_are_right_is_said():
+    due = (np.ones(3), np.arange(4.0), np.eye(3))
+    finding = cases(due, (due[0], due[1] ** 2 + 1, due[2]), (due, (due[0], due[1] * 0.3 + 2, due[2])))
+    assert "Right in every case are the first and third." in finding.means
+    finding = cases(due, (due[0], due[1] ** 2 + 1, due[2]), (due, (due[0] * 2, due[1] + 1, due[2])))
+    assert "Right in every case is the third." in finding.means
+
+
+def test_a_count_that_is_a_multiple_says_so():
+    assert "Here it is 8 times as large as it should be." in cases(1000, 8000, (999, 5)).means
+    assert "Here it is 4 times too small." in cases(4096, 1024, (1, 5)).means
+    assert "times" not in cases(4, 8, (1, 5)).means  # the number of a token, say

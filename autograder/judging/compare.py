@@ -32,6 +32,8 @@ class Difference:
         Which part of the result it is in, where that is a tuple, list or mapping.
     means : str
         What it means here, with the sizes and names of this case; where it is empty, `STRUCTURAL` knows.
+    near : bool
+        Whether the numbers are off by so little that digits lost on the way may be all.
     """
 
     kind: str
@@ -39,6 +41,7 @@ class Difference:
     mistake: str | None = None
     path: tuple[int | str, ...] = ()
     means: str = ""
+    near: bool = False
 
 
 NOT_WRITTEN = "This exercise is not written yet."
@@ -198,13 +201,13 @@ STRUCTURAL = {
     ),
     "imprecise": (
         "The formula is probably the right one, but the numbers are a little off.",
-        "Is there a constant typed with few digits (2.718 instead of `np.e`), a rounding, or a small number "
-        "such as 1e-6 that was added to be safe?",
+        "Is there a constant typed with few digits (2.718 instead of `np.e`), a step in float32, a rounding, or a "
+        "small number such as 1e-6 that was added to be safe?",
     ),
     "precision-lost-on-the-way": (
         "The result holds the type that is due, but its numbers have only the digits of float32: somewhere "
         "on the way they were held in a smaller type.",
-        "Look for `astype`, `dtype=` or an array that was created as float32.",
+        "Look for `astype`, `dtype=` or an array that was created as float32, or a constant typed with seven digits.",
     ),
     "not-a-whole-number": (
         "The number is right, but it is counted in whole units, and `/` always gives a float.",
@@ -583,7 +586,7 @@ def _sequence(expected: Sequence, value: Value, rules: Rules) -> Difference | No
     for i, (due, given) in enumerate(zip(expected, value, strict=True)):
         found = _difference(due, given, rules)
         if found:
-            place = f"In the {_ordinal(i + 1)} of the {len(expected)} values that you return: "
+            place = f"In the {ordinal(i + 1)} of the {len(expected)} values that you return: "
             return _inside(found, place, i)
     return None
 
@@ -661,7 +664,7 @@ def _quoted(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:77] + "...")
 
 
-def _ordinal(n: int) -> str:
+def ordinal(n: int) -> str:
     words = ("first", "second", "third", "fourth", "fifth")
     return words[n - 1] if n <= len(words) else f"{n}th"
 
@@ -690,11 +693,12 @@ def _array(expected: np.ndarray, value: np.ndarray, rules: Rules) -> Difference 
         return Difference("not finite", seen)
     square = value.ndim > 1 and value.shape[-1] == value.shape[-2] > 1
     turned = square and same_values(wanted, viewed(_turned(value), rules), rules.tolerance)
-    mistake = "transposed" if turned else None if rules.view else _near(expected, value)
-    means = ""
-    if mistake == "imprecise":
-        means = f"{STRUCTURAL[mistake][0][:-1]}: {_digits(expected, value)}."
-    return Difference("values", about + _worst(wanted, got, agree), mistake, means=means)
+    mistake, near = (None, False) if rules.view or turned else _near(expected, value)
+    means = (
+        f"{STRUCTURAL['imprecise'][0][:-1]}: {_digits(expected, value)}." if mistake == "imprecise" else ""
+    )
+    mistake = "transposed" if turned else mistake
+    return Difference("values", about + _worst(wanted, got, agree), mistake, means=means, near=near)
 
 
 def _turned(value: np.ndarray) -> np.ndarray:
@@ -702,29 +706,32 @@ def _turned(value: np.ndarray) -> np.ndarray:
 
 
 _NEARLY = 1e-2  # what is nearer than this, everywhere, is a matter of precision
+_FLOAT32 = 3e-7  # of the largest number: so much is lost where one step is worked out in float32
+PRECISION = ("imprecise", "precision-lost-on-the-way")
 
 
-def _near(expected: np.ndarray, value: np.ndarray) -> str | None:
-    """The mistake of form of numbers that are all nearly right: "rounded", "imprecise"..."""
+def _near(expected: np.ndarray, value: np.ndarray) -> tuple[str | None, bool]:
+    """The mistake of form of numbers that are all nearly right ("rounded", "imprecise"…), and whether they may be."""
     if expected.dtype.kind != "f" or value.dtype.kind != "f" or expected.dtype == np.float16:
-        return None
+        return None, False
     wanted, got = expected.astype(np.float64), value.astype(np.float64)
     if not np.isfinite(wanted).all() or not np.isfinite(got).all():
-        return None
+        return None, False
     gap, size = np.abs(got - wanted), np.abs(wanted)
     slack = 1e-12 if expected.dtype == np.float64 else 1e-6
     for places in range(1, 9):
         if not (gap <= 0.51 * 10.0**-places + slack * (1 + size)).all():
             break  # too far away for these places, and so for more
         if np.allclose(got, np.round(wanted, places), rtol=slack, atol=slack) and got.any():
-            return "rounded"
+            return "rounded", False
     # A tiny share that is far off beside one that is right shows a step that was cut, not one that is imprecise.
-    if not (gap <= _NEARLY * size + 1e-6 * size.max(initial=0.0)).all():
-        return None
-    single = expected.dtype == np.float64 and (gap <= 1e-6 * size.max(initial=0.0)).all()
-    if single and np.array_equal(got, got.astype(np.float32).astype(np.float64)):
-        return "precision-lost-on-the-way"
-    return "imprecise"
+    largest = size.max(initial=0.0)
+    if not (gap <= _NEARLY * size + 1e-6 * largest).all():
+        return None, bool((gap <= _NEARLY * size + 2e-3 * largest).all())
+    with np.errstate(over="ignore"):
+        single = np.array_equal(got, got.astype(np.float32).astype(np.float64))
+    lost = expected.dtype == np.float64 and (gap <= (1e-6 if single else _FLOAT32) * largest).all()
+    return "precision-lost-on-the-way" if lost else "imprecise", True
 
 
 def _digits(expected: np.ndarray, value: np.ndarray) -> str:

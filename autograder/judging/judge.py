@@ -11,9 +11,16 @@ import numpy as np
 
 from autograder.errors import listed
 from autograder.judging.answer import Answer
-from autograder.judging.compare import STRUCTURAL, Difference, failing_property, first_difference, same_answer
-from autograder.judging.forms import explained_by_a_form
-from autograder.judging.patterns import in_common, where_it_differs
+from autograder.judging.compare import (
+    PRECISION,
+    STRUCTURAL,
+    Difference,
+    failing_property,
+    first_difference,
+    same_answer,
+)
+from autograder.judging.forms import explained_by_a_form, form_of
+from autograder.judging.patterns import in_common, right_parts, times, what_holds
 from autograder.judging.question import Misconception, Question, Rules, Value
 from autograder.results import Verdict
 
@@ -91,6 +98,7 @@ def judge(
         first_difference(question.expected, answer, rules, question.inputs.memory)
         for question, answer in pairs
     ]
+    differences = _all_of_precision(differences)
     right = tuple(difference is None for difference in differences)
     failing = [i for i, good in enumerate(right) if not good]
     if not failing:
@@ -124,7 +132,8 @@ def judge(
         if form:
             means = _joined(form.means, _elsewhere(answers[first], exercise), also)
             return replace(finding, misconception=form.name, means=means, nudge=form.nudge)
-    if known:
+    formal = difference.kind != "error" and mistakes.count(difference.mistake) == len(failing)
+    if known and not (part < whole and difference.mistake and formal):
         means = known.means
         if part < whole:
             means = f"In {part} of {whole} cases that fail, your result is what this mistake gives: {means}"
@@ -140,15 +149,23 @@ def judge(
         where = in_common(questions, right) if difference.kind == "error" else ""
         means = _joined(difference.means or means, elsewhere, where, also)
         return replace(finding, misconception=name, means=means, nudge=nudge)
-    value, expected = (_part(x, difference.path) for x in (answers[first].value, questions[first].expected))
     said = [
         failing_property(answers[first].value, questions[first].inputs, rules.properties),
-        where_it_differs(expected, value, rules) if difference.kind == "values" else "",
+        _what_holds(questions, answers, differences, first, rules) if difference.kind == "values" else "",
         elsewhere,
         in_common(questions, right),
         also,
     ]
     return replace(finding, means=_joined(*said))
+
+
+def _all_of_precision(differences: list[Difference | None]) -> list[Difference | None]:
+    """The differences, all of one name where each is small and some can be nothing but lost digits."""
+    found = [difference for difference in differences if difference]
+    names = [d.mistake for d in found if d.mistake in PRECISION]
+    if not names or not all(d.near for d in found):
+        return differences
+    return [d and replace(d, mistake=names[0]) for d in differences]
 
 
 def _commonest_error(differences: Sequence[Difference | None], failing: Sequence[int]) -> int:
@@ -184,9 +201,34 @@ def _elsewhere(answer: Answer, exercise: str) -> str:
     return f"It arises inside `{answer.within}`, which your function calls: with the arguments in the right places?"
 
 
+def _what_holds(
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    differences: Sequence[Difference | None],
+    first: int,
+    rules: Rules,
+) -> str:
+    """What is true of the numbers in every case whose values differ, and which of several values are right."""
+    places = [i for i, d in enumerate(differences) if d and d.kind == "values"]
+    places.sort(key=lambda i: i != first)
+    whole = [(questions[i].expected, answers[i].value) for i in places]
+    path = differences[first].path  # type: ignore[union-attr]
+    pairs = [(_part(expected, path), _part(value, path)) for expected, value in whole]
+    said = ""
+    if not path and sum(np.size(due) for due, _ in pairs) >= 3:
+        form = form_of(questions, answers, places, places, rules)
+        said = form.means if form else ""
+    said = said or what_holds(pairs, rules)
+    return _joined(said, times(*pairs[0]), right_parts(whole, rules) if path else "")
+
+
 def _part(value: Value, path: tuple[int | str, ...]) -> Value:
+    """What stands at this place of a result; None where there is no such place."""
     for at in path:
-        value = value[at]
+        try:
+            value = value[at]
+        except (TypeError, IndexError, KeyError):
+            return None
     return value
 
 
@@ -236,13 +278,36 @@ def _explanation(
                     break
         else:
             # That both raised, or came to one whole number, says little unless the whole pattern is the same.
-            explained = [i for i in agree if i in failing and (not misses or _says_much(answers[i]))]
+            told = [
+                i for i in agree if i in failing and _tells(misconception, questions[i], answers[i], rules)
+            ]
+            misses += sum(i in failing for i in agree) - len(told)
+            explained = [i for i in told if not misses or _says_much(answers[i])]
             score = len(explained) + (len(questions) if not misses else 0)
             if explained and len(explained) * 2 >= len(explained) + misses and score > best_score:
                 best, best_score = (misconception, agree), score
                 if not misses:
                     break
     return best
+
+
+def _tells(mistake: Misconception, question: Question, answer: Answer, rules: Rules) -> bool:
+    """Whether a mistake is wrong in this case, in the digits that the answer has: else to agree explains nothing."""
+    theirs = question.mistakes[mistake.name]
+    wrong = first_difference(question.expected, theirs, rules, question.inputs.memory)
+    if wrong is None or wrong.kind != "values":
+        return wrong is not None
+    due = _in_the_digits_of(answer.value, question.expected)
+    return not same_answer(Answer(due, answer.type), theirs, rules)
+
+
+def _in_the_digits_of(value: Value, expected: Value) -> Value:
+    if isinstance(expected, (tuple, list)) and isinstance(value, (tuple, list)):
+        return type(expected)(map(_in_the_digits_of, value, expected))
+    if all(isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in (value, expected)):
+        with np.errstate(all="ignore"):
+            return expected.astype(value.dtype)
+    return expected
 
 
 def _says_much(answer: Answer) -> bool:

@@ -1,11 +1,13 @@
 """What can be said of a wrong answer that no misconception explains: which cases, and where in them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from autograder.errors import listed
-from autograder.judging.compare import close, viewed
+from autograder.judging.answer import Answer
+from autograder.judging.compare import close, ordinal, same_answer, viewed
 from autograder.judging.question import Inputs, Question, Rules, Value, layout_of
 
 
@@ -24,6 +26,11 @@ def in_common(questions: Sequence[Question], right: Sequence[bool]) -> str:
     covering = [f for f in kinds if sum(f in one for one in failing) > 1]
     if covering and all(any(f in one for f in covering[:2]) for one in failing):
         return f"It is right in {len(passing)} cases; all that fail have {listed(covering[:2], 'or')}."
+    only = [
+        f for f in passing[0] if all(f in one for one in passing) and not any(f in one for one in failing)
+    ]
+    if only and len(passing) > 1:
+        return f"It is right in {len(passing)} of {len(right)} cases only; all of them have {only[0]}."
     return ""
 
 
@@ -102,80 +109,154 @@ def _arrays(given: Inputs) -> Iterator[np.ndarray]:
             yield from (part for part in value.values() if isinstance(part, np.ndarray))
 
 
-def where_it_differs(expected: Value, value: Value, rules: Rules) -> str:
-    """Where two arrays of one shape differ, if the places or the numbers have a pattern; else ""."""
-    if not isinstance(expected, np.ndarray) or not isinstance(value, np.ndarray):
-        return ""
-    if expected.shape != value.shape or not expected.size or value.dtype.kind not in "fiu":
-        return ""
-    wanted, got = (viewed(x, rules).astype(np.float64) for x in (expected, value))
-    agree = close(expected, value, rules.tolerance) if not rules.view else close(wanted, got, rules.tolerance)
+Pair = tuple[np.ndarray, np.ndarray, np.ndarray]  # what is due, what came, and where they agree
+Rule = Callable[[np.ndarray, np.ndarray, np.ndarray], bool | None]  # None: it says nothing of this pair
+
+
+def what_holds(pairs: Sequence[tuple[Value, Value]], rules: Rules) -> str:
+    """The first sentence that is true of what is due and what came in each of these cases; "" if there is none.
+
+    Arrays of one shape and single numbers count; one that another of the cases contradicts is not said.
+    """
+    numbers = [pair for expected, value in pairs if (pair := _numbers(expected, value, rules))]
+
+    def holds(rule: Rule) -> bool:
+        found = [rule(*pair) for pair in numbers]
+        return True in found and False not in found and found[0] is not None
+
+    for sentences in (_RELATIONS, _DIAGONALS):
+        for said, rule in sentences:
+            if holds(rule):
+                return said
+    places = [next((s for s, rule in along if holds(rule)), "") for along in _PLACES]
+    return " ".join(filter(None, places)) or next((s for s, rule in _SIZES if holds(rule)), "")
+
+
+def _numbers(expected: Value, value: Value, rules: Rules) -> Pair | None:
+    """Both as arrays of finite numbers that differ somewhere; None where they are no such arrays."""
+    if type(expected) in (int, float) and type(value) in (int, float):
+        expected, value = np.asarray(expected), np.asarray(value)
+    elif not isinstance(expected, np.ndarray) or not isinstance(value, np.ndarray):
+        return None
+    else:
+        expected, value = viewed(expected, rules), viewed(value, rules)
+    if expected.shape != value.shape or not expected.size or value.dtype.kind not in "fiub":
+        return None
+    wanted, got = expected.astype(np.float64), value.astype(np.float64)
+    agree = close(expected, value, rules.tolerance)
     if not np.isfinite(got).all() or not np.isfinite(wanted).all() or agree.all():
-        return ""
-    return _by_a_rule(wanted, got, rules.tolerance) or _in_one_place(agree)
+        return None
+    return wanted, got, agree
 
 
-def _by_a_rule(wanted: np.ndarray, got: np.ndarray, rtol: float) -> str:
-    if wanted.size < 3:
-        return ""
-    loose = max(rtol, 1e-6)
-    sure = np.abs(wanted) > 1e-9
-    if sure.all():
+def _in_proportion(axis: int) -> Rule:
+    def rule(wanted: np.ndarray, got: np.ndarray, agree: np.ndarray) -> bool | None:
+        if wanted.ndim < 2 or min(wanted.shape[-2:]) < 2:
+            return None
+        if (np.abs(wanted) < 1e-9).any():
+            return False
         ratio = got / wanted
-        if np.allclose(ratio, ratio.flat[0], rtol=loose, atol=0) and abs(ratio.flat[0]) > 1e-9:
-            if np.isclose(ratio.flat[0], -1):
-                return "Every number has the other sign."
-            if abs(ratio.flat[0] - 1) < 1e-3:
-                return ""  # a matter of precision, not of a factor
-            return f"Every number is {ratio.flat[0]:.4g} times the one expected."
-        for axis, name in ((-1, "row"), (-2, "column")):
-            if ratio.ndim >= -axis and ratio.shape[axis] > 1:
-                first = np.take(ratio, [0], axis=axis)
-                if np.allclose(ratio, first, rtol=loose, atol=0):
-                    return f"Each {name} is the expected one times a number of its own, so its proportions are right."
-    gap = got - wanted
-    if np.allclose(gap, gap.flat[0], rtol=loose, atol=1e-12):
-        return f"Every number is the expected one {'plus' if gap.flat[0] > 0 else 'minus'} {abs(gap.flat[0]):.4g}."
-    if np.allclose(np.sort(got, axis=None), np.sort(wanted, axis=None), rtol=loose):
-        for axis, name in ((-2, "rows"), (-1, "columns")):
-            if got.ndim >= -axis and np.allclose(np.flip(got, axis), wanted, rtol=loose):
-                return f"The numbers are right, but the {name} stand in the opposite order."
-        return "The numbers are the right ones, but they stand in other places."
-    return ""
+        return bool(np.allclose(ratio, np.take(ratio, [0], axis=axis), rtol=1e-6, atol=0))
+
+    return rule
 
 
-def _in_one_place(agree: np.ndarray) -> str:
-    if agree.ndim == 0:
+def _elsewhere(wanted: np.ndarray, got: np.ndarray, agree: np.ndarray) -> bool | None:
+    if wanted.size < 3:
+        return None
+    one, other = np.sort(wanted, axis=None), np.sort(got, axis=None)
+    far = np.abs(got - wanted).max() > 1e-3 * np.abs(wanted).max()  # else it is a matter of digits
+    return bool(far and np.allclose(one, other, rtol=1e-6, atol=1e-9))
+
+
+def _only(axis: int, places: Callable[[Any, int], Any] | None) -> Rule:
+    """Whether the numbers differ in all of these places along an axis and nowhere else; None: in a single one."""
+
+    def rule(wanted: np.ndarray, got: np.ndarray, agree: np.ndarray) -> bool | None:
+        if agree.ndim < -axis or agree.shape[axis] < 3:
+            return None
+        others = tuple(i for i in range(agree.ndim) if i != agree.ndim + axis)
+        wrong, length = ~agree.all(axis=others), agree.shape[axis]
+        return (
+            wrong.sum() == 1 if places is None else np.array_equal(wrong, places(np.arange(length), length))
+        )
+
+    return rule
+
+
+def _beside_the_diagonal(places: Callable[[np.ndarray], np.ndarray]) -> Rule:
+    def rule(wanted: np.ndarray, got: np.ndarray, agree: np.ndarray) -> bool | None:
+        if agree.ndim < 2 or agree.shape[-1] != agree.shape[-2] or agree.shape[-1] < 3:
+            return None
+        rows, columns = np.argwhere(~agree)[:, -2:].T
+        return bool(places(columns - rows).all())
+
+    return rule
+
+
+def _all(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Rule:
+    return lambda wanted, got, agree: bool(compare(got[~agree], wanted[~agree]).all())
+
+
+Sentences = Sequence[tuple[str, Rule]]
+_RELATIONS: Sentences = [
+    ("Each row is the expected one times a number of its own, so its proportions are right.", _in_proportion(-1)),
+    ("Each column is the expected one times a number of its own, so its proportions are right.", _in_proportion(-2)),
+    ("The numbers are the right ones, but they stand in other places.", _elsewhere),
+]  # fmt: skip
+_DIAGONALS: Sentences = [
+    ("Only the diagonal differs.", _beside_the_diagonal(lambda d: d == 0)),
+    ("Only places above the diagonal differ.", _beside_the_diagonal(lambda d: d > 0)),
+    ("Only places below the diagonal differ.", _beside_the_diagonal(lambda d: d < 0)),
+]
+_WHERE: list[tuple[str, Callable[[Any, int], Any]]] = [
+    ("Only the last {} differs.", lambda i, n: i == n - 1),
+    ("Only the first {} differs.", lambda i, n: i == 0),
+    ("Only the first {} is right.", lambda i, n: i > 0),
+    ("Only the last {} is right.", lambda i, n: i < n - 1),
+    ("Only the first two {}s are right.", lambda i, n: i > 1),
+    ("Every second {} is right, the first among them.", lambda i, n: i % 2 == 1),
+    ("Every second {} differs, the first among them.", lambda i, n: i % 2 == 0),
+    ("Only the first half of the {}s is right.", lambda i, n: i >= n // 2),
+    ("Only the second half of the {}s is right.", lambda i, n: i < n // 2),
+]  # fmt: skip
+_PLACES: list[Sentences] = [
+    [(said.format(name), _only(axis, places)) for said, places in _WHERE]
+    + [(f"Only one {name} differs.", _only(axis, None))]
+    for axis, name in ((-2, "row"), (-1, "column"), (-3, "matrix"))
+]
+_SIZES: Sentences = [
+    (f"In every case that fails, what differs {what}.", _all(compare)) for what, compare in (
+        ("is too large", np.greater),
+        ("is too small", np.less),
+        ("is too far from 0", lambda got, due: (np.abs(got) > np.abs(due)) & (got * due >= 0)),
+        ("is too near to 0", lambda got, due: (np.abs(got) < np.abs(due)) & (got * due >= 0)),
+        ("has the other sign", lambda got, due: got * due < 0),
+    )
+]  # fmt: skip
+
+
+def right_parts(pairs: Sequence[tuple[Value, Value]], rules: Rules) -> str:
+    """Which of several values are right in each of these cases; "" where none is, or there is one only."""
+    if not all(isinstance(x, (tuple, list)) and len(x) == len(pairs[0][0]) for pair in pairs for x in pair):
         return ""
-    if agree.ndim == 1:
-        alone = np.flatnonzero(~agree)
-        if len(alone) == 1 and agree.size > 2:
-            at = int(alone[0])
-            which = "last" if at == agree.size - 1 else "first" if at == 0 else ""
-            return f"Only the {which} number differs." if which else f"Only the number at [{at}] differs."
+    right = [
+        i
+        for i in range(len(pairs[0][0]))
+        if all(same_answer(Answer(due[i]), Answer(got[i]), rules) for due, got in pairs)
+    ]
+    if not right:
         return ""
-    wrong = np.argwhere(~agree)
-    for axis, name in ((-2, "row"), (-1, "column")):
-        length = agree.shape[axis]
-        places = sorted({int(i) for i in wrong[:, axis]})
-        if len(places) == 1 and length > 2:
-            at = places[0]
-            which = "last" if at == length - 1 else "first" if at == 0 else f"one of index {at}"
-            return (
-                f"Only the {which} {name} differs."
-                if which in ("first", "last")
-                else f"Only {name} {at} differs."
-            )
-    if agree.ndim > 2 and agree.shape[0] > 1:
-        places = sorted({int(i) for i in wrong[:, 0]})
-        if len(places) < agree.shape[0]:
-            return f"Only {listed([f'[{i}]' for i in places])} of the batch differ{'s' if len(places) == 1 else ''}."
-    if agree.shape[-1] == agree.shape[-2] > 2:
-        rows, columns = wrong[:, -2], wrong[:, -1]
-        if (rows == columns).all():
-            return "Only the diagonal differs."
-        if (columns > rows).all():
-            return "Only places above the diagonal differ."
-        if (columns < rows).all():
-            return "Only places below the diagonal differ."
-    return ""
+    return f"Right in every case {'is' if len(right) == 1 else 'are'} the {listed([ordinal(i + 1) for i in right])}."
+
+
+def times(expected: Value, value: Value) -> str:
+    """That a large number is a whole multiple, or a whole part, of the one that is due; "" else."""
+    if type(expected) not in (int, float) or type(value) not in (int, float) or abs(expected) < 1000:
+        return ""
+    more = max(value / expected, expected / value) if value else 0
+    if not 1 < more <= 1024 or abs(more - round(more)) > 1e-9 * more:
+        return ""
+    return (
+        f"Here it is {round(more)} times {'as large as it should be' if value > expected else 'too small'}."
+    )
