@@ -260,6 +260,9 @@ def build(labs: Sequence[str], only_check: bool) -> None:
 @click.option("--timezone", metavar="ZONE", help="Of the times in Blackboard's names, such as Europe/Paris.")
 @click.option("--file-times", is_flag=True, help="Take the files' own times as when they were handed in.")
 @click.option("--pattern", metavar="REGEX", help="For other paths; with a group named student.")
+@click.option(
+    "--replace", is_flag=True, help="Replace what came from another platform, account or self-chosen name."
+)
 def collect(
     paths: Sequence[Path],
     classroom: Path,
@@ -267,6 +270,7 @@ def collect(
     timezone: str | None,
     file_times: bool,
     pattern: str | None,
+    replace: bool,
 ) -> None:
     """File hand-ins from folders and downloaded zips into the classroom.
 
@@ -292,6 +296,7 @@ def collect(
         timezone=timezone,
         file_times=file_times,
         pattern=pattern,
+        replaces=replace,
     )
     if table := done.table():
         Console().print(table)

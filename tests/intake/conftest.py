@@ -1,6 +1,7 @@
 """A classroom, and the same download as a zip and as a folder."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from downloads import classroom, make_zip, put
+
+from autograder.grading.intake import budget, file, find, roster, unpack
 
 
 @pytest.fixture
@@ -32,3 +35,14 @@ def given_as(request, tmp_path):
         return put(tmp_path / name, files)
 
     return give
+
+
+@pytest.fixture
+def limits(monkeypatch):
+    """Other limits than the usual ones."""
+
+    def change(**changes):
+        for module in (budget, file, find, roster, unpack):
+            monkeypatch.setattr(module, "LIMITS", replace(budget.LIMITS, **changes))
+
+    return change

@@ -36,7 +36,7 @@ from our_course import COURSE
 from autograder.errors import Complaint
 from autograder.grading.intake import file as filing
 from autograder.grading.intake import read_origin
-from autograder.grading.intake import unpack as unpacking
+from autograder.grading.marking.handin import MAX_BYTES
 from autograder.grading.register.classroom import Classroom
 
 
@@ -123,7 +123,7 @@ def test_the_time_stamp_is_one_that_nbgrader_and_the_classroom_read(room, inbox)
 def test_a_replaced_attempts_time_stamp_does_not_stay(room, inbox, tmp_path):
     collect([put(inbox, attempts(3))], room)
     plain = put(tmp_path / "plain", {"ada/qkv-attention.ipynb": notebook("later")}, when=1_900_000_000)
-    collect([plain], room)
+    collect([plain], room, replaces=True)
     assert filed(room) == {"ada/qkv-attention": ("later", None)}
 
 
@@ -253,7 +253,7 @@ def test_a_full_disk_leaves_no_folder_that_would_count_as_a_hand_in(room, inbox,
 def test_a_notebook_too_large_to_mark_is_a_hand_in_all_the_same(room, inbox):
     (inbox / "ada").mkdir()
     with open(inbox / "ada" / "qkv-attention.ipynb", "wb") as file:
-        file.truncate(unpacking.MAX_BYTES + 1)
+        file.truncate(MAX_BYTES + 1)
     assert only(collect([inbox], room)).outcome == "filed"
     assert "at most 20 MB can be marked" in Classroom(room.root, COURSE).submission("ada", QKV).why
 
@@ -373,7 +373,8 @@ def test_a_canvas_uploads_number_counts(room, inbox):
 
 
 def test_two_downloads_of_one_name_are_two(room, tmp_path):
-    one = put(tmp_path / "1" / "submissions", attempts(3))
+    old = {"ada/qkv-attention.ipynb": notebook("sooner")}
+    one = put(tmp_path / "1" / "submissions", old, when=1_800_000_000)
     two = put(
         tmp_path / "2" / "submissions", {"ada/qkv-attention.ipynb": notebook("later")}, when=1_900_000_000
     )
@@ -387,7 +388,7 @@ def test_a_replaced_hand_in_takes_its_time_and_origin_with_it(room, inbox, tmp_p
     collect([late], room)
     assert filed(room)["ada/qkv-attention"][1] == "2026-11-20 14:03:00 UTC"
     plain = put(tmp_path / "3", {"ada/qkv-attention.ipynb": notebook("later")}, when=1_900_000_000)
-    collect([plain], room)
+    collect([plain], room, replaces=True)
     origin = read_origin(room.root, "ada", QKV)
     assert (origin.platform, origin.handed_in, origin.number) == ("folder", None, 0)
     assert filed(room)["ada/qkv-attention"] == ("later", None)

@@ -46,7 +46,7 @@ EXPECTED = {
     "Canvas": {"student": "ada1", "lms_id": "12345", "sid": "u777", "section": "Section A"},
     "Moodle participants": {"student": "ada@x.edu", "group": ("Team Red", "Lab A")},
     "Moodle grades": {"student": "777", "sid": "777", "email": "ada@x.edu"},
-    "Moodle worksheet": {"student": "ada@x.edu", "participant": "1234567"},
+    "Moodle worksheet": {"student": "ada@x.edu", "participant": ("1234567",)},
     "Blackboard": {"student": "ada1", "sid": "777"},
     "Brightspace": {"student": "ada1", "sid": "777", "login": "ada1"},
     "Gradescope": {"student": "777", "sid": "777", "section": "A"},
@@ -109,7 +109,7 @@ def test_columns_that_are_not_used_are_said(tmp_path):
         ("", "it is empty"),
         ("colour,size\nred,1\n", "has no column that says who"),
         ("Name,Login\nAda,x\nBo,X\n", "'Ada' and 'Bo' have the same folder, x; take"),
-        ("Name,Folder,Email\nAda,a,x@y\nBo,b,X@y\n", "have the same e-mail address, x@y"),
+        ("Name,Folder,Login\nAda,a,x\nBo,b,X\n", "have the same login, x"),
         ('Name,Login\n"Ada', None),
         ("Name\n" + "a" * 200_000 + "\n", "field larger than field limit"),
     ],
@@ -192,8 +192,7 @@ def test_two_of_one_name_are_refused_with_what_to_do(room, given_as):
     done = collect([given_as({"Jane Doe - qkv-attention.ipynb": notebook()})], room)
     assert filed(room) == {}
     assert of(done, "unmatched")[0].reason == (
-        "2 people in the roster could be 'Jane Doe'. Add a column with what the platform knows them by: a "
-        "login, an ID or an e-mail address."
+        "2 people in the roster could be 'Jane Doe'. Add a column Login, and folders called after the logins."
     )
 
 
@@ -252,5 +251,8 @@ def test_two_accounts_that_could_be_one_person_are_filed_as_nobody(room, inbox):
     put(inbox, {f"qkv-attention-{who}/qkv-attention.ipynb": notebook(who) for who in names})
     report = collect([inbox], room)
     assert len(of(report, "unmatched")) == 2
-    assert "2 accounts of GitHub seem to be 'Ada Lovelace': ada1 and adalovelace." in report.rows[0].reason
+    assert report.rows[0].reason == (
+        "GitHub 'ada1' and GitHub 'adalovelace' would all be 'Ada Lovelace', and may be several people. Say in "
+        "roster.csv which is whose: a column GitHub."
+    )
     assert list(filed(room)) == ["mal1/qkv-attention"]

@@ -24,7 +24,7 @@ from downloads import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autograder.grading.intake import find, unpack
+from autograder.grading.intake import unpack
 
 GOOD = ("zed/qkv-attention.ipynb", notebook("good"))
 
@@ -143,7 +143,7 @@ def test_a_bomb_of_overlapping_members(room, tmp_path):
 
 
 def test_too_many_members(room, tmp_path):
-    members = {f"s{i}/qkv-attention.ipynb": b"" for i in range(unpack.MAX_MEMBERS + 1)}
+    members = {f"s{i}/qkv-attention.ipynb": b"" for i in range(unpack.LIMITS.members + 1)}
     report = collect([make_zip(tmp_path / "class.zip", [("mallory.zip", zip_bytes(members)), GOOD])], room)
     assert refusals(report) == [
         "The zip has 10,001 members; 10,000 are the most. Unpack it and collect the folder."
@@ -153,29 +153,29 @@ def test_too_many_members(room, tmp_path):
 
 def test_one_with_many_files_does_not_refuse_the_class(room, tmp_path):
     """10,000 files of one student's made the class's zip too large to be opened."""
-    members = [(f"mallorym_9_{i}_x.txt", b"") for i in range(unpack.MAX_MEMBERS + 1)]
+    members = [(f"mallorym_9_{i}_x.txt", b"") for i in range(unpack.LIMITS.members + 1)]
     report = collect(
         [make_zip(tmp_path / "class.zip", [*members, ("zed_1_2_qkv-attention.ipynb", notebook())])], room
     )
     assert list(filed(room)) == ["zed-1/qkv-attention"] and not refusals(report)
 
 
-def test_a_table_of_contents_that_would_fill_the_memory(room, tmp_path, monkeypatch):
-    monkeypatch.setattr(unpack, "MAX_CLASS_CONTENTS", 1000)
+def test_a_table_of_contents_that_would_fill_the_memory(room, tmp_path, limits):
+    limits(class_contents=1000)
     members = {f"s{i}/qkv-attention.ipynb": b"" for i in range(50)}
     report = collect([make_zip(tmp_path / "class.zip", members)], room)
     assert "table of contents alone" in only(report).reason
 
 
-def test_too_many_files_in_a_folder(room, inbox, monkeypatch):
-    monkeypatch.setattr(unpack, "MAX_ENTRIES", 5)
+def test_too_many_files_in_a_folder(room, inbox, limits):
+    limits(class_members=5)
     report = collect([put(inbox, {f"{i}.txt": b"" for i in range(10)})], room)
     assert refusals(report) == ["There are more than 5 files; the rest of this folder was not looked at."]
 
 
-def test_one_with_very_many_files_keeps_nobody_else_out(room, inbox, monkeypatch):
+def test_one_with_very_many_files_keeps_nobody_else_out(room, inbox, limits):
     """A repository of 200,000 files was looked through first, and those before it in the alphabet not at all."""
-    monkeypatch.setattr(unpack, "MAX_ENTRIES", 60)
+    limits(class_members=60)
     files = {f"{who}/qkv-attention.ipynb": notebook(who) for who in ("ada", "bob", "zoe")}
     files |= {f"mallory/d{i % 3}/{i}.txt": b"" for i in range(200)}
     report = collect([put(inbox, files)], room)
@@ -197,9 +197,9 @@ def test_a_name_in_which_a_pattern_would_look_for_ever(room, inbox, tmp_path):
     assert "zed/qkv-attention" in filed(room)
 
 
-def test_zips_in_a_zip_are_listed_up_to_a_number_of_files(room, inbox, monkeypatch):
+def test_zips_in_a_zip_are_listed_up_to_a_number_of_files(room, inbox, limits):
     """200 zips of 9,900 files each, all in one of 17 MB, kept the run busy for minutes."""
-    monkeypatch.setattr(find, "MAX_MEMBERS_A_STUDENT", 20)
+    limits(listed=20)
     inner = zip_bytes({f"{i}": b"" for i in range(15)})
     name = "Mal Lory_12_assignsubmission_file_/x.zip"
     put(inbox, {name: zip_bytes({f"z{i}.zip": inner for i in range(5)})})
@@ -364,10 +364,9 @@ def test_ones_zip_takes_nothing_from_the_others(room, tmp_path, monkeypatch):
     assert len(of(report, "older")) == 49
 
 
-def test_a_budget_a_student(room, tmp_path, monkeypatch):
-    from autograder.grading.intake import find
+def test_a_budget_a_student(room, tmp_path, limits):
 
-    monkeypatch.setattr(find.Budget.__init__, "__defaults__", (3_000,))
+    limits(read=3_000)
     files = {
         f"ada_1_1_{lab}.ipynb": notebook(os.urandom(600).hex())
         for lab in ("qkv-attention", "attention-masks")
@@ -388,14 +387,14 @@ def test_notebooks_up_to_a_bound(room, inbox):
     for student, more in (("ada", 0), ("bob", 1)):
         (inbox / student).mkdir()
         with open(inbox / student / "qkv-attention.ipynb", "wb") as file:
-            file.truncate(unpack.MAX_FILE + more)
+            file.truncate(unpack.LIMITS.file + more)
     report = collect([inbox], room)
     assert [row.outcome for row in report.rows] == ["filed", "refused"]
     assert report.rows[1].reason == "It has 40 MB; 40 MB are the most."
 
 
-def test_zips_are_opened_again_when_others_were_read(room, inbox, monkeypatch):
-    monkeypatch.setattr(unpack, "MAX_OPEN", 1)
+def test_zips_are_opened_again_when_others_were_read(room, inbox, limits):
+    limits(open_zips=1)
     for i in range(5):
         make_zip(
             inbox / f"s{i}.zip",

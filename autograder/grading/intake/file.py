@@ -14,7 +14,6 @@ import json
 import os
 import shutil
 import tempfile
-import warnings
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,13 +22,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from nbgrader.utils import parse_utc
-
 from autograder.errors import Complaint, counted
 from autograder.files import concerns_disk, write
-from autograder.grading.intake.find import Attempt, Budget, Outcome, Row
-from autograder.grading.intake.names import copy_number, shown, stem
-from autograder.grading.intake.unpack import MAX_FILE, Refused, one_file, open_ordinary, read
+from autograder.grading.intake.budget import LIMITS, Budget, Refused
+from autograder.grading.intake.find import Attempt, Outcome, Row
+from autograder.grading.intake.indexes import stamp_of
+from autograder.grading.intake.names import copy_number, nfc, shown, stem
+from autograder.grading.intake.roster import Identity
+from autograder.grading.intake.unpack import open_ordinary, read_file
 
 STAMP = "%Y-%m-%d %H:%M:%S UTC"  # three parts, as nbgrader's parse_utc reads it
 VERSION = 1
@@ -46,8 +46,11 @@ class Origin:
         "Canvas", "Moodle", … or "folder"; "" for one put there by hand.
     name, login, email, lms_id, sid : str
         Of the person, or of the group, as the platform says.
+        `lms_id` is the platform's own number, Brightspace's included.
     participant : str
         The number of this person in this assignment only: Moodle's.
+    account : str
+        What tells the account from another of the same name on the same platform.
     original : str
         The part of the path that the platform wrote: "lovelaceada_12345_678_", or a folder with its "/".
     file : str
@@ -72,6 +75,7 @@ class Origin:
     lms_id: str = ""
     sid: str = ""
     participant: str = ""
+    account: str = ""
     original: str = ""
     file: str = ""
     handed_in: str | None = None
@@ -83,8 +87,22 @@ class Origin:
     sha256: str = ""
 
     @property
-    def key(self) -> str:
-        return self.participant or self.lms_id
+    def identity(self) -> Identity:
+        """Who it was, as the platform said: for asking the roster."""
+        number = "brightspace" if self.platform == "Brightspace" else "lms_id"
+        said = {key: getattr(self, key) for key in ("name", "login", "email", "sid")}
+        return Identity(**said, **{number: self.lms_id})
+
+    def is_other(self, other: "Origin") -> bool:
+        """Whether it came from another platform or account: what nobody vouches for being one person's."""
+        if not self.platform or not other.platform:  # put there by hand
+            return False
+        accounts = nfc(self.account or self.participant or self.lms_id), nfc(other.account)
+        return self.platform != other.platform or (accounts[0] != accounts[1] and all(accounts))
+
+    def __str__(self) -> str:
+        name = self.account if self.name in ("", self.account) else f"{self.name} ({self.account})"
+        return f"{self.platform} {shown(name, 60)!r}"
 
     def newer_than(self, other: "Origin") -> bool:
         if self.platform == other.platform == "Canvas" and self.lms_id == other.lms_id:
@@ -101,9 +119,10 @@ def origin_of(attempt: Attempt) -> Origin:
         name=who.name or (attempt.person.name if attempt.person else ""),
         login=who.login,
         email=who.email,
-        lms_id=who.lms_id,
+        lms_id=who.lms_id or who.brightspace,
         sid=who.sid,
         participant=who.participant,
+        account=who.account,
         original=attempt.owner.original,
         file=attempt.name.rpartition("/")[2].removeprefix(attempt.owner.original),
         handed_in=attempt.handed_in.strftime(STAMP) if attempt.handed_in else None,
@@ -126,7 +145,7 @@ def read_origin(root: Path, student: str, lab: str) -> Origin | None:
     """
     try:
         path = _Place(root).folder("collected", student) / f"{lab}.json"
-        kept: Any = json.loads(read(one_file(path), MAX_RECORD))
+        kept: Any = json.loads(read_file(path, MAX_RECORD))
         if kept.pop("version") != VERSION:
             return None
         origin = Origin(**{**kept, "members": tuple(kept["members"])})
@@ -156,7 +175,9 @@ def read_origins(root: Path) -> dict[tuple[str, str], Origin]:
     return found
 
 
-def file_attempts(attempts: Sequence[Attempt], root: Path, budget: Budget) -> list[Row]:
+def file_attempts(
+    attempts: Sequence[Attempt], root: Path, budget: Budget, replaces: bool = False
+) -> list[Row]:
     """File what was found.
 
     Parameters
@@ -165,6 +186,9 @@ def file_attempts(attempts: Sequence[Attempt], root: Path, budget: Budget) -> li
     root : Path
         The classroom.
     budget : Budget
+    replaces : bool
+        Whether a newer hand-in may replace one of another platform or account, or under a name that its student
+        chose.
 
     Returns
     -------
@@ -181,11 +205,11 @@ def file_attempts(attempts: Sequence[Attempt], root: Path, budget: Budget) -> li
         together[attempt.student, attempt.lab].append(attempt)
     rows = []
     for key in sorted(together):
-        rows += _file_one(together[key], _Place(root), budget)
+        rows += _file_one(together[key], _Place(root), budget, replaces)
     return rows
 
 
-def _file_one(attempts: list[Attempt], place: "_Place", budget: Budget) -> list[Row]:
+def _file_one(attempts: list[Attempt], place: "_Place", budget: Budget, replaces: bool) -> list[Row]:
     """All that one student handed in for one lab; raises for nothing but the disk."""
     hand_ins: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
@@ -196,19 +220,18 @@ def _file_one(attempts: list[Attempt], place: "_Place", budget: Budget) -> list[
         counting.append(last)
         many, name = counted(len(files), "notebook"), shown(last.name.rpartition("/")[2], 60)
         why = f"Of {many} in this hand-in, {name} counts: {_why(last, others)}."
-        rows += [_row(attempt, Outcome.OLDER, why) for attempt in others]
+        rows += [_row(attempt, Outcome.OLDER, why, look=True) for attempt in others]
     # The newest first: what it replaces is kept once, and an earlier one need not be filed in between.
     for attempt in sorted(counting, key=lambda a: (a.time, a.inside, _number(a)), reverse=True):
         try:
-            rows.append(_Filing(attempt, place, budget).row())
+            rows.append(_Filing(attempt, place, budget, replaces).row())
         except Refused as why_not:
             rows.append(_row(attempt, Outcome.REFUSED, str(why_not)))
         except Exception as error:  # noqa: BLE001 - one hand-in's failure is its own
             if isinstance(error, OSError) and concerns_disk(error):
                 raise Complaint(
-                    f"{shown(str(error.filename or place.root))}: {error.strerror}. What was "
-                    f"filed so far stays, "
-                    "and the same command goes on from there."
+                    f"{shown(str(error.filename or place.root))}: {error.strerror}. What was filed so far "
+                    "stays, and the same command goes on from there."
                 ) from None
             text = shown(str(getattr(error, "strerror", None) or error).split("\n")[0], 120).rstrip(".")
             rows.append(
@@ -236,7 +259,8 @@ def _why(last: Attempt, others: list[Attempt]) -> str:
     return next((rule for rule, a, b in zip(rules, _order(last), other) if a != b), rules[-1])
 
 
-def _row(attempt: Attempt, outcome: Outcome, reason: str = "", path: str = "") -> Row:
+def _row(attempt: Attempt, outcome: Outcome, reason: str = "", path: str = "", **more: Any) -> Row:
+    word = attempt.owner.word + (" and roster.csv" if attempt.person else "")
     return Row(
         source=shown(attempt.source),
         student=attempt.student,
@@ -244,6 +268,9 @@ def _row(attempt: Attempt, outcome: Outcome, reason: str = "", path: str = "") -
         outcome=outcome,
         reason=" ".join([part for part in (reason, *attempt.notes) if part]),
         path=path,
+        word=word,
+        chosen=attempt.owner.chosen,
+        **more,
     )
 
 
@@ -268,8 +295,8 @@ class _Place:
 class _Filing:
     """One attempt on its way into the classroom."""
 
-    def __init__(self, attempt: Attempt, place: _Place, budget: Budget):
-        self.attempt, self._place, self._budget = attempt, place, budget
+    def __init__(self, attempt: Attempt, place: _Place, budget: Budget, replaces: bool):
+        self.attempt, self._place, self._budget, self._replaces = attempt, place, budget, replaces
         self._student, self._lab = attempt.student, attempt.lab
         self._folder = place.folder("submitted", self._student, self._lab)
         self._path = self._folder / f"{self._lab}.ipynb"
@@ -278,26 +305,20 @@ class _Filing:
         """File it, unless something newer is there."""
         there, current = self._current()
         new = origin_of(self.attempt)
-        if current and current.platform == new.platform and current.key and new.key != current.key:
-            raise Refused(
-                f"There is a hand-in of {new.platform}'s number {shown(current.key, 40)}, of the "
-                f"same name; this is "
-                f"number {shown(new.key, 40)}. If they are two people, put a roster that tells "
-                f"them apart into the "
-                "classroom; if they are one, move the other hand-in away."
-            )
         new = replace(new, sha256=self._hash())
         same = current is not None and current.sha256 == new.sha256
         if current and same and new.handed_in in (None, current.handed_in):
             return _row(self.attempt, Outcome.UNCHANGED, path=self._place.shown(there or self._path))
-        dated = (
-            current is not None and same and current.handed_in is None
-        )  # the same, but now we know from when
-        if current and not dated and not new.newer_than(current):
-            newer = current.newer_than(new)
-            why = "A newer attempt is there." if newer else "An attempt of the same time is there already."
+        # The same, but now we know from when.
+        dated = current is not None and same and current.handed_in is None
+        newer = current is None or new.newer_than(current)
+        if current and not self._replaces and not (not newer and self._is_kept(new)):
+            self._refuse(current, new, same)
+        if current and not dated and not newer:
+            why = "A newer attempt is there."
+            why = why if current.newer_than(new) else "An attempt of the same time is there already."
             return _row(self.attempt, Outcome.OLDER, why, self._keep_earlier(new))
-        reason = ""
+        kept = None
         with self._made(self._folder), self._beside(self._path, new) as beside:
             stamp = self._folder / "timestamp.txt"
             if new.handed_in:  # before anything is moved: the disk may be full
@@ -305,21 +326,42 @@ class _Filing:
             else:
                 stamp.unlink(missing_ok=True)  # it was another attempt's
             if there and current and not dated:
-                kept = self._place.folder("submitted-earlier", self._student, self._lab) / _earlier_name(
-                    current
-                )
+                kept = self._earlier / _earlier_name(current)
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 there.replace(kept)
-                reason = f"It replaces an earlier attempt, which is kept as {self._place.shown(kept)}."
             beside.replace(self._path)
         if there and there != self._path:
             there.unlink(missing_ok=True)
         record = self._place.folder("collected", self._student) / f"{self._lab}.json"
         write(record, json.dumps({"version": VERSION, **asdict(new)}, ensure_ascii=True, indent=1) + "\n")
-        return _row(self.attempt, Outcome.FILED, reason, self._place.shown(self._path))
+        was = self._place.shown(kept) if kept else ""
+        why = f"It replaces an earlier attempt, which is kept as {was}." if was else ""
+        return _row(self.attempt, Outcome.FILED, why, self._place.shown(self._path), replaced=was)
+
+    def _refuse(self, current: Origin, new: Origin, same: bool) -> None:
+        """Raise `Refused` for what only a person can say is by the student whose hand-in is there."""
+        remedy = (
+            "If both are this student's, collect it with --replace; if not, put a roster that tells them apart into "
+            "the classroom, and move the wrong one away."
+        )
+        # A group's number is its account; Gradescope's students name each other.
+        others = current.members != new.members and not current.participant
+        if current.is_other(new) or others:
+            raise Refused(f"The hand-in that is there came from {current}, this one from {new}. {remedy}")
+        if self.attempt.owner.chosen and not same:
+            raise Refused(
+                f"There is a hand-in of this name, and students choose such names themselves. {remedy}"
+            )
+
+    @property
+    def _earlier(self) -> Path:
+        return self._place.folder("submitted-earlier", self._student, self._lab)
+
+    def _is_kept(self, origin: Origin) -> bool:
+        return any(self._earlier.glob(f"*-{origin.sha256[:12]}.ipynb"))
 
     def _chunks(self) -> Iterator[bytes]:
-        return self._budget.paid(self._student, self.attempt.found.chunks(MAX_FILE))
+        return self._budget.paid(self._student, self.attempt.found.chunks(LIMITS.file))
 
     def _hash(self) -> str:
         digest = hashlib.sha256()
@@ -357,7 +399,7 @@ class _Filing:
 
     def _keep_earlier(self, origin: Origin) -> str:
         """Keep an attempt that is not the newest, unless it is kept already."""
-        folder = self._place.folder("submitted-earlier", self._student, self._lab)
+        folder = self._earlier
         path = folder / _earlier_name(origin)
         if path.exists():
             return self._place.shown(path)
@@ -406,10 +448,6 @@ def _earlier_name(origin: Origin) -> str:
 
 def _stamped(path: Path) -> datetime | None:
     """The time in a timestamp.txt that nbgrader, or somebody's hand, has written."""
-    with suppress(Exception), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        moment: datetime = parse_utc(read(one_file(path), 200).decode("utf-8").strip())
-        moment = moment.replace(tzinfo=UTC, microsecond=0)
-        moment.timestamp()
-        return moment
+    with suppress(Refused, UnicodeDecodeError):
+        return stamp_of(read_file(path, 200).decode("utf-8").strip(), UTC)
     return None

@@ -1,40 +1,34 @@
 """Finding: who handed in what. Folders and zips are looked through; nothing is written.
 
-Each notebook becomes an `Attempt`: whose it is, for which lab, and when it came. What cannot be told is
-refused with a sentence and a remedy. Two people are never taken for one: where names leave a doubt, a roster
-or --pattern must settle it.
+Each notebook becomes an `Attempt`: whose it is, for which lab, and when it came. Each of these has a source: the
+platform's name or index, the roster, an option, or the student's file, which may say the lab and never who nor
+when. What cannot be told is refused with a sentence and a remedy.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
-from autograder.grading.intake.layout import GRADESCOPE, Layout, Owner, Settings, holds_a_class
-from autograder.grading.intake.names import is_notebook, is_zip, lab_of, lab_of_cells, shown, stem
-from autograder.grading.intake.people import Known, People, Student, Unmatched
-from autograder.grading.intake.platforms import (
-    MAX_METADATA,
+from autograder.grading.intake.budget import LIMITS, Budget, Refused
+from autograder.grading.intake.indexes import (
+    METADATA,
     RECEIPT,
-    TYPED,
     Receipt,
     Submission,
     read_metadata,
     read_receipt,
     stamp_of,
 )
+from autograder.grading.intake.layout import Layout, Owner, Settings, holds_a_class
+from autograder.grading.intake.names import decoded, is_notebook, is_zip, lab_of, lab_of_cells, shown, stem
+from autograder.grading.intake.people import Known, People, Student, Unmatched
+from autograder.grading.intake.platforms import TYPED
 from autograder.grading.intake.roster import Identity, Person
-from autograder.grading.intake.unpack import Found, Listing, Refused, Zips, in_folder, one_file, read
-from autograder.grading.marking.handin import MAX_BYTES
-
-MAX_ZIPS_DEEP = 2  # the class's zip and, in it, one a student
-MAX_A_STUDENT = 400_000_000  # bytes read of one student's notebooks in one run; others have their own
-MAX_ZIPS_A_STUDENT = 1_500_000_000  # bytes of one student's zips
-MAX_MEMBERS_A_STUDENT = 20_000  # files listed of one student's zips; to list each takes its time
-MAX_EACH = 200  # notebooks in one student's zip or folder
+from autograder.grading.intake.unpack import Found, Listing, Zips, in_folder, one_file, read
 
 
 class Outcome(StrEnum):
@@ -61,6 +55,14 @@ class Row:
         A sentence or more; "" where there is nothing to say.
     path : str
         Where it is now, below the classroom; "" if nowhere.
+    word : str
+        Whose word it is that it is this student's; "" where nobody's.
+    replaced : str
+        Where what it replaced is kept; "" if it replaced nothing.
+    chosen : bool
+        Whether its student chose the name that it is filed under.
+    look : bool
+        Whether a person should look at it, though nothing is wrong.
     """
 
     source: str
@@ -69,6 +71,10 @@ class Row:
     lab: str = ""
     reason: str = ""
     path: str = ""
+    word: str = ""
+    replaced: str = ""
+    chosen: bool = False
+    look: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,25 +142,6 @@ class Finds:
     others: int = 0
 
 
-class Budget:
-    """What may be read of each student; one's reading takes nothing from another's."""
-
-    def __init__(self, each: int = MAX_A_STUDENT):
-        self._each = each
-        self._left: dict[str, int] = defaultdict(lambda: each)
-
-    def paid(self, student: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """The same pieces, counted."""
-        for chunk in chunks:
-            self._left[student] -= len(chunk)
-            if self._left[student] < 0:
-                raise Refused(
-                    f"More than {self._each / 1e6:.0f} MB of this student's were read; hand in fewer and "
-                    "smaller notebooks."
-                )
-            yield chunk
-
-
 def find_attempts(
     paths: Sequence[Path],
     settings: Settings,
@@ -204,15 +191,13 @@ class _Finder:
     def __init__(self, settings: Settings, known: Known, zips: Zips, budget: Budget):
         self.settings, self.known, self.zips, self.budget = settings, known, zips, budget
         self.finds = Finds()
-        self._zipped = Budget(MAX_ZIPS_A_STUDENT)
-        self._members: Counter[str] = Counter()  # by label: files listed of the zips
         self._downloads = 0
         self._claims: list[_Claim] = []
         self._others: dict[tuple[str, str], list[str]] = defaultdict(list)  # files that are no notebooks
         self._troubled: set[str] = set()  # labels of those who have a row already
 
-    def row(self, source: str, outcome: Outcome, reason: str, student: str = "") -> None:
-        self.finds.rows.append(Row(source=source, outcome=outcome, reason=reason, student=student))
+    def row(self, source: str, outcome: Outcome, reason: str, student: str = "", word: str = "") -> None:
+        self.finds.rows.append(Row(source=source, outcome=outcome, reason=reason, student=student, word=word))
 
     def path(self, path: Path, skip: set[tuple[int, int]]) -> None:
         """One path given."""
@@ -247,7 +232,7 @@ class _Finder:
             self.settings,
             clones=listing.clones,
             receipts=_receipts(by_path),
-            metadata=lambda above: self._metadata(by_path.get(f"{above}{GRADESCOPE}"), label),
+            metadata=lambda above: self._metadata(by_path.get(f"{above}{METADATA}"), label),
         )
         count = Counter((path.rpartition("/")[0], is_notebook(path)) for path in hand_ins)
         nobodys = []
@@ -261,7 +246,7 @@ class _Finder:
                 self.row(
                     where, Outcome.IGNORED, "It is text typed into a page; only a notebook can be marked."
                 )
-            elif found.path.endswith(GRADESCOPE) or RECEIPT.search(found.path):
+            elif found.path.endswith(METADATA) or RECEIPT.search(found.path):
                 self.finds.others += 1
             elif not is_notebook(found.path) and not is_zip(found.path):
                 if isinstance(owner, Owner):
@@ -290,16 +275,19 @@ class _Finder:
 
     def _metadata(self, found: Found | None, label: str) -> dict[str, Submission]:
         try:
-            return read_metadata(read(found, MAX_METADATA)) if found else {}
+            return read_metadata(read(found, LIMITS.index)) if found else {}
         except (Refused, ValueError) as why:
-            self.row(f"{label}/{GRADESCOPE}", Outcome.REFUSED, f"It cannot be used: {str(why).rstrip('.')}.")
+            self.row(f"{label}/{METADATA}", Outcome.REFUSED, f"It cannot be used: {str(why).rstrip('.')}.")
             return {}
 
     def _stamped(self, owner: Owner, found: Found, by_path: Mapping[str, Found]) -> Owner:
         """With the time in nbgrader's timestamp.txt, only where nbgrader puts it."""
         beside = by_path.get(f"{found.path.rpartition('/')[0]}/timestamp.txt")
-        if owner.time or owner.platform not in ("folder", "nbgrader") or not beside:
+        if owner.time or not beside or owner.platform not in ("folder", "nbgrader"):
             return owner
+        if owner.platform == "folder":
+            why = "Its timestamp.txt was not used: in a plain folder it is the student's own word."
+            return replace(owner, note=why)
         with suppress(Refused, UnicodeDecodeError):
             if when := stamp_of(read(beside, 200).decode("utf-8").strip(), UTC):
                 return replace(owner, time=when)
@@ -310,17 +298,16 @@ class _Finder:
     ) -> None:
         """A zip that one student made, or that is called after one: all of it is theirs."""
         self._troubled.add(owner.label)
-        if deep > MAX_ZIPS_DEEP:
+        if deep > LIMITS.zips_deep:
             why = "It is a zip in a zip in a zip; that deep none is opened. Unpack the outer one."
             self.row(where, Outcome.REFUSED, why, owner.label)
             return
-        if self._members[owner.label] > MAX_MEMBERS_A_STUDENT:
-            why = f"The zips before it hold more than {MAX_MEMBERS_A_STUDENT:,} files; it was not opened."
+        if self.budget.listed[owner.label] > LIMITS.listed:
+            why = f"The zips before it hold more than {LIMITS.listed:,} files; it was not opened."
             self.row(where, Outcome.REFUSED, why, owner.label)
             return
         chunks = found.chunks
-        # Unpacked before it can be listed, so it is counted, too.
-        found = replace(found, chunks=lambda limit: self._zipped.paid(owner.label, chunks(limit)))
+        found = replace(found, chunks=lambda limit: self.budget.paid_zip(owner.label, chunks(limit)))
         try:
             listing = self.zips.listing(found)
         except Refused as refused:
@@ -330,14 +317,16 @@ class _Finder:
             self.row(where, Outcome.REFUSED, _sentence(error), owner.label)
             return
         self.finds.junk += listing.junk
-        self._members[owner.label] += len(listing.found) + listing.junk
+        self.budget.listed[owner.label] += len(listing.found) + listing.junk
         paths = [f.path for f in listing.found if is_notebook(f.path) or is_zip(f.path)]
-        if len(paths) > MAX_EACH:
-            why = f"It holds {len(paths):,} notebooks and zips; {MAX_EACH} are the most in one hand-in."
+        if len(paths) > LIMITS.notebooks:
+            why = (
+                f"It holds {len(paths):,} notebooks and zips; {LIMITS.notebooks} are the most in one hand-in."
+            )
             self.row(where, Outcome.REFUSED, why, owner.label)
             return
         if (
-            owner.platform == "folder"
+            owner.platform in ("folder", "file")
             and not inside
             and holds_a_class([path.split("/") for path in paths], self.settings.labs)
         ):
@@ -379,17 +368,16 @@ class _Finder:
     # From claims to attempts
 
     def finish(self) -> None:
-        """Say which student each owner is, and which lab each notebook is for."""
-        people = People(self.settings.roster, self.known, ((c.download, c.owner) for c in self._claims))
-        for claim in self._claims:
-            try:
-                self._attempts(claim, people.students(claim.download, claim.owner))
-            except Refused as refused:
-                self.row(claim.source, Outcome.REFUSED, str(refused), claim.owner.label)
-            except Unmatched as unmatched:
-                self.row(claim.source, Outcome.UNMATCHED, str(unmatched), claim.owner.label)
-            except Exception as error:  # noqa: BLE001 - one hand-in's failure is its own
-                self.row(claim.source, Outcome.REFUSED, _sentence(error), claim.owner.label)
+        """Say which lab each notebook is for, and then which student each owner is."""
+        labs: dict[int, str] = {}
+        for number, claim in enumerate(self._claims):
+            with self._said_in_a_row(claim):
+                labs[number] = self._lab(claim)
+        named = [(self._claims[number], lab) for number, lab in labs.items()]
+        people = People(self.settings.roster, self.known, ((lab, claim.owner) for claim, lab in named))
+        for claim, lab in named:
+            with self._said_in_a_row(claim):
+                self._attempts(claim, lab, people.students(lab, claim.owner))
         handed_in = {(claim.download, claim.owner.label) for claim in self._claims}
         for (download, label), files in self._others.items():
             if (download, label) in handed_in or label in self._troubled:
@@ -398,8 +386,23 @@ class _Finder:
                 why = f"No notebook was handed in, only {_some(files)}."
                 self.row(download.partition(" ")[2], Outcome.UNMATCHED, why, label)
 
-    def _attempts(self, claim: _Claim, students: tuple[Student, ...]) -> None:
-        lab, owner, notes = self._lab(claim), claim.owner, list(claim.notes)
+    @contextmanager
+    def _said_in_a_row(self, claim: _Claim) -> Iterator[None]:
+        """What goes wrong with one hand-in is its row's."""
+        outcome = Outcome.REFUSED
+        try:
+            yield
+            return
+        except Refused as refused:
+            why = str(refused)
+        except Unmatched as unmatched:
+            why, outcome = str(unmatched), Outcome.UNMATCHED
+        except Exception as error:  # noqa: BLE001 - one hand-in's failure is its own
+            why = _sentence(error)
+        self.row(claim.source, outcome, why, claim.owner.label, claim.owner.word)
+
+    def _attempts(self, claim: _Claim, lab: str, students: tuple[Student, ...]) -> None:
+        owner, notes = claim.owner, list(claim.notes)
         handed_in = owner.time
         if handed_in is None and self.settings.file_times and claim.found.time is not None:
             with suppress(ValueError, OverflowError, OSError):
@@ -431,11 +434,10 @@ class _Finder:
         labs, said = self.settings.labs, claim.owner.lab
         lab = lab_of(said, labs, exact=True) if said else lab_of(claim.name, labs)
         if not lab and not said:
-            head, size = [], 0
+            head = []
             try:
-                for chunk in self.budget.paid(claim.owner.label, claim.found.chunks(MAX_BYTES)):
+                for chunk in self.budget.paid(claim.owner.label, claim.found.chunks(LIMITS.file)):
                     head.append(chunk)
-                    size += len(chunk)
             except Refused:
                 if not head:
                     raise
@@ -448,8 +450,7 @@ class _Finder:
         if said or lab:
             raise Unmatched(f"It is for {shown(said or lab)}, which is not collected here.")
         raise Unmatched(
-            f"Neither its name nor its cells say which lab it is for. Rename it, such as "
-            f"{labs[0]}.ipynb, and "
+            f"Neither its name nor its cells say which lab it is for. Rename it, such as {labs[0]}.ipynb, and "
             "collect it again."
         )
 
@@ -459,7 +460,7 @@ def _receipts(by_path: Mapping[str, Found]) -> dict[str, Receipt]:
     for path, found in by_path.items():
         if RECEIPT.search(path):
             with suppress(Refused):
-                if receipt := read_receipt(read(found, 1_000_000).decode("utf-8", "replace")):
+                if receipt := read_receipt(decoded(read(found, LIMITS.receipt))[0]):
                     receipts[path.removesuffix(".txt")] = receipt
     return receipts
 

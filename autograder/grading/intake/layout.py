@@ -1,7 +1,7 @@
 """Whose files are, in one download as a whole.
 
-What a platform wrote is known by its form; where there is none, folders and files called after students are
-looked at together. Two people are never taken for one: where that could be, a sentence says what to do.
+Who a file is by is the word of a platform's name or index, of the folder directly above it, or of --pattern;
+never that of a file that a student made. Where it cannot be told, a sentence says what to do.
 """
 
 import re
@@ -9,16 +9,32 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, tzinfo
+from functools import partial
 from itertools import takewhile
 
-from autograder.grading.intake.names import is_generic, is_zip, lab_of, safe_student, shown, stem
-from autograder.grading.intake.platforms import Form, Receipt, Submission, by_form, stamp_of
+from autograder.errors import listed
+from autograder.grading.intake.indexes import METADATA, Receipt, Submission, stamp_of
+from autograder.grading.intake.names import (
+    is_around,
+    is_generic,
+    is_zip,
+    lab_of,
+    letters,
+    safe_student,
+    shown,
+    stem,
+)
+from autograder.grading.intake.platforms import Form, by_form
 from autograder.grading.intake.roster import Identity, Roster
 
-GRADESCOPE = "submission_metadata.yml"
 ROSTER_REMEDY = "put a roster that tells them apart into the classroom as roster.csv"
 MAX_LEVELS = 5  # folders around the students' own; each is looked through whole
 _GITHUB_USER = r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}"
+_EXPORT = re.compile(r"assignment_\d+_export(?: ?\(\d+\))?")  # Gradescope's
+NOBODYS = (
+    "Neither its name nor a folder says whose it is. Put it into a folder called after the student, or say "
+    "with --pattern where the student's name stands."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +49,11 @@ class Owner:
     label : str
         What the folder is called if no roster says otherwise.
     key : str
-        What tells two people of one name apart in one download.
+        What tells two people of one name apart in one run.
+    word : str
+        Whose word it is.
+    chosen : bool
+        Whether the student chose it: such a name never takes the place of what is there.
     original : str
         The part of the path that the platform wrote, for the way back.
     number : int
@@ -48,6 +68,8 @@ class Owner:
     who: tuple[Identity, ...]
     label: str
     key: str = ""
+    word: str = ""
+    chosen: bool = False
     original: str = ""
     number: int = 0
     time: datetime | None = None
@@ -67,14 +89,15 @@ class Settings:
     zone_given: bool = False
     file_times: bool = False
     pattern: Form | None = None
+    replace: bool = False
 
 
 class Layout:
     """Whose files are, in one download as a whole.
 
-    Each level of folders is looked at by itself: names of a platform's form first, then GitHub Classroom's
-    repositories, then folders that are one student's. A folder that holds several people is gone into,
-    unless one beside it is a student's: then it may be a student's, too, with names of their choice.
+    Each level of folders is looked at by itself. Where names are of a platform's form, they are all of one
+    platform's. Else folders are students', unless all of them are called as what is around a class's hand-ins:
+    then each is gone into.
     """
 
     def __init__(
@@ -117,7 +140,7 @@ class Layout:
             top, slash, _ = path[len(above) :].partition("/")
             if path.startswith(above) and slash and not is_generic(top):
                 return _folder_owner(top)
-        return "Neither its name nor a folder says whose it is."
+        return NOBODYS
 
     def _level(self, above: str, paths: list[list[str]], name: str) -> None:
         """One folder around hand-ins: `paths` are those below `above`."""
@@ -126,50 +149,61 @@ class Layout:
             self._settle(above.rstrip("/"), paths, why)
             return
         slugs = self._slugs(above, paths, name)
+        formed: dict[str, tuple[str, Callable[[], Owner | str]]] = {}
         folders: dict[str, list[list[str]]] = defaultdict(list)
         loose = []
         for parts in paths:
-            path = above + "/".join(parts)
-            repository = self._repository(parts, slugs)
-            match = None if repository else by_form("/".join(parts), self._labs)
-            if repository:
-                self._whose[path] = self._folders[above + parts[0]] = repository
-            elif match:
-                self._whose[path] = self._by_form(*match, path, above)
+            path, inner = above + "/".join(parts), "/".join(parts)
+            if repository := self._repository(parts, slugs):
+                formed[path] = (
+                    "GitHub",
+                    partial(self._clone, above + parts[0], repository),
+                )
+            elif match := by_form(inner, self._labs):
+                formed[path] = match[0].platform, partial(self._by_form, *match, path, above)
             elif len(parts) == 1:
                 loose.append(parts[0])
             else:
                 folders[parts[0]].append(parts[1:])
-        self._loose(above, loose)
-        if any(p in self._whose and _is(self._whose[p], "nbgrader") for p in map("/".join, paths)):
-            for top in folders:
-                self._settle(
-                    above + top, folders[top], "It lies outside 'submitted', where the hand-ins are."
-                )
+        if formed:
+            self._formed(formed)
+            strange = (
+                f"It lies beside {listed(sorted({p for p, _ in formed.values()}))}'s hand-ins, and is none."
+            )
+            for top, below in folders.items():
+                self._settle(above + top, below, f"{strange} Collect it by itself, or use --pattern.")
+            self._whose |= {above + file: NOBODYS for file in loose}
             return
-        people = {
-            top
-            for top, below in folders.items()
-            if self._is_person(top, below) and (top.casefold() != name.casefold() or self._is_direct(below))
-        }
-        direct = {top for top in people if self._roster_knows(top) or self._is_direct(folders[top])}
+        self._loose(above, loose)
+        students = {top for top in folders if not self._is_around(top, folders[top], name)}
+        if students:
+            self._around.append(above)
+        direct = any(self._roster_knows(top) or self._is_direct(folders[top]) for top in students)
         for top, below in folders.items():
-            if top in people and (direct or self._are_alike(folders, people)):
-                self._around.append(above)
-                self._settle(above + top, below, _folder_owner(top))
-            elif top in people:
-                self._settle(above + top, below, _whose_folder(top, below))
-            elif people and not lab_of(top, self._labs, exact=True):
-                self._settle(
-                    above + top,
-                    below,
-                    f"The folder {shown(min(people))!r} beside it is one student's, but "
-                    f"{shown(top)!r} seems to "
-                    "hold several people's hand-ins. If it is a download and no student's folder, collect it "
-                    "by itself.",
+            if top in students:
+                self._settle(above + top, below, self._student(top, below, direct))
+            elif students:
+                why = (
+                    f"The folder {shown(min(students))!r} beside it is one student's, but {shown(top)!r} seems "
+                    "to hold several people's hand-ins. If it is a download and no student's folder, collect it "
+                    "by itself."
                 )
+                self._settle(above + top, below, why)
             else:
                 self._level(f"{above}{top}/", below, top)
+
+    def _formed(self, formed: Mapping[str, tuple[str, Callable[[], Owner | str]]]) -> None:
+        """In one folder there is one platform's form: a student who may choose names could write another's."""
+        platforms = {platform for platform, _ in formed.values()}
+        chosen = platforms & {"Google Classroom"}  # only there do students choose whole names
+        for path, (platform, owner) in formed.items():
+            if platforms in ({platform}, chosen) or platform in chosen:
+                self._whose[path] = owner()
+            else:
+                self._whose[path] = (
+                    f"Names of {listed(sorted(platforms))} lie in one folder, and a student could have chosen "
+                    "one: collect each platform's download by itself."
+                )
 
     def _settle(self, folder: str, below: list[list[str]], owner: Owner | str) -> None:
         self._folders[folder] = owner
@@ -180,23 +214,43 @@ class Layout:
         """Files that lie in no student's folder: each may be called after a student."""
         named = [f for f in files if not lab_of(f, self._labs) and not is_generic(stem(f))]
         for file in files:
-            said = stem(file)
+            said, path = stem(file), above + file
             if file in named and (len(named) > 1 or is_zip(file) or self._roster_knows(said)):
-                self._whose[above + file] = _folder_owner(said)
-            else:
-                self._whose[above + file] = (
-                    "Neither its name nor a folder says whose it is. Put it into a folder called after the "
-                    "student, or say with --pattern where the student's name stands."
+                word = "the file's name, which its student may have chosen"
+                self._whose[path] = replace(
+                    _folder_owner(said), platform="file", key=path, word=word, chosen=True
                 )
+            else:
+                self._whose[path] = NOBODYS
 
-    def _is_person(self, top: str, below: list[list[str]]) -> bool:
+    def _is_around(self, top: str, below: list[list[str]], name: str) -> bool:
+        """Whether a folder is one around hand-ins, and no student's."""
         if self._roster_knows(top):
-            return True
-        if is_generic(top) or lab_of(top, self._labs, exact=True) or top.endswith("-submissions"):
             return False
-        if any(self._roster_knows(parts[0]) for parts in below if len(parts) > 1):
-            return False
-        return not holds_a_class(below, self._labs) and not self._slugs_in(top, below)
+        own_name = letters(re.sub(r" ?\(\d+\)$", "", name)) == letters(top) != "" and not self._is_direct(
+            below
+        )
+        return own_name or is_around(top, self._labs) or bool(_EXPORT.fullmatch(top))
+
+    def _student(self, top: str, below: list[list[str]], direct: bool) -> Owner | str:
+        """A folder that is one student's; a sentence where it could be a class's."""
+        if self._roster_knows(top):
+            return _folder_owner(top)
+        if is_generic(top):
+            return NOBODYS
+        if not direct:
+            other = shown(stem(below[0][0]))
+            return (
+                f"It cannot be told whether {shown(top)!r} or {other!r} is the student's name. Collect "
+                f"{shown(top)!r} by itself if it holds the class, say with --pattern where the name stands, or "
+                f"{ROSTER_REMEDY}."
+            )
+        if holds_a_class(below, self._labs):
+            return (
+                f"{shown(top)!r} seems to hold several people's hand-ins. If it is a download and no student's "
+                "folder, collect it by itself."
+            )
+        return _folder_owner(top)
 
     def _is_direct(self, below: list[list[str]]) -> bool:
         """Whether a hand-in lies in the folder itself, or in one that is called after a lab or a habit."""
@@ -205,13 +259,8 @@ class Layout:
             for parts in below
         )
 
-    def _are_alike(self, folders: Mapping[str, list[list[str]]], people: set[str]) -> bool:
-        """Whether several folders hold a folder of the same name: theirs, then, and not a student's."""
-        inner = [{parts[0] for parts in folders[top] if len(parts) > 1} for top in people]
-        return len(people) > 1 and all(inner) and len(set.union(*inner)) == 1
-
     def _roster_knows(self, name: str) -> bool:
-        return bool(self._roster.people) and len(self._roster.find(Identity(said=name))) == 1
+        return len(self._roster.find(Identity(said=name))) == 1
 
     # GitHub Classroom: <assignment>-<username>
 
@@ -235,10 +284,6 @@ class Layout:
             key=lambda slug: (-len(slug), slug),
         )
 
-    def _slugs_in(self, top: str, below: list[list[str]]) -> bool:
-        slugs = self._slugs(f"{top}/", below, top)
-        return sum(bool(self._repository(parts, slugs)) for parts in below) > 1
-
     def _repository(self, parts: list[str], slugs: list[str]) -> Owner | None:
         if len(parts) < 2 or parts[0].endswith("-submissions"):
             return None
@@ -251,29 +296,42 @@ class Layout:
                     who=(Identity(github=user, said=user),),
                     label=safe_student(user),
                     key=user,
+                    word="GitHub's name of the repository",
                     original=f"{parts[0]}/",
                     note=note,
                 )
         return None
 
+    def _clone(self, folder: str, owner: Owner) -> Owner:
+        self._folders[folder] = owner
+        return owner
+
     # A platform's names
 
     def _by_form(self, form: Form, said: dict[str, str], path: str, above: str) -> Owner | str:
         """The owner that a name says, or why it says none."""
-        file = said.pop("file", "")
+        file = said.get("file", "")
+        flat = file and not path.endswith(f"/{file}")
+        if form.doubt and flat and re.fullmatch(form.doubt, file, re.VERBOSE):
+            return (
+                f"It cannot be told where {form.platform}'s part of the name ends: a person's own name may look "
+                "like it. Download the hand-ins in folders, or say with --pattern where the name stands."
+            )
         if form.platform == "Gradescope":
             return self._gradescope(path, said["participant"], above)
         who = Identity(
             **{
                 key: said.get(key, "")
-                for key in ("student", "name", "login", "email", "lms_id", "participant")
+                for key in ("student", "name", "login", "email", "lms_id", "participant", "brightspace")
             }
         )
         owner = Owner(
             platform=form.platform,
             who=(who,),
             label="",
-            key=who.participant or who.lms_id or who.email or who.login or who.student or who.name,
+            key=path if form.chosen else who.account,
+            word=form.word,
+            chosen=form.chosen,
             original=path[len(above) : len(path) - len(file)] if file else path[len(above) :],
             number=int(said.get("number", "")[:18] or 0) if said.get("number", "").isdecimal() else 0,
             late=bool(said.get("late")),
@@ -285,12 +343,11 @@ class Layout:
             label = f"{who.name}-{who.lms_id}"
         elif form.platform == "Moodle" and not who.participant:
             return (
-                "Moodle gives no number in its name: it comes from those who are in no group. "
-                "Look up in Moodle "
-                "who that is, and put it into a folder called after the student."
+                "Moodle gives no number in its name: it comes from those who are in no group. Look up in "
+                "Moodle who that is, and put it into a folder called after the student."
             )
         elif form.platform == "Blackboard":
-            receipt = self._receipts.get(path[: len(path) - len(file)])
+            receipt = self._receipts.get(path.removesuffix(file))
             login = self._blackboard_login(who.login, receipt)
             if not login:
                 return (
@@ -300,7 +357,8 @@ class Layout:
                 )
             label = login
             name = receipt.name if receipt and receipt.login == login else ""
-            owner = replace(owner, who=(Identity(login=login, name=name),), key=login)
+            word = "Blackboard's text file" if name else form.word
+            owner = replace(owner, who=(Identity(login=login, name=name),), key=login, word=word)
             zone = self._receipt_zone(said["time"], receipt) or zone
         if said.get("time"):
             when = stamp_of(said["time"], zone)
@@ -310,20 +368,26 @@ class Layout:
         return replace(owner, label=safe_student(label))
 
     def _gradescope(self, path: str, folder: str, above: str) -> Owner | str:
+        if above and not _EXPORT.fullmatch(above.rstrip("/")):
+            return (
+                f"{METADATA} counts only at the top of Gradescope's export: anywhere else a student could have "
+                "put it there. Collect the export by itself."
+            )
         entry = self._metadata(above).get(folder)
         if not entry or not entry.submitters:
             return (
-                f"{GRADESCOPE} beside it does not say who handed in {shown(folder)!r}. Collect Gradescope's "
+                f"{METADATA} beside it does not say who handed in {shown(folder)!r}. Collect Gradescope's "
                 "export as it was downloaded."
             )
         who = tuple(Identity(name=s.name, sid=s.sid, email=s.email, login=s.email) for s in entry.submitters)
         if not all(w.email or w.sid or w.name for w in who):
-            return f"{GRADESCOPE} beside it names no one for {shown(folder)!r}."
+            return f"{METADATA} beside it names no one for {shown(folder)!r}."
         return Owner(
             platform="Gradescope",
             who=who,
             label=safe_student(who[0].email or who[0].sid or who[0].name),
-            key=who[0].email or who[0].sid or who[0].name,
+            key=folder,
+            word=f"Gradescope's {METADATA}",
             original=f"{folder}/",
             time=stamp_of(entry.time, UTC) if entry.time else None,
         )
@@ -347,20 +411,8 @@ class Layout:
 
 
 def _folder_owner(said: str) -> Owner:
-    return Owner(platform="folder", who=(Identity(said=said),), label=safe_student(said), key=said)
-
-
-def _is(owner: Owner | str, platform: str) -> bool:
-    return isinstance(owner, Owner) and owner.platform == platform
-
-
-def _whose_folder(top: str, below: list[list[str]]) -> str:
-    other = shown(stem(below[0][0]))
-    return (
-        f"It cannot be told whether {shown(top)!r} or {other!r} is the student's name. Collect "
-        f"{shown(top)!r} by "
-        f"itself if it holds the class, or {ROSTER_REMEDY}."
-    )
+    who = Identity(said=said)
+    return Owner(platform="folder", who=(who,), label=safe_student(said), key=said, word="the folder's name")
 
 
 def holds_a_class(below: list[list[str]], labs: Sequence[str]) -> bool:

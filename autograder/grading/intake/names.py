@@ -20,12 +20,14 @@ _UNSEEN = re.compile(
 )
 _RESERVED = {"con", "prn", "aux", "nul", *(f"{port}{n}" for port in ("com", "lpt") for n in "0123456789¹²³")}
 _COPY = re.compile(r"(?:[-_ ](?:v|copy)?|\()(\d{1,6})\)?$", re.IGNORECASE)
-# What students call a notebook or a folder of theirs when they do not name it after the lab: nobody's name.
-_GENERIC = re.compile(
-    r"(?:untitled|notebook|copy|work|final|labs?|hw|home ?work|solutions?|answers?|assignments?|exercises?|"
-    r"submissions?|submitted|hand ?ins?|project|src|code|main|new|old|test|my work|attention labs)[\d\W_]*",
-    re.IGNORECASE,
+# Names of folders around a class's hand-ins, and with them what students call their own: nobody's names.
+_AROUND = (
+    r"submissions?|submitted|hand ?ins?|downloads?|exports?|class|course|term|week|labs?|hw|home ?work|"
+    r"assignments?|exercises?|attention labs"
 )
+_OWN = r"untitled|notebook|copy|work|my work|final|solutions?|answers?|project|src|code|main|new|old|test"
+_AROUND_CLASS = re.compile(rf"(?:{_AROUND})[\d\W_]*", re.IGNORECASE)
+_GENERIC = re.compile(rf"(?:{_AROUND}|{_OWN})[\d\W_]*", re.IGNORECASE)
 
 
 def is_notebook(path: str) -> bool:
@@ -59,6 +61,17 @@ def is_generic(name: str) -> bool:
     (True, False, False)
     """
     return bool(_GENERIC.fullmatch(name))
+
+
+def is_around(name: str, labs: Sequence[str]) -> bool:
+    """Whether a folder is called as one that holds a class's hand-ins.
+
+    >>> is_around("Lab 2", []), is_around("x-submissions", []), is_around("jane", []), is_around("work", [])
+    (True, True, False, False)
+    """
+    return bool(
+        _AROUND_CLASS.fullmatch(name) or name.endswith("-submissions") or lab_of(name, labs, exact=True)
+    )
 
 
 def safe_student(said: str) -> str:
@@ -136,3 +149,19 @@ def shown(text: str, longest: int = 200) -> str:
     """
     clean = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return clean if len(clean) <= longest else f"{clean[: longest * 3 // 5]}…{clean[-longest * 3 // 10 :]}"
+
+
+def decoded(data: bytes) -> tuple[str, str]:
+    """A table's or a receipt's bytes as text, and what is odd about their encoding; never raises.
+
+    >>> decoded("Zoë".encode("utf-16")), decoded("Zoë".encode("cp1252"))[0]
+    (('Zoë', ''), 'Zoë')
+    """
+    zeros = data[:1000].count(b"\0")
+    code = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"  # without a mark
+    for mark, named in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
+        code, zeros = (named, 1) if data.startswith(mark) else (code, zeros)
+    try:
+        return data.decode(code if zeros else "utf-8"), ""
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace"), "It is not UTF-8; it was read as Windows' Western one."

@@ -1,6 +1,7 @@
 """Which student each owner is: whom the roster knows, or else a folder called as the platform says.
 
-Without a roster a name may be two people's. Then none of them is filed, and a sentence says what to do.
+Two accounts that could be one person are nobody's, on every platform and with every roster: then none of them is
+filed, and a sentence names both.
 """
 
 import os
@@ -9,28 +10,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from autograder.errors import counted
+from autograder.errors import listed
 from autograder.grading.intake.layout import ROSTER_REMEDY, Owner
 from autograder.grading.intake.names import nfc, safe_student, same_case, shown
-from autograder.grading.intake.roster import Identity, Person, Roster
+from autograder.grading.intake.roster import Identity, Person, Roster, contradiction
 
-_BLIND = {
-    "participant",
-    "teilnehmer",
-    "teilnehmer-in",
-    "participante",
-    "deelnemer",
-    "partecipante",
-    "deltaker",
-}
+_BLIND = set("participant teilnehmer teilnehmer-in participante deelnemer partecipante deltaker".split())
 
-
-# Platforms on which a person has one account, and chooses its name: two accounts of one person may be two people.
-_ACCOUNTS = {
+# What tells two people of one name apart on each platform, and is to be had there.
+_KNOWN_BY = {
+    "Canvas": "a column ID, with Canvas's numbers",
+    "Moodle": "a column Identifier, with the numbers in the names (the assignment's grading worksheet has them)",
+    "Brightspace": "a column 'Brightspace ID', with the numbers that the names begin with",
+    "Blackboard": "a column Login",
+    "Gradescope": "a column SID or Email",
     "GitHub": "a column GitHub",
-    "Canvas": "a column ID",
-    "Brightspace": "a column OrgDefinedId, and an ID",
 }
+_LOGIN = "a column Login, and folders called after the logins"
 
 
 class Unmatched(Exception):
@@ -71,52 +67,58 @@ class Student:
 class People:
     """Which student each owner is.
 
-    With a roster, the person that it knows. Without one, a folder called as the platform says, unless that
-    could be two people: then none of them is filed.
+    Parameters
+    ----------
+    roster, known : Roster, Known
+    owners : iterable of (lab, Owner)
+        All of a run.
     """
 
     def __init__(self, roster: Roster, known: Known, owners: Iterable[tuple[str, Owner]]):
         self._roster, self._known = roster, known
-        owners = list(owners)
         self._folders = {nfc(name): name for name in known.folders}
-        numbers: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-        for download, owner in owners:
-            numbers[download, owner.platform][owner.who[0].name].add(owner.key)
+        bare = list(dict.fromkeys((lab, _bare(owner)) for lab, owner in owners))
+        numbers: dict[str, set[str]] = defaultdict(set)
+        for _, owner in bare:
+            if owner.platform == "Moodle":
+                numbers[owner.who[0].name].add(owner.key)
+        # In blind marking all have one word for a name, in the platform's language.
+        alone = len(numbers) == 1
         self._blind = {
-            (download, name)
-            for (download, platform), names in numbers.items()
-            for name, keys in names.items()
-            if platform == "Moodle"
-            and (name.casefold() in _BLIND or (len(names) == 1 and len(keys) > 1 and " " not in name))
+            n
+            for n, keys in numbers.items()
+            if n.casefold() in _BLIND or (alone and len(keys) > 1 and " " not in n)
         }
-        self._students: dict[tuple[str, Owner], tuple[Student, ...] | str] = {}
-        for download, owner in dict.fromkeys((download, _bare(owner)) for download, owner in owners):
-            self._students[download, owner] = self._resolve(download, owner)
+        self._students = {key: self._resolve(key[1]) for key in bare}
         self._refuse_doubles()
 
-    def students(self, download: str, owner: Owner) -> tuple[Student, ...]:
+    def students(self, lab: str, owner: Owner) -> tuple[Student, ...]:
         """All who handed it in; raises `Unmatched` if that cannot be said."""
-        found = self._students[download, _bare(owner)]
+        found = self._students[lab, _bare(owner)]
         if isinstance(found, str):
             raise Unmatched(found)
         return found
 
-    def _resolve(self, download: str, owner: Owner) -> tuple[Student, ...] | str:
+    @property
+    def matched(self) -> int:
+        """How many owners are known."""
+        return sum(not isinstance(found, str) for found in self._students.values())
+
+    def _resolve(self, owner: Owner) -> tuple[Student, ...] | str:
         who = owner.who[0]
-        if owner.platform == "Moodle" and (download, who.name) in self._blind:
+        if owner.platform == "Moodle" and who.name in self._blind:
             found = self._roster.find(Identity(participant=who.participant))
-            folder = safe_student(f"{who.name}_{who.participant}")
             person = found[0] if len(found) == 1 else None
-            return (Student(folder=person.student if person else folder, who=who, person=person),)
+            folder = person.student if person else safe_student(f"{who.name}_{who.participant}")
+            return (Student(folder=folder, who=who, person=person),)
         if self._roster.people:
             return self._by_roster(owner)
         if len(owner.who) > 1:
             labels = {safe_student(who.email or who.sid or who.name): who for who in owner.who}
-            return tuple(
-                Student(folder=self._folders.get(name, name), who=who) for name, who in labels.items()
-            )
-        folder = self._stays(owner, who) or self._folders.get(owner.label, owner.label)
-        return (Student(folder=folder, who=who),)
+            return tuple(Student(folder=self._folders.get(name, name), who=w) for name, w in labels.items())
+        return (
+            Student(folder=self._stays(owner, who) or self._folders.get(owner.label, owner.label), who=who),
+        )
 
     def _stays(self, owner: Owner, who: Identity) -> str:
         """The folder of one whom the platform knows by a number: people change their names."""
@@ -125,85 +127,98 @@ class People:
     def _by_roster(self, owner: Owner) -> tuple[Student, ...] | str:
         people: dict[str, Student] = {}
         for who in owner.who:
-            found = self._roster.find(who) or self._group(who.name or who.said)
-            together = len(found) > 1 and bool(self._roster.members(who.name or who.said))
+            found, name = self._roster.find(who), who.name or who.said
+            together = not found and bool(self._roster.members(name))
+            found = found or self._group(name)
             if len(found) > 1 and not together:
                 return (
-                    f"{counted(len(found), 'person', 'people')} in the roster could be "
-                    f"{_called(who)}. Add a column "
-                    "with what the platform knows them by: a login, an ID or an e-mail address."
+                    f"{len(found)} people in the roster could be {_called(who)}. Add "
+                    f"{_KNOWN_BY.get(owner.platform, _LOGIN)}."
                 )
             if not found:
-                return (
-                    f"Nobody in the roster is {_called(who)}. Add a line to roster.csv and collect it again."
-                )
+                return self._nobody(who)
             for person in found:
                 # Whoever was collected before there was a roster keeps their folder.
                 before = "" if person.student in self._folders or together else self._stays(owner, who)
                 people[person.student] = Student(folder=before or person.student, who=who, person=person)
         return tuple(people.values())
 
+    def _nobody(self, who: Identity) -> str:
+        for person in self._roster.named(who.name or who.said):
+            return (
+                f"The roster has {shown(person.name)!r}, but as {contradiction(person, who)}. If they are one "
+                "person, mend roster.csv; if not, add a line to it, and collect it again."
+            )
+        return f"Nobody in the roster is {_called(who)}. Add a line to roster.csv and collect it again."
+
     def _group(self, name: str) -> list[Person]:
         """A group's members, or the one whom Moodle calls "<group>-<name>"."""
         for i in (i for i, c in enumerate(name) if c == "-"):
-            if (
-                self._roster.members(name[:i])
-                and len(one := self._roster.find(Identity(name=name[i + 1 :]))) == 1
-            ):
+            one = self._roster.find(Identity(name=name[i + 1 :])) if self._roster.members(name[:i]) else []
+            if len(one) == 1:
                 return one
         return self._roster.members(name)
 
     def _refuse_doubles(self) -> None:
-        """Take out whoever could be two people."""
-        accounts: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-        single = [
-            (download, owner, found[0])
-            for (download, owner), found in self._students.items()
-            if isinstance(found, tuple) and len(found) == 1
-        ]
-        for download, owner, student in single:
-            if owner.platform in _ACCOUNTS and len(owner.who) == 1:
-                accounts[download, owner.platform, student.folder].add(owner.key)
-        for download, owner, student in single:
-            keys = accounts[download, owner.platform, student.folder]
-            if len(keys) > 1 and student.person:
-                self._students[download, owner] = (
-                    f"{counted(len(keys), 'account')} of {owner.platform} seem to be "
-                    f"{shown(student.person.name or student.folder)!r}: "
-                    f"{shown(' and '.join(sorted(keys)))}. Say in roster.csv by which of them "
-                    f"{owner.platform} knows whom ({_ACCOUNTS[owner.platform]})."
-                )
-        folders: dict[tuple[str, str], set[str]] = defaultdict(set)
+        """Take out whoever could be two people, whole groups of whom one handed in alone, and like spellings."""
+        by_folder: dict[tuple[str, str], dict[tuple[str, str], Owner]] = defaultdict(dict)
+        for (lab, owner), found in self._students.items():
+            for student in found if isinstance(found, tuple) else ():
+                by_folder[lab, student.folder][owner.platform, owner.key] = owner
+        refused: dict[tuple[str, Owner], str] = {}
+        for (lab, folder), accounts in sorted(by_folder.items(), key=lambda item: item[0]):
+            if len(accounts) > 1:
+                together = [owner for owner in accounts.values() if self._is_group(lab, owner)]
+                alone = [owner for owner in accounts.values() if owner not in together]
+                # Who handed in alone is known by a name of their own; who is called as a group may be anybody.
+                for owner in together if len(alone) == 1 and together else accounts.values():
+                    refused.setdefault((lab, owner), self._could_be(folder, owner, list(accounts.values())))
+        self._students |= refused
+        self._refuse_cases()
+
+    def _is_group(self, lab: str, owner: Owner) -> bool:
+        return len(owner.who) == 1 and len(self._students[lab, owner]) > 1
+
+    def _could_be(self, folder: str, owner: Owner, owners: list[Owner]) -> str:
+        person = self._roster.by_student.get(folder)
+        platforms = sorted({one.platform for one in owners})
+        both = listed(_account(one) for one in owners)
+        if len(platforms) > 1:
+            remedy = "Collect each by itself; the later one with --replace, if they are one person's"
+        elif owner.chosen:
+            remedy = "Put each into a folder called after its student"
+        elif self._roster.people:
+            remedy = f"Say in roster.csv which is whose: {_KNOWN_BY.get(owner.platform, _LOGIN)}"
+        else:
+            remedy = f"A name alone does not tell them apart: {ROSTER_REMEDY}"
+        whose = shown(person.name if person and person.name else folder)
+        return f"{both} would all be {whose!r}, and may be several people. {remedy}."
+
+    def _refuse_cases(self) -> None:
         cases: dict[str, set[str]] = defaultdict(set)
-        guessed = [
-            (download, owner, student.folder)
-            for (download, owner), found in self._students.items()
-            for student in (found if isinstance(found, tuple) else ())
-            if student.person is None
+        filed = [
+            (key, one) for key, found in self._students.items() if isinstance(found, tuple) for one in found
         ]
-        for download, owner, folder in guessed:
-            cases[same_case(folder)].add(folder)
-            folders[f"{download} {owner.platform}", folder].add(owner.key if len(owner.who) == 1 else folder)
-        for name in self._known.folders:
+        for name in [*(student.folder for _, student in filed), *self._known.folders]:
             cases[same_case(name)].add(name)
-        for download, owner, folder in guessed:
+        for key, folder in [(key, student.folder) for key, student in filed if student.person is None]:
             twins = sorted(cases[same_case(folder)] - {folder})
-            if len(folders[f"{download} {owner.platform}", folder]) > 1:
-                self._students[download, owner] = (
-                    f"Several people are called {shown(owner.who[0].name or folder)!r} here, and a name "
-                    f"alone does not tell them apart: {ROSTER_REMEDY}, or rename their files after another "
-                    "name."
-                )
-            elif twins and folder not in self._known.folders:
-                self._students[download, owner] = (
-                    f"{shown(folder)!r} and {shown(twins[0])!r} differ only in case, and may be one person "
-                    f"or two: rename one, or {ROSTER_REMEDY}."
+            if twins and folder not in self._known.folders:
+                self._students[key] = (
+                    f"{shown(folder)!r} and {shown(twins[0])!r} differ only in case, and may be one person or "
+                    f"two: rename one, or {ROSTER_REMEDY}."
                 )
 
 
 def _bare(owner: Owner) -> Owner:
     """The owner without what differs from file to file."""
     return replace(owner, original="", number=0, time=None, late=False, lab="", note="")
+
+
+def _account(owner: Owner) -> str:
+    said = owner.who[0].name
+    text = owner.key if said in ("", owner.key) or owner.chosen else f"{said} ({owner.key})"
+    return f"{owner.platform} {shown(text, 80)!r}"
 
 
 def _called(who: Identity) -> str:

@@ -9,6 +9,7 @@ name         the student's or group's name, as the platform writes it
 login, email, lms_id, student
              what else a name may say of who it is; `lms_id` stays with a person
 participant  a number that is one person's in one assignment only
+brightspace  Brightspace's number
 number       an upload's number, the larger the newer
 time         when it was handed in
 late         the platform's mark for a late one
@@ -18,20 +19,11 @@ file         what the student called the file, with what lies below a student's 
 """
 
 import re
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, tzinfo
-from typing import Any
-
-import dateutil.parser
-import yaml
-from dateutil.tz import gettz
 
 from autograder.errors import Usage
 from autograder.grading.intake.names import lab_of
-
-MAX_METADATA = 20_000_000  # bytes of Gradescope's submission_metadata.yml
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +37,21 @@ class Form:
         A verbose regular expression for a whole path, as it is below the folders around the hand-ins.
     examples : mapping of str to mapping
         Paths, and what their groups hold.
-    names_lab : bool
-        Whether only a file that is named after a lab is of this form.
+    word : str
+        Whose word a name of this form is.
+    chosen : bool
+        Whether the student chose the name: it could be anybody's. Only a file that is named after a lab is of
+        such a form.
+    doubt : str
+        What in `file` leaves open where the platform's part ends: people choose their display names, too.
     """
 
     platform: str
     pattern: str
+    word: str = ""
+    doubt: str = ""
     examples: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    names_lab: bool = False
+    chosen: bool = False
 
     def match(self, path: str) -> dict[str, str] | None:
         """What a path says, "" for what it does not say; None if it is not of this form."""
@@ -63,11 +62,13 @@ class Form:
 FORMS = (
     Form(
         platform="nbgrader",
+        word="nbgrader's folder",
         pattern=r"submitted / (?P<student>[^/]+) / (?P<lab>[^/]+) / (?P<file>.+)",
         examples={"submitted/ada/random-walks/random-walks.ipynb": {"student": "ada", "lab": "random-walks"}},
     ),
     Form(
         platform="Canvas",
+        word="Canvas's name of the file",
         pattern=r"(?:(?P<late>LATE)_)? (?P<name>anon_[A-Za-z0-9]+) _(?P<number>\d+) _(?P<file>.+)",
         examples={
             "anon_aB3xY_678_lab.ipynb": {"name": "anon_aB3xY", "number": "678", "file": "lab.ipynb"},
@@ -76,6 +77,7 @@ FORMS = (
     ),
     Form(
         platform="Canvas",
+        word="Canvas's name of the file",
         pattern=r"(?P<name>[^/]+?) _(?:(?P<late>LATE)_)? (?P<lms_id>\d+) _(?P<number>\d+) _(?P<file>.+)",
         examples={
             "lovelaceada_12345_678_random-walks.ipynb": {
@@ -90,10 +92,13 @@ FORMS = (
     ),
     Form(
         platform="Moodle",
+        word="Moodle's name of the file",
+        # In a folder's name the last number is Moodle's; flat, a second one leaves a doubt.
         pattern=r"""
-            (?P<name>[^/]+?) (?:_(?P<participant>\d+))? _assignsubmission_file
-            (?:_?/|_) (?P<file>.+)
+            (?P<name>[^/]+(?=_\d+_assignsubmission_file_?/) | [^/]+?) (?:_(?P<participant>\d+))?
+            _assignsubmission_file (?:_?/|_) (?P<file>.+)
         """,
+        doubt=r"(?:[^/]*_)?\d+_assignsubmission_file_[^/]+",
         examples={
             "Ada Lovelace_123_assignsubmission_file/a.ipynb": {"name": "Ada Lovelace", "participant": "123"},
             "Ada Lovelace_123_assignsubmission_file_/a.ipynb": {"participant": "123", "file": "a.ipynb"},
@@ -101,10 +106,12 @@ FORMS = (
             "Participant_123_assignsubmission_file/a.ipynb": {"name": "Participant", "participant": "123"},
             "Team Red_55_assignsubmission_file/a.ipynb": {"name": "Team Red", "participant": "55"},
             "Default team_assignsubmission_file/a.ipynb": {"name": "Default team", "participant": ""},
+            "Ada_1_assignsubmission_file_2_assignsubmission_file/a.ipynb": {"participant": "2"},
         },
     ),
     Form(
         platform="Blackboard",
+        word="Blackboard's name of the file",
         # The assignment's name and the login cannot be told apart where both have underscores: see `login`.
         pattern=r"(?P<login>[^/]+?) _attempt_ (?P<time>\d{4}(?:-\d\d){5}) (?P<file>[_.].+)",
         examples={
@@ -118,14 +125,17 @@ FORMS = (
     ),
     Form(
         platform="Brightspace",
-        # Bounded, since three parts of any length would be tried in all ways of dividing a name.
+        word="Brightspace's name of the file",
+        # A folder's name ends with the platform's date; in a flat name a second one leaves a doubt. Bounded,
+        # since three parts of any length would be tried in all ways of dividing a name.
         pattern=r"""
-            (?P<lms_id>\d+)-\d+ [ ]-[ ] (?P<name>[^/]{1,200}?) [ ]-[ ]
+            (?P<brightspace>\d+)-\d+ [ ]-[ ] (?P<name>[^/]{1,200}(?=[ ]-[ ][^/]*/) | [^/]{1,200}?) [ ]-[ ]
             (?P<time>[^/]{0,60}?\b\d{4}\b[^/]{0,40}?) (?:/|[ ]-[ ]) (?P<file>.+)
         """,
+        doubt=r"[^/]{0,60}?\b\d{4}\b[^/]{0,40}?[ ]-[ ][^/]+",
         examples={
             "12345-67890 - Ada Lovelace - Oct 3, 2026 1134 PM/a.ipynb": {
-                "lms_id": "12345",
+                "brightspace": "12345",
                 "name": "Ada Lovelace",
                 "time": "Oct 3, 2026 1134 PM",
                 "file": "a.ipynb",
@@ -135,40 +145,33 @@ FORMS = (
                 "time": "Oct 3, 2026 926 AM",
                 "file": "a - b.ipynb",
             },
+            "1-2 - Ada L - Oct 1, 2026 100 AM - Nov 22, 2026 900 AM/a.ipynb": {
+                "name": "Ada L - Oct 1, 2026 100 AM",
+                "time": "Nov 22, 2026 900 AM",
+            },
         },
     ),
     Form(
         platform="Gradescope",
+        word="Gradescope's submission_metadata.yml",
         pattern=r"(?P<participant>submission_\d+) / (?P<file>.+)",
         examples={"submission_98765/a.ipynb": {"participant": "submission_98765", "file": "a.ipynb"}},
     ),
     Form(
         platform="Google Classroom",
+        word="the file's name, which the student chose",
         pattern=r"(?P<name>[^/]+?) [ ]-[ ] (?P<file>[^/]+)",
         examples={
             "Ada Lovelace - random-walks.ipynb": {"name": "Ada Lovelace", "file": "random-walks.ipynb"}
         },
-        names_lab=True,
+        chosen=True,
     ),
 )
 # Answers typed into the platform's page: no file was handed in here.
 TYPED = re.compile(
     r"(?:.*/)?[^/]+_\d+_(?:(?:assignsubmission_)?onlinetext(?:_|/)|(?:text|link)\.html$)", re.IGNORECASE
 )
-RECEIPT = re.compile(r"_attempt_\d{4}(?:-\d\d){5}\.txt$")
-GROUPS = {
-    "student",
-    "name",
-    "login",
-    "email",
-    "lms_id",
-    "participant",
-    "number",
-    "time",
-    "late",
-    "lab",
-    "file",
-}
+GROUPS = set("student name login email lms_id participant brightspace number time late lab file".split())
 
 
 def by_form(path: str, labs: Sequence[str]) -> tuple[Form, dict[str, str]] | None:
@@ -181,13 +184,13 @@ def by_form(path: str, labs: Sequence[str]) -> tuple[Form, dict[str, str]] | Non
     matches = []
     for form in FORMS:
         said = form.match(path)
-        if said and form.names_lab and (not lab_of(said["file"], labs) or lab_of(said["name"], labs)):
+        if said and form.chosen and (not lab_of(said["file"], labs) or lab_of(said["name"], labs)):
             said = None
         if said:
             matches.append((form, said))
     # A student may call a file as another platform would name someone else's: the outermost name counts.
     # A form that any file's name could have comes last.
-    return max(matches, key=lambda m: (not m[0].names_lab, len(m[1].get("file", ""))), default=None)
+    return max(matches, key=lambda m: (not m[0].chosen, len(m[1].get("file", ""))), default=None)
 
 
 def own_form(expression: str) -> Form:
@@ -196,136 +199,11 @@ def own_form(expression: str) -> Form:
         groups = set(re.compile(expression, re.VERBOSE | re.DOTALL).groupindex)
     except re.error as error:
         raise Usage(f"--pattern is no regular expression: {error}.") from None
-    who = {"student", "name", "login", "email", "lms_id"}
+    who = {"student", "name", "login", "email", "lms_id", "brightspace"}
     if not groups & who:
         raise Usage(
             "--pattern must say who: name a group (?P<student>…), or one of name, login, email and lms_id."
         )
     if groups - GROUPS:
         raise Usage(f"--pattern has groups of no meaning: {', '.join(sorted(groups - GROUPS))}.")
-    return Form(platform="pattern", pattern=expression)
-
-
-# Blackboard's text file beside each hand-in
-
-# Blackboard writes the server's zone so; a parser of dates knows hardly any of them.
-_HOURS = {"UTC": 0, "GMT": 0, "WET": 0, "WEST": 1, "BST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3}
-_HOURS |= {"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7}
-_HOURS |= {"AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13, "SAST": 2}
-_ZONES = {name: hours * 3600 for name, hours in _HOURS.items()}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Receipt:
-    ""
-
-    ""
-    """What Blackboard's text file says: the full name, the login, and when it came."""
-
-    name: str
-    login: str
-    time: datetime | None
-
-
-def read_receipt(text: str) -> Receipt | None:
-    """Blackboard's text file, None if it is something else.
-
-    >>> read_receipt("Name: Ada Lovelace (ada_1)\\nAssignment: Lab 2\\n").login
-    'ada_1'
-    """
-    # Below its head it holds what the student typed, which may look like anything.
-    head = [line[:300] for line in text[:5_000].splitlines()[:20]]
-    who = re.fullmatch(
-        r"Name:(.*)\(([^()]+)\)", next((ln.strip() for ln in head if ln.startswith("Name:")), "")
-    )
-    when = next((line for line in head if line.startswith("Date Submitted:")), "")
-    if not who:
-        return None
-    time = parse_time(when.partition(":")[2]) if when else None
-    return Receipt(name=who[1].strip(), login=who[2], time=time)
-
-
-def parse_time(text: str) -> datetime | None:
-    """A time as people and platforms write it, None if it is none. Raises nothing."""
-    # Brightspace leaves out the colon: "Oct 3, 2026 1134 PM".
-    text = re.sub(r"(\b\d{4}\D{0,3} )(\d{1,2})(\d\d)( ?[AP]M\b|$)", r"\1\2:\3\4", text[:100].strip())
-    text = re.sub(r"(\d)-(?= )", r"\1,", text.replace("o'clock", ""))
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of zones that it does not know
-            # What the text leaves out must not come from today's date.
-            return dateutil.parser.parse(text, fuzzy=True, tzinfos=_ZONES, default=datetime(1904, 1, 1))
-    except Exception:  # noqa: BLE001 - a date parser can raise many kinds on what is no date
-        return None
-
-
-def stamp_of(text: str, zone: tzinfo) -> datetime | None:
-    """The time in a hand-in's name, in UTC and whole seconds; None if it is none.
-
-    >>> str(stamp_of("2026-11-20-14-03-22", UTC)), str(stamp_of("Oct 3, 2026 926 AM", UTC))
-    ('2026-11-20 14:03:22+00:00', '2026-10-03 09:26:00+00:00')
-    """
-    try:
-        if re.fullmatch(r"\d{4}(?:-\d\d){5}", text):
-            local: datetime | None = datetime.strptime(text, "%Y-%m-%d-%H-%M-%S")
-        elif named := re.fullmatch(r"(.{8,40}) ([A-Za-z_]+/[\w/+-]+)", text):  # nbgrader: "… Europe/Berlin"
-            local, zone = parse_time(named[1]), gettz(named[2]) or zone
-        else:
-            local = parse_time(text)
-        if local is None or local.year < 1990:
-            return None
-        return (local if local.tzinfo else local.replace(tzinfo=zone)).astimezone(UTC).replace(microsecond=0)
-    except (ValueError, OverflowError):
-        return None
-
-
-# Gradescope's list of who handed in what
-
-
-@dataclass(frozen=True, kw_only=True)
-class Submitter:
-    name: str
-    sid: str
-    email: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Submission:
-    """One hand-in of Gradescope's export: all who handed it in together, and when."""
-
-    submitters: tuple[Submitter, ...]
-    time: str
-
-
-def read_metadata(data: bytes) -> dict[str, Submission]:
-    """Gradescope's submission_metadata.yml, by the names of the folders. Raises `ValueError`.
-
-    >>> text = b"submission_1:\\n  :submitters:\\n  - :name: Ada\\n    :sid: '7'\\n    :email: a@x.edu\\n"
-    >>> read_metadata(text)["submission_1"].submitters[0].name
-    'Ada'
-    """
-    # The base loader makes texts, lists and dicts, and nothing else.
-    loader: Any = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
-    try:
-        table = yaml.load(data, loader)
-    except Exception as error:  # noqa: BLE001 - bad YAML raises YAMLError, deep one RecursionError, and more
-        raise ValueError(f"it is no YAML ({type(error).__name__})") from None
-    if not isinstance(table, dict):
-        raise ValueError("it is no table")
-    return {str(key): _submission(value) for key, value in table.items() if isinstance(value, dict)}
-
-
-def _submission(entry: dict[str, Any]) -> Submission:
-    people = entry.get(":submitters")
-    submitters = tuple(
-        Submitter(
-            **{
-                key: value if isinstance(value := person.get(f":{key}"), str) else ""
-                for key in ("name", "sid", "email")
-            }
-        )
-        for person in (people if isinstance(people, list) else [])[:50]
-        if isinstance(person, dict)
-    )
-    time = entry.get(":created_at")
-    return Submission(submitters=submitters, time=time if isinstance(time, str) else "")
+    return Form(platform="pattern", pattern=expression, word="--pattern")

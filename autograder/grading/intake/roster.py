@@ -6,6 +6,7 @@ by an id, else a login, else an e-mail address, else a name that only one of the
 
 import csv
 import io
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -15,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import Complaint, counted
-from autograder.grading.intake.names import letters, nfc, safe_student, same_case, shown
-
-MAX_ROSTER = 20_000_000  # bytes
+from autograder.grading.intake.budget import LIMITS, Refused
+from autograder.grading.intake.names import decoded, letters, nfc, safe_student, same_case, shown
+from autograder.grading.intake.unpack import read_file
 
 # What a column holds, by its header's letters. Platforms: c Canvas, m Moodle, b Blackboard, d Brightspace,
 # g Gradescope, h GitHub Classroom, n nbgrader; no letter: ours.
@@ -51,7 +52,9 @@ COLUMNS: Mapping[str, str] = {
     "studentid": "sid",  # b
     "orgdefinedid": "sid",  # d
     "sid": "sid",  # g
-    "identifier": "participant",  # m; h's is a name of the instructor's choice
+    "canvasid": "lms_id",
+    "brightspaceid": "brightspace",
+    "status": "status",  # m's of a worksheet says something else
     "email": "email",  # d g n
     "emailaddress": "email",  # m
     "mail": "email",
@@ -64,6 +67,10 @@ COLUMNS: Mapping[str, str] = {
     "role": "role",  # g
 }
 _NBGRADER = {"id", "firstname", "lastname", "email", "lmsuserid"}
+_LEFT = re.compile(
+    r"withdr|dropped|left\b|inactive|deleted|unenrol|deregister|removed|suspended", re.IGNORECASE
+)
+_APART = {"student": "folder", "login": "login", "lms_id": "ID"}  # what no two may have in common
 _STAFF = {"instructor", "ta", "teacher", "reader", "observer", "designer", "grader"}
 
 
@@ -87,9 +94,13 @@ class Person:
         The platform's own number of this person: Canvas's ID, nbgrader's lms_user_id.
     sid : str
         The school's number: SIS User ID, ID number, OrgDefinedId, SID.
-    participant : str
-        Moodle's number of this person in one assignment, from a grading worksheet.
+    brightspace : str
+        Brightspace's number, which begins the names in its downloads; none of its exports holds it.
+    participant : tuple of str
+        Moodle's numbers of this person, one an assignment, from grading worksheets.
     email, section : str
+    withdrawn : bool
+        Whether this person has left the class: kept, and in no table that goes back.
     group : tuple of str
         The groups that this person is in.
     extension : mapping of str to str
@@ -104,9 +115,11 @@ class Person:
     github: str = ""
     lms_id: str = ""
     sid: str = ""
-    participant: str = ""
+    brightspace: str = ""
+    participant: tuple[str, ...] = ()
     email: str = ""
     section: str = ""
+    withdrawn: bool = False
     group: tuple[str, ...] = ()
     extension: Mapping[str, str] = field(default_factory=dict, hash=False)
 
@@ -122,8 +135,15 @@ class Identity:
     lms_id: str = ""
     sid: str = ""
     participant: str = ""
+    brightspace: str = ""
     github: str = ""
     said: str = ""  # a word that may be any of these: a folder's name
+
+    @property
+    def account(self) -> str:
+        """What tells this account from another of the same name on the same platform."""
+        known = (self.participant, self.lms_id, self.brightspace, self.login, self.email, self.sid)
+        return next((one for one in (*known, self.github, self.said, self.student, self.name) if one), "")
 
 
 @dataclass(frozen=True)
@@ -149,9 +169,11 @@ class Roster:
     def _index(self) -> dict[str, dict[str, list[Person]]]:
         index: dict[str, dict[str, list[Person]]] = defaultdict(lambda: defaultdict(list))
         for person in self.people:
-            for key in ("student", "lms_id", "sid", "participant", "login", "github", "email"):
-                if value := getattr(person, key):
-                    index[key][same_case(value)].append(person)
+            for key in _KEYS:
+                value = getattr(person, key)
+                for one in value if isinstance(value, tuple) else (value,):
+                    if one:
+                        index[key][same_case(one)].append(person)
             words = (person.name or f"{person.first} {person.last}").split()[:8]
             # "Ada Lovelace" is "lovelaceada" to Canvas, and "Lovelace, Ada" to others.
             names = {letters("".join(words[n:] + words[:n])) for n in range(len(words))}
@@ -163,37 +185,48 @@ class Roster:
         return index
 
     def find(self, who: Identity) -> list[Person]:
-        """The people that this may be: one if it is known, none, or several of one name."""
-        said = who.said
-        tried = (
-            [("student", who.student or said), ("lms_id", who.lms_id), ("sid", who.sid)]
-            + [("participant", who.participant), ("sid", said), ("lms_id", said)]
-            + [("login", who.login or said), ("github", who.github or said), ("email", who.email or said)]
-        )
-        for key, value in tried:
-            found = self._index[key].get(same_case(value), []) if value else []
-            if len(found) != 1:
-                continue
+        """The people that this may be: one if it is known, none, or several."""
+        # What a platform says of an account counts before a word that may be anything, and that before a name.
+        for known in (
+            {key: getattr(who, key) for key in _KEYS},
+            dict.fromkeys(_KEYS, who.said),
+        ):
+            found = [p for key, value in known.items() if value for p in self._index[key][same_case(value)]]
             # A GitHub user can take anybody's login for a name; who has another one there is somebody else.
-            known = key == "github" or not (who.github and found[0].github)
-            if known or same_case(found[0].github) == same_case(who.github):
-                return found
-        for name in (who.name, said):
-            named = self._index["name"].get(letters(name), []) if letters(name) else []
-            # Of one name, but known by another number or login: somebody else.
-            found = [person for person in named if not _contradict(person, who)]
+            found = [p for p in found if not (who.github and p.github) or _same(p.github, who.github)]
             if found:
+                return list({id(person): person for person in found}.values())
+        for name in (who.name, who.said):
+            if found := [person for person in self.named(name) if not contradiction(person, who)]:
                 return found
         return []
+
+    def named(self, name: str) -> list[Person]:
+        """Who is called so, by whatever number."""
+        return list(self._index["name"][letters(name)]) if letters(name) else []
 
     def members(self, group: str) -> list[Person]:
         """Who is in a group."""
         return self._index["group"].get(letters(group), []) if letters(group) else []
 
 
-def _contradict(person: Person, who: Identity) -> bool:
-    both = ((getattr(person, key), getattr(who, key)) for key in ("lms_id", "sid", "login", "github"))
-    return any(one and other and same_case(one) != same_case(other) for one, other in both)
+_KEYS = ("student", "lms_id", "sid", "participant", "brightspace", "login", "github", "email")
+
+
+def _same(one: str, other: str) -> bool:
+    return same_case(one) == same_case(other)
+
+
+def contradiction(person: Person, who: Identity) -> str:
+    """What the roster knows this person by that is not what the platform says; "" if nothing.
+
+    Each is compared with its own kind only: Brightspace's number says nothing against Canvas's.
+    """
+    for key in ("lms_id", "sid", "brightspace", "login", "github"):
+        one, other = getattr(person, key), getattr(who, key)
+        if one and other and not _same(one, other):
+            return f"{shown(one, 60)!r}, not {shown(other, 60)!r}"
+    return ""
 
 
 def read(path: Path) -> Roster:
@@ -204,32 +237,15 @@ def read(path: Path) -> Roster:
     RosterError
         If it cannot be read, or two lines are one person or share a folder.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_ROSTER + 1)
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return Roster()
-    except OSError as error:
-        raise RosterError(f"{path} cannot be read: {error.strerror or error}.") from None
-    if len(data) > MAX_ROSTER:
-        raise RosterError(f"{path} has more than {MAX_ROSTER / 1e6:.0f} MB: that is no list of a class.")
     try:
-        text, notes = _decoded(data)
-        return _people(_rows(text), notes)
+        text, note = decoded(read_file(path, LIMITS.index))
+        return _people(_rows(text), [note] if note else [])
+    except Refused as refused:
+        raise RosterError(f"{path} is no roster that can be used. {refused}") from None
     except (csv.Error, ValueError) as error:
         raise RosterError(f"{path} is no roster: {error}.") from None
-
-
-def _decoded(data: bytes) -> tuple[str, list[str]]:
-    for mark, code in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-        if data.startswith(mark):
-            return data.decode(code), []
-    if b"\0" in data[:1000]:  # UTF-16 without its mark
-        return data.decode("utf-16-le" if data[1:2] == b"\0" else "utf-16-be"), []
-    try:
-        return data.decode("utf-8"), []
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace"), ["It is not UTF-8; it was read as Windows' Western one."]
 
 
 def _rows(text: str) -> list[list[str]]:
@@ -239,6 +255,7 @@ def _rows(text: str) -> list[list[str]]:
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
         return [[nfc(cell).strip() for cell in line] for line in lines]
 
+    text = text.replace("\r\n", "\n").replace("\r", "\n")  # old Macs end lines with the latter
     text = re.sub(r"\A(?:[\r\n]|sep=[^\n]*(?:\n|\Z))*", "", text)  # Excel's own hint comes before the table
     first = text[:10_000].split("\n")[0]
     best = max(",;\t", key=lambda m: sum(bool(_kind(c)) for c in next(csv.reader([first], delimiter=m), [])))
@@ -247,8 +264,9 @@ def _rows(text: str) -> list[list[str]]:
 
 def _kind(header: str) -> str:
     said = letters(header)
-    if said.startswith("extension"):
-        return "extension"
+    for kind, begins in (("extension", "extension"), ("participant", "identifier")):
+        if said.startswith(begins):  # one for all labs or assignments, or one each
+            return kind
     return COLUMNS.get(said, "")
 
 
@@ -267,7 +285,7 @@ def _people(rows: list[list[str]], notes: list[str]) -> Roster:
             "its first line has no column that says who, such as Name, Login, Email or ID "
             f"({shown(', '.join(headers), 100)})"
         )
-    for kind in sorted(set(kinds) - {"", "extension"}):
+    for kind in sorted(set(kinds) - {"", "extension", "participant"}):
         same = [header for header, k in zip(headers, kinds) if k == kind]
         if len(same) > 1:
             notes.append(f"The columns {' and '.join(map(repr, same))} say the same; the first one counts.")
@@ -277,29 +295,29 @@ def _people(rows: list[list[str]], notes: list[str]) -> Roster:
     people = []
     for row in rows[1:]:
         cells: dict[str, str] = {}
-        extension = {}
+        extension, numbers = {}, []
         for header, kind, cell in zip(headers, kinds, row):
             # Brightspace marks its ids with a #, and a spreadsheet's texts may begin with a quote.
             cell = cell.lstrip("#'") if kind in ("login", "sid") else cell
             if kind == "extension" and cell:
                 extension[re.sub(r"(?i)^extensions?[\s:_-]*(for\s+)?", "", header).strip()] = cell
+            elif kind == "participant":  # "Participant 123"
+                numbers += re.findall(r"\d{1,20}$", cell[-40:])
             elif kind and cell:
                 cells.setdefault(kind, cell)
-        if person := _person(cells, extension):
+        person = _person(cells, extension, tuple(numbers))
+        if person and person not in people:  # a line that stands there twice is one person's
             people.append(person)
-    _check(people)
-    return Roster(tuple(people), tuple(notes))
+    return Roster(tuple(people), (*notes, *_check(people)))
 
 
-def _person(cells: dict[str, str], extension: dict[str, str]) -> Person | None:
+def _person(cells: dict[str, str], extension: dict[str, str], participant: tuple[str, ...]) -> Person | None:
     """One line's person; None for lines that are not students'."""
     name = cells.pop("name", "")
     if cells.pop("role", "").casefold() in _STAFF or letters(name) in ("pointspossible", "studenttest"):
         return None  # Canvas's second line and its test student, Gradescope's staff
-    if (
-        not {"student", "login", "email", "lms_id", "sid", "participant", "first", "last"} & cells.keys()
-        and not name
-    ):
+    status = cells.pop("status", "")
+    if not {"student", "login", "email", "lms_id", "sid", "first", "last"} & cells.keys() and not name:
         return None
     last, comma, first = name.partition(",")
     if comma:  # Canvas: "Lovelace, Ada"
@@ -308,31 +326,27 @@ def _person(cells: dict[str, str], extension: dict[str, str]) -> Person | None:
         name = f"{first.strip()} {last.strip()}"
     full = name or f"{cells.get('first', '')} {cells.get('last', '')}".strip()
     group = tuple(part.strip() for part in re.split("[,;]", cells.pop("group", "")) if part.strip())
-    participant = re.search(r"\d{1,20}$", cells.pop("participant", "")[-40:])
     student = cells.pop("student", "") or cells.get("login") or cells.get("sid") or cells.get("lms_id")
     student = student or cells.get("email") or full
-    fields: dict[str, Any] = {**cells, "group": group, "extension": extension}
-    return Person(
-        student=safe_student(student), name=full, participant=participant[0] if participant else "", **fields
-    )
+    fields: dict[str, Any] = {**cells, "group": group, "extension": extension, "participant": participant}
+    return Person(student=safe_student(student), name=full, withdrawn=bool(_LEFT.match(status)), **fields)
 
 
-def _check(people: Iterable[Person]) -> None:
-    """No two lines may be one person, nor share a folder where case does not count."""
-    for key, what in (
-        ("student", "folder"),
-        ("login", "login"),
-        ("lms_id", "ID"),
-        ("email", "e-mail address"),
-    ):
+def _check(people: Iterable[Person]) -> list[str]:
+    """No two lines may be one person, nor share a folder where case does not count; gives what is only odd."""
+    odd = []
+    for key, what in {**_APART, "email": "e-mail address"}.items():
         seen: dict[str, Person] = {}
         for person in people:
             value = same_case(getattr(person, key))
             other = seen.setdefault(value, person)
-            if value and other is not person:
-                names = " and ".join(shown(repr(p.name or p.student)) for p in (other, person))
+            if not value or other is person:
+                continue
+            names = " and ".join(shown(repr(p.name or p.student)) for p in (other, person))
+            said = f"{names} have the same {what}, {shown(value)}"
+            if key in _APART:
                 raise ValueError(
-                    f"{names} have the same {what}, {shown(value)}; take one of the lines out, or "
-                    f"add a column "
-                    "Folder that tells them apart"
+                    f"{said}; take one of the lines out, or add a column Folder that tells them apart"
                 )
+            odd.append(f"{said}: nobody is known by it.")
+    return odd

@@ -18,30 +18,14 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import IO, Any
 
+from autograder.grading.intake.budget import LIMITS, Refused
 from autograder.grading.intake.names import is_notebook, nfc
-from autograder.grading.marking.handin import MAX_BYTES
 
-MAX_FILE = 2 * MAX_BYTES  # above MAX_BYTES a notebook is a hand-in all the same, and marked as too large
-MAX_ZIP = 500_000_000  # of a zip within a zip
-MAX_MEMBERS = 10_000
-MAX_CONTENTS = 4_000_000  # bytes of a zip's table of contents; zipfile reads it whole into memory
-MAX_ENTRIES = 200_000  # files and folders below a folder given, or members of a class's zip
-MAX_CLASS_CONTENTS = 80_000_000  # and the bytes of its table
-MAX_RATIO = 200  # a notebook shrinks to a twentieth at best; deflate can reach a thousandth
-BOMB_FROM = 1_000_000  # bytes; what unpacks to less harms nobody, whatever its ratio
-MAX_NAME = 1_000
-MAX_DEEP = 32  # folders
-IN_MEMORY = 32_000_000  # a zip in a zip above this lies on the disk while it is read
-MAX_OPEN = 4  # zips kept open
 CHUNK = 1 << 18
 
 _JUNK_FOLDERS = {"__macosx", ".git", ".ipynb_checkpoints"}
 _JUNK_FILES = {"thumbs.db", "desktop.ini"}
 _METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
-
-
-class Refused(Exception):
-    """Something that is not read or not written; the text is the sentence for its row."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +95,11 @@ def read(found: Found, limit: int) -> bytes:
     return b"".join(found.chunks(limit))
 
 
+def read_file(path: Path, limit: int) -> bytes:
+    """A file's bytes; raises `Refused` for a link, a pipe, what may not be read, and above the limit."""
+    return b"".join(_stream_file(path, limit))
+
+
 def one_file(path: Path) -> Found:
     """A file that was named itself."""
     return Found(
@@ -132,9 +121,9 @@ def in_folder(root: Path, skip: set[tuple[int, int]]) -> Listing:
     """
     listing = Listing()
     for seen, entry in enumerate(_walk(root, "", 0, skip, listing)):
-        if seen >= MAX_ENTRIES:
+        if seen >= LIMITS.class_members:
             above = entry.path.rpartition("/")[0] or "."
-            why = f"There are more than {MAX_ENTRIES:,} files; the rest of this folder was not looked at."
+            why = f"There are more than {LIMITS.class_members:,} files; the rest of this folder was not looked at."
             listing.take(Found(path=above, trouble=why))
             break
         if entry.time is not None or entry.trouble:
@@ -150,8 +139,8 @@ def _walk(
 
     Folders come as well, with neither a time nor a trouble.
     """
-    if deep > MAX_DEEP:
-        yield Found(path=above.rstrip("/"), trouble=f"It lies more than {MAX_DEEP} folders deep.")
+    if deep > LIMITS.folders_deep:
+        yield Found(path=above.rstrip("/"), trouble=f"It lies more than {LIMITS.folders_deep} folders deep.")
         return
     try:
         with os.scandir(folder) as scan:
@@ -274,16 +263,16 @@ class Zips:
                 raise
             # The key is an id, so what has it must live as long as the entry does.
             self._open[id(found)] = found, archive, file
-            if len(self._open) > MAX_OPEN:
+            if len(self._open) > LIMITS.open_zips:
                 self._close()
         return self._open[id(found)][1]
 
     def _spooled(self, found: Found) -> Any:
         """A zip in a zip: without a name, and gone when closed."""
         folder = str(self.folder) if self.folder and self.folder.is_dir() else None
-        file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, dir=folder)  # noqa: SIM115
+        file = tempfile.SpooledTemporaryFile(max_size=LIMITS.in_memory, dir=folder)  # noqa: SIM115
         try:
-            for chunk in found.chunks(MAX_ZIP):
+            for chunk in found.chunks(LIMITS.inner_zip):
                 file.write(chunk)
         except BaseException:
             file.close()
@@ -306,7 +295,7 @@ class Zips:
                 notes.append("The zip holds this name more than once; the last one counts.")
             listing.take(
                 Found(
-                    path=name[:MAX_NAME],  # what is longer is refused, and patterns need not look at it
+                    path=name[: LIMITS.name],  # what is longer is refused, and patterns need not look at it
                     time=_member_time(info, outer.time, self.zone),
                     chunks=self._reader(outer, info),
                     trouble=_bad_name(info.orig_filename.replace("\\", "/")) or _bad_kind(info),
@@ -341,9 +330,9 @@ class _Bounded:
 
 
 def _checked(file: IO[bytes], of_class: bool = False) -> zipfile.ZipFile:
-    most = MAX_ENTRIES if of_class else MAX_MEMBERS
+    most = LIMITS.class_members if of_class else LIMITS.members
     try:
-        bounded = _Bounded(file, MAX_CLASS_CONTENTS if of_class else MAX_CONTENTS)
+        bounded = _Bounded(file, LIMITS.class_contents if of_class else LIMITS.contents)
         archive = zipfile.ZipFile(bounded)  # it reads, seeks and tells
     except Refused:
         raise
@@ -358,7 +347,7 @@ def _checked(file: IO[bytes], of_class: bool = False) -> zipfile.ZipFile:
         raise Refused("The zip's members overlap, as in a zip bomb, or its sizes are wrong.")
     total = sum(info.file_size for info in members)
     # In a class's zip the bomb is one student's: that member is refused when it is read.
-    if not of_class and total > MAX_RATIO * size and total > 100 * BOMB_FROM:
+    if not of_class and total > LIMITS.ratio * size and total > 100 * LIMITS.bomb_from:
         raise Refused(
             f"The zip would unpack to {total / size:,.0f} times its size ({total / 1e9:,.1f} GB), as a zip "
             "bomb does."
@@ -395,9 +384,9 @@ def _bad_name(name: str) -> str:
         return "Its name leads out of the folder (..)."
     if any(unicodedata.category(c) == "Cc" for c in name):
         return "Its name holds control characters."
-    if len(parts) > MAX_DEEP:
-        return f"It lies more than {MAX_DEEP} folders deep."
-    if len(name) > MAX_NAME or any(len(part.encode("utf-8", "surrogatepass")) > 255 for part in parts):
+    if len(parts) > LIMITS.folders_deep:
+        return f"It lies more than {LIMITS.folders_deep} folders deep."
+    if len(name) > LIMITS.name or any(len(part.encode("utf-8", "surrogatepass")) > 255 for part in parts):
         return f"Its name is too long ({len(name):,} characters)."
     return ""
 
@@ -416,7 +405,7 @@ def _stream_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) 
         raise Refused("It is compressed in an unusual way. Unpack the zip and collect the folder.")
     if info.file_size > limit:
         raise Refused(_too_large(info.file_size, limit))
-    if info.file_size > BOMB_FROM and info.file_size > MAX_RATIO * max(info.compress_size, 1):
+    if info.file_size > LIMITS.bomb_from and info.file_size > LIMITS.ratio * max(info.compress_size, 1):
         ratio = info.file_size / max(info.compress_size, 1)
         raise Refused(f"It would unpack to {ratio:,.0f} times its size, as a zip bomb does.")
     done = 0

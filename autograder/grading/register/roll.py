@@ -3,11 +3,11 @@
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from autograder.errors import Complaint, listed
-from autograder.grading.intake import Identity, Origin, Person, Roster, read_origins
+from autograder.grading.intake import Origin, Person, Roster, read_origins
 from autograder.grading.intake import roster as rosters
 from autograder.grading.intake.names import letters
 from autograder.grading.register.classroom import Classroom
@@ -97,16 +97,7 @@ def read_roll(classroom: Classroom) -> Roll:
         for (student, _), origin in origins.items():
             if student in found or student in people or len(origin.members) > 1:
                 continue
-            known = roster.find(
-                Identity(
-                    student=student,
-                    name=origin.name,
-                    login=origin.login,
-                    email=origin.email,
-                    lms_id=origin.lms_id,
-                    sid=origin.sid,
-                )
-            )
+            known = roster.find(replace(origin.identity, student=student))
             if len(known) == 1:
                 people[student] = known[0]
                 found.pop(known[0].student, None)
