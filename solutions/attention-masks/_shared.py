@@ -37,6 +37,15 @@ def triple(rng, *, batch=(), queries=None, low=3, dtype=np.float64):
     return [rng.normal(size=shape).astype(dtype) for shape in shapes]
 
 
+LARGEST = 300.0  # of a score, by the docstrings: exp of it is a number still, and -100 hides nothing
+
+
+def with_scores_up_to(largest, query, key, value, scale=True):
+    """The same with each query as long as it takes for its largest score to be of this size."""
+    sizes = np.abs(scores_of(query, key, scale)).max(axis=-1, keepdims=True)
+    return query * (largest / np.maximum(sizes, 1e-3)), key, value
+
+
 def hide(scores, mask, low=-np.inf):
     return scores if mask is None else np.where(mask, scores, low)
 

@@ -7,7 +7,19 @@ import numpy as np
 from attention_labs.comparers import within_the_values
 from autograder.authoring import Exercise, inputs
 
-from ._shared import K, Q, V, hide, scores_of, shape_of, some_allowed, some_lengths, triple
+from ._shared import (
+    LARGEST,
+    K,
+    Q,
+    V,
+    hide,
+    scores_of,
+    shape_of,
+    some_allowed,
+    some_lengths,
+    triple,
+    with_scores_up_to,
+)
 from .masked_softmax import masked_softmax
 from .padding_mask import padding_mask
 
@@ -26,12 +38,15 @@ dot_product_attention = Exercise(
         "mask": ("(L_q, L_k)", None, "(batch, 1, L_k)", "(1, L_q, L_k)"),
         "scale": (True, False),
     },
+    magnitudes=(1.0, LARGEST),
     dtypes=("float64", "float32"),
 )
-def anywhere(rng, batch, L_q, L_k, d_k, d_v, axes, mask, scale):
+def anywhere(rng, batch, L_q, L_k, d_k, d_v, axes, mask, scale, magnitude):
     lead = [batch][: axes - 2]
     arrays = [rng.normal(size=(*lead, *shape)) for shape in ((L_q, d_k), (L_k, d_k), (L_k, d_v))]
     seen = None if mask is None else some_allowed(rng, *shape_of(mask, batch, L_q, L_k))
+    if magnitude > 1:
+        arrays = with_scores_up_to(magnitude, *arrays, scale)
     return inputs(*arrays, mask=seen, scale=scale)
 
 
@@ -79,6 +94,12 @@ def unscaled(rng):
 def unscaled_masked(rng):
     query, key, value = triple(rng)
     return inputs(query, key, value, mask=some_allowed(rng, len(query), len(key)), scale=False)
+
+
+@dot_product_attention.case("scores of ±300, with a mask")
+def large_scores(rng):
+    query, key, value = with_scores_up_to(LARGEST, *triple(rng))
+    return inputs(query, key, value, mask=some_allowed(rng, len(query), len(key)))
 
 
 @dot_product_attention.case("float32")

@@ -5,7 +5,7 @@ import numpy as np
 from attention_labs.comparers import within_the_values
 from autograder.authoring import Exercise, inputs, sizes
 
-from ._shared import K, Q, V, scores_of, triple
+from ._shared import LARGEST, K, Q, V, scores_of, triple, with_scores_up_to
 from .causal_mask import causal_mask
 from .dot_product_attention import (
     additive_form,
@@ -33,10 +33,12 @@ def sentence(rng, dtype=np.float64):
 @dot_product_self_attention.domain(
     sizes={"batch": (1, 60), "L": (1, 60), "d": (1, 60), "d_v": (1, 60)},
     flags={"scale": (True, False)},
+    magnitudes=(1.0, LARGEST),
     dtypes=("float64", "float32"),
 )
-def anywhere(rng, batch, L, d, d_v, scale):
-    return inputs(*(rng.normal(size=(batch, L, size)) for size in (d, d, d_v)), scale=scale)
+def anywhere(rng, batch, L, d, d_v, scale, magnitude):
+    arrays = [rng.normal(size=(batch, L, size)) for size in (d, d, d_v)]
+    return inputs(*(with_scores_up_to(magnitude, *arrays, scale) if magnitude > 1 else arrays), scale=scale)
 
 
 @dot_product_self_attention.case("the notebook's example as a batch of one")

@@ -59,6 +59,13 @@ def large_epsilon(rng):
     return inputs(*_state(rng, *sizes(rng, 2), step=step), step, rate=0.02, epsilon=0.3)
 
 
+@adam_step.case("gradients about as small as the epsilon that nobody has named")
+def tiny_gradients(rng):
+    shape = sizes(rng, 2)
+    gradient = 1e-8 * (0.5 + rng.random(shape))
+    return inputs(rng.normal(size=shape), gradient, np.zeros(shape), np.zeros(shape), 1, rate=0.1)
+
+
 @adam_step.case("gradients that are exactly 0 so far")
 def no_gradient(rng):
     parameter = rng.normal(size=sizes(rng, 2))

@@ -40,6 +40,11 @@ def at_8_bits(rng):
     return inputs(*(int(n) for n in rng.permutation([5, 7, 11, 13])), bytes_per_number=1)
 
 
+@cache_bytes.case("a long text in a large model: more bytes than 32 bits can count")
+def long_text(rng):
+    return inputs(80, 8, 128, int(rng.integers(120_000, 131_072)))
+
+
 @cache_bytes.case("an empty cache")
 def empty(rng):
     return inputs(12, 12, 64, 0)
