@@ -32,6 +32,7 @@ from autograder.judging.frames import (
     unpack_value,
 )
 from autograder.judging.question import Misconception, Question, Rules
+from autograder.stopwatch import CALL_SECONDS
 
 INDEX = "lab.json"
 CRITERIA = "criteria.json"
@@ -59,6 +60,8 @@ class LabKey:
         The points of the questions marked by hand, by their cells' grade_ids.
     certificate : str
         What is said once every exercise has passed.
+    call_seconds : float
+        Of CPU time that an exercise's answers may take.
     """
 
     folder: Path
@@ -70,6 +73,7 @@ class LabKey:
     points: Mapping[str, float]
     by_hand: Mapping[str, float]
     certificate: str = ""
+    call_seconds: float = CALL_SECONDS
 
 
 @dataclass(frozen=True)
@@ -223,7 +227,7 @@ def index_of(
     Parameters
     ----------
     about : dict
-        The lab's order, title, minutes and difficulty, and its certificate if it has one.
+        The lab's order, title, minutes and difficulty; its certificate and its limit of time, if it has its own.
     exercises : sequence of autograder.authoring.Exercise
     by_hand : mapping of str to float
     """

@@ -1,20 +1,25 @@
 """`autograder check`: run a student's notebook afresh and say how each exercise stands."""
 
 import os
+import threading
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nbformat
+import psutil
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from autograder import course, keys
 from autograder.cells import id_of, id_of_test
 from autograder.errors import Usage
+from autograder.stopwatch import PATIENCE, Stopwatch
 from autograder.student import CheckFailed, NotWrittenYet
 
 _OURS = {CheckFailed.__name__, NotWrittenYet.__name__}
-CELL_SECONDS = 300  # a lab that learns takes its minute, and a busy machine more
+CELL_SECONDS = 300  # of CPU time: a lab that learns takes its minute
+LOOK = 0.5  # seconds between two looks at what the kernel has used
 
 
 class NotebookError(Usage):
@@ -73,19 +78,51 @@ def _run(notebook: NotebookNode, folder: Path) -> None:
     from nbclient import NotebookClient
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
 
+    cells: list[Stopwatch] = []
+    pid = 0
+
+    def begin(**_: Any) -> None:
+        nonlocal pid
+        provisioner: Any = client.km and client.km.provisioner
+        pid = provisioner.pid
+        cells.append(Stopwatch(lambda: _cpu_seconds(pid)))
+
     client = NotebookClient(
         notebook,
-        timeout=CELL_SECONDS,
+        timeout=PATIENCE * CELL_SECONDS,
         kernel_name="python3",
         allow_errors=True,
         resources={"metadata": {"path": str(folder)}},
+        on_cell_execute=begin,
     )
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(LOOK):
+            if cells and cells[-1].seconds() > CELL_SECONDS:
+                psutil.Process(pid).kill()
+                return
+
+    watching = threading.Thread(target=watch, daemon=True)
+    watching.start()
     try:
         client.execute(env=_environment(folder))
-    except CellTimeoutError:
-        raise NotebookError(f"A cell ran for more than {CELL_SECONDS} s; look for an endless loop.") from None
-    except DeadKernelError:
+    except (CellTimeoutError, DeadKernelError) as error:
+        if isinstance(error, CellTimeoutError) or not watching.is_alive():
+            raise NotebookError(
+                f"A cell needed more than {CELL_SECONDS:g} s; look for an endless loop."
+            ) from None
         raise NotebookError("The notebook's Python process died while it ran.") from None
+    finally:
+        over.set()
+
+
+def _cpu_seconds(pid: int) -> float:
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:  # it has ended
+        return 0.0
+    return float(times.user + times.system)
 
 
 def _environment(folder: Path) -> dict[str, str]:

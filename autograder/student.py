@@ -2,11 +2,8 @@
 
 import inspect
 import re
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from types import CodeType
@@ -14,6 +11,7 @@ from typing import Any
 
 from autograder import imports, keys
 from autograder.cells import id_of
+from autograder.deadline import TookTooLong, deadline
 from autograder.errors import listed
 from autograder.feedback import as_html, as_text, code
 from autograder.judging.answer import ask
@@ -21,8 +19,6 @@ from autograder.judging.compare import article
 from autograder.judging.judge import Finding, because, judge
 from autograder.results import Verdict
 from autograder.workspace import cells_of, untouched
-
-CHECK_SECONDS = 20  # for all cases of an exercise; the grader stops one after ten
 
 
 class CheckFailed(AssertionError):
@@ -38,10 +34,6 @@ class CheckFailed(AssertionError):
 
 class NotWrittenYet(CheckFailed):
     """The exercise stands as it was handed out."""
-
-
-class _TookTooLong(BaseException):
-    """Raised within an answer that does not end; no `except Exception` of its own catches it."""
 
 
 _passed: dict[str, bool] = {}
@@ -66,13 +58,10 @@ def check(answer: Any) -> None:
         _passed[key.name] = False
         raise CheckFailed(f"{key.name}: {imports.refusal(stranger)}")
     try:
-        with _within(CHECK_SECONDS):
-            finding = _judged(key, answer, key.misconceptions)
-    except _TookTooLong:
+        finding = _judged(key, answer, key.misconceptions)
+    except TookTooLong as why:
         _passed[key.name] = False
-        raise CheckFailed(
-            f"{key.name}: it ran for more than {CHECK_SECONDS} s and was stopped. Is there a loop that never ends?"
-        ) from None
+        raise CheckFailed(f"{key.name}: {why}") from None
     _passed[key.name] = finding.verdict is Verdict.PASS
     if finding.verdict is Verdict.PASS:
         _show_pass(key, finding)
@@ -104,9 +93,8 @@ def ready(*answers: Any) -> bool:
     for answer in answers:
         key = keys.load(_name_of(answer, namespace))
         try:
-            with _within(CHECK_SECONDS):
-                right = _judged(key, answer).verdict is Verdict.PASS
-        except _TookTooLong:
+            right = _judged(key, answer).verdict is Verdict.PASS
+        except TookTooLong:
             right = False
         if not right:
             waiting.append(key.name)
@@ -193,7 +181,12 @@ def criteria(question: str | None = None) -> None:
 
 
 def _judged(key: keys.Key, answer: Any, misconceptions: Any = ()) -> Finding:
-    answers = [ask(answer, question.inputs, key.rules.call) for question in key.questions]
+    """What is to be said of the answers to the visible cases; raises `TookTooLong`."""
+    answers = []
+    with deadline(keys.lab_of(key.name).call_seconds, _code(answer).co_filename) as limit:
+        for question in key.questions:
+            limit.begin(question.label)
+            answers.append(ask(answer, question.inputs, key.rules.call))
     return judge(key.questions, answers, key.rules, misconceptions, key.name)
 
 
@@ -204,9 +197,8 @@ def _cause(key: keys.Key, answer: Any, namespace: Mapping[str, Any]) -> str:
         if name not in called or not callable(namespace.get(name)):
             continue
         try:
-            with _within(CHECK_SECONDS):
-                earlier = _judged(keys.load(name), namespace[name])
-        except _TookTooLong:
+            earlier = _judged(keys.load(name), namespace[name])
+        except TookTooLong:
             continue
         if earlier.unwritten:
             return because(name, written=False)
@@ -314,25 +306,6 @@ def _fits(function: Any, name: str, given: Any) -> None:
             f"Your {name}{signature} cannot be called as {name}({call}): {error}. "
             "Put the stub's first line back as it was."
         ) from None
-
-
-@contextmanager
-def _within(seconds: int) -> Iterator[None]:
-    """Stop what runs inside after a while, where the system can (it needs SIGALRM and the main thread)."""
-    if not hasattr(signal, "SIGALRM") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(*_: object) -> None:
-        raise _TookTooLong
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 0.5)  # again and again, if a bare `except` swallows it
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
 
 
 def _points(points: float) -> str:

@@ -2,17 +2,23 @@
 
 import json
 import shutil
+import signal
+import time
+from dataclasses import replace
 from functools import partial
 
+import nbformat
 import numpy as np
 import pytest
+from nbformat.v4 import new_code_cell, new_notebook
 from our_course import COURSE
 
-from autograder import keys, student
+from autograder import keys, selfcheck, student
 from autograder.authoring.lab import read_lab
 from autograder.cells import id_of
 from autograder.judging.compare import NOT_WRITTEN
 from autograder.judging.judge import because
+from autograder.selfcheck import NotebookError, check_notebook
 from autograder.student import CheckFailed, check, criteria, progress, ready
 from autograder.workspace import reset
 
@@ -196,18 +202,104 @@ def test_what_an_answer_prints_is_shown_once(capsys):
     assert "It printed:\nSHAPE (3,)" in out
 
 
-def test_an_endless_loop_is_stopped_with_a_sentence(monkeypatch):
-    monkeypatch.setattr(student, "CHECK_SECONDS", 1)
+@pytest.fixture(params=["by signal", "without signals"])
+def hasty(request, monkeypatch):
+    """A third of a second is allowed, on a system with signals and on one without."""
+    if request.param == "without signals":
+        monkeypatch.delattr(signal, "pthread_kill", raising=False)
+    lab_of = keys.lab_of
+    monkeypatch.setattr(keys, "lab_of", lambda name: replace(lab_of(name), call_seconds=0.3))
+    yield request.param
+    time.sleep(0.1)  # nothing is raised late
 
+
+def burn(seconds):
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        pass
+
+
+def test_an_endless_loop_is_stopped_with_a_sentence(hasty):
     def softmax(x, axis=0):
         while True:
             try:  # noqa: SIM105
                 x = x + 0
-            except Exception:  # noqa: BLE001 - the alarm gets through all the same
+            except Exception:  # noqa: BLE001 - the deadline gets through all the same
                 pass
 
-    with pytest.raises(CheckFailed, match="it ran for more than 1 s and was stopped"):
+    said = r"softmax: It did not end; 0.3 s are allowed\. It was busy with the case “.+”\."
+    with pytest.raises(CheckFailed, match=said):
         check(softmax)
+    assert not ready(softmax)
+
+
+def test_a_bare_except_does_not_help(hasty):
+    def softmax(x, axis=0):
+        try:
+            while True:
+                x = x + 0
+        except BaseException:  # noqa: BLE001
+            return RIGHT(x, axis)
+
+    with pytest.raises(CheckFailed, match="It did not end"):
+        check(softmax)
+
+
+def test_a_slow_answer_is_told_what_it_needs_and_where(hasty):
+    calls = []
+
+    def softmax(x, axis=0):
+        if not calls:
+            until = time.process_time() + 0.36
+            while time.process_time() < until:
+                pass
+        calls.append(x)
+        return RIGHT(x, axis)
+
+    needs = r"It needs 1 s of the 0.3 allowed\. Most of the time went into line \d+: `while time.process_time"
+    with pytest.raises(CheckFailed, match=needs):
+        check(softmax)
+    assert len(calls) > 1, "it was not stopped"
+
+
+def test_an_answer_that_gets_on_is_slow_and_not_endless(hasty):
+    def softmax(x, axis=0):
+        burn(0.05)
+        return RIGHT(x, axis)
+
+    with pytest.raises(CheckFailed, match=r"It needs more than 0.45 s of the 0.3 allowed\."):
+        check(softmax)
+
+
+def test_waiting_is_ended_by_the_clock(hasty):
+    if hasty == "without signals":
+        pytest.skip("what sleeps there is not woken")
+
+    def softmax(x, axis=0):
+        time.sleep(60)
+
+    began = time.monotonic()
+    with pytest.raises(CheckFailed, match=r"It did not end; 0.3 s are allowed\."):
+        check(softmax)
+    assert 1.8 < time.monotonic() - began < 30
+
+
+def test_waiting_for_a_busy_machine_is_no_mistake(hasty):
+    """By the clock it takes twice as long as is allowed; its CPU time is what counts."""
+    calls = []
+
+    def softmax(x, axis=0):
+        if not calls:
+            time.sleep(0.6)
+        calls.append(x)
+        return RIGHT(x, axis)
+
+    check(softmax)
+
+
+def test_a_lab_says_how_long_its_answers_may_take():
+    assert keys.lab_of("blockwise_attention").call_seconds == 60
+    assert keys.lab_of("softmax").call_seconds == 10
 
 
 def test_a_name_that_an_exercise_of_another_lab_has_is_said_to_be_one(capsys):
@@ -299,3 +391,19 @@ def test_a_reset_in_a_notebook_with_a_cell_that_is_none(odd, tmp_path):
     reset(path, "softmax", COURSE)
     again = json.loads(path.read_text("utf-8"))["cells"]
     assert next(c for c in again if isinstance(c, dict) and id_of(c) == "softmax")["source"] == before
+
+
+def test_a_cell_that_never_ends_is_ended_by_its_cpu_time(tmp_path, monkeypatch):
+    """At the command line, where the whole notebook is run: the clock would have let it run for an hour."""
+    monkeypatch.setattr(selfcheck, "CELL_SECONDS", 1)
+    monkeypatch.setattr(selfcheck, "PATIENCE", 3600)
+    cells = [new_code_cell("import time; time.sleep(2)"), new_code_cell("while True: pass")]
+    (tmp_path / "softmax.ipynb").write_text(
+        nbformat.writes(
+            new_notebook(
+                cells=[*cells, new_code_cell("", metadata={"nbgrader": {"grade_id": "test-softmax"}})]
+            )
+        )
+    )
+    with pytest.raises(NotebookError, match="A cell needed more than 1 s; look for an endless loop"):
+        check_notebook(tmp_path / "softmax.ipynb")

@@ -238,6 +238,8 @@ def _write_key(lab: Lab, check: bool) -> list[str]:
     about = {"title": lab.title, "difficulty": lab.difficulty, "order": lab.order, "minutes": lab.minutes}
     if lab.certificate:
         about["certificate"] = lab.certificate
+    if "call_seconds" in lab.limits:
+        about["call_seconds"] = lab.limits["call_seconds"]
     index = keys.index_of(lab.name, about, list(lab.exercises.values()), lab.by_hand)
     contents = {keys.INDEX: index}
     contents |= {f"{e.name}.key": keys.key_of(e) for e in lab.exercises.values()}
