@@ -12,6 +12,7 @@ import click
 
 from autograder.course import CLASSROOM, VARIABLE
 from autograder.errors import INSTALL_ALL, Complaint, Usage, counted, listed, printable
+from autograder.files import concerns_disk
 
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
@@ -33,9 +34,14 @@ class _Commands(click.Group):
         except Complaint as complaint:
             click.echo(printable(f"Error: {complaint}"), err=True)
             sys.exit(complaint.exit_code)
+        except KeyboardInterrupt:
+            kept = _KEPT.get(ctx.invoked_subcommand or "", "")
+            click.echo(f"Stopped. {kept}".strip(), err=True)
+            sys.exit(130)
         except OSError as error:
             place = f"{error.filename}: " if error.filename else ""
-            click.echo(printable(f"Error: {place}{error.strerror or error}."), err=True)
+            remedy = " Give it room; the same command goes on from there." if concerns_disk(error) else ""
+            click.echo(printable(f"Error: {place}{error.strerror or error}.{remedy}"), err=True)
             sys.exit(1)
         except ModuleNotFoundError as error:
             if (error.name or "").startswith(("autograder.authoring", "autograder.grading")):
@@ -58,6 +64,12 @@ def _extras() -> set[str]:
 
 
 _STUDENTS = ("start", "lab", "reset", "check")
+_KEPT = {  # what somebody should know who ends a command in the middle
+    "collect": "What is filed is kept; the same command goes on from there.",
+    "grade": "What is marked is kept; the same command goes on from there.",
+    "feedback": "The pages made so far are kept; the same command goes on from there.",
+    "report": "No mark is changed. A report that was there may be in part the new one: run the command again.",
+}
 
 
 def _whole() -> bool:
@@ -346,6 +358,7 @@ def grade(
         tried = meanwhile.submit(lambda: "" if no_sandbox or scheduler else why_unavailable())
         from autograder.grading.run.grade import grade as run_grading
         from autograder.grading.run.pool import Options, cores
+        from autograder.grading.run.progress import progress
 
         chosen = _labs(labs, place)
     place.must_exist()
@@ -358,22 +371,18 @@ def grade(
         )
     if why := tried.result():
         raise Complaint(why)
-    with _progress("marking") as bar, _json_lines(json_file) as put:
-        try:
-            run = run_grading(
-                place,
-                chosen,
-                Options(follow_through=not no_follow_through, sandboxed=not no_sandbox),
-                workers=workers or cores(),
-                scheduler=scheduler,
-                students=students,
-                force=force,
-                put=put,
-                progress=bar,
-            )
-        except KeyboardInterrupt:
-            click.echo("Stopped. What is marked is kept; the same command goes on from there.", err=True)
-            sys.exit(130)
+    with progress("marking") as bar, _json_lines(json_file) as put:
+        run = run_grading(
+            place,
+            chosen,
+            Options(follow_through=not no_follow_through, sandboxed=not no_sandbox),
+            workers=workers or cores(),
+            scheduler=scheduler,
+            students=students,
+            force=force,
+            put=put,
+            progress=bar,
+        )
     for note in run.notes:
         click.echo(printable(f"Note: {note}"), err=True)
     for fault in run.faults:
@@ -420,10 +429,11 @@ def feedback(
     Example:  autograder feedback my-lab --give-back
     """
     from autograder.grading.reports.feedback import write_feedback
+    from autograder.grading.run.progress import progress
 
     place = _classroom(classroom, db, must_exist=True)
     chosen = _labs(labs, place)
-    with _progress("feedback") as bar:
+    with progress("feedback") as bar:
         pages = write_feedback(place, labs=chosen, force=force, workers=workers, progress=bar)
     click.echo(
         f"{counted(pages.made, 'page')} made, {pages.kept:,} unchanged, in {classroom}/feedback.", err=True
@@ -509,66 +519,36 @@ def _labs(asked: Sequence[str], place: "Classroom | None" = None) -> "list[Lab]"
     return chosen
 
 
-class Progress:
-    """What is told how many there are, and of each that is done."""
-
-    def started(self, total: int) -> None: ...
-
-    def finished(self) -> None: ...
-
-
-@contextmanager
-def _progress(title: str) -> Iterator[Progress]:
-    """A progress bar on stderr with rate and remaining time; silent where nobody watches."""
-    if not sys.stderr.isatty():
-        yield Progress()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
-
-    bar = Bar(
-        TextColumn(title),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
-
-    class Shown(Progress):
-        def started(self, total: int) -> None:
-            self.task = bar.add_task(title, total=total, rate="")
-
-        def finished(self) -> None:
-            speed = bar.tasks[self.task].speed
-            bar.update(self.task, advance=1, rate=f"{speed:.1f}/s" if speed else "")
-
-    with bar:
-        yield Shown()
-
-
 @contextmanager
 def _json_lines(target: str | None) -> "Iterator[Callable[[Result], None]]":
-    """Where result rows go: a file written whole or not at all, stdout, or nowhere."""
+    """Where result rows go as they become known: a file, stdout, or nowhere."""
     if target is None:
         yield lambda row: None
         return
-    if target == "-":
-        yield lambda row: print(row.to_json(), flush=True)
-        return
-    path = Path(target)
-    beside = path.with_name(f".{path.name}.part")
     try:
-        file = beside.open("w", encoding="utf-8")
+        file = sys.stdout if target == "-" else open(target, "a", encoding="utf-8")  # noqa: SIM115
     except OSError as error:
         raise click.UsageError(f"{target} cannot be written: {error.strerror}.") from None
+    begun = target == "-"
+
+    def put(row: "Result | None") -> None:
+        nonlocal begun
+        try:
+            if not begun:  # what an earlier run wrote stays until this one has something to say
+                if file.seekable():
+                    file.truncate(0)
+                begun = True
+            if row is not None:
+                print(row.to_json(), file=file, flush=True)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, target) from None
+
     try:
-        with file:
-            yield lambda row: print(row.to_json(), file=file, flush=True)
-        beside.replace(path)
+        yield put
+        put(None)
     finally:
-        beside.unlink(missing_ok=True)
+        if target != "-":
+            file.close()
 
 
 if __name__ == "__main__":

@@ -30,7 +30,9 @@ def write(path: Path, content: str | bytes, mode: int | None = None) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
         beside.replace(path)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             beside.unlink()
+        if isinstance(error, OSError) and error.filename is None:  # a full disk does not say where it is
+            error.filename = str(path)
         raise

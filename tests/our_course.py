@@ -27,3 +27,6 @@ class Silent:
 
     def finished(self):
         pass
+
+    def said(self, sentence):
+        pass

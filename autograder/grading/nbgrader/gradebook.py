@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
+from glob import escape
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from autograder.grading.marking import Marked
 from autograder.grading.marking.sanitise import clean_markdown
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom, GradingError, Submission, small_text
-from autograder.grading.register.policy import YEARS, Policy, read_policy
+from autograder.grading.register.policy import YEARS, LabPolicy, Policy, read_policy, rescaled
 from autograder.grading.register.roll import Roll, read_roll
 from autograder.results import Result, Verdict
 
@@ -76,13 +77,26 @@ api.get_alembic_version = _newest_schema  # nbgrader's own starts the `alembic` 
 
 def opened(classroom: Classroom) -> Gradebook:
     """The class's gradebook; raises `GradebookError` with what to check."""
-    try:
-        return Gradebook(classroom.db, classroom.course.id)
-    except Exception as error:  # noqa: BLE001 - drivers raise many kinds
-        raise GradebookError(
-            f"The gradebook {shown(classroom.db)} cannot be opened: {first_line(error)} "
-            "Check the address given with --db and that the server is running."
-        ) from None
+    for attempt in range(5):
+        try:
+            return Gradebook(classroom.db, classroom.course.id)
+        except Exception as error:  # noqa: BLE001 - drivers raise many kinds
+            # Another run that makes a new gradebook at the same moment is done with it soon.
+            if attempt < 4 and _is_being_made(error):
+                time.sleep(0.3 * 2**attempt)
+                continue
+            raise GradebookError(
+                f"The gradebook {shown(classroom.db)} cannot be opened: {first_line(error)} "
+                "Check the address given with --db and that the server is running."
+            ) from None
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _is_being_made(error: Exception) -> bool:
+    words = str(error)
+    return any(
+        said in words for said in ("already exists", "is locked", "UNIQUE", "duplicate key", "no such table")
+    )
 
 
 def first_line(error: Exception) -> str:
@@ -170,14 +184,48 @@ class Book:
         """
         for lab in labs:
             of_lab = policy.labs[lab.name]
-            due = {"duedate": naive(of_lab.due)} if of_lab.due else {}
             stamp = hashlib.sha256(f"{lab.solution.read_bytes()!r}{dict(of_lab.points)}".encode()).hexdigest()
             with _quiet_nbgrader():
-                assignment = self._gradebook.update_or_create_assignment(lab.name, **due)
-                if assignment.notebooks and self._prepared(lab.name) == stamp:
+                if self._try_again(partial(self._prepare, lab, of_lab, stamp)):
                     continue
-                self._save_cells(lab, of_lab.points)
             write(self._stamp_of(lab.name), f"{shown(self.classroom.db)} {stamp}")
+
+    def _prepare(self, lab: Lab, of_lab: LabPolicy, stamp: str) -> bool:
+        """Whether all was as it should be."""
+        set_due(self._gradebook, self.classroom, lab.name, of_lab.due)
+        if self._gradebook.find_assignment(lab.name).notebooks and self._prepared(lab.name) == stamp:
+            return True
+        self._rescale(lab, of_lab.points)
+        self._save_cells(lab, of_lab.points)
+        return False
+
+    def _rescale(self, lab: Lab, points: Mapping[str, float]) -> None:
+        """Marks given by hand stay the same part of the points, when a question is worth others than it was."""
+        db, cell = self._gradebook.db, api.GradeCell
+        path = self.classroom.root / f".{lab.name}.dropped"  # what a question was worth before it was dropped
+        dropped = _read_json(path)
+        of_lab = db.query(cell).join(api.Notebook, cell.notebook_id == api.Notebook.id)
+        for one in of_lab.join(api.Assignment).filter(api.Assignment.name == lab.name):
+            exercise = lab.exercise_tested_by(one.name)
+            name = exercise.name if exercise else one.name
+            was, now = one.max_score or dropped.get(one.name, 0.0), points.get(name, 0.0)
+            if not now and was:
+                write(path, json.dumps(dropped := {**dropped, one.name: was}))
+            if not now or was == now:
+                continue
+            for grade in db.query(api.Grade).filter(api.Grade.cell_id == one.id):
+                if grade.manual_score is not None:
+                    grade.manual_score = rescaled(grade.manual_score, was, now)
+            one.max_score = now
+            for receipt in self.classroom.results.glob(f"*/{escape(lab.name)}.recorded"):
+                kept = _read_receipt(receipt)
+                if name in kept.earlier or one.name in kept.shared:
+                    if name in kept.earlier:
+                        kept.earlier[name][0] = rescaled(kept.earlier[name][0], was, now)
+                    if one.name in kept.shared:
+                        kept.shared[one.name] = rescaled(kept.shared[one.name], was, now)
+                    write(receipt, json.dumps(vars(kept)))
+        db.commit()
 
     def _prepared(self, lab: str) -> str:
         try:
@@ -246,6 +294,11 @@ class Book:
             row = tests.get(cell) or rows.get(cell)
             if row is None:
                 raise NotRecorded(f"there is no result for the cell {cell!r}.")
+            if (
+                row.verdict is Verdict.FAULT
+            ):  # what a person has given stays: nobody knows yet if the answer has changed
+                grade.auto_score, grade.needs_manual_grade = None, False
+                continue
             changed = before.answers.get(row.exercise, "") != marked.answers.get(row.exercise, "")
             if grade.manual_score is not None and changed and before.answers:
                 comment = comments.get(grade_id(row.exercise))
@@ -511,6 +564,31 @@ class Book:
             return False
 
 
+def set_due(gradebook: Gradebook, classroom: Classroom, lab: str, due: datetime | None) -> None:
+    """Make the lab an assignment with the course's due date; where the course names none, with nbgrader's own.
+
+    A due date that an earlier course.toml has put there goes with it.
+    """
+    path = classroom.root / f".{lab}.due"
+    ours = small_text(path)
+    if due:
+        gradebook.update_or_create_assignment(lab, duedate=naive(due))
+        if ours != str(naive(due)):
+            write(path, str(naive(due)))
+    elif ours and str(gradebook.update_or_create_assignment(lab).duedate) == ours:
+        gradebook.update_or_create_assignment(lab, duedate=None)
+        path.unlink()
+    else:
+        gradebook.update_or_create_assignment(lab)
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        return dict(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
+
+
 class _Undo(Exception):
     """What was tried is to be undone."""
 
@@ -544,8 +622,8 @@ def earlier_marks(classroom: Classroom, student: str, lab: str) -> dict[str, lis
 
 def _read_receipt(path: Path) -> _Receipt:
     try:
-        return _Receipt(**json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
+        return _Receipt(**_read_json(path))
+    except TypeError:
         return _Receipt()
 
 

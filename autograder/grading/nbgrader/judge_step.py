@@ -21,7 +21,7 @@ from autograder.course import find
 from autograder.grading.marking import Marked, unmarkable
 from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.nbgrader import gradebook
-from autograder.grading.nbgrader.gradebook import naive, seconds_late
+from autograder.grading.nbgrader.gradebook import seconds_late
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import read_policy
 from autograder.grading.register.roll import read_roll
@@ -88,10 +88,10 @@ class Judge(NbGraderPreprocessor):
         if marked.faults:
             raise RuntimeError(marked.faults[0])  # nbgrader then records no mark
         due = read_policy(lab.course, {lab.name: lab}).labs[lab.name].due
-        if due and (url := resources["nbgrader"].get("db_url")):
+        if url := resources["nbgrader"].get("db_url"):
             # nbgrader asks for a penalty only where the gradebook itself has a due date.
             with Gradebook(url, lab.course.id) as book:
-                book.update_or_create_assignment(lab.name, duedate=naive(due))
+                gradebook.set_due(book, classroom, lab.name, due)
         return nbformat.from_dict(marked.notebook), resources
 
 

@@ -36,8 +36,9 @@ from autograder.grading.register.roll import read_roll
 from autograder.grading.reports import shown as safely
 from autograder.grading.reports.marks import Mark, Marks, read_marks
 from autograder.grading.reports.page import environment, moment, span
-from autograder.grading.run.grade import Progress, described
+from autograder.grading.run.grade import described
 from autograder.grading.run.limited import NotDone, each
+from autograder.grading.run.progress import Progress
 from autograder.judging.compare import NOT_WRITTEN, STRUCTURAL
 from autograder.judging.judge import because
 from autograder.results import Kind, Result, Verdict

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from autograder.authoring.lab import Lab
 from autograder.errors import Usage, listed, printable
@@ -15,18 +15,14 @@ from autograder.grading.register.classroom import Classroom, GradingError, Submi
 from autograder.grading.register.policy import LabPolicy, read_policy
 from autograder.grading.run.limited import NotDone
 from autograder.grading.run.pool import Options, Pool
+from autograder.grading.run.progress import Progress
 from autograder.results import Result
 
 if TYPE_CHECKING:
     from autograder.grading.nbgrader.gradebook import Book
 
 
-class Progress(Protocol):
-    """What is told how many there are, and of each that is done."""
-
-    def started(self, total: int) -> None: ...
-
-    def finished(self) -> None: ...
+ALIKE = 3  # hand-ins in a row that fail in one way, until it is asked whether they are to blame
 
 
 @dataclass
@@ -88,14 +84,19 @@ def grade(
             raise Usage(f"No hand-in of {listed(missing)} is in {classroom.submitted}.")
         handed_in = [who for who in handed_in if who[0] in students]
     progress.started(len(handed_in))
-    present = sorted({lab for _, lab in handed_in})
+    present = [lab for lab in by_name if any(lab == name for _, name in handed_in)]
+    place = {lab: i for i, lab in enumerate(present)}
+    handed_in.sort(key=lambda who: (place[who[1]], who[0]))  # lab by lab: see `pool.mark_limited`
     workers = max(1, min(workers, len(handed_in)))
     root = str(classroom.course.root)
-    with Pool(root, grader.options, workers, scheduler) as pool, ExitStack() as opened:
+    with (
+        Pool(root, present, grader.options, workers, scheduler, progress.said) as pool,
+        ExitStack() as opened,
+    ):
         known = [who for who in handed_in if not force and classroom.result_path(*who).exists()]
-        new = sorted(set(handed_in) - set(known))
+        new = [who for who in handed_in if who not in set(known)]
         if new:
-            pool.start(present)
+            pool.start()
         # While the workers start, nbgrader is imported, which takes its time: here, since its modules import each
         # other in a circle, and fail where two threads go round it from two places.
         from autograder.grading.nbgrader.gradebook import Book, put_aside_time
@@ -110,8 +111,8 @@ def grade(
         book = opened.enter_context(Book(classroom))
         book.prepare([by_name[lab] for lab in present], policy)
         changed = grader.finish_known(known, book)
-        grader.finish_new(marked, book)
-        grader.finish_new(grader.mark(changed, pool), book)
+        grader.finish_new(marked, book, pool)
+        grader.finish_new(grader.mark(changed, pool), book, pool)
         book.settle(present, policy)
     return grader.run
 
@@ -155,11 +156,30 @@ class _Grader:
             self._finish(book, submission, marked, new=False)
         return changed
 
-    def finish_new(self, marked: Iterator[tuple[Submission, Marked | Exception]], book: "Book") -> None:
-        """Finish each hand-in as it is marked."""
+    def finish_new(
+        self, marked: Iterator[tuple[Submission, Marked | Exception]], book: "Book", pool: Pool
+    ) -> None:
+        """Finish each hand-in as it is marked.
+
+        Raises
+        ------
+        GradingError
+            If some fail in one way, and the lab as it was handed out does too: then all would.
+        """
+        alike, before, most = 0, "", ALIKE
         for submission, outcome in marked:
             if isinstance(outcome, Exception):
                 outcome = faulty(self.labs[submission.lab], described(outcome))
+            cause = " ".join(outcome.faults[:1])
+            alike = alike + 1 if cause and cause == before else bool(cause)
+            before = cause
+            if alike == most:
+                if why := pool.why_not(submission.lab):
+                    raise GradingError(
+                        f"{submission.lab} cannot be marked here: {alike} hand-ins failed in one way, and so does "
+                        f"the lab as it was handed out. {why} Nothing more was tried; what is marked is kept."
+                    )
+                alike, most = 0, 2 * most  # it is their own doing
             self.run.judged += 1
             self.run.notes += [f"{submission.student}, {submission.lab}: {note}" for note in outcome.notes]
             self._finish(book, submission, outcome.of(submission.student), new=True)
@@ -180,6 +200,9 @@ class _Grader:
         path = self.classroom.result_path(submission.student, submission.lab)
         try:
             if new and marked.faults:
+                if self._kept(submission) is not None:  # of these very bytes: what it found is still so
+                    self._fault(submission, marked, " The mark that is there stands.")
+                    return
                 self._forget(path)  # an older result must not stand for a mark that failed
                 evidence.keep_notebook(self.classroom, submission, marked)
             elif new:
@@ -194,7 +217,15 @@ class _Grader:
             self._forget(path)
             marked = faulty(self.labs[submission.lab], described(error)).of(submission.student)
         if marked.faults:
-            self.run.faults.append(f"{submission.student}, {submission.lab}: {marked.faults[0]}")
+            self._fault(submission, marked)
+            return
+        self._pass_on(submission, marked)
+
+    def _fault(self, submission: Submission, marked: Marked, more: str = "") -> None:
+        self.run.faults.append(f"{submission.student}, {submission.lab}: {marked.faults[0]}{more}")
+        self._pass_on(submission, marked)
+
+    def _pass_on(self, submission: Submission, marked: Marked) -> None:
         for row in priced(marked, self.prices[submission.lab]):
             self.put(row)
         self.progress.finished()

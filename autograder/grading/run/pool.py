@@ -4,22 +4,25 @@ import atexit
 import gc
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from threading import Lock
+from threading import Lock, local
+from time import sleep
 from typing import Any
 
 from autograder.authoring.lab import Lab, read_lab
 from autograder.course import read as read_course
 from autograder.grading.marking import Marked, mark, prepare, unmarkable
 from autograder.grading.marking.mark import READING, SHOWING, release_for_marking, take_release
-from autograder.grading.register.classroom import GradingError, Submission
-from autograder.grading.run.limited import Died, Failed, NotDone, threads, worker
+from autograder.grading.register.classroom import Submission
+from autograder.grading.run.cluster import LOOK, Cluster, WorkerLost, as_here, try_out
+from autograder.grading.run.limited import Died, Failed, NotDone, Worker, threads, worker
 from autograder.grading.sandbox import Limits, Sandbox
 
 # What the warm process imports (and, after a colon, calls) before it forks, besides what a lab asks for.
@@ -27,10 +30,7 @@ PRELOAD = ("numpy", "IPython", "autograder.student")
 # What another warm process imports as well, for hand-ins that draw themselves: copies of it cost a fifth more.
 DRAWING = ("matplotlib.pyplot",)
 _DRAWS = (b"matplotlib", b"pylab")  # one of these stands in the file of a hand-in that does
-
-
-class ClusterError(GradingError):
-    """The Dask cluster cannot be reached."""
+_TRIES = 3  # workers of a cluster that a hand-in is given to
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def mark_limited(
 
     def marked(data: bytes | None, why: str, plain: bool = False) -> str:
         given = course, lab_name, release, data, why, options, plain
-        return worker().run(mark_bytes, *given, seconds=seconds)
+        return _worker_for(lab_name).run(mark_bytes, *given, seconds=seconds)
 
     try:
         return marked(data, why)
@@ -162,18 +162,29 @@ def _release_as_json(course: str, lab_name: str) -> str:
     return json.dumps(release_for_marking(read_lab(read_course(Path(course)), lab_name)))
 
 
-def _get_ready(course: str, labs: Sequence[str], options: Options) -> None:
+_here = local()
+
+
+def _worker_for(lab: str) -> Worker:
+    """This thread's worker, started anew for another lab: so a run needs the memory of one, however many it marks."""
+    own = worker()
+    if getattr(_here, "lab", lab) != lab:
+        own.close()
+    _here.lab = lab
+    return own
+
+
+def _get_ready(course: str, lab: str, options: Options) -> None:
     with suppress(NotDone):  # seen again, and dealt with, at the first hand-in
-        worker().run(_prepare, course, labs, options, seconds=300)
+        _worker_for(lab).run(_prepare, course, lab, options, seconds=300)
 
 
-def _prepare(course: str, labs: Sequence[str], options: Options) -> str:
-    """Do what the first hand-in of each lab would wait for."""
+def _prepare(course: str, lab_name: str, options: Options) -> str:
+    """Do what the first hand-in of a lab would wait for."""
     with suppress(Exception):  # whoever asks for a mark is told what is wrong
-        for name in labs:
-            lab = read_lab(read_course(Path(course)), name)
-            sandbox_for(lab, options.sandboxed)
-            prepare(lab)
+        lab = read_lab(read_course(Path(course)), lab_name)
+        sandbox_for(lab, options.sandboxed)
+        prepare(lab)
     gc.freeze()  # what all hand-ins share is not gone through again at each collection
     return ""
 
@@ -187,50 +198,59 @@ class Pool:
     ----------
     course : str
         The course's folder.
+    labs : sequence of str
+        Those that may be asked for, in the order in which they come.
     options : Options
     workers : int
         Processes to start here, unless there is a scheduler.
     scheduler : str, optional
         The address of a Dask scheduler.
+    say : callable, optional
+        Given a sentence for whoever waits.
     """
 
-    def __init__(self, course: str, options: Options, workers: int, scheduler: str | None = None):
-        self._course, self._options = course, options
-        self._workers, self._scheduler = workers, scheduler
+    def __init__(
+        self,
+        course: str,
+        labs: Sequence[str],
+        options: Options,
+        workers: int,
+        scheduler: str | None = None,
+        say: Callable[[str], None] = print,
+    ):
+        self._course, self._labs, self._options = course, tuple(labs), options
+        self._workers, self._scheduler, self._say = workers, scheduler, say
         self._opened = ExitStack()
-        self._executor: Executor | None = None
-        self._most = 0  # calls to have under way
+        self._place: _Here | Cluster | None = None
 
     def __enter__(self) -> "Pool":
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._executor = None
+        self._place = None
         self._opened.__exit__(*error)
 
-    def start(self, labs: Sequence[str]) -> None:
-        """Start now rather than at the first hand-in, and get ready to mark these labs.
+    def start(self) -> "_Here | Cluster":
+        """Start now rather than at the first hand-in, and get ready to mark the first lab.
 
         Raises
         ------
         ClusterError
         """
-        executor = self._open()
-        if not self._scheduler:
-            for _ in range(self._workers):
-                executor.submit(_get_ready, self._course, labs, self._options)
+        if self._place is None and self._scheduler:
+            trial = self._course, self._labs, self._options, json.dumps(as_here(self._course, self._labs))
+            self._place = self._opened.enter_context(Cluster(self._scheduler, mark_limited, trial, self._say))
+        elif self._place is None:
+            here = _Here(self._workers)
+            self._place = self._opened.enter_context(here)
+            here.get_ready(self._course, self._labs[0], self._options)
+        return self._place
 
-    def _open(self) -> Executor:
-        if self._executor is not None:
-            return self._executor
+    def why_not(self, lab: str) -> str:
+        """Why this machine cannot mark a lab as it was handed out; "" if it can. A cluster tries its workers itself."""
         if self._scheduler:
-            client = self._opened.enter_context(_client(self._scheduler))
-            self._most = 2 * (sum(client.nthreads().values()) or 1)
-            self._executor = client.get_executor(pure=False, retries=3)
-        else:
-            self._most = 2 * self._workers
-            self._executor = self._opened.enter_context(threads(self._workers))
-        return self._executor
+            return ""
+        return try_out(self._course, [lab], self._options, "{}")
 
     def mark_all(self, submissions: Iterable[Submission]) -> Iterator[tuple[Submission, Marked | Exception]]:
         """Mark hand-ins side by side; gives each as it is done, with an exception where the grader failed.
@@ -240,73 +260,111 @@ class Pool:
         are done, and one at a time: only what ends a process by itself is its own fault.
         """
         queue = iter(submissions)
-        first = next(queue, None)
-        if first is None:
-            return iter(())  # and nobody is asked for
-        executor = self._open()
-        round_ = _Round(self._course, self._options, executor, chain([first], queue), self._most)
-        return self._results(executor, round_)
+        if (first := next(queue, None)) is None:
+            return iter(())
+        place = self.start()
+        return self._results(place, _Round(self._course, self._options, place, chain([first], queue)))
 
     def _results(
-        self, executor: Executor, round_: "_Round"
+        self, place: "_Here | Cluster", round_: "_Round"
     ) -> Iterator[tuple[Submission, Marked | Exception]]:
         yield from round_.results()
         for submission, _ in round_.lost:
-            by_itself = _Round(self._course, self._options, executor, iter([submission]), 1, alone=True)
+            by_itself = _Round(self._course, self._options, place, iter([submission]), alone=True)
             yield from by_itself.results()
             yield from by_itself.lost
 
 
+class _Here:
+    """The cores of this machine: a thread with a worker process each."""
+
+    def __init__(self, workers: int):
+        self._workers, self._opened, self._under_way = workers, ExitStack(), 0
+
+    def __enter__(self) -> "_Here":
+        self._threads = self._opened.enter_context(threads(self._workers))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._opened.__exit__(*error)
+
+    def get_ready(self, course: str, lab: str, options: Options) -> None:
+        for _ in range(self._workers):
+            self._threads.submit(_get_ready, course, lab, options)
+
+    def room(self) -> int:
+        return 2 * self._workers - self._under_way
+
+    def submit(self, *what: Any) -> Future:
+        self._under_way += 1
+        return self._threads.submit(mark_limited, *what)
+
+    def done(self, future: Future) -> None:
+        self._under_way -= 1
+
+    def failed(self, future: Future) -> bool:
+        return False  # another process of this machine would do no better
+
+    def look(self) -> None:
+        """Who is there is known."""
+
+
 class _Round:
-    """Hand-ins that are marked side by side, so many at a time, the first of them from now on."""
+    """Hand-ins that are marked side by side, the first of them from now on."""
 
     def __init__(
         self,
         course: str,
         options: Options,
-        executor: Executor,
+        place: _Here | Cluster,
         queue: Iterator[Submission],
-        most: int,
         alone: bool = False,
     ):
-        self._course, self._options, self._executor = course, options, executor
-        self._queue, self._most, self._alone = queue, most, alone
+        self._course, self._options, self._place, self._alone = course, options, place, alone
+        self._queue, self._again = queue, deque[Submission]()
+        self._tries: Counter[tuple[str, str]] = Counter()
         self._under_way: dict[Future, Submission] = {}
         self.lost: list[tuple[Submission, Exception]] = []  # with its process
         self._fill()
 
     def _fill(self) -> None:
-        while len(self._under_way) < self._most and (submission := next(self._queue, None)):
+        while self._place.room() > 0 and not (self._alone and self._under_way) and self._more():
+            submission = self._again.popleft()
             what = self._course, submission.lab, submission.data, submission.why, self._options, self._alone
-            try:
-                self._under_way[self._executor.submit(mark_limited, *what)] = submission
-            except BrokenExecutor as error:
-                self.lost.append((submission, error))
+            self._under_way[self._place.submit(*what)] = submission
+
+    def _more(self) -> bool:
+        """Whether any is left to begin with."""
+        if not self._again and (submission := next(self._queue, None)):
+            self._again.append(submission)
+        return bool(self._again)
 
     def results(self) -> Iterator[tuple[Submission, Marked | Exception]]:
         """Each as it is done, until the queue is empty."""
-        while self._under_way:
-            for future in wait(self._under_way, return_when=FIRST_COMPLETED).done:
+        while True:
+            self._fill()
+            if not self._under_way and not self._more():
+                return
+            self._place.look()
+            if not self._under_way and self._place.room() <= 0:
+                sleep(LOOK)  # until a worker comes
+            for future in wait(self._under_way, LOOK, FIRST_COMPLETED).done:
                 submission = self._under_way.pop(future)
                 try:
-                    yield submission, Marked.from_facts(json.loads(future.result()))
-                except (Died, BrokenExecutor) as error:
-                    self.lost.append((submission, error))
+                    outcome: Marked | Exception = Marked.from_facts(json.loads(future.result()))
                 except Exception as error:  # noqa: BLE001 - one hand-in's fault is not the run's
-                    yield submission, error
-            self._fill()
-
-
-def _client(scheduler: str) -> Any:
-    from distributed import Client
-
-    try:
-        return Client(scheduler, timeout="10s", set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ClusterError(
-            f"No Dask scheduler answers at {scheduler} ({type(error).__name__}); "
-            "start one with `dask scheduler` and give --scheduler its address."
-        ) from None
+                    outcome = error
+                failed = isinstance(outcome, Exception) or bool(outcome.faults)
+                another = failed and not isinstance(outcome, Died) and self._place.failed(future)
+                self._place.done(future)
+                who = submission.student, submission.lab
+                self._tries[who] += 1
+                if (another or isinstance(outcome, WorkerLost)) and self._tries[who] < _TRIES:
+                    self._again.append(submission)
+                elif isinstance(outcome, (Died, WorkerLost)):
+                    self.lost.append((submission, outcome))
+                else:
+                    yield submission, outcome
 
 
 def cores() -> int:
