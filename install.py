@@ -22,7 +22,7 @@ VENV = os.path.join(HERE, ".venv")
 BIN = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
 PYTHON = os.path.join(BIN, "python.exe" if os.name == "nt" else "python")
 
-EXTRAS = {"lab": ["lab"], "setup": ["lab", "grading", "test"]}
+EXTRAS = {"lab": ["lab"], "setup": ["lab", "grading", "alike", "test"]}
 ALSO_READY = {"lab": ["lab"], "setup": ["lab", "setup"], "keras": []}  # .venv/ready-... tells make
 BACKENDS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
 which = getattr(shutil, "which", lambda name: None)  # Python 2 is told what it is, too

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
-class _Commands(click.Group):
+class Commands(click.Group):
     """Commands in the order of a course's life; what a person can mend ends as one sentence."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -119,7 +119,7 @@ WORKERS = click.option(
 )
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="attention-labs", prog_name="autograder")
 def main() -> None:
     """Check your own notebook, or mark a class's."""

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import psutil
@@ -16,11 +17,12 @@ from nbgrader.api import Gradebook
 from our_course import COURSE, Silent, lab
 from sample_class import hand_ins
 
-from autograder.grading.marking import unmarkable
+from autograder.grading.marking import faulty, unmarkable
 from autograder.grading.nbgrader.gradebook import Book, GradebookError
 from autograder.grading.register import evidence
-from autograder.grading.register.classroom import Classroom
+from autograder.grading.register.classroom import Classroom, GradingError
 from autograder.grading.register.policy import read_policy
+from autograder.grading.run import pool
 from autograder.grading.run.grade import grade
 from autograder.grading.run.pool import Options, Pool
 from autograder.grading.sandbox import why_unavailable
@@ -82,40 +84,220 @@ def free_port():
         return probe.getsockname()[1]
 
 
+QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+
+
 @pytest.fixture
-def cluster(tmp_path):
-    """A scheduler and three workers of one core each, as processes of their own."""
+def scheduler(tmp_path):
+    """A scheduler without workers: its address, and its process."""
     address = f"tcp://127.0.0.1:{free_port()}"
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": tmp_path}
     port = address.rsplit(":", 1)[1]
-    scheduler = subprocess.Popen(
+    process = subprocess.Popen(
         [BIN / "dask", "scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard", "--no-show"],
-        **quiet,
+        cwd=tmp_path,
+        **QUIET,
     )
-    worker = [
-        BIN / "dask",
-        "worker",
-        address,
-        "--nthreads",
-        "1",
-        "--nworkers",
-        "1",
-        "--no-nanny",
-        "--no-dashboard",
-    ]
-    workers = [
-        subprocess.Popen([*worker, "--host", "127.0.0.1"], **quiet, start_new_session=True) for _ in range(3)
-    ]
     try:
         from distributed import Client
 
-        with Client(address, timeout="60s", set_as_default=False) as client:
-            client.wait_for_workers(3, timeout=60)
-        yield address, workers
+        with Client(address, timeout="60s", set_as_default=False):
+            yield address, process
     finally:
-        for process in [*workers, scheduler]:
-            process.kill()
-            process.wait()
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def worker(scheduler, tmp_path):
+    """Starts a worker of one core, as a process of its own; `env` is its environment's own part."""
+    started = []
+
+    def start(**env):
+        options = "--nthreads 1 --nworkers 1 --no-nanny --no-dashboard --host 127.0.0.1".split()
+        command = [BIN / "dask", "worker", scheduler[0], *options]
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env={**os.environ, **env}, start_new_session=True, **QUIET
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def there_are(address, count):
+    from distributed import Client
+
+    with Client(address, timeout="60s", set_as_default=False) as client:
+        client.wait_for_workers(count, timeout=60)
+
+
+@pytest.fixture
+def cluster(scheduler, worker):
+    """A scheduler and three workers."""
+    workers = [worker() for _ in range(3)]
+    there_are(scheduler[0], 3)
+    return scheduler[0], workers
+
+
+@pytest.fixture
+def no_sandbox(tmp_path):
+    """An environment in which bubblewrap fails."""
+    shim = tmp_path / "bin" / "bwrap"
+    shim.parent.mkdir()
+    shim.write_text("#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2\nexit 1\n")
+    shim.chmod(0o755)
+    return {"PATH": f"{shim.parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+def test_a_worker_without_a_sandbox_and_one_of_another_version_get_no_work(
+    classroom, local, scheduler, worker, no_sandbox, tmp_path
+):
+    folder = fresh_copy(classroom, tmp_path / "class")
+    other = tmp_path / "other"
+    shutil.copytree(COURSE.root / "autograder", other / "autograder")
+    judge = other / "autograder" / "judging" / "judge.py"
+    judge.write_text(f"{judge.read_text()}\nNEWER = True\n")
+    worker(**no_sandbox)
+    worker(PYTHONPATH=str(other))
+    worker()
+    there_are(scheduler[0], 3)
+    ran, rows = run(folder, "--scheduler", scheduler[0], "--force")
+    assert ran.returncode == 0, ran.stderr
+    assert marks(rows) == marks(local)
+    assert ran.stderr.count("is left out: ") == 2
+    assert f"the lab {LAB} is not the same there." in ran.stderr
+    assert "No permissions to create a new namespace" in ran.stderr
+
+
+def test_a_cluster_of_bad_workers_only_ends_the_run_and_changes_no_mark(
+    classroom, local, scheduler, worker, no_sandbox, tmp_path
+):
+    folder = shutil.copytree(classroom, tmp_path / "class")
+    before = {path.name: path.read_bytes() for path in folder.glob("results/*/*")}
+    worker(**no_sandbox)
+    there_are(scheduler[0], 1)
+    ran, rows = run(folder, "--scheduler", scheduler[0], "--force")
+    assert ran.returncode == 1 and rows == []
+    assert "None of the 1 worker of the Dask cluster" in ran.stderr and "Traceback" not in ran.stderr
+    assert {path.name: path.read_bytes() for path in folder.glob("results/*/*")} == before
+
+
+def test_a_scheduler_that_goes_away_ends_the_run_in_a_sentence(classroom, scheduler, worker, tmp_path):
+    folder = fresh_copy(classroom, tmp_path / "class")
+    worker()
+    there_are(scheduler[0], 1)
+    with pytest.raises(GradingError, match=r"has gone away\. What is marked is kept"):
+        graded(folder, lambda row: scheduler[1].kill(), workers=1, scheduler=scheduler[0])
+    with Gradebook(f"sqlite:///{folder}/gradebook.db", COURSE.id) as book:
+        recorded = len(book.assignment_submissions(LAB))
+    assert 1 <= recorded == len(list(folder.glob("results/*/*.json"))) < 12
+    assert graded(folder, lambda row: None, workers=2).judged == 12 - recorded
+
+
+def test_a_run_waits_for_workers_and_says_so(classroom, local, scheduler, worker, tmp_path):
+    folder = fresh_copy(classroom, tmp_path / "class")
+    said, rows = [], []
+
+    class Told(Silent):
+        def said(self, sentence):
+            said.append(sentence)
+            worker()
+
+    grade(
+        Classroom(folder, COURSE),
+        [lab(LAB)],
+        Options(),
+        put=rows.append,
+        progress=Told(),
+        workers=1,
+        scheduler=scheduler[0],
+    )
+    assert len(said) == 1 and "has no workers; waiting for some" in said[0]
+    assert marks([json.loads(r.to_json()) for r in rows]) == marks(local)
+
+
+def faults(monkeypatch, which):
+    """The grader fails on what `which` picks, as where no sandbox starts."""
+
+    def marked(course, name, data, *rest, **more):
+        if which(data):
+            return faulty(lab(LAB), "SandboxError: there is none").to_json()
+        return as_it_is(course, name, data, *rest, **more)
+
+    as_it_is = pool.mark_limited
+    monkeypatch.setattr(pool, "mark_limited", marked)
+
+
+def test_what_fails_for_all_stops_the_run_after_a_few(classroom, monkeypatch, tmp_path):
+    folder, rows = fresh_copy(classroom, tmp_path / "class"), []
+    faults(monkeypatch, lambda data: True)
+    with pytest.raises(GradingError, match=r"3 hand-ins failed in one way, .* SandboxError: there is none"):
+        graded(folder, rows.append, workers=1)
+    assert {row.verdict for row in rows} == {"fault"} and len({row.student for row in rows}) == 2
+
+
+def test_what_fails_for_some_alone_does_not(classroom, monkeypatch, tmp_path):
+    folder = fresh_copy(classroom, tmp_path / "class")
+    bad = {(folder / "submitted" / f"s{i:02d}" / LAB / f"{LAB}.ipynb").read_bytes() for i in range(5)}
+    faults(monkeypatch, bad.__contains__)
+    run_ = graded(folder, lambda row: None, workers=1)
+    assert run_.judged == 12 and len(run_.faults) == 5
+
+
+def test_a_fault_takes_no_mark_away_that_is_of_the_same_bytes(classroom, local, monkeypatch, tmp_path):
+    folder = shutil.copytree(classroom, tmp_path / "class")
+    path = folder / "submitted" / "s01" / LAB / f"{LAB}.ipynb"
+    path.write_bytes(path.read_bytes() + b" ")
+    faults(monkeypatch, lambda data: data in both)
+    both = {path.read_bytes(), (folder / "submitted" / "s02" / LAB / f"{LAB}.ipynb").read_bytes()}
+    with Gradebook(f"sqlite:///{folder}/gradebook.db", COURSE.id) as book:
+        before = book.find_submission(LAB, "s02").score
+    run_ = graded(folder, lambda row: None, workers=2, force=True)
+    assert len(run_.faults) == 2 and "The mark that is there stands." in run_.faults[1]
+    assert "stands" not in run_.faults[0]
+    with Gradebook(f"sqlite:///{folder}/gradebook.db", COURSE.id) as book:
+        assert book.find_submission(LAB, "s02").score == before
+        changed = book.find_submission_notebook(LAB, LAB, "s01").grades
+        assert {(g.auto_score, g.needs_manual_grade) for g in changed} == {(None, False)}
+    assert not (folder / "results" / "s01" / f"{LAB}.json").exists()
+
+
+def test_two_first_runs_at_once(classroom, tmp_path):
+    folder = fresh_copy(classroom, tmp_path / "class")
+    command = [BIN / "autograder", "grade", LAB, "--classroom", folder, "--workers", "1"]
+    runs = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
+    said = [run.communicate()[1] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], said
+    with Gradebook(f"sqlite:///{folder}/gradebook.db", COURSE.id) as book:
+        assert len(book.assignment_submissions(LAB)) == 12
+
+
+def test_many_first_gradebooks_at_once(tmp_path):
+    """Made by the same moment's clock: a race that two whole runs meet only now and then."""
+    code = f"""
+import sys, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from our_course import COURSE, lab
+from autograder.grading.nbgrader.gradebook import Book
+from autograder.grading.register.classroom import Classroom, GradingError
+from autograder.grading.register.policy import read_policy
+labs = {{{LAB!r}: lab({LAB!r})}}
+policy = read_policy(COURSE, labs)
+time.sleep(max(0, {time.time() + 12} - time.time()))
+with Book(Classroom({str(tmp_path)!r}, COURSE)) as book:
+    book.prepare(list(labs.values()), policy)
+"""
+    runs = [
+        subprocess.Popen([sys.executable, "-W", "ignore", "-c", code], stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    said = [run.communicate()[1] for run in runs]
+    assert [run.returncode for run in runs] == [0] * 4, said
+    with Gradebook(f"sqlite:///{tmp_path}/gradebook.db", COURSE.id) as book:
+        assert len(book.find_notebook(LAB, LAB).grade_cells) == 4
 
 
 @pytest.mark.long

@@ -36,6 +36,7 @@ from worker_functions import (
     sleep_with_a_stage,
 )
 
+from alike import compare as similarity
 from autograder.cells import grade_id
 from autograder.course import CourseError
 from autograder.errors import printable
@@ -47,7 +48,6 @@ from autograder.grading.nbgrader import formgrader
 from autograder.grading.nbgrader.gradebook import _utc, put_aside_time
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import Policy, granted, read_policy
-from autograder.grading.reports import similarity
 from autograder.grading.reports.pseudonyms import pseudonyms
 from autograder.grading.run import pool
 from autograder.grading.run.limited import Died, Exceeded, Failed, Worker, each

@@ -6,8 +6,9 @@ import pytest
 from made import LAB, handin, row
 from our_course import lab
 
+from autograder.grading.intake import Person
 from autograder.grading.reports import figures
-from autograder.grading.reports.marks import Marks, Student
+from autograder.grading.reports.marks import Marks
 from autograder.judging.compare import STRUCTURAL
 from autograder.results import Kind, Verdict
 
@@ -105,7 +106,7 @@ def test_who_needs_a_person():
     often = replace(handin("cy", [row("cy", "softmax")]), attempts=figures.MANY_ATTEMPTS)
     well = handin("ada", [row("ada", "softmax")])
     unread = handin("di", [row("di", "softmax", Verdict.MISSING)])
-    marks = Marks({name: Student(name) for name in ("ada", "bo", "cy", "di", "eve")})
+    marks = Marks({name: Person(student=name) for name in ("ada", "bo", "cy", "di", "eve")})
     found = figures.needs([few, often, well, unread], marks, {LAB: ["eve"]}, [LAB])
     assert [need.student for need in found] == ["eve", "di", "bo", "cy"]
     assert {need.student: need.reasons for need in found} == {
@@ -116,38 +117,3 @@ def test_who_needs_a_person():
     }
     some = figures.needs([well], marks, {LAB: ["ada"], "attention-masks": []}, [LAB, "attention-masks"])
     assert some[0].reasons == (f"Has not handed in {LAB}.",)
-
-
-def test_partners_are_no_pair_and_the_same_file_is():
-    def same(student, seed):
-        return replace(handin(student, [row(student, "softmax")]), seed=seed)
-
-    students = [same("ada", 7), same("bo", 7), same("cy", 8)]
-    (pair,) = figures.alike(lab(LAB), students)
-    assert pair.students == ("ada", "bo") and pair.same_file
-    partners = {("ada", LAB): ("ada", "bo"), ("bo", LAB): ("ada", "bo")}
-    assert figures.alike(lab(LAB), students, partners) == []
-
-
-def same_file(student, seed, verdict=Verdict.WRONG):
-    return replace(handin(student, [row(student, "softmax", verdict)]), seed=seed)
-
-
-def test_a_crowd_with_one_file_leaves_room_for_those_who_are_two():
-    crowd = [same_file(f"a{n:03}", 7) for n in range(300)]
-    found = figures.alike(lab(LAB), [*crowd, same_file("y", 8), same_file("z", 8)])
-    assert len(found) <= figures.MOST_PAIRS
-    assert ("y", "z") in [pair.students for pair in found]
-
-
-def test_two_who_hand_in_no_notebook_have_it_from_nobody():
-    empty = [same_file(student, 7, Verdict.MISSING) for student in ("ada", "bo")]
-    assert figures.alike(lab(LAB), empty) == []
-
-
-def test_everybodys_first_pair_comes_before_anybodys_second():
-    def pair(*students):
-        return figures.Alike(LAB, students, 1.0, None, "")
-
-    crowd = [pair(one, other) for one in "abcdef" for other in "abcdef" if one < other]
-    assert figures._in_turn([*crowd, pair("y", "z")])[:4].count(pair("y", "z")) == 1

@@ -162,18 +162,6 @@ def test_many_students_have_different_ones(tmp_path):
     assert len(set(many.values())) == 3000
 
 
-def test_a_copy_shows_in_the_report(classroom):
-    same = (
-        "My scores are scaled so that the softmax stays soft, else one word takes all the weight. "
-        "I saw this when I drew the picture again with vectors of three hundred entries."
-    )
-    fill(classroom, {name: results(name, answer=same) for name in ("ada", "bob")})
-    page = read_page(classroom)
-    listed = page[page.index("Pairs worth a look") :]
-    assert "ada<br>bob" in listed[: listed.index("</table>")]
-    assert "plagiar" not in page.lower() and "cheat" not in page.lower()
-
-
 def test_students_their_marks_and_the_way_to_their_pages(classroom, prepared):
     enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\nzoe,Zoë,Adams\n")
     fill(classroom, {"ada": results("ada", ["softmax"])}, gradebook=prepared)
@@ -242,17 +230,3 @@ def test_a_table_of_a_platform_that_is_gone_goes(classroom):
     came_from(classroom, "ada", "folder")
     write_report(classroom)
     assert not (classroom.report / "canvas.csv").exists()
-
-
-def test_comparing_has_limits_and_a_report_without_it_says_so(classroom, monkeypatch, workers):
-    from autograder.grading.reports import page as of_page
-
-    fill(classroom, {"ada": results("ada"), "bo": results("bo")})
-    classroom.notebook_path("bo", LAB).unlink()
-    assert "A result that cannot be read (1)" in read_page(classroom)
-    monkeypatch.setattr(of_page, "COMPARING_SECONDS", -1)
-    assert "The hand-ins were not all compared: for one lab, that takes more than" in read_page(classroom)
-    monkeypatch.setattr(of_page, "READING_SECONDS", -1)
-    text = read_page(classroom)
-    assert "Its words were not compared with others&#39;: to read them takes more than" in text
-    assert "ada" in text and "bo" in text

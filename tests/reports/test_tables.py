@@ -2,40 +2,40 @@
 
 import csv
 import io
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from made import LAB, by_hand, came_from, enrol, fill, policy_of, results, table
 
-from autograder.grading.intake import Origin
+from autograder.grading.intake import Origin, Person
 from autograder.grading.marking.sanitise import harmless
-from autograder.grading.reports.marks import Lab, Mark, Marks, Student, read_marks
-from autograder.grading.reports.tables import (
-    blackboard_csv,
-    brightspace_csv,
-    canvas_csv,
-    grades_csv,
-    gradescope_csv,
-    moodle_csv,
-    moodle_worksheet,
-    tables,
-)
+from autograder.grading.reports.marks import Lab, Mark, Marks, full_name, read_marks
+from autograder.grading.reports.tables import PLATFORMS, grades_csv, moodle_worksheet, platform_csv, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def person(student, last="", first="", email="", **known):
+    return Person(student=student, last=last, first=first, email=email, **known)
+
+
+def mark(student, scores, **more):
+    return Mark(student=student, lab="one", scores=scores, points={"a": 6, "b": 4}, **more)
 
 
 def made(platform="", **origin):
     """Ada has 4.5 of 10 in the lab "one"; of Eve's a part waits; Zoe has handed in nothing."""
     marks = Marks(
         {
-            "al1": Student("al1", "Lovelace", "Ada"),
-            "eve": Student("eve", name="Eve Evil"),
-            "zoe": Student("zoe"),
+            "al1": person("al1", "Lovelace", "Ada"),
+            "eve": person("eve", name="Eve Evil"),
+            "zoe": person("zoe"),
         },
         {"one": Lab("one", datetime(2026, 1, 1), 10.0), "two": Lab("two", None, 4.0)},
         {
-            ("al1", "one"): Mark("al1", "one", {"a": 5.5, "b": 0}, {"a": 6, "b": 4}, penalty=1.0),
-            ("eve", "one"): Mark("eve", "one", {"a": 6, "b": None}, {"a": 6, "b": 4}, 1, late=5400),
+            ("al1", "one"): mark("al1", {"a": 5.5, "b": 0}, penalty=1.0),
+            ("eve", "one"): mark("eve", {"a": 6, "b": None}, awaits=1, late=5400),
         },
     )
     if platform:
@@ -52,20 +52,20 @@ def test_everything_for_everybody_and_waiting_is_empty():
     assert (ada["raw_score"], ada["late_submission_penalty"], ada["score"]) == ("5.5", "1.0", "4.5")
     assert (ada["state"], ada["max_score"]) == ("complete", "10.0")
     assert (eve["raw_score"], eve["score"], eve["waiting"]) == ("6.0", "", "1")
-    assert (eve["state"], eve["hours_late"]) == ("waits for 1 mark by hand", "1.5")
+    assert (eve["state"], eve["hours_late"]) == ("waits for a person", "1.5")
     assert (zoe["score"], zoe["raw_score"], zoe["state"]) == ("", "", "nothing handed in")
 
 
 def test_rows_are_alphabetical_whatever_the_accents():
     marks = made()
     names = {"a": "Zadie", "b": "Émile", "c": "evan", "d": "Ada"}
-    marks.students = {key: Student(key, name, "X") for key, name in names.items()}
+    marks.students = {key: person(key, name, "X") for key, name in names.items()}
     marks.sort(["two", "one"])
     assert list(marks.students) == ["d", "b", "c", "a"] and list(marks.labs) == ["two", "one"]
 
 
 def test_canvas_finds_students_by_the_number_in_their_own_files_name():
-    text, left = canvas_csv(made("Canvas", lms_id="12345", name="lovelaceada"))
+    text, left = platform_csv(made("Canvas", lms_id="12345", name="lovelaceada"), "Canvas")
     rows = table(text)
     assert list(rows[0]) == ["Student", "ID", "Section", "one", "two"]
     assert "Points Possible" in rows[0]["Student"] and rows[0]["one"] == "10.0"
@@ -76,8 +76,8 @@ def test_canvas_finds_students_by_the_number_in_their_own_files_name():
 
 def test_canvas_gets_what_the_roster_says_of_the_sis():
     marks = made("Canvas", lms_id="12345")
-    marks.students["eve"] = Student("eve", "Evil", "Eve", login="eve@x.edu", sid="S7", section="A")
-    rows = table(canvas_csv(marks)[0])
+    marks.students["eve"] = person("eve", "Evil", "Eve", login="eve@x.edu", sid="S7", section="A")
+    rows = table(platform_csv(marks, "Canvas")[0])
     assert list(rows[0])[:5] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
     assert rows[2]["ID"] == "" and rows[2]["SIS User ID"] == "S7"
     assert rows[2]["SIS Login ID"] == "eve@x.edu" and rows[1]["SIS Login ID"] == ""
@@ -108,21 +108,21 @@ def test_a_number_that_two_share_is_nobodys():
 
 def test_moodles_gradebook_takes_only_whom_it_can_know():
     marks = made("Moodle", participant="1")
-    marks.students["al1"] = Student("al1", "Lovelace", "Ada", "ada@x.edu", login="al1")
-    rows = table(moodle_csv(marks)[0])
+    marks.students["al1"] = person("al1", "Lovelace", "Ada", "ada@x.edu", login="al1")
+    rows = table(platform_csv(marks, "Moodle")[0])
     assert [(r["Username"], r["Email address"], r["one"]) for r in rows] == [("al1", "ada@x.edu", "4.5")]
 
 
 def test_blackboard():
-    (row,) = table(blackboard_csv(made("Blackboard", login="ada_1"))[0])
+    (row,) = table(platform_csv(made("Blackboard", login="ada_1"), "Blackboard")[0])
     assert (row["Username"], row["Last Name"], row["one"]) == ("ada_1", "Lovelace", "4.5")
 
 
 def test_brightspace_never_takes_the_folders_number_for_an_id():
     marks = made("Brightspace", lms_id="12345", name="Ada Lovelace")
-    assert brightspace_csv(marks) == ("", 2)
-    marks.students["al1"] = Student("al1", "Lovelace", "Ada", sid="20067930", login="ada")
-    text, left = brightspace_csv(marks)
+    assert platform_csv(marks, "Brightspace") == ("", 2)
+    marks.students["al1"] = person("al1", "Lovelace", "Ada", sid="20067930", login="ada")
+    text, left = platform_csv(marks, "Brightspace")
     assert text.splitlines() == [
         "OrgDefinedId,Username,one Points Grade,two Points Grade,End-of-Line Indicator",
         "20067930,ada,4.5,,#",
@@ -132,7 +132,7 @@ def test_brightspace_never_takes_the_folders_number_for_an_id():
 
 def test_gradescope():
     marks = made("Gradescope", email="ada@x.edu", sid="7", name="Ada Lovelace", members=("al1", "eve"))
-    (row,) = table(gradescope_csv(marks)[0])
+    (row,) = table(platform_csv(marks, "Gradescope")[0])
     assert (row["SID"], row["Email"], row["one"], row["one - Max Points"]) == (
         "7",
         "ada@x.edu",
@@ -146,15 +146,14 @@ def test_a_table_for_each_platform_that_occurs_and_no_other():
     assert [t.name for t in tables(made("Canvas", lms_id="1"))] == ["canvas.csv"]
     assert [t.name for t in tables(made("Moodle", participant="1"))] == ["moodle-one.csv"]
     marks = made()
-    marks.students["al1"] = Student("al1", login="al1")
+    marks.students["al1"] = person("al1", login="al1")
     assert [t.name for t in tables(marks, ["Blackboard", "Canvas"])] == ["canvas.csv", "blackboard.csv"]
 
 
 def test_no_cell_is_a_formula():
     marks = made("Canvas", lms_id="1")
-    marks.students["=cmd()"] = Student("=cmd()", "+Evil", "@Eve", "-x", login="=1", sid="=2")
-    forms = (canvas_csv, moodle_csv, blackboard_csv, brightspace_csv, gradescope_csv)
-    for text in (grades_csv(marks), *(form(marks)[0] for form in forms)):
+    marks.students["=cmd()"] = person("=cmd()", "+Evil", "@Eve", "-x", login="=1", sid="=2")
+    for text in (grades_csv(marks), *(platform_csv(marks, name)[0] for name in PLATFORMS)):
         for line in csv.reader(io.StringIO(text)):
             assert not any(cell.strip().startswith(("=", "+", "-", "@")) for cell in line)
     assert all(str(harmless(text)).startswith("'") for text in ("\t=1", " =1", "=1"))
@@ -184,16 +183,31 @@ def test_names_are_the_rosters_and_everybody_in_it_has_a_line(classroom, prepare
     fill(classroom, {"lovelaceada-12": results("lovelaceada-12")}, gradebook=prepared)
     came_from(classroom, "lovelaceada-12", "Canvas", name="lovelaceada", lms_id="12")
     marks = read_marks(classroom, policy_of())
-    assert {s.id: s.full_name() for s in marks.students.values()} == {
+    assert {s.student: full_name(s) for s in marks.students.values()} == {
         "13": "Bo Li",
         "lovelaceada-12": "Ada Lovelace",
     }
-    rows = table(canvas_csv(marks)[0])
+    rows = table(platform_csv(marks, "Canvas")[0])
     assert [(r["Student"], r["ID"]) for r in rows[1:]] == [("Li, Bo", "13"), ("Lovelace, Ada", "12")]
 
 
 def test_an_extension_is_told(classroom):
     marks = made()
-    mark = marks.marks["al1", "one"]
-    marks.marks["al1", "one"] = Mark(**{**vars(mark), "extension": timedelta(days=2)})
+    marks.marks["al1", "one"] = replace(marks.marks["al1", "one"], extension=timedelta(days=2))
     assert table(grades_csv(marks))[0]["extension"] == "48 h"
+
+
+def test_what_waits_for_whom_has_a_word_of_its_own():
+    marks = made()
+    marks.marks["zoe", "one"] = mark("zoe", {"a": None, "b": None})
+    marks.marks["al1", "two"] = replace(marks.marks["al1", "one"], interrupted=True)
+    marks.handed_in = frozenset({("eve", "two")})
+    rows = {(r["student_id"], r["assignment"]): r["state"] for r in table(grades_csv(marks))}
+    assert rows == {
+        ("al1", "one"): "complete",
+        ("al1", "two"): "interrupted",
+        ("eve", "one"): "waits for a person",
+        ("eve", "two"): "waits for the grader",
+        ("zoe", "one"): "waits for the grader",
+        ("zoe", "two"): "nothing handed in",
+    }

@@ -133,7 +133,7 @@ BY_HAND = {
     # as late as Bo, but with two days more, so in time: 4 + 3, explained 1
     ("cy", ONE): ("8.0", "0.0", "8.0", "10.0", "complete"),
     # 2 + 3 + 3, and nobody has read the explanation: no grade yet
-    ("cy", TWO): ("8.0", "0.0", "", "11.0", "waits for 1 mark by hand"),
+    ("cy", TWO): ("8.0", "0.0", "", "11.0", "waits for a person"),
     # 1 + 2 + 2 + 3 + 3 + 2, explained 2
     ("cy", THREE): ("15.0", "0.0", "15.0", "17.0", "complete"),
     ("di", ONE): ("", "", "", "10.0", "nothing handed in"),

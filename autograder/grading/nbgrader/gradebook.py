@@ -24,7 +24,7 @@ from nbgrader import api
 from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
 from nbgrader.utils import parse_utc
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import DBAPIError, OperationalError, SAWarning
+from sqlalchemy.exc import SAWarning, SQLAlchemyError
 from traitlets.utils.importstring import import_item
 
 from autograder.authoring.lab import Lab
@@ -38,6 +38,11 @@ from autograder.grading.register.classroom import Classroom, GradingError, Submi
 from autograder.grading.register.policy import YEARS, LabPolicy, Policy, read_policy, rescaled
 from autograder.grading.register.roll import Roll, read_roll
 from autograder.results import Result, Verdict
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 
 class GradebookError(GradingError):
@@ -77,26 +82,26 @@ api.get_alembic_version = _newest_schema  # nbgrader's own starts the `alembic` 
 
 def opened(classroom: Classroom) -> Gradebook:
     """The class's gradebook; raises `GradebookError` with what to check."""
-    for attempt in range(5):
-        try:
+    try:
+        with _one_at_a_time(classroom):
             return Gradebook(classroom.db, classroom.course.id)
-        except Exception as error:  # noqa: BLE001 - drivers raise many kinds
-            # Another run that makes a new gradebook at the same moment is done with it soon.
-            if attempt < 4 and _is_being_made(error):
-                time.sleep(0.3 * 2**attempt)
-                continue
-            raise GradebookError(
-                f"The gradebook {shown(classroom.db)} cannot be opened: {first_line(error)} "
-                "Check the address given with --db and that the server is running."
-            ) from None
-    raise AssertionError("the last attempt returns or raises")
+    except Exception as error:  # noqa: BLE001 - drivers raise many kinds
+        raise GradebookError(
+            f"The gradebook {shown(classroom.db)} cannot be opened: {first_line(error)} "
+            "Check the address given with --db and that the server is running."
+        ) from None
 
 
-def _is_being_made(error: Exception) -> bool:
-    words = str(error)
-    return any(
-        said in words for said in ("already exists", "is locked", "UNIQUE", "duplicate key", "no such table")
-    )
+@contextmanager
+def _one_at_a_time(classroom: Classroom) -> Iterator[None]:
+    """Of the runs in one classroom, one makes the gradebook or its labs: nbgrader's own code for it is not made for two."""
+    if not classroom.root.is_dir() or fcntl is None:
+        yield
+        return
+    with (classroom.root / ".gradebook-lock").open("a") as file:
+        with suppress(OSError):  # a network's folder may have no locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def first_line(error: Exception) -> str:
@@ -185,7 +190,7 @@ class Book:
         for lab in labs:
             of_lab = policy.labs[lab.name]
             stamp = hashlib.sha256(f"{lab.solution.read_bytes()!r}{dict(of_lab.points)}".encode()).hexdigest()
-            with _quiet_nbgrader():
+            with _quiet_nbgrader(), _one_at_a_time(self.classroom):
                 if self._try_again(partial(self._prepare, lab, of_lab, stamp)):
                     continue
             write(self._stamp_of(lab.name), f"{shown(self.classroom.db)} {stamp}")
@@ -316,6 +321,8 @@ class Book:
         for name, comment in comments.items():
             row = answers.get(name)
             said = "" if row is None or row.verdict is Verdict.MANUAL else row.message
+            if row is not None and row.verdict is Verdict.FAULT:
+                said = f"Waits for the grader. {said}"
             if row is not None and row.exercise in marked.untouched and row.verdict is Verdict.MANUAL:
                 said = "No response."
             if row is not None and row.exercise in earlier:
@@ -428,12 +435,12 @@ class Book:
     def _name(self, roll: Roll) -> None:
         """Give the gradebook's students the roster's names, which the formgrader then shows."""
         for student in self._gradebook.students:
-            person = roll.people.get(student.id)
-            for column, said in (
-                ("first_name", person and person.first),
-                ("last_name", person and (person.last or person.name)),
-                ("email", person and person.email),
-            ):
+            if (person := roll.people.get(student.id)) is None:
+                continue
+            first, last = person.first, person.last
+            if not (first or last):  # the formgrader shows "last, first"
+                first, _, last = person.name.rpartition(" ")
+            for column, said in (("first_name", first), ("last_name", last), ("email", person.email)):
                 if said and getattr(student, column) != said:
                     setattr(student, column, said)
         self._gradebook.db.commit()
@@ -524,7 +531,7 @@ class Book:
         for attempt in range(1, attempts + 1):
             try:
                 return action()
-            except (OperationalError, DBAPIError, InvalidEntry, MissingEntry) as error:
+            except (SQLAlchemyError, InvalidEntry, MissingEntry) as error:
                 if lab and attempt > 1 and self._is_well(lab):
                     raise NotRecorded(first_line(error)) from None
                 if attempt == attempts:
@@ -625,6 +632,13 @@ def _read_receipt(path: Path) -> _Receipt:
         return _Receipt(**_read_json(path))
     except TypeError:
         return _Receipt()
+
+
+def interrupted(classroom: Classroom, student: str, lab: str) -> bool:
+    """Whether a run ended between keeping what it found in a hand-in and the gradebook's knowing it."""
+    result = classroom.result_path(student, lab)
+    receipt = result.with_suffix(".recorded")
+    return result.is_file() and receipt.is_file() and not _read_receipt(receipt).stamp
 
 
 def _copy_comment(giver: str, taker: str, notebooks: Mapping[str, Any], cell: str) -> None:

@@ -34,7 +34,7 @@ from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import Policy, read_policy
 from autograder.grading.register.roll import read_roll
 from autograder.grading.reports import shown as safely
-from autograder.grading.reports.marks import Mark, Marks, read_marks
+from autograder.grading.reports.marks import Mark, Marks, full_name, read_marks
 from autograder.grading.reports.page import environment, moment, span
 from autograder.grading.run.grade import described
 from autograder.grading.run.limited import NotDone, each
@@ -283,7 +283,7 @@ def sheet_of(
     return Sheet(
         course=classroom.course.title,
         student=student,
-        name=who.full_name() if who else student,
+        name=full_name(who) if who else student,
         title=lab.title,
         lab=lab.name,
         total=_total(mark),
@@ -313,7 +313,7 @@ def _total(mark: Mark) -> str:
 def _facts(lab: Lab, student: str, mark: Mark, marks: Marks, policy: Policy) -> Iterator[str]:
     together = [one for one in marks.partners.get((student, lab.name), ()) if one != student]
     if together:
-        yield f"Handed in together with {listed(marks.students[one].full_name() for one in together)}."
+        yield f"Handed in together with {listed(full_name(marks.students[one]) for one in together)}."
     due = marks.labs[lab.name].due if lab.name in marks.labs else None
     if due and mark.extension:
         due += mark.extension
@@ -438,9 +438,6 @@ def _question(lab: Lab, name: str) -> Markup:
     cells = _released(lab).cells
     at = next((i for i, cell in enumerate(cells) if id_of(cell) == name), 0)
     return _prose_of_lab(cells[at - 1].source) if at and cells[at - 1].cell_type == "markdown" else Markup("")
-
-
-Own = tuple[Markup, bool, tuple[Markup, ...]]  # a cell's source, whether it is code, and its outputs
 
 
 def _others(

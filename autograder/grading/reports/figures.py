@@ -5,19 +5,15 @@ import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from autograder.authoring.lab import Lab
 from autograder.errors import listed
-from autograder.grading.marking.mark import release_for_marking
-from autograder.grading.reports import similarity
 from autograder.grading.reports.marks import Mark, Marks
 from autograder.judging.compare import STRUCTURAL
 from autograder.results import Kind, Result, Verdict
 
 # With fewer students a correlation says more about chance than about the exercise.
 FEWEST_FOR_DISCRIMINATION = 10
-MOST_PAIRS = 100
 FEW_POINTS = 50  # per cent: with fewer a student may need a person
 MANY_ATTEMPTS = 4
 
@@ -42,8 +38,6 @@ class HandIn:
 
     Parameters
     ----------
-    seed : int
-        Of the fresh cases: it follows from the file's bytes; 0 if there was no file.
     attempts : int
         How many of this student's hand-ins for the lab are known.
     """
@@ -52,9 +46,7 @@ class HandIn:
     lab: str
     rows: tuple[Result, ...]
     notes: tuple[str, ...]
-    work: similarity.Work
     mark: Mark
-    seed: int = 0
     attempts: int = 1
 
     @property
@@ -62,7 +54,7 @@ class HandIn:
         return sum(row.seconds for row in self.rows)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ExerciseFigures:
     """How one exercise went.
 
@@ -109,7 +101,7 @@ class Spread:
     full: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LabFigures:
     """How one lab went."""
 
@@ -143,18 +135,6 @@ class Trouble:
     lab: str
     exercises: tuple[str, ...]
     message: str
-
-
-@dataclass(frozen=True)
-class Alike:
-    """Two hand-ins worth a look."""
-
-    lab: str
-    students: tuple[str, str]
-    words: float | None
-    code: float | None
-    passage: str
-    same_file: bool = False
 
 
 def is_blank(row: Result) -> bool:
@@ -227,26 +207,28 @@ def exercise_figures(name: str, handins: Sequence[HandIn]) -> ExerciseFigures:
         unread = by_hand and row.verdict is not Verdict.MANUAL  # no person has judged a file that is none
         if score is None or unread or not row.max_score:
             continue
-        earned.append(100 * score / row.max_score)
+        earned.append((100 * score / row.max_score, score > 0 or name in handin.mark.by_hand))
         others = {k: s for k, s in handin.mark.scores.items() if k != name and s is not None}
         possible = sum(handin.mark.points[k] for k in others)
         if possible:
             pairs.append((score, sum(others.values()) / possible))
+    # While a person has yet to read, the zeros of those who wrote nothing are no mean mark.
+    told = [percent for percent, read in earned if read or not (by_hand and counts["waiting"])]
     tried = counts[Verdict.PASS] + counts[Verdict.WRONG] + counts["blank"] + counts["stopped"]
     return ExerciseFigures(
-        name,
-        points,
-        by_hand,
-        tried,
-        counts[Verdict.PASS],
-        counts[Verdict.WRONG],
-        counts["stopped"],
-        counts["blank"],
-        unexplained,
-        counts["waiting"],
-        100 * counts[Verdict.PASS] / tried if tried and not by_hand else None,
-        statistics.fmean(earned) if earned else None,
-        discrimination(pairs),
+        name=name,
+        points=points,
+        by_hand=by_hand,
+        tried=tried,
+        passed=counts[Verdict.PASS],
+        wrong=counts[Verdict.WRONG],
+        stopped=counts["stopped"],
+        blank=counts["blank"],
+        unexplained=unexplained,
+        waiting=counts["waiting"],
+        pass_rate=100 * counts[Verdict.PASS] / tried if tried and not by_hand else None,
+        mean=statistics.fmean(told) if told else None,
+        discrimination=discrimination(pairs),
     )
 
 
@@ -255,14 +237,14 @@ def lab_figures(lab: str, handins: Sequence[HandIn]) -> LabFigures:
     names = dict.fromkeys(row.exercise for handin in handins for row in handin.rows)
     seconds = [h.seconds for h in handins]
     return LabFigures(
-        lab,
-        spread([h.mark.percent for h in handins if h.mark.percent is not None]),
-        tuple(exercise_figures(name, handins) for name in names),
-        sum(h.mark.awaits > 0 for h in handins),
-        sum(h.mark.late > 0 for h in handins),
-        sum(seconds),
-        max(seconds, default=0.0),
-        statistics.median(seconds) if seconds else 0.0,
+        name=lab,
+        spread=spread([h.mark.percent for h in handins if h.mark.percent is not None]),
+        exercises=tuple(exercise_figures(name, handins) for name in names),
+        waiting=sum(h.mark.awaits > 0 for h in handins),
+        late=sum(h.mark.late > 0 for h in handins),
+        seconds=sum(seconds),
+        slowest=max(seconds, default=0.0),
+        typical=statistics.median(seconds) if seconds else 0.0,
     )
 
 
@@ -309,67 +291,6 @@ def troubles(handins: Sequence[HandIn], of: Callable[[Result], bool]) -> list[Tr
             message = textwrap.shorten(rows[0].message, _LONGEST_MESSAGE, placeholder=" …")
             found.append(Trouble(handin.student, handin.lab, tuple(r.exercise for r in rows), message))
     return sorted(found, key=lambda t: (-len(t.exercises), t.student, t.lab))
-
-
-Compare = Callable[[Sequence[similarity.Work], Sequence[similarity.Work]], list[similarity.Pair]]
-
-
-def alike(
-    lab: Lab,
-    handins: Sequence[HandIn],
-    partners: Mapping[tuple[str, str], tuple[str, ...]] | None = None,
-    compare: Compare = similarity.alike,
-) -> list[Alike]:
-    """Pairs of a lab's hand-ins that share more than the lab, the class and chance explain.
-
-    Those who handed one in together are no pair.
-    """
-    definitions = "\n".join(path.read_text("utf-8") for path in sorted(lab.folder.glob("*.py")))
-    ours = [
-        similarity.read_work(release_for_marking(lab).cells),
-        similarity.read_work(lab.read_solution().cells),
-        # Who makes one of the known mistakes has copied it from nobody.
-        similarity.read_work([{"cell_type": "code", "source": definitions}], most=10_000_000),
-    ]
-    together = partners or {}
-    groups: dict[tuple[str, ...], HandIn] = {}
-    for handin in handins:  # of a group's one hand-in, one copy is compared
-        groups.setdefault(together.get((handin.student, lab.name), (handin.student,)), handin)
-    one_each = list(groups.values())
-    by_seed: dict[int, list[str]] = defaultdict(list)
-    for handin in one_each:
-        if handin.seed and not _says_nothing(handin):
-            by_seed[handin.seed].append(handin.student)
-    file_of = {student: seed for seed, students in by_seed.items() for student in students}
-    same = [
-        Alike(lab.name, pair, None, None, "", same_file=True)
-        for students in sorted(by_seed.values(), key=len)  # a crowd comes after those who are two
-        for pair in pairwise(students)
-    ]
-    pairs = [
-        Alike(lab.name, (one.student, other.student), p.words, p.code, p.passage)
-        for p in compare([h.work for h in one_each], ours)
-        for one, other in [(one_each[p.one], one_each[p.other])]
-        if one.student != other.student
-        and (one.student not in file_of or file_of[one.student] != file_of.get(other.student))
-    ]
-    return same[:MOST_PAIRS] + _in_turn(pairs)[:MOST_PAIRS]
-
-
-def _in_turn(pairs: Sequence[Alike]) -> list[Alike]:
-    """Everybody's first pair before anybody's second, so that no crowd takes all the room that there is."""
-    seen: Counter[str] = Counter()
-    turns = []
-    for pair in pairs:
-        turns.append(max(seen[student] for student in pair.students))
-        seen.update(pair.students)
-    return [pair for _, pair in sorted(zip(turns, pairs, strict=True), key=lambda item: item[0])]
-
-
-def _says_nothing(handin: HandIn) -> bool:
-    """As it was handed out, or no notebook at all: many have the same file then, from nobody."""
-    verdicts = (Verdict.MANUAL, Verdict.MISSING)
-    return all(is_blank(row) or row.verdict in verdicts for row in handin.rows)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 
 from autograder.authoring.lab import read_labs
 from autograder.cells import grade_id, id_of_test
@@ -11,6 +12,7 @@ from autograder.grading.nbgrader.gradebook import (
     GradebookError,
     exists,
     first_line,
+    interrupted,
     opened,
     seconds_late,
     shown,
@@ -21,48 +23,40 @@ from autograder.grading.register.roll import Roll, alphabetical, read_roll
 from autograder.results import Result
 
 
-@dataclass(frozen=True)
-class Student:
-    """A student as the roster and the gradebook know them; all but `id` may be ""."""
+def full_name(person: Person, form: str = "{first} {last}") -> str:
+    """The name in one piece; the folder's name where no other is known."""
+    if person.last and person.first:
+        return form.format(last=person.last, first=person.first)
+    return person.name or person.last or person.first or person.student
 
-    id: str
-    last_name: str = ""
-    first_name: str = ""
-    email: str = ""
-    lms_id: str = ""
-    name: str = ""  # where first and last are not told apart
-    login: str = ""
-    sid: str = ""
-    section: str = ""
 
-    def full_name(self, form: str = "{first} {last}") -> str:
-        """The name in one piece; the folder's name where no other is known."""
-        if self.last_name and self.first_name:
-            return form.format(last=self.last_name, first=self.first_name)
-        return self.name or self.last_name or self.first_name or self.id
+def shown_name(person: Person) -> str:
+    """A student for a person to read.
 
-    @property
-    def order(self) -> tuple[str, str, str]:
-        """By last name, first name, and folder."""
-        last, first = self.last_name, self.first_name
-        if not last:
-            *firsts, last = (self.name or self.id).split() or [""]
-            first = first or " ".join(firsts)
-        return alphabetical(last), alphabetical(first), self.id
+    >>> shown_name(Person(student="al123", last="Lovelace", first="Ada"))
+    'Ada Lovelace (al123)'
+    """
+    name = full_name(person)
+    return name if name == person.student else f"{name} ({person.student})"
 
-    def known_as(self, person: Person) -> "Student":
-        """The same with what the roster says of this person."""
-        said = {
-            "last_name": person.last,
-            "first_name": person.first,
-            "email": person.email,
-            "lms_id": person.lms_id,
-            "name": person.name,
-            "login": person.login,
-            "sid": person.sid,
-            "section": person.section,
-        }
-        return replace(self, **{key: value for key, value in said.items() if value})
+
+def _order(person: Person) -> tuple[str, str, str]:
+    """By last name (of a name in one piece, its last word), first name, and folder."""
+    last, first = person.last, person.first
+    if not last:
+        *firsts, last = (person.name or person.student).split() or [""]
+        first = first or " ".join(firsts)
+    return alphabetical(last), alphabetical(first), person.student
+
+
+class State(StrEnum):
+    """How far a hand-in's mark is: what it waits for, if for anything."""
+
+    COMPLETE = "complete"
+    PERSON = "waits for a person"  # to mark a question by hand
+    GRADER = "waits for the grader"  # not marked yet, or the grader failed on it
+    INTERRUPTED = "interrupted"  # a run ended before its marks reached the gradebook
+    NOTHING = "nothing handed in"
 
 
 @dataclass(frozen=True)
@@ -74,7 +68,7 @@ class Lab:
     max_score: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Mark:
     """The mark of one hand-in.
 
@@ -91,13 +85,15 @@ class Mark:
     timestamp : datetime or None
         When it was handed in (UTC).
     late : float
-        Seconds after the due date, extensions counted; 0 if in time, or if there is no due date.
+        Seconds after the due date, extensions counted; 0 if in time or within the grace, or without a due date.
     extension : timedelta or None
         By how much the due date was moved for this student.
     by_hand : frozenset of str
         What a person has given a mark for.
     comments : mapping of str to str
         What a person has said, by exercise or question.
+    interrupted : bool
+        A run ended before all that it found had reached the gradebook.
     """
 
     student: str
@@ -111,6 +107,16 @@ class Mark:
     extension: timedelta | None = None
     by_hand: frozenset[str] = frozenset()
     comments: Mapping[str, str] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @property
+    def state(self) -> State:
+        """What the mark waits for."""
+        if self.interrupted:
+            return State.INTERRUPTED
+        if self.awaits:
+            return State.PERSON
+        return State.COMPLETE if self.final is not None else State.GRADER
 
     @property
     def final(self) -> float | None:
@@ -145,7 +151,7 @@ class Marks:
 
     Parameters
     ----------
-    students : dict of str to Student
+    students : dict of str to Person
         Everybody of the roster, and everybody who handed something in, alphabetically.
     labs : dict of str to Lab
         In the course's order.
@@ -156,14 +162,23 @@ class Marks:
         Where each hand-in came from.
     partners : mapping of (student, lab) to tuple of str
         All who handed it in together.
+    handed_in : frozenset of (student, lab)
+        What lies in the classroom, marked or not.
     """
 
-    students: dict[str, Student] = field(default_factory=dict)
+    students: dict[str, Person] = field(default_factory=dict)
     labs: dict[str, Lab] = field(default_factory=dict)
     marks: dict[tuple[str, str], Mark] = field(default_factory=dict)
     from_gradebook: bool = False
     origins: Mapping[tuple[str, str], Origin] = field(default_factory=dict)
     partners: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    handed_in: frozenset[tuple[str, str]] = frozenset()
+
+    def state(self, student: str, lab: str) -> State:
+        """How far the mark of a student in a lab is."""
+        if mark := self.marks.get((student, lab)):
+            return mark.state
+        return State.GRADER if (student, lab) in self.handed_in else State.NOTHING
 
     @property
     def waiting(self) -> int:
@@ -172,31 +187,32 @@ class Marks:
 
     def sort(self, labs: Sequence[str]) -> None:
         """Put students into the order of their names, and labs into that of the course."""
-        self.students = dict(sorted(self.students.items(), key=lambda item: item[1].order))
+        self.students = dict(sorted(self.students.items(), key=lambda item: _order(item[1])))
         place = {lab: i for i, lab in enumerate(labs)}
         self.labs = dict(sorted(self.labs.items(), key=lambda item: place.get(item[0], len(place))))
 
     def complete(self, rows: Mapping[tuple[str, str], Sequence[Result]]) -> None:
         """Add from the results what the gradebook does not have."""
         for (student, lab), of_handin in rows.items():
-            self.students.setdefault(student, Student(student))
+            self.students.setdefault(student, Person(student=student))
             total = sum(row.max_score for row in of_handin)
             if lab not in self.labs:
                 self.labs[lab] = Lab(lab, None, total)
             if (student, lab) not in self.marks:
                 self.marks[student, lab] = Mark(
-                    student,
-                    lab,
-                    {row.exercise: row.score for row in of_handin},
-                    {row.exercise: row.max_score for row in of_handin},
-                    sum(row.score is None for row in of_handin),
+                    student=student,
+                    lab=lab,
+                    scores={row.exercise: row.score for row in of_handin},
+                    points={row.exercise: row.max_score for row in of_handin},
+                    awaits=sum(row.score is None for row in of_handin),
+                    interrupted=self.from_gradebook,
                 )
 
     def renamed(self, names: Mapping[str, str]) -> "Marks":
         """The same marks under other names, and with nothing else that tells who is who."""
         return Marks(
             # Sorted anew: the old order follows the real names.
-            {name: Student(name) for name in sorted(names[s] for s in self.students)},
+            {name: Person(student=name) for name in sorted(names[s] for s in self.students)},
             self.labs,
             {(names[s], lab): replace(m, student=names[s]) for (s, lab), m in self.marks.items()},
             self.from_gradebook,
@@ -205,6 +221,7 @@ class Marks:
                 for (s, lab), together in self.partners.items()
                 if s in names
             },
+            handed_in=frozenset((names[s], lab) for s, lab in self.handed_in if s in names),
         )
 
 
@@ -227,7 +244,7 @@ def read_marks(classroom: Classroom, policy: Policy | None = None, roll: Roll | 
     roll = roll or read_roll(classroom)
     if exists(classroom.db):
         try:
-            found = _read(classroom, roll.extensions(policy) if policy else {})
+            found = _read(classroom, policy or Policy(), roll.extensions(policy) if policy else {})
         except GradebookError:
             raise
         except Exception as error:  # noqa: BLE001 - drivers raise many kinds
@@ -245,17 +262,26 @@ def read_marks(classroom: Classroom, policy: Policy | None = None, roll: Roll | 
         for together in roll.partners(lab)
         for student in together
     }
+    found.handed_in = frozenset(classroom.handed_in(classroom.course.labs))
     for student, person in roll.people.items():
-        found.students[student] = found.students.get(student, Student(student)).known_as(person)
+        found.students[student] = _known_as(found.students.get(student), replace(person, student=student))
     for (student, _), origin in roll.origins.items():
         here = found.students.get(student)
-        if here and " " in origin.name and len(origin.members) < 2 and here.full_name() == student:
+        if here and " " in origin.name and len(origin.members) < 2 and full_name(here) == student:
             found.students[student] = replace(here, name=origin.name)  # Canvas's "lovelaceada" is no name
     found.sort(classroom.course.labs)
     return found
 
 
-def _read(classroom: Classroom, extensions: Mapping[tuple[str, str], timedelta]) -> Marks:
+def _known_as(known: Person | None, person: Person) -> Person:
+    """Whom the roster knows, with what the gradebook says besides."""
+    if known is None:
+        return person
+    fields = ("email", "lms_id") if person.name else ("last", "first", "email", "lms_id")
+    return replace(person, **{f: getattr(person, f) or getattr(known, f) for f in fields})
+
+
+def _read(classroom: Classroom, policy: Policy, extensions: Mapping[tuple[str, str], timedelta]) -> Marks:
     from nbgrader import api
 
     names = [e for lab in read_labs(classroom.course).values() for e in lab.exercises]
@@ -265,8 +291,13 @@ def _read(classroom: Classroom, extensions: Mapping[tuple[str, str], timedelta])
     with opened(classroom) as book:
         ask = book.db.query
         for s in book.students:
-            given = (s.last_name, s.first_name, s.email, s.lms_user_id)
-            found.students[s.id] = Student(s.id, *(text or "" for text in given))
+            found.students[s.id] = Person(
+                student=s.id,
+                last=s.last_name or "",
+                first=s.first_name or "",
+                email=s.email or "",
+                lms_id=s.lms_user_id or "",
+            )
         for a in book.assignments:
             found.labs[a.name] = Lab(a.name, a.duedate, a.max_score)
         # Plain rows, a query for each table: through its objects, nbgrader asks several times a hand-in.
@@ -307,26 +338,17 @@ def _read(classroom: Classroom, extensions: Mapping[tuple[str, str], timedelta])
             extension = extensions.get((s.student_id, s.name), s.extension)
             late = seconds_late(s.timestamp, lab.due, extension)
             found.marks[s.student_id, s.name] = Mark(
-                s.student_id,
-                s.name,
-                scores.get(s.id, {}),
-                points.get(s.id, {}),
-                awaits.get(s.id, 0),
-                penalties.get(s.id, 0.0),
-                s.timestamp,
-                late,
-                extension,
-                frozenset(by_hand.get(s.id, ())),
-                comments.get(s.id, {}),
+                student=s.student_id,
+                lab=s.name,
+                scores=scores.get(s.id, {}),
+                points=points.get(s.id, {}),
+                awaits=awaits.get(s.id, 0),
+                penalty=penalties.get(s.id, 0.0),
+                timestamp=s.timestamp,
+                late=late if late > policy.grace.total_seconds() else 0.0,
+                extension=extension,
+                by_hand=frozenset(by_hand.get(s.id, ())),
+                comments=comments.get(s.id, {}),
+                interrupted=interrupted(classroom, s.student_id, s.name),
             )
     return found
-
-
-def shown_name(student: Student) -> str:
-    """A student for a person to read: "Ada Lovelace (al123)".
-
-    >>> shown_name(Student("al123", "Lovelace", "Ada"))
-    'Ada Lovelace (al123)'
-    """
-    name = student.full_name()
-    return name if name == student.id else f"{name} ({student.id})"

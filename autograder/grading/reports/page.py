@@ -4,7 +4,6 @@ The page needs neither a network nor a script. What stands in it comes from the 
 marks come from the gradebook, so that marks by hand and late penalties count.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,20 +18,16 @@ from markupsafe import Markup, escape
 from autograder.authoring.lab import Lab, read_labs
 from autograder.errors import Complaint, counted
 from autograder.files import write
-from autograder.grading.marking.mark import release_for_marking
-from autograder.grading.marking.sanitise import clean_markdown
+from autograder.grading.intake import Person
 from autograder.grading.nbgrader.gradebook import refresh
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import Policy
 from autograder.grading.register.roll import Roll, alphabetical, read_roll
-from autograder.grading.reports import similarity
 from autograder.grading.reports.figures import (
     FEWEST_FOR_DISCRIMINATION,
     TALK,
-    Compare,
     HandIn,
-    alike,
     is_blank,
     lab_figures,
     misconceptions,
@@ -41,12 +36,10 @@ from autograder.grading.reports.figures import (
     spread,
     troubles,
 )
-from autograder.grading.reports.marks import Mark, Marks, Student, read_marks, shown_name
+from autograder.grading.reports.marks import Mark, Marks, read_marks, shown_name
 from autograder.grading.reports.pseudonyms import pseudonyms
 from autograder.grading.reports.tables import Table, grades_csv, tables
 from autograder.grading.run.grade import priced
-from autograder.grading.run.limited import Failed, NotDone, Worker, each
-from autograder.grading.run.pool import cores
 from autograder.judging.compare import NOT_WRITTEN
 from autograder.results import Result, Verdict
 
@@ -112,14 +105,16 @@ def write_report(classroom: Classroom, *, anonymous: bool = False, platforms: It
     classroom.must_be_writable()
     roll = read_roll(classroom)
     policy = refresh(classroom, labs, roll)
-    found, unread = read_evidence(classroom, labs, policy)
-    comparing = _Comparing()
+    stored = [(student, lab, marked) for student, lab, marked in evidence.stored(classroom) if lab in labs]
+    unread = [(student, lab) for student, lab, marked in stored if marked is None]
+    rows = {(s, lab): tuple(priced(m, policy.labs[lab])) for s, lab, m in stored if m is not None}
     marks = read_marks(classroom, policy, roll)
-    marks.complete({(student, lab): rows for student, lab, rows, *_ in found})
+    marks.complete(rows)
     marks.sort(classroom.course.labs)
     handins = [
-        HandIn(s, lab, rows, notes, work, marks.marks[s, lab], seed, 1 + _earlier(classroom, s, lab))
-        for s, lab, rows, notes, work, seed in found
+        HandIn(s, lab, rows[s, lab], m.notes, marks.marks[s, lab], 1 + _earlier(classroom, s, lab))
+        for s, lab, m in stored
+        if m is not None
     ]
     unmarked = _unmarked(classroom, handins)
     students = {*marks.students, *(s for s, _ in unmarked + unread)}
@@ -147,7 +142,6 @@ def write_report(classroom: Classroom, *, anonymous: bool = False, platforms: It
         pages=pages,
         files=kept,
         anonymous=anonymous,
-        comparing=comparing,
     )
     for stale in classroom.report.glob("*.csv"):  # of a platform that does not occur any more
         stale.unlink()
@@ -156,52 +150,6 @@ def write_report(classroom: Classroom, *, anonymous: bool = False, platforms: It
         write(classroom.report / table.name, table.text)
     write(classroom.report / "index.html", page)
     return Written(classroom.report / "index.html", tuple(kept), marks.waiting)
-
-
-Evidence = tuple[str, str, tuple[Result, ...], tuple[str, ...], similarity.Work, int]
-
-
-def read_evidence(
-    classroom: Classroom, labs: Mapping[str, Lab], policy: Policy
-) -> tuple[list[Evidence], list[tuple[str, str]]]:
-    """Every stored result at today's points, and (student, lab) of those that cannot be read."""
-    stored = [(student, lab, marked) for student, lab, marked in evidence.stored(classroom) if lab in labs]
-    unread = [(student, lab) for student, lab, marked in stored if marked is None]
-    whole = [(student, lab, marked) for student, lab, marked in stored if marked is not None]
-    calls = [(str(classroom.notebook_path(student, lab)), _released(labs[lab])) for student, lab, _ in whole]
-    works = dict(each(similarity.read_file, calls, workers=cores(), seconds=READING_SECONDS))
-    found: list[Evidence] = []
-    for i, (student, lab, marked) in enumerate(whole):
-        work, notes, outcome = similarity.Work([], []), marked.notes, works[i]
-        if isinstance(outcome, Failed):
-            unread.append((student, lab))
-            continue
-        if isinstance(outcome, str):
-            work = similarity.Work.from_json(outcome)
-        else:
-            notes = (*notes, f"Its words were not compared with others': to read them {outcome.why}.")
-        found.append((student, lab, tuple(priced(marked, policy.labs[lab])), notes, work, marked.seed))
-    return found, sorted(unread)
-
-
-class _Comparing:
-    """`similarity.alike` in a worker, within limits: it touches what students wrote."""
-
-    def __init__(self) -> None:
-        self.why_not = ""
-
-    def __call__(
-        self, works: Sequence[similarity.Work], common: Sequence[similarity.Work]
-    ) -> list[similarity.Pair]:
-        worker = Worker()
-        try:
-            text = worker.run(similarity.alike_as_json, works, common, seconds=COMPARING_SECONDS)
-        except NotDone as problem:
-            self.why_not = f"The hand-ins were not all compared: for one lab, that {problem.why}."
-            return []
-        finally:
-            worker.close()
-        return [similarity.Pair(*pair) for pair in json.loads(text)]
 
 
 def _earlier(classroom: Classroom, student: str, lab: str) -> int:
@@ -226,31 +174,24 @@ def _pages(classroom: Classroom) -> dict[tuple[str, str], str]:
     }
 
 
-@cache
-def _released(lab: Lab) -> frozenset[str]:
-    """What stands in the cells of the release (in a result, Markdown is cleaned)."""
-    sources = [cell.source for cell in release_for_marking(lab).cells]
-    return frozenset(sources + [clean_markdown(source) for source in sources])
-
-
 def _unmarked(classroom: Classroom, handins: Sequence[HandIn]) -> list[tuple[str, str]]:
     """Hand-ins that have no result: not marked yet, or the grader failed on them."""
     marked = {(h.student, h.lab) for h in handins}
     return [who for who in classroom.handed_in(classroom.course.labs) if who not in marked]
 
 
-def _nameless(handin: HandIn, name: str, student: Student, mark: Mark) -> HandIn:
+def _nameless(handin: HandIn, name: str, student: Person, mark: Mark) -> HandIn:
     """A hand-in under a pseudonym, without any text that its author may have written."""
     rows = tuple(replace(row, student=name, message=_ours(row)) for row in handin.rows)
     notes = tuple(_nameless_note(note, student) for note in handin.notes)
     return replace(handin, student=name, rows=rows, notes=notes, mark=mark)
 
 
-def _nameless_note(note: str, student: Student) -> str:
+def _nameless_note(note: str, student: Person) -> str:
     """A note without the file names and cell names that it quotes, which are the student's own."""
     note = re.sub(r"'.*'|\".*\"|“.*”", "“…”", note, flags=re.DOTALL)
     note = re.sub(r"^.*\.ipynb (?=is )", "The file ", note, flags=re.DOTALL)
-    known = (student.id, student.first_name, student.last_name, student.email, student.login, student.name)
+    known = (student.student, student.first, student.last, student.email, student.login, student.name)
     if any(part and part.lower() in note.lower() for part in known):
         return "The file was odd in a way that would tell whose it is."
     return note
@@ -272,11 +213,10 @@ def render(
     pages: Mapping[tuple[str, str], str] | None = None,
     files: Sequence[Table] = (),
     anonymous: bool = False,
-    comparing: Compare = similarity.alike,
     now: datetime | None = None,
 ) -> str:
     """The page as HTML; everything in it that is not ours is escaped."""
-    names = {s.id: shown_name(s) for s in marks.students.values()}
+    names = {s: shown_name(person) for s, person in marks.students.items()}
     handins = sorted(handins, key=lambda h: (alphabetical(names.get(h.student, h.student)), h.lab))
     by_lab = {lab: [h for h in handins if h.lab == lab] for lab in labs if any(h.lab == lab for h in handins)}
     figures = [lab_figures(lab, of_lab) for lab, of_lab in by_lab.items()]
@@ -303,10 +243,6 @@ def render(
         blank=troubles(handins, is_blank),
         unmarked=sorted(unmarked),
         unread=sorted(unread),
-        alike=[
-            pair for lab, of in by_lab.items() for pair in alike(labs[lab], of, marks.partners, comparing)
-        ],
-        not_compared=getattr(comparing, "why_not", ""),
         notes=[h for h in handins if h.notes],
         late=[h for h in handins if h.mark.late > 0],
         extended=[h for h in handins if h.mark.extension],

@@ -1,8 +1,6 @@
-"""Names that stand for students: always the same ones in a classroom, and in no other."""
+"""Names that stand for students: always the same ones in a classroom, and in no order that tells who is who."""
 
 import csv
-import hashlib
-import hmac
 import io
 import os
 import secrets
@@ -12,44 +10,33 @@ from pathlib import Path
 from autograder.files import write
 from autograder.grading.marking.sanitise import harmless
 
-_FIRST = (
-    "amber azure brave bright calm cheery clever copper coral crimson dapper eager early gentle golden "
-    "green happy indigo ivory jolly keen lilac lively lucky mellow merry nimble noble olive quiet rosy ruby "
-    "scarlet silver sunny swift teal tidy violet witty"
-).split()
-_SECOND = (
-    "avocet bittern bunting curlew dipper dotterel dunlin eider fieldfare finch gannet goldcrest grebe "
-    "heron hoopoe ibis jackdaw kestrel kite lapwing linnet magpie martin merlin nightjar nuthatch oriole "
-    "osprey ouzel petrel pipit plover puffin redstart robin sanderling shrike siskin skylark starling stork "
-    "swallow tern thrush turnstone wagtail warbler waxwing whimbrel wren"
-).split()
-
 
 def pseudonyms(students: Iterable[str], folder: Path) -> dict[str, str]:
-    """A pseudonym for each student, such as "calm-heron-417".
-
-    The names follow from a secret key, so that nobody can find a student by trying names; key and list
-    are kept in `folder`, which is not to be given away.
+    """A pseudonym for each student, such as "student-017".
 
     Parameters
     ----------
     students : iterable of str
     folder : Path
-        The classroom; `pseudonyms.csv` and `.pseudonyms-key` are written there.
+        The classroom; the list, which is not to be given away, is kept there as `pseudonyms.csv`.
     """
-    key = _key(folder / ".pseudonyms-key")
-    listed = _read(folder / "pseudonyms.csv")
-    taken = set(listed.values())
+    path = folder / "pseudonyms.csv"
+    try:
+        rows = list(csv.reader(io.StringIO(path.read_text("utf-8"))))[1:]
+    except OSError:
+        rows = []
+    listed = {row[1]: row[0] for row in rows if len(row) == 2}
     everybody = sorted(set(students))
-    for student in everybody:
-        attempt = 0
-        if _cell(student) in listed:
-            continue
-        while (name := _name(key, student, attempt)) in taken:
-            attempt += 1
-        listed[_cell(student)] = name
-        taken.add(name)
-    _write(folder / "pseudonyms.csv", listed)
+    new = [cell for cell in map(_cell, everybody) if cell not in listed]
+    # Among twice as many numbers as are needed: who comes last to the class has not the last of them.
+    free = {f"student-{n:03}" for n in range(1, 2 * (len(listed) + len(new)) + 1)} - set(listed.values())
+    listed |= zip(new, secrets.SystemRandom().sample(sorted(free), len(new)))
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(
+        [("pseudonym", "student_id"), *sorted((name, cell) for cell, name in listed.items())]
+    )
+    write(path, text.getvalue(), mode=0o600)
+    os.chmod(path, 0o600)
     return {student: listed[_cell(student)] for student in everybody}
 
 
@@ -57,41 +44,3 @@ def _cell(student: str) -> str:
     """A student as the list names them: no spreadsheet reads a name such as "=1+1" as a formula."""
     safe = str(harmless(student))
     return f"'{student}" if safe == student else safe
-
-
-def _name(key: bytes, student: str, attempt: int) -> str:
-    digest = hmac.digest(key, f"{attempt} {student}".encode("utf-8", "replace"), hashlib.sha256)
-    number = int.from_bytes(digest[:8], "big")
-    number, first = divmod(number, len(_FIRST))
-    number, second = divmod(number, len(_SECOND))
-    return f"{_FIRST[first]}-{_SECOND[second]}-{number % 900 + 100}"
-
-
-def _key(path: Path) -> bytes:
-    try:
-        return bytes.fromhex(path.read_text("ascii"))
-    except (OSError, ValueError):
-        key = secrets.token_bytes(32)
-        _private(path, key.hex())
-        return key
-
-
-def _read(path: Path) -> dict[str, str]:
-    try:
-        rows = list(csv.reader(io.StringIO(path.read_text("utf-8"))))[1:]
-    except OSError:
-        return {}
-    return {row[1]: row[0] for row in rows if len(row) == 2}
-
-
-def _write(path: Path, listed: dict[str, str]) -> None:
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow(["pseudonym", "student_id"])
-    table.writerows(sorted((name, cell) for cell, name in listed.items()))
-    _private(path, text.getvalue())
-
-
-def _private(path: Path, text: str) -> None:
-    write(path, text)
-    os.chmod(path, 0o600)

@@ -7,13 +7,14 @@ cannot be named is left out, and counted.
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from autograder.errors import counted
+from autograder.grading.intake import Person
 from autograder.grading.marking.sanitise import harmless
-from autograder.grading.reports.marks import Lab, Mark, Marks, Student
+from autograder.grading.reports.marks import Lab, Mark, Marks, full_name
 
 _ALL = (
     "assignment duedate timestamp student_id last_name first_name email raw_score late_submission_penalty "
@@ -48,80 +49,173 @@ def grades_csv(marks: Marks) -> str:
     """
 
     def rows() -> Iterable[list]:
-        for student in marks.students.values():
+        for person in marks.students.values():
             for lab in marks.labs.values():
-                mark = marks.marks.get((student.id, lab.name))
+                mark = marks.marks.get((person.student, lab.name))
                 yield [
                     lab.name,
                     lab.due or "",
                     (mark and mark.timestamp) or "",
-                    student.id,
-                    student.last_name or (student.name and student.full_name()),
-                    student.first_name,
-                    student.email,
+                    person.student,
+                    person.last or (person.name and full_name(person)),
+                    person.first,
+                    person.email,
                     *((_number(mark.raw), _number(mark.penalty), _cell(mark)) if mark else ("", "", "")),
                     lab.max_score,
                     mark.awaits if mark else "",
-                    _state(mark),
+                    marks.state(person.student, lab.name),
                     f"{mark.late / 3600:.1f}" if mark and mark.late else "",
                     _hours(mark),
-                    "; ".join(marks.partners.get((student.id, lab.name), ())),
-                    student.section,
+                    "; ".join(marks.partners.get((person.student, lab.name), ())),
+                    person.section,
                 ]
 
     return _csv([_ALL, *rows()])
-
-
-def _state(mark: Mark | None) -> str:
-    if mark is None:
-        return "nothing handed in"
-    if mark.awaits:
-        return f"waits for {counted(mark.awaits, 'mark')} by hand"
-    return "complete" if mark.final is not None else "not marked"
 
 
 def _hours(mark: Mark | None) -> str:
     return f"{mark.extension.total_seconds() / 3600:g} h" if mark and mark.extension else ""
 
 
-def canvas_csv(marks: Marks) -> tuple[str, int]:
-    """For Canvas's gradebook: found by ID, the number in the names of a download, else by what the SIS knows."""
-    labs = list(marks.labs.values())
-    known = any(s.sid or s.login for s in marks.students.values())
-    names = ["SIS User ID", "SIS Login ID"] if known else []
-    head = ["Student", "ID", *names, "Section", *(lab.name for lab in labs)]
-    points = ["    Points Possible", "", *("" for _ in names), "", *(lab.max_score for lab in labs)]
-    rows, left = [], 0
-    for student in marks.students.values():
-        number = _from(marks, student, "Canvas", "lms_id") or student.lms_id
-        if not (number or student.sid or student.login):
-            left += _has_mark(marks, student, labs)
-            continue
-        sis = [student.sid, student.login] if known else []
-        rows.append(
-            [
-                student.full_name("{last}, {first}"),
-                number,
-                *sis,
-                student.section,
-                *_cells(marks, student, labs),
-            ]
-        )
-    return _csv([head, points, *rows]), left
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """How one platform takes marks.
+
+    Parameters
+    ----------
+    file : str
+    columns : mapping of str to callable
+        What is said of a student, by the heading it stands under: given the marks and the person.
+    keys : tuple of str
+        The headings of which one must hold something: what the platform knows people by.
+    heads : callable
+        The headings of a lab's columns.
+    cells : callable
+        What stands in them, given the mark as a cell and the lab.
+    optional : tuple of str
+        Headings that are left out where nobody has anything under them.
+    end : mapping of str to str
+        A last column, the same for all.
+    second : callable, optional
+        A second line of headings, given the number of columns before the labs and the labs.
+    """
+
+    file: str
+    columns: Mapping[str, Callable[[Marks, Person], str]]
+    keys: tuple[str, ...]
+    heads: Callable[[Lab], list[str]] = lambda lab: [lab.name]
+    cells: Callable[[str | float, Lab], list[str | float]] = lambda cell, lab: [cell]
+    optional: tuple[str, ...] = ()
+    end: Mapping[str, str] = field(default_factory=dict)
+    second: Callable[[Sequence[str], Sequence[Lab]], list] | None = None
 
 
-def moodle_csv(marks: Marks) -> tuple[str, int]:
-    """For Moodle's gradebook (Grades, Import): all labs, by the roster's user name, number or address."""
-    labs = list(marks.labs.values())
-    head = ["Username", "ID number", "First name", "Last name", "Email address", *(lab.name for lab in labs)]
+def _of(name: str) -> Callable[[Marks, Person], str]:
+    return lambda marks, person: str(getattr(person, name))
+
+
+def _last(marks: Marks, person: Person) -> str:
+    return person.last or person.name
+
+
+def _login_or(platform: str, what: str, name: str, own_first: bool = False) -> Callable[[Marks, Person], str]:
+    """What the hand-in's own name says, or else the roster; or the other way round."""
+
+    def said(marks: Marks, person: Person) -> str:
+        theirs, known = _from(marks, person, platform, what), str(getattr(person, name))
+        return (known or theirs) if own_first else (theirs or known)
+
+    return said
+
+
+FORMS = {
+    "Canvas": Form(  # found by ID, the number in the names of a download, else by what the SIS knows
+        file="canvas.csv",
+        columns={
+            "Student": lambda marks, person: full_name(person, "{last}, {first}"),
+            "ID": _login_or("Canvas", "lms_id", "lms_id"),
+            "SIS User ID": _of("sid"),
+            "SIS Login ID": _of("login"),
+            "Section": _of("section"),
+        },
+        keys=("ID", "SIS User ID", "SIS Login ID"),
+        optional=("SIS User ID", "SIS Login ID"),
+        second=lambda heads, labs: [
+            "    Points Possible",
+            *("" for _ in heads[1:]),
+            *(lab.max_score for lab in labs),
+        ],
+    ),
+    "Moodle": Form(  # Grades, Import: all labs
+        file="moodle.csv",
+        columns={
+            "Username": _of("login"),
+            "ID number": _of("sid"),
+            "First name": _of("first"),
+            "Last name": _of("last"),
+            "Email address": _of("email"),
+        },
+        keys=("Username", "ID number", "Email address"),
+    ),
+    "Blackboard": Form(  # Grade Center, Work Offline, Upload
+        file="blackboard.csv",
+        columns={
+            "Last Name": _last,
+            "First Name": _of("first"),
+            "Username": _login_or("Blackboard", "login", "login"),
+            "Student ID": _of("sid"),
+        },
+        keys=("Username",),
+    ),
+    "Brightspace": Form(  # Grades, Enter Grades, Import
+        file="brightspace.csv",
+        columns={"OrgDefinedId": _of("sid"), "Username": _of("login")},
+        keys=("OrgDefinedId", "Username"),
+        heads=lambda lab: [f"{lab.name} Points Grade"],
+        optional=("OrgDefinedId", "Username"),
+        end={"End-of-Line Indicator": "#"},
+    ),
+    "Gradescope": Form(  # in the columns of its own "Download Grades": it takes no marks back, others take these
+        file="gradescope.csv",
+        columns={
+            "First Name": _of("first"),
+            "Last Name": lambda marks, person: (
+                _last(marks, person) or _from(marks, person, "Gradescope", "name")
+            ),
+            "SID": _login_or("Gradescope", "sid", "sid", own_first=True),
+            "Email": _login_or("Gradescope", "email", "email", own_first=True),
+        },
+        keys=("SID", "Email"),
+        heads=lambda lab: [lab.name, f"{lab.name} - Max Points"],
+        cells=lambda cell, lab: [cell, lab.max_score],
+    ),
+}
+PLATFORMS = tuple(FORMS)
+
+
+def platform_csv(marks: Marks, platform: str) -> tuple[str, int]:
+    """The marks as a platform's import takes them ("" where it could not be told of anybody); who is left out."""
+    form, labs = FORMS[platform], list(marks.labs.values())
+    said = {
+        person.student: {head: read(marks, person) for head, read in form.columns.items()}
+        for person in marks.students.values()
+    }
+    empty = {head for head in form.optional if not any(one[head] for one in said.values())}
+    if platform == "Canvas" and len(empty) == 1:
+        empty = set()  # the SIS has both or neither
+    heads = [head for head in form.columns if head not in empty]
     rows, left = [], 0
-    for student in marks.students.values():
-        if not (student.login or student.sid or student.email):
+    for student, one in said.items():
+        if not any(one[key] for key in form.keys):
             left += _has_mark(marks, student, labs)
             continue
-        said = [student.login, student.sid, student.first_name, student.last_name, student.email]
-        rows.append([*said, *_cells(marks, student, labs)])
-    return _csv([head, *rows]), left
+        cells = [
+            cell for lab in labs for cell in form.cells(_cell(marks.marks.get((student, lab.name))), lab)
+        ]
+        rows.append([*(one[head] for head in heads), *cells, *form.end.values()])
+    first = [*heads, *(head for lab in labs for head in form.heads(lab)), *form.end]
+    second = [form.second(heads, labs)] if form.second else []
+    return (_csv([first, *second, *rows]) if rows else ""), left
 
 
 def moodle_worksheet(marks: Marks, lab: Lab, now: datetime | None = None) -> tuple[str, int]:
@@ -136,86 +230,17 @@ def moodle_worksheet(marks: Marks, lab: Lab, now: datetime | None = None) -> tup
         for (student, name), origin in marks.origins.items()
         if name == lab.name and origin.platform == "Moodle" and origin.participant
     }
+    shared = Counter(numbers.values())
     moment = (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     rows, left = [], 0
-    for student in marks.students.values():
-        number = numbers.get(student.id, "")
-        if not number or list(numbers.values()).count(number) > 1:  # a group's: whose it is cannot be said
-            left += _has_mark(marks, student, [lab])
+    for person in marks.students.values():
+        number = numbers.get(person.student, "")
+        if not number or shared[number] > 1:  # a group's: whose it is cannot be said
+            left += _has_mark(marks, person.student, [lab])
             continue
-        cells = _cells(marks, student, [lab])
-        said = [f"Participant {number}", student.full_name(), student.email]
-        rows.append([*said, *cells, lab.max_score, moment])
+        cell = _cell(marks.marks.get((person.student, lab.name)))
+        rows.append([f"Participant {number}", full_name(person), person.email, cell, lab.max_score, moment])
     return _csv([head, *rows]) if rows else "", left
-
-
-def blackboard_csv(marks: Marks) -> tuple[str, int]:
-    """For Blackboard's Grade Center (Work Offline, Upload): by user name."""
-    labs = list(marks.labs.values())
-    head = ["Last Name", "First Name", "Username", "Student ID", *(lab.name for lab in labs)]
-    rows, left = [], 0
-    for student in marks.students.values():
-        login = _from(marks, student, "Blackboard", "login") or student.login
-        if not login:
-            left += _has_mark(marks, student, labs)
-            continue
-        said = [student.last_name or student.name, student.first_name, login, student.sid]
-        rows.append([*said, *_cells(marks, student, labs)])
-    return _csv([head, *rows]), left
-
-
-def brightspace_csv(marks: Marks) -> tuple[str, int]:
-    """For Brightspace (Grades, Enter Grades, Import): by OrgDefinedId or user name, which the roster says."""
-    labs = list(marks.labs.values())
-    people = list(marks.students.values())
-    keys: list[tuple[str, Callable[[Student], str]]] = []
-    if any(s.sid for s in people):
-        keys.append(("OrgDefinedId", lambda s: s.sid))
-    if any(s.login for s in people):
-        keys.append(("Username", lambda s: s.login))
-    head = [
-        *(name for name, _ in keys),
-        *(f"{lab.name} Points Grade" for lab in labs),
-        "End-of-Line Indicator",
-    ]
-    rows, left = [], 0
-    for student in people:
-        if not any(key(student) for _, key in keys):
-            left += _has_mark(marks, student, labs)
-            continue
-        rows.append([*(key(student) for _, key in keys), *_cells(marks, student, labs), "#"])
-    return (_csv([head, *rows]) if rows else ""), left
-
-
-def gradescope_csv(marks: Marks) -> tuple[str, int]:
-    """In the columns of Gradescope's own "Download Grades": it takes no marks back, other systems take these."""
-    labs = list(marks.labs.values())
-    head = ["First Name", "Last Name", "SID", "Email"]
-    for lab in labs:
-        head += [lab.name, f"{lab.name} - Max Points"]
-    rows, left = [], 0
-    for student in marks.students.values():
-        address = student.email or _from(marks, student, "Gradescope", "email")
-        number = student.sid or _from(marks, student, "Gradescope", "sid")
-        if not (address or number):
-            left += _has_mark(marks, student, labs)
-            continue
-        name = student.last_name or student.name or _from(marks, student, "Gradescope", "name")
-        row: list = [student.first_name, name, number, address]
-        for lab, cell in zip(labs, _cells(marks, student, labs)):
-            row += [cell, lab.max_score]
-        rows.append(row)
-    return _csv([head, *rows]), left
-
-
-_BY_PLATFORM: dict[str, tuple[str, Callable[[Marks], tuple[str, int]]]] = {
-    "Canvas": ("canvas.csv", canvas_csv),
-    "Moodle": ("moodle.csv", moodle_csv),
-    "Blackboard": ("blackboard.csv", blackboard_csv),
-    "Brightspace": ("brightspace.csv", brightspace_csv),
-    "Gradescope": ("gradescope.csv", gradescope_csv),
-}
-PLATFORMS = tuple(_BY_PLATFORM)
 
 
 def tables(marks: Marks, platforms: Iterable[str] = ()) -> list[Table]:
@@ -229,25 +254,20 @@ def tables(marks: Marks, platforms: Iterable[str] = ()) -> list[Table]:
     """
     occur = {origin.platform for origin in marks.origins.values()} | set(platforms)
     found = []
-    for platform, (name, make) in _BY_PLATFORM.items():
-        if platform not in occur:
-            continue
-        if platform == "Moodle":
-            for lab in marks.labs.values():
-                text, left = moodle_worksheet(marks, lab)
-                if text:
-                    found.append(Table(f"moodle-{lab.name}.csv", platform, text, left))
-        text, left = make(marks)
-        heads = 2 if platform == "Canvas" else 1
-        if len(text.splitlines()) > heads:
-            found.append(Table(name, platform, text, left))
+    for platform, form in FORMS.items():
+        made = [(form.file, *platform_csv(marks, platform))] if platform in occur else []
+        if made and platform == "Moodle":
+            made[:0] = [
+                (f"moodle-{lab.name}.csv", *moodle_worksheet(marks, lab)) for lab in marks.labs.values()
+            ]
+        found += [Table(name, platform, text, left) for name, text, left in made if text]
     return found
 
 
-def _from(marks: Marks, student: Student, platform: str, what: str) -> str:
+def _from(marks: Marks, person: Person, platform: str, what: str) -> str:
     """What one of the student's own hand-ins on a platform says of them; "" for a group's."""
     for lab in marks.labs:
-        origin = marks.origins.get((student.id, lab))
+        origin = marks.origins.get((person.student, lab))
         # A group's hand-in bears the name of the group or of one of it; Gradescope names each.
         alone = platform == "Gradescope" or (origin is not None and len(origin.members) < 2)
         if origin and origin.platform == platform and alone and (said := str(getattr(origin, what))):
@@ -255,12 +275,8 @@ def _from(marks: Marks, student: Student, platform: str, what: str) -> str:
     return ""
 
 
-def _has_mark(marks: Marks, student: Student, labs: Sequence[Lab]) -> bool:
-    return any((student.id, lab.name) in marks.marks for lab in labs)
-
-
-def _cells(marks: Marks, student: Student, labs: Sequence[Lab]) -> list[str | float]:
-    return [_cell(marks.marks.get((student.id, lab.name))) for lab in labs]
+def _has_mark(marks: Marks, student: str, labs: Sequence[Lab]) -> bool:
+    return any((student, lab.name) in marks.marks for lab in labs)
 
 
 def _cell(mark: Mark | None) -> str | float:

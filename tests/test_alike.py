@@ -2,8 +2,21 @@
 
 import random
 import re
+import sys
+from pathlib import Path
 
-from autograder.grading.reports import similarity
+import pytest
+from our_course import COURSE, lab
+
+sys.path.insert(0, str(Path(__file__).parent / "reports"))
+
+from made import LAB, enrol, fill, results
+
+from alike import compare as similarity
+from alike import pairs as of_class
+from alike.__main__ import write_page
+from alike.pairs import Alike, HandIn, in_turn, pairs
+from autograder.grading.register.classroom import Classroom
 
 
 def code(source):
@@ -135,3 +148,62 @@ def attention_qkv(queries, keys, values):
         chosen = similarity._most_shared(shared)
         assert len(chosen) <= 60 * similarity.MOST_EACH
         assert {number for pair in chosen for number in pair} == set(range(60))
+
+
+EMPTY = similarity.Work([], [])
+
+
+def test_partners_are_no_pair_and_the_same_file_is():
+    students = [HandIn("ada", EMPTY, 7), HandIn("bo", EMPTY, 7), HandIn("cy", EMPTY, 8)]
+    (pair,) = pairs(lab(LAB), students, {})
+    assert pair.students == ("ada", "bo") and pair.same_file
+    assert pairs(lab(LAB), students, dict.fromkeys(("ada", "bo"), ("ada", "bo"))) == []
+
+
+def test_a_crowd_with_one_file_leaves_room_for_those_who_are_two():
+    crowd = [HandIn(f"a{n:03}", EMPTY, 7) for n in range(300)]
+    found = pairs(lab(LAB), [*crowd, HandIn("y", EMPTY, 8), HandIn("z", EMPTY, 8)], {})
+    assert len(found) <= of_class.MOST_PAIRS
+    assert ("y", "z") in [pair.students for pair in found]
+
+
+def test_two_who_hand_in_no_notebook_have_it_from_nobody():
+    assert pairs(lab(LAB), [HandIn(student, EMPTY, 7, empty=True) for student in ("ada", "bo")], {}) == []
+
+
+def test_everybodys_first_pair_comes_before_anybodys_second():
+    def pair(*students):
+        return Alike(LAB, students, 1.0, None, "")
+
+    crowd = [pair(one, other) for one in "abcdef" for other in "abcdef" if one < other]
+    assert in_turn([*crowd, pair("y", "z")])[:4].count(pair("y", "z")) == 1
+
+
+@pytest.fixture
+def class_of_two(tmp_path):
+    same = (
+        "My scores are scaled so that the softmax stays soft, else one word takes all the weight. "
+        "I saw this when I drew the picture again with vectors of three hundred entries."
+    )
+    classroom = Classroom(tmp_path, COURSE)
+    fill(classroom, {name: results(name, answer=f"<b>{same}</b>") for name in ("ada", "bob")})
+    enrol(classroom, "Login,First name,Last name\nada,<i>Ada,Lovelace\n")
+    return classroom
+
+
+def test_a_copy_shows_on_the_page(class_of_two):
+    path = class_of_two.report / "alike.html"
+    assert write_page(class_of_two, path) == 1
+    page = path.read_text("utf-8")
+    assert "&lt;i&gt;Ada Lovelace (ada)<br>bob" in page and "The two files are the same" in page
+    assert "plagiar" not in page.lower() and "cheat" not in page.lower()
+
+
+def test_reading_and_comparing_have_limits_and_the_page_says_so(class_of_two, monkeypatch):
+    path = class_of_two.report / "alike.html"
+    monkeypatch.setattr(of_class, "COMPARING_SECONDS", -1)
+    write_page(class_of_two, path)
+    assert f"{LAB}: to compare its hand-ins takes more than" in path.read_text("utf-8")
+    monkeypatch.setattr(of_class, "READING_SECONDS", -1)
+    write_page(class_of_two, path)
+    assert f"ada, {LAB}: to read its words takes more than" in path.read_text("utf-8")
