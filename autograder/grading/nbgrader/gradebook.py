@@ -191,18 +191,15 @@ class Book:
             of_lab = policy.labs[lab.name]
             stamp = hashlib.sha256(f"{lab.solution.read_bytes()!r}{dict(of_lab.points)}".encode()).hexdigest()
             with _quiet_nbgrader(), _one_at_a_time(self.classroom):
-                if self._try_again(partial(self._prepare, lab, of_lab, stamp)):
-                    continue
-            write(self._stamp_of(lab.name), f"{shown(self.classroom.db)} {stamp}")
+                self._try_again(partial(self._prepare, lab, of_lab, stamp))
+                write(self._stamp_of(lab.name), f"{shown(self.classroom.db)} {stamp}")
 
-    def _prepare(self, lab: Lab, of_lab: LabPolicy, stamp: str) -> bool:
-        """Whether all was as it should be."""
+    def _prepare(self, lab: Lab, of_lab: LabPolicy, stamp: str) -> None:
         set_due(self._gradebook, self.classroom, lab.name, of_lab.due)
         if self._gradebook.find_assignment(lab.name).notebooks and self._prepared(lab.name) == stamp:
-            return True
+            return
         self._rescale(lab, of_lab.points)
         self._save_cells(lab, of_lab.points)
-        return False
 
     def _rescale(self, lab: Lab, points: Mapping[str, float]) -> None:
         """Marks given by hand stay the same part of the points, when a question is worth others than it was."""
