@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from autograder import course, keys
-from autograder.cells import id_of, id_of_test
+from autograder.cells import grade_id, id_of, id_of_test
 from autograder.errors import Usage
 from autograder.stopwatch import PATIENCE, Stopwatch
 from autograder.student import CheckFailed, NotWrittenYet
@@ -62,7 +62,8 @@ def check_notebook(path: Path) -> list[Line]:
             cells[name] = new_code_cell(f"from autograder import check\ncheck({name})")
             notebook.cells.append(cells[name])
     _run(notebook, path.parent)
-    return [_line(name, cells[name], _first_error(notebook)) for name in exercises]
+    there = {id_of(cell) for cell in notebook.cells}
+    return [_line(name, cells[name], _first_error(notebook), grade_id(name) in there) for name in exercises]
 
 
 def _read(path: Path) -> NotebookNode:
@@ -134,12 +135,18 @@ def _environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": path, course.VARIABLE: str(root)}
 
 
-def _line(name: str, cell: NotebookNode, first_error: str) -> Line:
+def _line(name: str, cell: NotebookNode, first_error: str, is_there: bool) -> Line:
     error = next((o for o in cell.get("outputs", ()) if o.output_type == "error"), None)
     if error is None:
         said = bool(cell.get("outputs"))
         return Line(name, said, "right" if said else "its check did not run")
     if error.ename == "NameError":
+        if not is_there:
+            return Line(
+                name,
+                False,
+                "its cell is missing; `autograder reset` brings the lab's first version back, and keeps yours",
+            )
         why = f"; an earlier cell failed: {first_error}" if first_error else ""
         return Line(name, False, f"there is no function {name}{why}")
     if error.ename == NotWrittenYet.__name__:

@@ -279,7 +279,8 @@ def _key_for(answer: Any, namespace: Mapping[str, Any]) -> keys.Key:
         )
     name = _name_of(answer, namespace)
     if name not in keys.exercises():
-        here = [key for key in labs.values() if any(exercise in namespace for exercise in key.points)]
+        here = [key for key in labs.values() if (Path.cwd() / f"{key.lab}.ipynb").is_file()]
+        here = here or [key for key in labs.values() if any(name in namespace for name in key.points)]
         choice = [exercise for key in here or labs.values() for exercise in key.points]
         raise CheckFailed(
             f"No exercise is called {name!r}; give the function the name that the stub had. "
@@ -303,9 +304,16 @@ def _fits(function: Any, name: str, given: Any) -> None:
     except TypeError as error:
         call = ", ".join([*("…" for _ in given.args), *(f"{k}=…" for k in given.kwargs)])
         raise CheckFailed(
-            f"Your {name}{signature} cannot be called as {name}({call}): {error}. "
+            f"Your {name}({', '.join(map(_written, signature.parameters.values()))}) cannot be called as "
+            f"{name}({call}): {error}. "
             "Put the stub's first line back as it was."
         ) from None
+
+
+def _written(parameter: inspect.Parameter) -> str:
+    """A parameter as a first line gives it; of a default that takes room, only that there is one."""
+    text = str(parameter)
+    return text if len(text) <= 40 else f"{parameter.name}=…"
 
 
 def _points(points: float) -> str:
@@ -355,9 +363,24 @@ def _paragraph(sentence: str) -> str:
     return f"<p style='margin:.35em 0'><strong>{code(escape(sentence))}</strong></p>" if sentence else ""
 
 
+def _shell() -> Any:
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+
+
 def _in_a_kernel() -> bool:
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    return getattr(shell, "kernel", None) is not None
+    return getattr(_shell(), "kernel", None) is not None
+
+
+def _say_which_cell(shell: Any, kind: type, error: Any, trace: Any, tb_offset: int | None = None) -> None:
+    """For an exercise's name that is not defined yet: in which cell it will be, in place of a traceback."""
+    if error.name in keys.exercises():
+        said = f"{error.name} is not there yet: run the cell in which you write it, and then this one again."
+        error._render_traceback_ = lambda: [said]
+    shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+
+
+if _shell() is not None:
+    _shell().set_custom_exc((NameError,), _say_which_cell)
 
 
 def _show(text: str, html: Callable[[], str]) -> None:

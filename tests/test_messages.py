@@ -163,6 +163,11 @@ def test_an_error_inside_a_called_function_says_so():
         (lambda: np.sum(np.ones(2), axes=0), "call-that-does-not-fit", ""),
         (lambda: np.ones(2, int).__itruediv__(2.5), "fractions-into-whole-numbers", ""),
         (lambda: exit(), "ends-the-program", ""),
+        (lambda: np.ones(3)[np.array([1, 5])], "place-that-is-not-there", "place 5 along axis 0, which has only 3"),
+        (lambda: [1][2], "place-that-is-not-there", ""),
+        (lambda: {"b_1": 1}["b1"], "entry-that-is-not-there", "asked for 'b1'"),
+        (lambda: np.ones(2) + None, "works-on-none", ""),
+        (lambda: input(), "asks-the-keyboard", ""),
     ],
 )  # fmt: skip
 def test_usual_errors_are_put_into_plain_words(does, mistake, said):

@@ -11,7 +11,7 @@ import nbformat
 import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
-from our_course import COURSE
+from our_course import COURSE, ROOT
 
 from autograder import keys, selfcheck, student
 from autograder.authoring.lab import read_lab
@@ -407,3 +407,66 @@ def test_a_cell_that_never_ends_is_ended_by_its_cpu_time(tmp_path, monkeypatch):
     )
     with pytest.raises(NotebookError, match="A cell needed more than 1 s; look for an endless loop"):
         check_notebook(tmp_path / "softmax.ipynb")
+
+
+# Before and around a check
+
+
+def test_a_function_of_another_name_is_told_the_names_of_this_lab_only(tmp_path, monkeypatch):
+    (tmp_path / "qkv-attention.ipynb").write_text("{}")
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+
+    def my_softmax(x, axis=0):
+        return x
+
+    with pytest.raises(CheckFailed, match="No exercise is called 'my_softmax'") as caught:
+        check(my_softmax)
+    assert "stable_softmax" in str(caught.value) and "causal_mask" not in str(caught.value)
+
+
+def test_defaults_that_are_arrays_do_not_fill_the_message():
+    layer = np.ones((32, 10))
+
+    def attention(encoder_states, decoder_state, l1=layer, layer_2=None):
+        return encoder_states
+
+    with pytest.raises(CheckFailed, match="unexpected keyword argument 'layer_1'") as caught:
+        check(attention)
+    assert "l1=…, layer_2=None) cannot be called" in str(caught.value) and len(str(caught.value)) < 300
+
+
+def test_an_exercise_that_is_not_defined_yet_is_told_by_its_cell(capsys):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.set_custom_exc((NameError,), student._say_which_cell)
+    shell.run_cell("check(softmax)\n", store_history=False)
+    assert "name 'check' is not defined" in capsys.readouterr().out
+    ran = shell.run_cell("softmax\n", store_history=False)
+    said = capsys.readouterr().out
+    assert "softmax is not there yet: run the cell in which you write it" in said
+    assert "Traceback" not in said and isinstance(ran.error_in_exec, NameError)
+    InteractiveShell.clear_instance()
+
+
+def test_nobody_types_and_nothing_calls_itself_for_ever():
+    def softmax(x, axis=0):
+        return float(input("axis? "))
+
+    with pytest.raises(CheckFailed, match=r"nobody is there when a function is checked"):
+        check(softmax)
+
+    def softmax(x, axis=0):
+        return softmax(x - 1, axis)
+
+    with pytest.raises(CheckFailed, match=r"calls itself again and again") as caught:
+        check(softmax)
+    assert "RecursionError" in str(caught.value)
+
+
+def test_a_deleted_cell_is_said_to_be_missing():
+    output = nbformat.v4.new_output("error", ename="NameError", evalue="name 'softmax' is not defined")
+    cell = nbformat.v4.new_code_cell(outputs=[output])
+    assert "its cell is missing" in selfcheck._line("softmax", cell, "", is_there=False).message
+    assert "an earlier cell failed: X" in selfcheck._line("softmax", cell, "X", is_there=True).message

@@ -4,14 +4,15 @@ The same code runs in the student's kernel, in the sandbox and over the misconce
 three are judged alike. What it returns holds values (`autograder.judging.question`) and text, nothing else.
 """
 
+import builtins
 import inspect
 import io
 import linecache
 import re
 import tracemalloc
 import warnings
-from collections.abc import Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,7 +89,7 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            with redirect_stdout(printed), redirect_stderr(_Printed()), measured:
+            with redirect_stdout(printed), redirect_stderr(_Printed()), _nobody_types(), measured:
                 target = function if call == "function" else _layer(function, args, call)
                 result = target(*args, **kwargs)
             kind, value = pack(result)
@@ -99,6 +100,20 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
     modified = _names_of(function, changed) if changed else []
     modified += [name for name, before in given.kwargs.items() if not _unchanged(before, kwargs[name])]
     return Answer(value, kind, "", tuple(modified), printed.text, held=measured.held)
+
+
+@contextmanager
+def _nobody_types() -> Iterator[None]:
+    """Inside, `input` raises EOFError at once: a notebook would ask whoever sits there, case after case."""
+
+    def nobody(*_: object) -> str:
+        raise EOFError("nobody answers input() here")
+
+    usual, builtins.input = builtins.input, nobody
+    try:
+        yield
+    finally:
+        builtins.input = usual
 
 
 def pack(result: Any) -> tuple[str, Value]:

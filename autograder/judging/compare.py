@@ -147,8 +147,28 @@ STRUCTURAL = {
         "Which of NumPy's functions of the same name takes a whole array?",
     ),
     "axis-that-is-not-there": (
-        "The line asks for an axis, or a place, that this array does not have.",
+        "The line asks for an axis that this array does not have.",
         "How many axes may the arguments have, by the docstring? Counted from the end (-1), the last is always there.",
+    ),
+    "place-that-is-not-there": (
+        "The line asks for a place that this array, or list, does not have.",
+        "Where is it made, and how long? Is that enough for everything that the docstring allows?",
+    ),
+    "entry-that-is-not-there": (
+        "A mapping is asked for a name that it does not hold.",
+        "Which names does the docstring list? `print(list(…))` of the mapping shows those that came.",
+    ),
+    "works-on-none": (
+        "Something on this line is None: what a function without `return` gives, or an argument that was left out.",
+        "Which of the names on this line is None? Print them.",
+    ),
+    "calls-itself": (
+        "A function calls itself again and again, and nothing ends it.",
+        "Which function is meant on this line: has another one the same name?",
+    ),
+    "asks-the-keyboard": (
+        "`input()` waits for somebody to type, and nobody is there when a function is checked or marked.",
+        "What the function needs comes in as its arguments: which of them is it?",
     ),
     "axes-that-do-not-match": (
         "The list of axes is written for an array with another number of axes.",
@@ -384,6 +404,12 @@ def _same(one: Value, other: Value, rules: Rules) -> bool:
 # What NumPy's and Python's messages say, whatever numbers, names and marks are in them: a pattern, and the
 # mistake of form that it is.
 _MESSAGES = (
+    (r"^AssertionError", "own-assert"),
+    (r"^SystemExit", "ends-the-program"),
+    (r"^RecursionError", "calls-itself"),
+    (r"^(EOFError|StdinNotImplementedError)", "asks-the-keyboard"),
+    (r"^KeyError", "entry-that-is-not-there"),
+    (r"NoneType", "works-on-none"),
     (r"mismatch in its core dimension|not aligned", "shapes-that-do-not-multiply"),
     (r"could not be broadcast|could not broadcast|shape mismatch", "shapes-that-do-not-broadcast"),
     (r"boolean index did not match", "index-of-another-shape"),
@@ -393,6 +419,7 @@ _MESSAGES = (
     (r"not result in an equal division", "cut-that-does-not-come-out-even"),
     (r"is ambiguous", "array-for-yes-or-no"),
     (r"only (0-dimensional|length-1|size-1)", "array-for-a-single-number"),
+    (r"^IndexError: (index -?\d+ is out of bounds|list index out of range|string index)", "place-that-is-not-there"),
     (r"out of bounds|tuple index out of range|not enough values to unpack|too many values to unpack|"
      r"too many indices", "axis-that-is-not-there"),
     (r"axes don't match|axes do not match|repeated axis", "axes-that-do-not-match"),
@@ -407,10 +434,6 @@ _MESSAGES = (
 @cache
 def mistake_in(error: str) -> str | None:
     """Which mistake of form an exception is ("ValueError: …"), if it is one of NumPy's or Python's usual ones."""
-    if error.startswith("AssertionError"):
-        return "own-assert"
-    if error.startswith("SystemExit"):
-        return "ends-the-program"
     return next((mistake for pattern, mistake in _MESSAGES if re.search(pattern, error)), None)
 
 
@@ -503,6 +526,14 @@ def _in_plain_words(mistake: str, answer: Answer) -> str:
                 f"The line puts arrays of shapes {one} and {other} together number by number. "
                 "Counted from the end, two sizes must be equal, or one of them 1."
             )
+    if mistake == "place-that-is-not-there":
+        place = re.search(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)", text)
+        if place:
+            return f"The line asks for place {place[1]} along axis {place[2]}, which has only {place[3]}."
+    if mistake == "entry-that-is-not-there":
+        return f"A mapping is asked for {text.partition(': ')[2]}, a name that it does not hold."
+    if mistake == "calls-itself" and re.search(rf"\b{re.escape(answer.within)}\(", answer.line):
+        return f"`{answer.within}` calls itself on this line, again and again, and nothing ends it."
     if mistake == "name-not-defined":
         name = re.search(r"name '(\w+)'", text)
         if name:
