@@ -139,7 +139,7 @@ def clear():
 # The packages.
 
 
-def install(extras, what, quietly=False):
+def install(extras, what, quietly=False, options=()):
     """Install the project with those of `extras` that it has."""
     known = [name for name in extras if re.search("(?m)^%s = " % name, project())]
     packages = ["-c", "constraints.txt", "-e", ".[%s]" % ",".join(known)]
@@ -151,7 +151,7 @@ def install(extras, what, quietly=False):
         raise Problem(
             "uv made .venv but is gone: install it, or delete .venv, then run `%s`." % command(what)
         )
-    if not run(tool + packages, quietly):
+    if not run(tool + list(options) + packages, quietly):
         raise Problem(
             "Not all packages could be installed; the reason stands above, and with a network, `%s` goes on."
             % command(what)
@@ -166,17 +166,26 @@ def install_keras():
     if keras_runs_on(asked):
         return say("Keras is there, and runs on %s." % keras_runs_on(asked))
     say("Installing Keras into .venv, once: some minutes, for it is large.")
-    for extra in [asked if asked in ("jax", "torch") else "keras", "jax", "torch"]:
-        try:
-            install(["lab", extra], "keras", quietly=True)
-            break
-        except Problem:
-            continue
-    else:
-        install(["lab", "keras"], "keras")  # once more, for its reason to be seen
+    first = asked if asked in ("jax", "torch") else "keras"
+    if not any(install_extra(extra) for extra in (first, "jax", "torch")):
+        install_extra(first, quietly=False)  # once more, for its reason to be seen
+        raise Problem(
+            "Keras cannot be installed for Python %d.%d here; the reason stands above. A new Python has to wait some "
+            "months for wheels of h5py and of TensorFlow, JAX or PyTorch: delete .venv and take an older one, as in "
+            "`%s`." % (sys.version_info[:2] + (command("keras", "3.14"),))
+        )
     there = keras_runs_on()
     note = "" if "TensorFlow" in there else " (TensorFlow has no wheels for this Python on this system)"
     say("Ready: Keras runs on %s%s." % (there, "" if asked else note))
+
+
+def install_extra(extra, quietly=True):
+    """Whether Keras can be installed with this backend; h5py, which it needs, is not compiled."""
+    try:
+        install(["lab", extra], "keras", quietly, ("--only-binary", "h5py"))
+    except Problem:
+        return False
+    return True
 
 
 def keras_runs_on(backend=None):

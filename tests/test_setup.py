@@ -19,7 +19,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 CONSTRAINTS = (ROOT / "constraints.txt").read_text("utf-8")
-PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
+PYTHONS = ["3.11", "3.12", "3.13", "3.14", "3.15"]
 BASH = shutil.which("bash")
 
 
@@ -88,7 +88,7 @@ def test_a_package_of_a_package_that_is_missing_in_the_list_is_noticed():
 
 
 def test_every_home_names_the_same_pythons():
-    assert PROJECT["requires-python"] == ">=3.11,<3.15"
+    assert PROJECT["requires-python"] == ">=3.11,<3.16"
     workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text("utf-8")
     assert re.search(r"python: \[(.*)\]", workflow)[1] == ", ".join(f'"{python}"' for python in PYTHONS)
     assert f"python {PROJECT['requires-python']}" in (ROOT / "environment.yml").read_text("utf-8")
@@ -150,7 +150,7 @@ def pretend(python, tmp_path):
     return fake
 
 
-@pytest.mark.parametrize("python", ["3.8", "3.10", "3.15", "4.0"])
+@pytest.mark.parametrize("python", ["3.8", "3.10", "3.16", "4.0"])
 @pytest.mark.parametrize("target", ["setup", "lab"])
 def test_another_python_is_refused_in_a_sentence_before_anything_is_made(course, tmp_path, python, target):
     fake = pretend(python, tmp_path)
@@ -159,7 +159,7 @@ def test_another_python_is_refused_in_a_sentence_before_anything_is_made(course,
     assert ran.returncode == 2 and ran.stdout == ""
     assert said[0] == (
         f"{sys.executable} is Python {python}, which cannot run the labs: "
-        f"install Python 3.11, 3.12, 3.13 or 3.14, and name it, as in `make {target} PYTHON=python3.13`."
+        f"install Python 3.11, 3.12, 3.13, 3.14 or 3.15, and name it, as in `make {target} PYTHON=python3.14`."
     )
     assert len(said) == 2 and said[1].startswith("make: ***")
     assert not (course / ".venv").exists()
@@ -167,8 +167,11 @@ def test_another_python_is_refused_in_a_sentence_before_anything_is_made(course,
 
 def test_a_python_that_will_do_is_named_if_it_is_there(course, tmp_path):
     path = tools(tmp_path, **{"python3.12": "exit 0", "python3.13": "exit 127"})
-    ran = start(course, "make", "setup", f"PYTHON={pretend('3.15', tmp_path)}", path=path)
-    assert "they need Python 3.11, 3.12, 3.13 or 3.14, so run `make setup PYTHON=python3.12`." in ran.stderr
+    ran = start(course, "make", "setup", f"PYTHON={pretend('3.16', tmp_path)}", path=path)
+    assert (
+        "they need Python 3.11, 3.12, 3.13, 3.14 or 3.15, so run `make setup PYTHON=python3.12`."
+        in ran.stderr
+    )
 
 
 def test_the_oldest_pythons_can_read_the_script():
@@ -226,9 +229,9 @@ def with_uv(course, tmp_path, *command, refused="", **env):
 
 
 def test_uv_fetches_a_python_where_this_one_will_not_do(course, tmp_path):
-    asked, ran = with_uv(course, tmp_path, "make", "setup", f"PYTHON={pretend('3.15', tmp_path)}")
+    asked, ran = with_uv(course, tmp_path, "make", "setup", f"PYTHON={pretend('3.16', tmp_path)}")
     assert ran.returncode == 0, ran.stderr
-    assert asked[0].startswith("venv -q --python >=3.11,<3.15 ")
+    assert asked[0].startswith("venv -q --python >=3.11,<3.16 ")
     assert asked[1].endswith("-c constraints.txt -e .[lab,grading,test]")
     assert ran.stdout.endswith(
         "Ready. Students: make lab. Instructors: make demo. Contributors: make test.\n"
@@ -282,6 +285,21 @@ def test_keras_takes_the_first_backend_that_there_is(course, tmp_path, refused, 
     asked, ran = with_uv(course, tmp_path, sys.executable, "-S", "install.py", "keras", refused=refused)
     assert [re.search(r"\[(.*)\]", line)[1] for line in asked if line.startswith("pip")] == extras
     assert ran.returncode == 0, ran.stderr
+
+
+def test_keras_that_has_to_wait_is_a_sentence(course, tmp_path):
+    """As on a Python so new that h5py and TensorFlow have no wheels for it: nothing is compiled, either."""
+    asked, ran = with_uv(
+        course, tmp_path, sys.executable, "-S", "install.py", "keras", refused="--only-binary"
+    )
+    assert len([line for line in asked if "--only-binary h5py" in line]) == 4
+    assert ran.returncode == 1
+    python = ".".join(map(str, sys.version_info[:2]))
+    assert ran.stderr == (
+        f"Keras cannot be installed for Python {python} here; the reason stands above. A new Python has to wait some "
+        "months for wheels of h5py and of TensorFlow, JAX or PyTorch: delete .venv and take an older one, as in "
+        "`python3.14 install.py keras`.\n"
+    )
 
 
 def test_keras_says_what_it_runs_on(course, tmp_path):
