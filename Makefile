@@ -16,7 +16,7 @@ $(BIN)/mypy
 $(BIN)/pytest -q -rs -n auto --dist worksteal $(1)
 endef
 
-.PHONY: help setup lab test test-all test-keras build grade feedback report demo bench bundle data keras clean
+.PHONY: help setup lab test test-all test-keras build grade feedback report demo bench bundle web data keras clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -71,6 +71,9 @@ keras: .venv/ready-lab  ## Add Keras, on TensorFlow, JAX or PyTorch, for the lab
 
 bundle: setup  ## One zip for students: dist/attention-labs.zip
 	$(BIN)/python -m autograder.authoring.bundle
+
+web: setup  ## The labs as a static site, dist/web: they run in the browser
+	$(BIN)/autograder web $(if $(PYODIDE),--pyodide "$(PYODIDE)")
 
 clean:  ## Remove what the targets made, but not work/ nor classroom/
 	rm -rf .venv demo dist build .pytest_cache .ruff_cache .hypothesis *.egg-info

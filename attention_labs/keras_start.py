@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 from importlib.util import find_spec
 
 BACKENDS = ("tensorflow", "jax", "torch")
@@ -24,6 +25,8 @@ def backend() -> str | None:
 
 def why_unavailable() -> str:
     """Why Keras cannot be used here, and what to do about it; "" where it can."""
+    if sys.platform == "emscripten":
+        return "This lab needs Keras, which does not run in a browser: open it on a computer, after `make keras`."
     chosen = backend()
     if find_spec("keras") is None or chosen is None:
         return (

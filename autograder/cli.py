@@ -267,6 +267,30 @@ def build(labs: Sequence[str], only_check: bool) -> None:
 
 
 @main.command()
+@COURSE
+@click.option("--output", type=FOLDER, default=Path("dist/web"), show_default=True, help="The site's folder.")
+@click.option(
+    "--pyodide", metavar="FOLDER|URL", default="", help="Pyodide's distribution; by default JupyterLite's."
+)
+def web(output: Path, pyodide: str) -> None:
+    """Make the labs as a static site: they run in the student's browser, with nothing to install.
+
+    With --pyodide FOLDER the site holds Python, NumPy and Matplotlib itself, for places without a network.
+
+    \b
+    Example:  autograder web --output public
+    """
+    from autograder.authoring.web import write_site
+    from autograder.course import find
+
+    site = write_site(find(), output, pyodide)
+    size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
+    click.echo(
+        f"{site}: {size / 1e6:.0f} MB. Any web server can serve it, such as: python -m http.server -d {site}"
+    )
+
+
+@main.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
 @CLASS
 @click.option("--timezone", metavar="ZONE", help="Of the times in Blackboard's names, such as Europe/Paris.")
