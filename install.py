@@ -22,11 +22,7 @@ VENV = os.path.join(HERE, ".venv")
 BIN = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
 PYTHON = os.path.join(BIN, "python.exe" if os.name == "nt" else "python")
 
-<<<<<<< HEAD
-EXTRAS = {"lab": ["lab"], "setup": ["lab", "grading", "alike", "test"]}
-=======
-EXTRAS = {"lab": ["lab"], "setup": ["lab", "grading", "test", "web"]}
->>>>>>> 6e17935 (The labs behind a link: autograder web makes a static site that runs in the student's browser)
+EXTRAS = {"lab": ["lab"], "setup": ["lab", "grading", "alike", "test", "web"]}
 ALSO_READY = {"lab": ["lab"], "setup": ["lab", "setup"], "keras": []}  # .venv/ready-... tells make
 BACKENDS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
 which = getattr(shutil, "which", lambda name: None)  # Python 2 is told what it is, too

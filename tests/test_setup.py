@@ -231,13 +231,8 @@ def with_uv(course, tmp_path, *command, refused="", **env):
 def test_uv_fetches_a_python_where_this_one_will_not_do(course, tmp_path):
     asked, ran = with_uv(course, tmp_path, "make", "setup", f"PYTHON={pretend('3.16', tmp_path)}")
     assert ran.returncode == 0, ran.stderr
-<<<<<<< HEAD
     assert asked[0].startswith("venv -q --python >=3.11,<3.16 ")
-    assert asked[1].endswith("-c constraints.txt -e .[lab,grading,test]")
-=======
-    assert asked[0].startswith("venv -q --python >=3.11,<3.15 ")
-    assert asked[1].endswith("-c constraints.txt -e .[lab,grading,test,web]")
->>>>>>> 6e17935 (The labs behind a link: autograder web makes a static site that runs in the student's browser)
+    assert asked[1].endswith("-c constraints.txt -e .[lab,grading,alike,test,web]")
     assert ran.stdout.endswith(
         "Ready. Students: make lab. Instructors: make demo. Contributors: make test.\n"
     )
@@ -247,7 +242,7 @@ def test_make_lab_brings_only_what_students_need_and_takes_nothing_away(course, 
     asked, ran = with_uv(course, tmp_path, "make", ".venv/ready-lab", f"PYTHON={sys.executable}")
     assert ran.returncode == 0, ran.stderr
     assert [line.split()[0] for line in asked] == ["venv", "pip"] and asked[1].endswith("-e .[lab]")
-    for target, wanted in [("setup", "-e .[lab,grading,test,web]"), (".venv/ready-lab", None)]:
+    for target, wanted in [("setup", "-e .[lab,grading,alike,test,web]"), (".venv/ready-lab", None)]:
         asked, ran = with_uv(course, tmp_path, "make", target, f"PYTHON={sys.executable}")
         assert [line.rpartition("constraints.txt ")[2] for line in asked] == ([wanted] if wanted else [])
 
