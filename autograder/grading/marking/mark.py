@@ -4,6 +4,7 @@
 same verdicts on any machine, in any order.
 """
 
+import builtins
 import hashlib
 import json
 import re
@@ -15,6 +16,7 @@ from html import escape
 from typing import Any
 
 import nbformat
+import numpy as np
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
@@ -563,7 +565,10 @@ def _about_fresh(finding: Finding) -> Finding:
     """A finding with what can be said of a case that nobody may see: neither its inputs nor what is expected."""
     kind = finding.difference.kind if finding.difference else ""
     error = finding.answer.raised if finding.answer else ""
-    what = f"it raises {error}" if kind == "error" else _FRESH.get(kind, "the result differs")
+    # A name of the student's own could be made of the numbers.
+    known = hasattr(builtins, error) or hasattr(np.exceptions, error)
+    raises = f"it raises {error if known else 'an error of its own'}"
+    what = raises if kind == "error" else _FRESH.get(kind, "the result differs")
     label = finding.question.label if finding.question else ""
     seen = f"Right in the cases you can see, but not with other numbers: in a fresh case (“{label}”) {what}."
     means, nudge = (finding.means, finding.nudge) if finding.misconception else ("", "")
