@@ -1,6 +1,6 @@
 """The small language model of the lab `tiny-transformer`: its parameters, its words, and stories it has never seen.
 
-`data/train_tiny_model.py` trains it; `data/README.md` says on what.
+`solutions/tiny-transformer/_train_tiny_model.py` trains it; `data/README.md` says on what.
 
 >>> tiny = load()
 >>> tiny.encode("once nora weaver").shape

@@ -165,6 +165,13 @@ def read(folder: Path) -> Course:
         strange = [value for value in entries.get(name, ()) if not isinstance(value, str) or "/" in value]
         if strange:
             raise CourseError(f"{path}: {name} holds {strange[0]!r}; a name is due.")
+    for name in ("library", "data"):
+        for value in entries.get(name, ()):
+            if _shows_too_much(folder, value):
+                raise CourseError(
+                    f"{path}: {name} holds {value!r}, which would show hand-ins the solutions, the notebooks or a "
+                    "classroom; name a folder that holds nothing else."
+                )
     labs = entries["labs"]
     if twice := [lab for lab in labs if labs.count(lab) > 1]:
         raise CourseError(f"{path} lists the lab {twice[0]!r} twice.")
@@ -174,6 +181,18 @@ def read(folder: Path) -> Course:
     names = ("labs", "library", "imports", "data")
     tuples: dict[str, Any] = {name: tuple(entries.pop(name, ())) for name in names}
     return Course(root=folder.resolve(), **tuples, **entries)
+
+
+def _shows_too_much(root: Path, name: str) -> bool:
+    """Whether a folder holds the course, its solutions, its notebooks or a classroom, or lies in one of these."""
+    place = (root / name).resolve()
+    return any(place.is_relative_to(kept) or kept.is_relative_to(place) for kept in kept_back(root))
+
+
+def kept_back(root: Path) -> list[Path]:
+    """The folders of a course that no hand-in may see, and no zip for students holds but by a lab's name."""
+    names = ("solutions", "notebooks", "classroom", os.environ.get(CLASSROOM) or "classroom")
+    return [(root / name).resolve() for name in dict.fromkeys(names)]
 
 
 _KINDS: dict[Any, str] = {str: "a text", list: "a list of texts", dict: "a table", bool: "true or false"}

@@ -1,6 +1,7 @@
 """The students' zip: no solution in it, no instructor's code, and it works by itself."""
 
 import os
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -163,3 +164,42 @@ def test_instructors_commands_say_in_one_sentence_that_they_are_for_instructors(
     assert ran.returncode == 2, ran.stderr
     assert "is for instructors" in " ".join(ran.stderr.split())
     assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("entry", "why"),
+    [
+        ('files = ["../secret.txt"]', "is not for students"),
+        ('files = ["/etc/hostname"]', "leads out of the course"),
+        ('files = ["solutions/one.py"]', "is not for students"),
+        ('files = ["out.txt"]', "leads out of the course"),
+        ('files = ["answers.txt"]', "is not for students"),
+        ('renamed = { "../../evil.sh" = "fine.txt" }', "leads out of the zip's folder"),
+        ('renamed = { "/abs" = "fine.txt" }', "leads out of the zip's folder"),
+        ('renamed = { "a\\\\..\\\\b" = "fine.txt" }', "leads out of the zip's folder"),
+        ('renamed = { "C:x" = "fine.txt" }', "leads out of the zip's folder"),
+    ],
+)
+def test_what_a_course_names_stays_inside_its_zip(tmp_path, entry, why):
+    """Names led out of the zip, and files came from outside the course, or from its solutions."""
+    course = tmp_path / "course"
+    (course / "solutions").mkdir(parents=True)
+    (tmp_path / "secret.txt").write_text("secret")
+    (course / "solutions" / "one.py").write_text("answer = 42")
+    (course / "fine.txt").write_text("fine")
+    (course / "out.txt").symlink_to(tmp_path / "secret.txt")
+    (course / "answers.txt").symlink_to(course / "solutions" / "one.py")
+    shutil.copy(ROOT / "pyproject.toml", course)
+    head = 'title = "A"\nid = "a"\nlabs = []\n[bundle]\n'
+    (course / "course.toml").write_text(head + entry)
+    with pytest.raises(Complaint, match=why):
+        bundling.write(read(course))
+    assert not (course / "dist").exists()
+    (course / "course.toml").write_text(head + 'renamed = { "docs/a.txt" = "fine.txt" }')
+    with zipfile.ZipFile(bundling.write(read(course))) as archive:
+        assert archive.read("a/docs/a.txt") == b"fine"
+
+
+def test_no_program_that_made_the_data_goes_with_it(unpacked):
+    """One of them was a solution of a later lab in NumPy."""
+    assert (unpacked / "data" / "README.md").exists() and not list((unpacked / "data").glob("*.py"))

@@ -35,6 +35,37 @@ def run(course, *command, code=0):
 # course.toml
 
 
+@pytest.mark.parametrize("entry", ["data", "library"])
+@pytest.mark.parametrize(
+    "name", [".", "..", "solutions", "notebooks", "classroom", "a-class", "to-solutions", "up"]
+)
+def test_a_folder_that_would_show_solutions_or_a_classroom_is_refused(entry, name, tmp_path, monkeypatch):
+    """`data = ["."]` showed hand-ins the solutions, the gradebook and the secret, without a word."""
+    course = tmp_path / "course"
+    (course / "solutions" / "one").mkdir(parents=True)
+    (course / "to-solutions").symlink_to(course / "solutions" / "one")
+    (course / "up").symlink_to(tmp_path)
+    monkeypatch.setenv("AUTOGRADER_CLASSROOM", "a-class")
+    (course / "course.toml").write_text(f"{GOOD}{entry} = [{name!r}]\n")
+    with pytest.raises(CourseError, match=f"{entry} holds '{name}', which would show hand-ins the solutions"):
+        read(course)
+    (course / "course.toml").write_text(f'{GOOD}{entry} = ["stats"]\n')
+    assert read(course)
+
+
+@pytest.mark.parametrize("name", ["con", "aux", "com1"])
+def test_a_lab_that_windows_cannot_have_is_refused(name, tmp_path):
+    write_course(tmp_path / "course")
+    with pytest.raises(SkeletonError, match="Windows"):
+        write_lab(read(tmp_path / "course"), name)
+
+
+def test_a_course_that_is_called_as_an_option_is_refused(tmp_path):
+    with pytest.raises(SkeletonError, match="for an option"):
+        write_course(tmp_path / "-rf")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [

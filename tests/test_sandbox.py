@@ -34,9 +34,11 @@ from autograder.grading.sandbox import (
     SandboxError,
     bubblewrap,
     find_bubblewrap,
+    host,
     why_unavailable,
 )
 from autograder.grading.sandbox.inside import confine
+from autograder.judging import frames as frames_module
 from autograder.judging.question import inputs
 from autograder.results import Outcome
 
@@ -1020,6 +1022,22 @@ def test_forged_frames_in_a_cell_harm_only_their_hand_in(sandbox, name):
     assert [run.status for run in honest] == ["ok", "ok"], "the next run is out of step"
 
 
+def test_a_forged_frame_is_called_that(sandbox):
+    forgery = WRITE.format(data=FORGERIES["odd output"])
+    body = "\n    ".join(forgery.strip().splitlines())
+    bad = Cell(f"def bad(x):\n    {body}\n    return x")
+    runs = sandbox.run([DOUBLE, ask(), bad, ask("bad"), Cell(forgery), Cell("import os; os._exit(1)")])
+    assert [run.forged for run in runs] == [False, False, False, True, True, False]
+
+
+def test_half_a_frame_of_a_process_that_was_killed_is_not_called_forged():
+    whole = frames_module.encode({"first": 0, "answers": []}, [np.zeros(5)])
+    for end in range(1, len(whole)):
+        assert host._read_answers(whole[:end], 1, [9, 999]) == ([], "")
+    for odd in (b"x" * 30, frames_module.encode({"op": "done"}), b"ALW1" + b"\xff" * 12):
+        assert host._read_answers(odd, 1, [9, 999]) == ([], host.wire.FORGED)
+
+
 @pytest.mark.parametrize("name", FORGERIES)
 def test_forged_frames_in_a_question_harm_only_that_question(sandbox, name):
     body = "\n    ".join(WRITE.format(data=FORGERIES[name]).strip().splitlines())
@@ -1504,3 +1522,47 @@ def test_all_of_this_as_an_ordinary_user(tmp_path_factory):
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         shutil.rmtree(f"{folder}-t", ignore_errors=True)
+
+
+def test_the_keeper_keeps_no_more_of_ids_than_of_outputs():
+    """An id of 32 MB was kept for each output, unpaid: 1.3 GB in fifteen seconds, outside every limit."""
+    from autograder.grading.sandbox.inside.outputs import Budget, Outputs
+
+    outputs = Outputs(Budget(output_bytes=10_000, outputs=200))
+    shown = {"output_type": "display_data", "data": {"text/plain": "x"}, "metadata": {}}
+    for number in range(100):
+        event = {"op": "output", "output": dict(shown), "id": f"{number:1000}", "update": False}
+        outputs.take(event, count=1)
+    assert sum(map(len, outputs._ids)) < 10_000 and len(outputs.kept()) < 12
+
+
+def test_what_a_killed_start_has_left_is_swept(tmp_path, monkeypatch):
+    """Each `kill -9` while the sandbox started left a folder for ever."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    old, held, young, link = (tmp_path / f"{host._PREFIX}{name}" for name in ("old", "held", "young", "link"))
+    for folder in (old, held, young):
+        folder.mkdir()
+        (folder / "passwd").write_text("x")
+    link.symlink_to(young)
+    for folder in (old, held):
+        os.utime(folder, (1, 1))
+    handle = host._hold(held)
+    try:
+        host.sweep(tmp_path)
+        assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in (held, young, link))
+    finally:
+        os.close(handle)
+
+
+@pytest.mark.parametrize("moment", [0.3, 0.6, 1.0])
+def test_a_kill_at_any_moment_of_a_start_leaves_nothing_after_the_next(tmp_path, moment, monkeypatch):
+    program = (
+        "from autograder.grading.sandbox import Sandbox\nwith Sandbox(): print('+', flush=True); input()"
+    )
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", program], env=environment, stdin=subprocess.PIPE) as started:
+        time.sleep(moment)
+        started.kill()
+    monkeypatch.setattr(host, "_SETTLED", -1)
+    host.sweep(tmp_path)
+    assert not list(tmp_path.glob("autograder-*"))

@@ -121,11 +121,9 @@ def test_a_file_that_is_no_model_is_a_sentence(tmp_path, content):
 
 
 def test_the_grammar_writes_the_stories_that_were_held_out():
-    scope = {"__name__": "grammar", "__file__": str(ROOT / "data" / "train_tiny_model.py")}
-    exec(
-        compile((ROOT / "data" / "train_tiny_model.py").read_text("utf-8"), "train_tiny_model.py", "exec"),
-        scope,
-    )
+    program = ROOT / "solutions" / "tiny-transformer" / "_train_tiny_model.py"
+    scope = {"__name__": "grammar", "__file__": str(program)}
+    exec(compile(program.read_text("utf-8"), program.name, "exec"), scope)
     assert tuple(scope["vocabulary"]()) == TINY.words
     numbers = {word: n for n, word in enumerate(TINY.words)}
     again = scope["stories"](np.random.default_rng(1_000_000), 200, numbers)

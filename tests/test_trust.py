@@ -778,3 +778,51 @@ def test_a_link_in_place_of_a_labs_folder_leads_nowhere(tmp_path):
     assert (other / "timestamp.txt").exists()
     assert place.secret("mallory", LAB) is None and place.secret("ada", LAB) == "secret"
     assert place.submission("mallory", LAB).timestamp is None
+
+
+def test_a_link_in_place_of_a_students_folder_leads_nowhere(tmp_path):
+    """In the middle of a run, and on nbgrader's road, it had the other's file and points."""
+    other, place = tmp_path / "submitted" / "ada" / LAB, Classroom(tmp_path, COURSE)
+    other.mkdir(parents=True)
+    (other / f"{LAB}.ipynb").write_bytes(b"{}")
+    (other / "timestamp.txt").write_text("never")
+    (other / "submission_secret.txt").write_text("secret")
+    (tmp_path / "submitted" / "mallory").symlink_to(other.parent)
+    assert place.submission("mallory", LAB).data is None and place.submission("ada", LAB).data == b"{}"
+    assert place.secret("mallory", LAB) is None
+    assert not put_aside_time(tmp_path / "submitted" / "mallory" / LAB)
+    assert (other / "timestamp.txt").exists()
+
+
+def test_links_beside_a_notebook_are_put_aside_before_nbgrader_copies_what_they_lead_to(tmp_path):
+    from autograder.grading.nbgrader.judge_step import put_aside_time as hook
+
+    folder = tmp_path / "submitted" / "ada" / LAB
+    (folder / "below").mkdir(parents=True)
+    (folder / f"{LAB}.ipynb").write_bytes(b"{}")
+    (folder / "below" / "passwd.txt").symlink_to("/etc/passwd")
+    (folder / "root").symlink_to("/")
+    hook(LAB, "ada", [str(folder / f"{LAB}.ipynb")])
+    assert not [path for path in folder.rglob("*") if path.is_symlink()]
+    assert (folder / "below" / "passwd.txt.was-a-link").read_text() == "/etc/passwd\n"
+
+
+@pytest.mark.parametrize("text", ["a=1\n" * 60_000, "\\\n" * 50_000, "\x0c\x0b\r" * 20_000])
+def test_short_lines_cost_as_much_as_they_are_many(text):
+    """A page of 50,000 of them kept the formgrader, which is one process, for three seconds each time."""
+    from autograder.grading.marking.sanitise import MAX_CODE, cut_source, shown_code, weight
+
+    for kept in (shown_code(text), cut_source(text, MAX_CODE)):
+        assert len(kept.splitlines()) < 4_000 and "lines more are not shown here" in kept
+    assert weight(shown_code(text)) < 1.1 * MAX_CODE
+
+
+def test_a_forged_frame_is_named_to_the_instructor_and_told_calmly_to_the_student():
+    from autograder.grading.marking.mark import _ended
+    from autograder.grading.sandbox import CellRun
+    from autograder.results import Outcome, Verdict
+
+    exercise = next(iter(lab(LAB).exercises.values()))
+    verdict, why = _ended(exercise, CellRun(status=Outcome.CRASH, answers=[], forged=True), None)
+    assert verdict is Verdict.CRASH
+    assert why == f"`{exercise.name}` could not be asked: this notebook writes where only its answers may go."

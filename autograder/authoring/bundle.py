@@ -6,14 +6,15 @@ The zip is the same to the byte for the same files.
 """
 
 import json
+import re
 import sys
 import tomllib
 import zipfile
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import autograder
-from autograder.course import FILE, Course, find
+from autograder.course import FILE, Course, find, kept_back
 from autograder.errors import Complaint
 
 _ENGINE = Path(autograder.__file__).parent
@@ -33,6 +34,10 @@ dependencies:
 """
 
 
+class BundleError(Complaint):
+    """A file that students must not have; the text says which."""
+
+
 def contents(course: Course) -> dict[str, bytes]:
     """The files of the bundle, by their paths in it.
 
@@ -40,12 +45,19 @@ def contents(course: Course) -> dict[str, bytes]:
     in the bundle.
     """
     root = course.root
-    files = {str(path.relative_to(root)): path.read_bytes() for path in _copied(course)}
+    copied = [_own(course, path) for path in _copied(course)]
+    files = {str(path.relative_to(root)): path.read_bytes() for path in copied}
     for package in ("", "judging"):
         for path in sorted((_ENGINE / package).glob("*.py")):
             files[f"autograder/{path.relative_to(_ENGINE)}"] = path.read_bytes()
     for name, source in course.bundle.get("renamed", {}).items():
-        files[name] = (root / source).read_bytes()
+        if (
+            PurePosixPath(name).is_absolute()
+            or {"..", "."} & set(name.split("/"))
+            or re.search(r"[\\:]", name)
+        ):
+            raise BundleError(f"{root / FILE}: [bundle] names {name!r}, which leads out of the zip's folder.")
+        files[name] = _own(course, root / source).read_bytes()
     project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
     files["pyproject.toml"] = core_project(project, course).encode()
     python = project["project"]["requires-python"]
@@ -62,8 +74,23 @@ def _copied(course: Course) -> Iterator[Path]:
     for lab in course.labs:
         yield course.released(lab)
         yield from sorted(course.answers(lab).iterdir())
-    for folder in course.data:
-        yield from sorted(p for p in (root / folder).iterdir() if p.is_file() and p.name[0] != ".")
+    for folder in course.data:  # not the programs that made the data: they may hold answers
+        files = sorted(p for p in (root / folder).iterdir() if p.is_file() and p.name[0] != ".")
+        yield from (path for path in files if path.suffix != ".py")
+
+
+def _own(course: Course, path: Path) -> Path:
+    """A file of the course that students may have, links resolved; raises `BundleError` for any other."""
+    place, root = path.resolve(), course.root.resolve()
+    given = [
+        folder.resolve() for lab in course.labs for folder in (course.released(lab), course.answers(lab))
+    ]
+    kept = any(place.is_relative_to(folder) for folder in kept_back(root))
+    if ".." in path.parts or (kept and not any(place.is_relative_to(one) for one in given)):
+        raise BundleError(f"{path} is not for students: take it out of {FILE}.")
+    if not any(place.is_relative_to((root / part).resolve()) for part in ("", *course.library, *course.data)):
+        raise BundleError(f"{path} leads out of the course: take it out of {FILE}.")
+    return path
 
 
 def core_project(project: dict, course: Course) -> str:

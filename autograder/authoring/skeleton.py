@@ -30,6 +30,10 @@ def write_course(folder: Path) -> None:
     """
     if folder.exists() and any(folder.iterdir()):
         raise SkeletonError(f"{folder} is not empty; name a folder that is empty or not there yet.")
+    if re.match(r"[-.]", folder.resolve().name):
+        raise SkeletonError(
+            f"{folder} begins with a sign that commands take for an option; name another folder."
+        )
     ident = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "course"
     for name in ("course.toml", "nbgrader_config.py", "gitignore"):
         target = ".gitignore" if name == "gitignore" else name
@@ -60,6 +64,8 @@ def write_lab(course: Course, name: str, exercise: str = "") -> Path:
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise SkeletonError(f"{name!r} is no name for a lab: lower-case words with hyphens between them are.")
+    if re.fullmatch(r"con|prn|aux|nul|(com|lpt)\d", name):
+        raise SkeletonError(f"{name!r} is no name for a lab: Windows cannot have a folder that is called so.")
     folder = course.solutions / name
     if folder.exists() or name in course.labs:
         raise SkeletonError(f"There is a lab {name!r} already; give the new one another name.")

@@ -131,6 +131,7 @@ class Bytes:
 
     def __init__(self, data: bytes):
         self._data, self._at = memoryview(data), 0
+        self.ended = False  # more was asked for than there was
 
     @property
     def left(self) -> int:
@@ -140,6 +141,7 @@ class Bytes:
     def read(self, n: int) -> memoryview:
         """The next `n` bytes."""
         if n > self.left:
+            self.ended = True
             raise FrameError("the bytes end in the middle of a frame")
         self._at += n
         return self._data[self._at - n : self._at]

@@ -34,9 +34,11 @@ from autograder.grading.marking.sanitise import (
     clean_markdown,
     clean_text,
     cut,
+    cut_source,
     make_output,
     plain_markdown,
     shown_code,
+    weight,
 )
 from autograder.grading.run.limited import stage
 from autograder.grading.sandbox import Cell, CellRun, Sandbox, SandboxError
@@ -65,6 +67,8 @@ class Marked:
         A hash of each answer, by the name of its exercise or question: a mark given by hand belongs to it.
     untouched : tuple of str
         The exercises and questions that stand as they were handed out.
+    log : tuple of str
+        What the instructor alone is told.
     """
 
     rows: tuple[Result, ...]
@@ -73,6 +77,7 @@ class Marked:
     seed: int = 0
     answers: Mapping[str, str] = field(default_factory=dict)
     untouched: tuple[str, ...] = ()
+    log: tuple[str, ...] = ()
 
     @property
     def faults(self) -> list[str]:
@@ -91,6 +96,7 @@ class Marked:
             "rows": [row.to_fields() for row in self.rows],
             "answers": dict(self.answers),
             "untouched": list(self.untouched),
+            "log": list(self.log),
         }
 
     @classmethod
@@ -106,6 +112,7 @@ class Marked:
             seed=facts["seed"],
             answers=dict(facts["answers"]),
             untouched=tuple(facts["untouched"]),
+            log=tuple(facts.get("log", ())),
         )
 
     def of(self, student: str) -> "Marked":
@@ -187,7 +194,7 @@ def mark(
             notes = (*notes, "It takes too long to show as it is, so the grader shows it as plain text.")
         if notes:
             handin.notebook.cells.insert(0, _notice("How this notebook was read", notes))
-    return Marked(rows, handin.notebook, notes, seed, answers, untouched)
+    return Marked(rows, handin.notebook, notes, seed, answers, untouched, tuple(judged.log))
 
 
 def _answers(lab: Lab, notebook: NotebookNode) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -217,11 +224,11 @@ def _with_outputs(
     for cell in notebook.cells:
         name = id_of(cell)
         if cell.source not in ours:
-            cell.source = cut(cell.source, max(left, 2_000))
-            left -= len(cell.source)
+            cell.source = cut_source(cell.source, max(left, 2_000))
+            left -= weight(cell.source)
         if cell.cell_type == "code" and name not in judged.tests:
             if cell.source not in ours:
-                coloured -= len(cell.source)
+                coloured -= weight(cell.source)
                 cell.source = shown_code(cell.source, plain=coloured < 0)
             cell.outputs = [clean(output) for output in judged.outputs.get(cell.id, ())]
         elif name in judged.tests:
@@ -296,6 +303,7 @@ class _Judged:
     outputs: dict[str, list[dict]] = field(default_factory=dict)
     stopped: set[str] = field(default_factory=set)  # ids of the cells that had to be stopped
     spent: float = 0.0  # seconds, of those that the hand-in may use
+    log: list[str] = field(default_factory=list)  # for the instructor
 
 
 @dataclass(frozen=True)
@@ -344,6 +352,9 @@ class _HandIn:
         spent: dict[str, float] = {}  # seconds, by the same
         for cell, run in zip(cells, runs, strict=True):
             name = id_of(cell)
+            if run.forged:
+                where = repr(name or cell.id)
+                judged.log.append(f"Forged or broken frames came from the cell {where}; they were refused.")
             exercise = self.lab.exercise_tested_by(name)
             if exercise is None:
                 judged.outputs[cell.id] = run.outputs
@@ -544,6 +555,11 @@ def _ended(exercise: Exercise, run: CellRun, stopped: _Stop | None) -> tuple[Ver
         return (
             Verdict.TIMEOUT,
             f"`{name}` was not tried: the cells before it had used up the notebook's time.",
+        )
+    if run.forged:
+        return (
+            Verdict.CRASH,
+            f"`{name}` could not be asked: this notebook writes where only its answers may go.",
         )
     if run.status is Outcome.CRASH or run.answers is None:
         return Verdict.CRASH, f"`{name}` ended its own process, or went over the memory limit."

@@ -31,6 +31,7 @@ MAX_CODE = 200_000  # characters of one code cell that are kept to be shown
 MAX_SHOWN = 600_000  # characters of all cells that are kept to be shown
 MAX_COLOURED = 100_000  # characters of a student's code that are coloured; a finished lab has a tenth
 MAX_LINE = 500  # characters in a line of code that is coloured
+LINE = 60  # characters that a line takes of these, however short: pages are made line by line
 MAX_FORMULA = 2_000
 MAX_PICTURE = 5_000_000  # characters of base64
 MAX_DOTS = 40_000_000  # of one picture: a few kilobytes can say a billion, and a browser makes room for all
@@ -246,6 +247,23 @@ def cut(text: str, most: int) -> str:
     )
 
 
+def weight(source: str) -> int:
+    """The characters of a cell's source, many short lines counted as the work that they make.
+
+    >>> weight("a = 1"), weight("a\\n" * 100)
+    (60, 6000)
+    """
+    return max(len(source), LINE * len(source.splitlines()))
+
+
+def cut_source(source: str, most: int) -> str:
+    """A cell's source up to this weight, and a word about the rest."""
+    lines = source.splitlines(keepends=True)
+    if left := lines[most // LINE :]:
+        source = "".join(lines[: most // LINE]) + f"[… {len(left):,} lines more are not shown here]"
+    return cut(source, most)
+
+
 def _links_are_good(text: str, attachments: Mapping) -> bool:
     from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
@@ -369,10 +387,10 @@ def shown_code(source: str, plain: bool = False) -> str:
     >>> shown_code("a = 1")
     'a = 1'
     """
-    if not plain and len(source) <= 5_000 and not _odd(source):
+    if not plain and weight(source) <= 5_000 and not _odd(source):
         return source
-    kept = cut(source, MAX_CODE)
-    if not plain and not _odd(source) and len(source) <= 50_000:
+    kept = cut_source(source, MAX_CODE)
+    if not plain and not _odd(source) and weight(source) <= 50_000:
         return kept
     lines = [line[i : i + MAX_LINE] for line in kept.splitlines() for i in _steps(line)]
     return "# (The grader shows this cell as a comment: it is very long, or unlike code.)\n" + "\n".join(

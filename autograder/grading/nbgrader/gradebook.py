@@ -34,7 +34,13 @@ from autograder.files import write
 from autograder.grading.marking import Marked
 from autograder.grading.marking.sanitise import clean_markdown
 from autograder.grading.register import evidence
-from autograder.grading.register.classroom import Classroom, GradingError, Submission, small_text
+from autograder.grading.register.classroom import (
+    Classroom,
+    GradingError,
+    Submission,
+    leads_elsewhere,
+    small_text,
+)
 from autograder.grading.register.policy import YEARS, LabPolicy, Policy, read_policy, rescaled
 from autograder.grading.register.roll import Roll, read_roll
 from autograder.results import Result, Verdict
@@ -686,7 +692,7 @@ def put_aside_time(folder: Path) -> bool:
     nbgrader reads it anew at every list of hand-ins, and shows none of them where it cannot.
     """
     path = folder / "timestamp.txt"
-    if folder.is_symlink():  # what it leads to is somebody else's
+    if leads_elsewhere(folder):
         return False
     if not os.path.lexists(path) or _utc(small_text(path)) is not None:
         return False

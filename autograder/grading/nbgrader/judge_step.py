@@ -4,6 +4,7 @@ nbgrader's own bookkeeping (scores, feedback) then works on the outputs it leave
 """
 
 import json
+import os
 from collections.abc import Sequence
 from copy import deepcopy
 from pathlib import Path
@@ -18,11 +19,12 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.authoring.lab import Lab, read_lab
 from autograder.course import find
+from autograder.files import write
 from autograder.grading.marking import Marked, unmarkable
 from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.nbgrader import gradebook
 from autograder.grading.nbgrader.gradebook import seconds_late
-from autograder.grading.register.classroom import Classroom
+from autograder.grading.register.classroom import Classroom, leads_elsewhere
 from autograder.grading.register.policy import read_policy
 from autograder.grading.register.roll import read_roll
 from autograder.grading.run.limited import NotDone
@@ -36,9 +38,20 @@ def _lab(resources: dict[str, Any] | None) -> Lab:
 
 
 def put_aside_time(assignment: str, student: str, notebooks: Sequence[str]) -> None:
-    """nbgrader's hook before it converts a hand-in: it gives one up whose timestamp.txt it cannot read."""
+    """nbgrader's hook before it converts a hand-in: it gives one up whose timestamp.txt it cannot read, and copies
+    what links beside the notebook lead to."""
     for folder in {Path(notebook).parent for notebook in notebooks}:
         gradebook.put_aside_time(folder)
+        if leads_elsewhere(folder):
+            continue  # the judge refuses it
+        for above, folders, files in os.walk(folder):
+            for path in (Path(above, name) for name in (*folders, *files)):
+                if path.is_symlink():
+                    write(
+                        path.with_name(f"{path.name}.was-a-link"),
+                        f"{os.readlink(path)}\n".encode("utf-8", "replace"),
+                    )
+                    path.unlink()
 
 
 class Reader(NotebookExporter):

@@ -138,7 +138,7 @@ class Classroom:
 
     def _submission(self, student: str, lab: str) -> Submission:
         folder = self.submitted / student / lab
-        if folder.is_symlink() or not folder.is_dir():
+        if leads_elsewhere(folder) or not folder.is_dir():
             return Submission(student, lab, None, "Instead of a folder there is a link or a file.", None)
         timestamp = small_text(folder / "timestamp.txt")
         path, why = folder / f"{lab}.ipynb", ""
@@ -181,7 +181,7 @@ class Classroom:
     def secret(self, student: str, lab: str) -> str | None:
         """What nbgrader's exchange put beside a hand-in, so that only its sender can fetch the feedback."""
         folder = self.submitted / student / lab
-        if folder.is_symlink():  # it may lead to another student's
+        if leads_elsewhere(folder):
             return None
         return small_text(folder / "submission_secret.txt")
 
@@ -192,6 +192,11 @@ class Classroom:
     def notebook_path(self, student: str, lab: str) -> Path:
         """Where the executed notebook is."""
         return self.autograded / student / lab / f"{lab}.ipynb"
+
+
+def leads_elsewhere(folder: Path) -> bool:
+    """Whether a hand-in's folder, or its student's, is a link: it may lead to another student's."""
+    return folder.is_symlink() or folder.parent.is_symlink()
 
 
 def _names_in(folder: Path) -> list[str]:

@@ -38,7 +38,7 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
         mark = marks.get((student, lab.name))
         if mark and mark.timestamp:
             lines[0] += f", handed in {mark.timestamp:%Y-%m-%d %H:%M} UTC"
-        lines += [f"  Note: {note}" for note in marked.notes]
+        lines += [f"  Note: {note}" for note in (*marked.notes, *marked.log)]
         for row in priced(marked, policy.labs[lab.name]):
             score = mark.scores.get(row.exercise) if mark else row.score
             points = f"{'–' if score is None else f'{score:g}'} of {row.max_score:g}"

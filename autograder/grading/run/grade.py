@@ -181,7 +181,8 @@ class _Grader:
                     )
                 alike, most = 0, 2 * most  # it is their own doing
             self.run.judged += 1
-            self.run.notes += [f"{submission.student}, {submission.lab}: {note}" for note in outcome.notes]
+            said = (*outcome.notes, *outcome.log)
+            self.run.notes += [f"{submission.student}, {submission.lab}: {note}" for note in said]
             self._finish(book, submission, outcome.of(submission.student), new=True)
 
     @staticmethod

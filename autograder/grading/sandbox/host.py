@@ -8,7 +8,9 @@ SECURITY.md says what holds and what does not.
 
 import json
 import os
+import shutil
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -19,7 +21,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 from threading import Lock
-from time import monotonic
+from time import monotonic, time
 from types import TracebackType
 from typing import IO, Any
 
@@ -86,6 +88,8 @@ class CellRun:
         Nothing has the exercise's name.
     reason : str
         A sentence about a timeout or crash.
+    forged : bool
+        It crashed since what it sent could not have come from our side of the sandbox.
     """
 
     outputs: list[dict[str, Any]] = field(default_factory=list)
@@ -95,6 +99,7 @@ class CellRun:
     answers: list[Answer] | None = None
     missing: bool = False
     reason: str = ""
+    forged: bool = False
 
 
 class Sandbox:
@@ -138,6 +143,7 @@ class Sandbox:
         self._course = course
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._held: int | None = None  # the folder of a start, while there is one
 
     def __enter__(self) -> "Sandbox":
         self._ensure_started()
@@ -269,15 +275,23 @@ class Sandbox:
 
     def _start(self) -> None:
         self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by _stop
-        self._folder = tempfile.TemporaryDirectory(prefix="autograder-")
+        sweep(Path(tempfile.gettempdir()))
+        self._folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
+        self._held = _hold(Path(self._folder.name))
         try:
             self._launch(Path(self._folder.name))
         except BaseException:
-            self._folder.cleanup()
+            self._let_go()
             self._log.close()
             raise
         if self._sandboxed:  # what bubblewrap needed of it is mounted: a grader that is killed leaves nothing
-            self._folder.cleanup()
+            self._let_go()
+
+    def _let_go(self) -> None:
+        self._folder.cleanup()
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     def _launch(self, folder: Path) -> None:
         """Start the process, and wait until it has imported everything."""
@@ -337,7 +351,7 @@ class Sandbox:
         self._process.kill()  # all else in its PID namespace dies with it
         self._process.wait()
         self._process = None
-        self._folder.cleanup()
+        self._let_go()
         self._log.close()
 
     def _why(self, what: str) -> str:
@@ -418,6 +432,7 @@ def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell) -> C
         "status": str,
         "reason": str,
         "missing": bool,
+        "forged": bool,
         "seconds": (int, float),
         "spent": (int, float),
     }
@@ -442,6 +457,7 @@ def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell) -> C
         answers=answers,
         missing=header["missing"],
         reason=reason,
+        forged=header["forged"] or reason is wire.FORGED,
     )
 
 
@@ -478,15 +494,19 @@ def _read_answers(written: bytes, due: int, room: list[int]) -> tuple[list[Answe
     source = frames.Bytes(written)
     answers: list[Answer] = []
     while source.left:
+        begins = written[-source.left :][:4]
         try:
             header, arrays = frames.read_frame(source.read, MAX_ANSWERS_JSON, 8 * frames.MAX_VALUES)
+        except wire.WireError:
+            # A process that was killed may leave half a frame; more than that is forged.
+            half = len(answers) < due and source.ended and frames.MAGIC.startswith(begins)
+            return answers, "" if half else wire.FORGED
+        try:
             fields = frames.check_fields(header, {"first": int, "answers": list})
             once = frames.Once(arrays)
             found = [frames.unpack_answer(answer, once) for answer in fields["answers"]]
         except wire.WireError:
-            # A process that was killed may leave half a frame; more than that is forged.
-            half = len(answers) < due and written[-source.left :][:4] == frames.MAGIC
-            return answers, "" if half else wire.FORGED
+            return answers, wire.FORGED
         if not found or fields["first"] != len(answers) or len(answers) + len(found) > due:
             return answers, wire.FORGED
         answers += found
@@ -516,6 +536,46 @@ def _checked_library(library: Sequence[Path]) -> tuple[Path, ...]:
 
 
 _uids = count()
+
+
+_PREFIX = "autograder-start-"
+_SETTLED = 60  # seconds after which a folder that nobody holds is nobody's
+
+
+def _hold(folder: Path) -> int | None:
+    """Mark a folder as one of a living process; what is marked so, its end lets go of."""
+    handle = os.open(folder, os.O_RDONLY)
+    if not _locked(handle):
+        os.close(handle)
+        return None
+    return handle
+
+
+def _locked(handle: int) -> bool:
+    try:
+        import fcntl  # not everywhere
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def sweep(place: Path) -> None:
+    """Take away what starts that were killed have left: folders of ours that no living process holds."""
+    for folder in place.glob(f"{_PREFIX}*"):
+        with suppress(OSError):
+            status = folder.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
+                continue
+            if time() - status.st_mtime < _SETTLED:
+                continue
+            handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                if _locked(handle):
+                    shutil.rmtree(folder, ignore_errors=True)
+            finally:
+                os.close(handle)
 
 
 def _unused_uid() -> int:

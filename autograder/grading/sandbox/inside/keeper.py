@@ -52,6 +52,7 @@ class Report:
     status: str = "ok"
     reason: str = ""
     missing: bool = False
+    forged: bool = False
     count: int | None = None
     spent: float = 0.0
 
@@ -231,7 +232,7 @@ class Keeper:
         except wire.Closed:
             report.status, report.reason = "crash", self._how_it_died()
         except wire.WireError:
-            report.status, report.reason = "crash", wire.FORGED
+            report.status, report.reason, report.forged = "crash", wire.FORGED, True
         if not survived and count is not None:
             outputs.stopped(report.reason)
         report.spent = self._part.spent()

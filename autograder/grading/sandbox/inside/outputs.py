@@ -59,7 +59,7 @@ class Outputs:
         if output["output_type"] == "execute_result":
             output["execution_count"] = count
         if event["update"] is True:
-            if name in self._ids and "data" in output and self._pay(output):
+            if name in self._ids and "data" in output and self._pay(output, None):
                 self._ids[name]["data"] = output["data"]
             return
         self._add(output, name)
@@ -70,7 +70,7 @@ class Outputs:
             left = max(0, self._budget.left - 100)
             output["text"], rest = output["text"][:left], output["text"][left:]
             self._cut |= bool(rest)
-            if not self._pay(output):
+            if not self._pay(output, None):
                 self._cut = True
                 return
             if last.get("output_type") == "stream" and last["name"] == output["name"]:
@@ -78,10 +78,10 @@ class Outputs:
                 return
         elif output["output_type"] == "error":
             self._errors += 1  # what went wrong is shown even after a flood
-            if self._errors > 3 or not (self._pay(output) or self._pay_after_all(output)):
+            if self._errors > 3 or not (self._pay(output, name) or self._pay_after_all(output)):
                 self._cut = True
                 return
-        elif not self._pay(output):
+        elif not self._pay(output, name):
             self._cut = True
             return
         if len(self._outputs) >= self._budget.outputs:
@@ -91,8 +91,9 @@ class Outputs:
         if name is not None and "data" in output:
             self._ids[name] = output
 
-    def _pay(self, output: dict[str, Any]) -> bool:
-        size = len(json.dumps(output, ensure_ascii=False).encode("utf-8", "replace"))
+    def _pay(self, output: dict[str, Any], name: str | None) -> bool:
+        """Take the bytes of an output, and of the id that is kept with it, from what is left, if there are so many."""
+        size = len(json.dumps([output, name], ensure_ascii=False).encode("utf-8", "replace"))
         if size > self._budget.left:
             return False
         self._budget.left -= size

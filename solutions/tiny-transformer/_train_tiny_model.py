@@ -1,7 +1,7 @@
 """Write the little stories of the lab `tiny-transformer`, train its model on them, and measure it.
 
-    python data/train_tiny_model.py                  # writes data/tiny_model.npz
-    python data/train_tiny_model.py --seeds 0 1 2    # measures three trainings, writes nothing
+    python solutions/tiny-transformer/_train_tiny_model.py                  # writes data/tiny_model.npz
+    python solutions/tiny-transformer/_train_tiny_model.py --seeds 0 1 2    # measures three trainings, writes nothing
 
 It needs Keras on JAX (`pip install -c constraints.txt keras jax`) and a few minutes. The stories are drawn from
 the grammar below; the model is trained from random numbers; nothing of it is set by hand. What is kept is said
@@ -20,8 +20,7 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-OUT = HERE / "tiny_model.npz"
+OUT = Path(__file__).resolve().parents[2] / "data" / "tiny_model.npz"
 
 LENGTH = 48  # words in a story
 LAYERS, HEADS, SIZE, HIDDEN = 2, 2, 64, 256
