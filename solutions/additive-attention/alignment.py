@@ -365,6 +365,33 @@ def _halves_exchanged(encoder_states):
     return np.roll(np.arange(2 * encoder_states.shape[1]), encoder_states.shape[1])
 
 
+@alignment.misconception(
+    means="You multiplied each word by the decoder state, number by number, and used the upper half of layer_1; "
+    "the two are to be joined.",
+    nudge="layer_1 has 2n rows. How long must a row be that it can take?",
+)
+def product_in_place_of_joining(encoder_states, decoder_state, layer_1, layer_2):
+    return np.tanh((encoder_states * decoder_state) @ layer_1[: encoder_states.shape[1]]) @ layer_2
+
+
+@alignment.misconception(
+    means="You multiplied each word by the decoder state, number by number, and added both halves of layer_1.",
+    nudge="Write a joined row of two numbers and two numbers down: which half of layer_1 meets which state?",
+)
+def product_times_both_halves(encoder_states, decoder_state, layer_1, layer_2):
+    n = encoder_states.shape[1]
+    return np.tanh((encoder_states * decoder_state) @ (layer_1[:n] + layer_1[n:])) @ layer_2
+
+
+@alignment.misconception(
+    means="You added the two states and the two halves of layer_1 as well, so each half also meets the other's state.",
+    nudge="Multiply (a + b)(c + d) out. Which of the four products belong in the formula?",
+)
+def sum_times_both_halves(encoder_states, decoder_state, layer_1, layer_2):
+    n = encoder_states.shape[1]
+    return np.tanh((encoder_states + decoder_state) @ (layer_1[:n] + layer_1[n:])) @ layer_2
+
+
 # Right answers.
 
 

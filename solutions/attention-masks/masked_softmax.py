@@ -420,6 +420,19 @@ def returns_a_list(scores, mask=None):
     return masked_softmax.reference(scores, mask).tolist()
 
 
+@masked_softmax.misconception(
+    means="You hid scores by a fixed low number such as -1000 and put their weights to 0 afterwards: beside scores as "
+    "low as that they had taken their share before, and what is left of the row no longer sums to 1.",
+    nudge="Which number is lower than every score, however low that is?",
+)
+def fixed_low_number_and_zeros(scores, mask=None):
+    if mask is None:
+        mask = np.ones(scores.shape, dtype=bool)
+    low = np.where(mask, scores, -1000.0)
+    e = np.exp(low - low.max(axis=-1, keepdims=True))
+    return np.where(mask, e / e.sum(axis=-1, keepdims=True), 0)
+
+
 # Right answers.
 
 

@@ -473,6 +473,39 @@ def no_power_and_epsilon_under_the_root(
     return parameter - rate * m / np.sqrt(s + epsilon), mean, square
 
 
+@wrong(
+    means="The parameter moves by the plain gradient; the averages are brought up to date and not used.",
+    nudge="What does Adam divide the step by, and where does that come from?",
+)
+def averages_not_used(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
+    _, mean, square, _, _ = _moved(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon)
+    return parameter - rate * gradient, mean, square
+
+
+@wrong(
+    means="0.9 and 0.999 are written out in your code: `beta_1` and `beta_2` make no difference.",
+    nudge="Somebody may call it with other betas. Where do you use the arguments?",
+)
+def betas_written_out(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
+    return _moved(parameter, gradient, mean, square, step, rate, 0.9, 0.999, epsilon)[:3]
+
+
+@wrong(
+    means="1e-8 is written out in your code: `epsilon` makes no difference.",
+    nudge="Somebody may call it with another epsilon. Where do you use the argument?",
+)
+def epsilon_written_out(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
+    return _moved(parameter, gradient, mean, square, step, rate, beta_1, beta_2, 1e-8)[:3]
+
+
+@wrong(
+    means="0.001 is written out in your code: `rate` makes no difference.",
+    nudge="Somebody may call it with another rate. Where do you use the argument?",
+)
+def rate_written_out(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
+    return _moved(parameter, gradient, mean, square, step, 1e-3, beta_1, beta_2, epsilon)[:3]
+
+
 # Right answers.
 
 

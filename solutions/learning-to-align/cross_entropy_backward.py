@@ -254,6 +254,14 @@ def no_maximum_sign_reversed(logits, targets):
     return (one_hot(logits, targets) - without_maximum(logits)) / len(targets)
 
 
+@cross_entropy_backward.misconception(
+    means="You divided the 1 at the targets by the number of rows, and the probabilities not.",
+    nudge="The loss is a mean over n rows. Which terms of the gradient come from that mean?",
+)
+def only_the_targets_averaged(logits, targets):
+    return shares(logits) - one_hot(logits, targets) / len(targets)
+
+
 # Right answers.
 
 

@@ -139,12 +139,16 @@ def in_blocks(
     stop=0,
     guard=True,
     divide=True,
+    sums=True,
+    outs=True,
+    end=None,
+    at_once=False,
 ):
     """The right steps, each of which can be left out or done in another way."""
     rows = np.arange(len(queries))[:, None]
     top, total = np.full(len(queries), float(first)), np.zeros(len(queries))
     out = np.zeros((len(queries), values.shape[1]))
-    for start in range(0, len(keys), block):
+    for start in range(0, len(keys) if end is None else end, block):
         columns = np.arange(start, min(start + block, len(keys)) - stop)
         scores = queries @ keys[columns].T / (keys.shape[1] ** 0.5 if scale is None else scale)
         if causal:
@@ -157,8 +161,10 @@ def in_blocks(
             powers = np.exp(scores - shift[:, None])
             factor = np.exp(top - shift) if rescale else np.ones(len(queries))
             top = new
-        total = total * factor + powers.sum(axis=1)
-        out = out * np.reshape(factor, (-1, 1)) + powers @ values[columns]
+        total = total * (factor if sums else 1) + powers.sum(axis=1)
+        out = out * (np.reshape(factor, (-1, 1)) if outs else 1) + powers @ values[columns]
+        if at_once:
+            out = out / total[:, None]
     return out / total[:, None] if divide else out
 
 
@@ -194,7 +200,8 @@ def one_query_at_a_time(queries, keys, values, block, causal=False):
 
 
 @blockwise_attention.misconception(
-    means="Your blocks are fine, but the causal mask is a square of full size.",
+    means="Only where it is causal is more held than allowed: the mask is a square of full size, or your blocks are "
+    "larger than `block` says.",
     nudge="Which columns of the mask does one block need? Can they be made when they are needed?",
 )
 def full_mask(queries, keys, values, block, causal=False):
@@ -495,6 +502,38 @@ def neither_scale_nor_maximum(queries, keys, values, block, causal=False):
 @blockwise_attention.structural
 def returns_nothing(queries, keys, values, block, causal=False):
     return None
+
+
+@blockwise_attention.misconception(
+    means="When the maximum changes, the sums are rescaled and the outs are not.",
+    nudge="Both were made with the old maximum subtracted. What holds for the one, then?",
+)
+def outs_not_rescaled(queries, keys, values, block, causal=False):
+    return in_blocks(queries, keys, values, block, causal, outs=False)
+
+
+@blockwise_attention.misconception(
+    means="When the maximum changes, the outs are rescaled and the sums are not.",
+    nudge="Both were made with the old maximum subtracted. What holds for the one, then?",
+)
+def sums_not_rescaled(queries, keys, values, block, causal=False):
+    return in_blocks(queries, keys, values, block, causal, sums=False)
+
+
+@blockwise_attention.misconception(
+    means="You divide by the sum after every block, so what came early is divided again and again.",
+    nudge="What is the sum after the first of three blocks: is it the one to divide by?",
+)
+def divided_after_every_block(queries, keys, values, block, causal=False):
+    return in_blocks(queries, keys, values, block, causal, at_once=True, divide=False)
+
+
+@blockwise_attention.misconception(
+    means="The last block is lost where it is not full: the keys behind the last whole block do not come in.",
+    nudge="14 keys in blocks of 4: how many blocks are that, and which keys are in the last one?",
+)
+def last_block_lost_unless_full(queries, keys, values, block, causal=False):
+    return in_blocks(queries, keys, values, block, causal, end=max(1, len(keys) // block) * block)
 
 
 # Right answers.

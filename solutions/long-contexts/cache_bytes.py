@@ -233,6 +233,14 @@ def not_a_whole_number(layers, kv_heads, d_head, length, bytes_per_number=2):
     return product(layers, kv_heads, d_head, length, bytes_per_number * 8) / 8
 
 
+@cache_bytes.misconception(
+    means="You added the number of heads and the size of one; each head has that many numbers.",
+    nudge="8 heads of 128 numbers: how many numbers is a key in one layer?",
+)
+def heads_added_to_their_size(layers, kv_heads, d_head, length, bytes_per_number=2):
+    return 2 * layers * (kv_heads + d_head) * length * bytes_per_number
+
+
 @cache_bytes.variant
 def keys_and_values_apart(layers, kv_heads, d_head, length, bytes_per_number=2):
     keys = layers * kv_heads * d_head * length * bytes_per_number

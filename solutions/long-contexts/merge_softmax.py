@@ -329,6 +329,36 @@ def sums_as_columns_with_nan(max_a, sum_a, out_a, max_b, sum_b, out_b):
     return column(largest), column(sum_a * a + sum_b * b), out_a * column(a) + out_b * column(b)
 
 
+@merge_softmax.misconception(
+    means="The two factors have changed places: each part is rescaled by the other's.",
+    nudge="By what must part a be multiplied, so that it is as if the common maximum had been subtracted?",
+)
+def factors_exchanged(max_a, sum_a, out_a, max_b, sum_b, out_b):
+    largest, a, b = factors(max_a, max_b)
+    return largest, sum_a * b + sum_b * a, out_a * column(b) + out_b * column(a)
+
+
+@merge_softmax.misconception(
+    means="You took the maximum of part a for that of both.",
+    nudge="Which is the largest score of both parts together, where part b has the larger one?",
+)
+def maximum_of_the_first(max_a, sum_a, out_a, max_b, sum_b, out_b):
+    shift = np.where(max_a == -np.inf, 0, max_a)
+    a, b = np.exp(max_a - shift), np.exp(max_b - shift)
+    return max_a, sum_a * a + sum_b * b, out_a * column(a) + out_b * column(b)
+
+
+@merge_softmax.misconception(
+    means="You added the two maxima, and brought both parts to that sum; the larger of the two is due.",
+    nudge="Which is the largest score of both parts together?",
+)
+def both_brought_to_the_sum_of_the_maxima(max_a, sum_a, out_a, max_b, sum_b, out_b):
+    largest = max_a + max_b
+    shift = np.where(np.isinf(largest), 0, largest)
+    a, b = np.exp(max_a - shift), np.exp(max_b - shift)
+    return largest, sum_a * a + sum_b * b, out_a * column(a) + out_b * column(b)
+
+
 # Right answers.
 
 

@@ -507,6 +507,54 @@ def returns_a_tuple(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None)
     return result, softmax(hide(scaled(q, k), mask))
 
 
+@multi_head_attention.misconception(
+    means="w_v and w_o have changed places: the values are projected by the table for the output.",
+    nudge="Compare the order of the arguments with the order in which you use or pass them on.",
+)
+def tables_of_values_and_output_exchanged(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
+    return layer(queries, keys, values, w_q, w_k, w_o, w_v, heads, mask)
+
+
+@multi_head_attention.misconception(
+    means="w_k and w_v have changed places: keys are projected by the table of the values.",
+    nudge="Compare the order of the arguments with the order in which you use or pass them on.",
+)
+def tables_of_keys_and_values_exchanged(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
+    return layer(queries, keys, values, w_q, w_v, w_k, w_o, heads, mask)
+
+
+@multi_head_attention.misconception(
+    means="w_q and w_k have changed places: queries are projected by the table of the keys.",
+    nudge="Compare the order of the arguments with the order in which you use or pass them on.",
+)
+def tables_of_queries_and_keys_exchanged(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
+    return layer(queries, keys, values, w_k, w_q, w_v, w_o, heads, mask)
+
+
+@multi_head_attention.misconception(
+    means="w_q is used for the keys too; w_k is not used at all.",
+    nudge="Three lines that look alike are easily copied. Which table belongs to which of the three inputs?",
+)
+def keys_projected_as_queries(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
+    return layer(queries, keys, values, w_q, w_q, w_v, w_o, heads, mask)
+
+
+@multi_head_attention.misconception(
+    means="w_v is used a second time where w_o is due.",
+    nudge="After the heads are merged comes a table of its own. Which?",
+)
+def output_projected_as_values(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
+    return layer(queries, keys, values, w_q, w_k, w_v, w_v, heads, mask)
+
+
+@multi_head_attention.misconception(
+    means="The number of heads is fixed at 2 in your code, whatever `heads` says.",
+    nudge="Where does your code use `heads`?",
+)
+def always_two_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
+    return layer(queries, keys, values, w_q, w_k, w_v, w_o, 2, mask)
+
+
 # Right in other words.
 
 

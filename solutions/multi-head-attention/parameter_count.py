@@ -311,6 +311,24 @@ def only_keys_shared_biases_alike(d_model, heads, kv_heads=None, bias=False):
     return only_keys_shared(d_model, heads, kv_heads, False) + (4 * d_model if bias else 0)
 
 
+@parameter_count.misconception(
+    means="The weights are counted once for each head (the biases are right); all heads together fill the tables once.",
+    nudge="A head uses d_model / heads of a table's columns. How many columns have all heads together?",
+)
+def weights_times_the_heads(d_model, heads, kv_heads=None, bias=False):
+    return sum(heads * weights + biases for weights, biases in parts(d_model, heads, kv_heads, bias))
+
+
+@parameter_count.misconception(
+    means="The tables of keys and values have d_model columns for each of their heads in your count; a head has "
+    "d_model // heads.",
+    nudge="With 8 heads of 64 numbers, how many columns has a table for a single head?",
+)
+def whole_words_for_each_kv_head(d_model, heads, kv_heads=None, bias=False):
+    width = d_model * (kv_heads or heads)
+    return 2 * d_model * (d_model + width) + (2 * (d_model + width) if bias else 0)
+
+
 @parameter_count.variant
 def fraction_of_the_square(d_model, heads, kv_heads=None, bias=False):
     kv_heads = heads if kv_heads is None else kv_heads

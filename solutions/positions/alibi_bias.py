@@ -357,6 +357,22 @@ def returns_a_list(heads, length):
     return bias(slopes(heads), distances(length)).tolist()
 
 
+@alibi_bias.misconception(
+    means="`//` cut the exponent down to a whole number, and down means away from 0 here: -8h // heads.",
+    nudge="What is -8 // 3 in Python? Print the slopes for 16 heads. Which division keeps the fraction?",
+)
+def negative_exponent_cut_down(heads, length):
+    return bias(2.0 ** (-8 * np.arange(1, heads + 1) // heads), distances(length))
+
+
+@alibi_bias.misconception(
+    means="You divided the power by the number of heads; it is the exponent that is divided.",
+    nudge="Write the brackets: 2 to the power of (what?). With 8 heads the first slope is 1/2.",
+)
+def power_divided_by_the_heads(heads, length):
+    return bias(2.0 ** (-8.0 * np.arange(1, heads + 1)) / heads, distances(length))
+
+
 # --- Right answers --------------------------------------------------------------------------------
 
 

@@ -485,6 +485,30 @@ def returns_a_list(x, positions, base=10000.0):
     return by_angles(x, angles(x, positions, base)).tolist()
 
 
+@rotate.misconception(
+    means="The angles were turned from degrees into radians, but they are radians already.",
+    nudge="(1, 0) at position 1 is to become (cos 1, sin 1) = (0.54, 0.84). What do you get?",
+)
+def taken_for_degrees(x, positions, base=10000.0):
+    return by_angles(x, np.deg2rad(angles(x, positions, base)))
+
+
+@rotate.misconception(
+    means="You counted on from the first position as if the others followed it one by one.",
+    nudge="`positions` may be 3, 5, 40. What is the angle of the second row then?",
+)
+def consecutive_from_the_first(x, positions, base=10000.0):
+    return by_angles(x, angles(x, positions[:1] + np.arange(len(positions)), base))
+
+
+@rotate.misconception(
+    means="The positions are sorted in your code, so rows get one another's angles.",
+    nudge="Which row of x belongs to which position? Nothing asks for an order.",
+)
+def positions_sorted(x, positions, base=10000.0):
+    return by_angles(x, angles(x, np.sort(positions), base))
+
+
 # --- Right answers --------------------------------------------------------------------------------
 
 

@@ -298,6 +298,40 @@ def returns_a_list(size, shift):
     return blocks(shift * rates(size)).tolist()
 
 
+@shift_matrix.misconception(
+    means="The rates do not come in: pair i turns by `shift` times i.",
+    nudge="By how much does the hand of pair 1 turn in one step, if d is 4?",
+)
+def pair_number_for_the_rate(size, shift):
+    return blocks(shift * np.arange(size // 2))
+
+
+@shift_matrix.misconception(
+    means="The block of the last pair is missing: there the matrix still holds zeros.",
+    nudge="How many pairs are there, and which numbers does `range(n)` give?",
+)
+def last_pair_left_out(size, shift):
+    matrix = blocks(shift * rates(size))
+    matrix[-2:] = 0
+    return matrix
+
+
+@shift_matrix.misconception(
+    means="You took the matrix that fits some rows of positions best. Where there are few of them, or the slow pairs "
+    "hardly move, many matrices fit; one is due that is right for every position.",
+    nudge="The addition theorems give each number of a block exactly. Which sine and cosine are they made of?",
+)
+def fitted_to_some_positions(size, shift):
+    rows = np.arange(size + 3)[:, None]
+    before, after = (waves(rows + n, size) for n in (0, shift))
+    return np.linalg.lstsq(before, after, rcond=None)[0].T
+
+
+def waves(positions, size):
+    angles = positions * rates(size)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), size)
+
+
 # --- Right answers --------------------------------------------------------------------------------
 
 

@@ -329,6 +329,38 @@ def returns_a_list(length, size):
     return waves(angles(length, size)).tolist()
 
 
+@sinusoidal_encoding.misconception(
+    means="The base is 100000 in your code, so the slow pairs turn too slowly.",
+    nudge="Count the zeros of the base in the docstring.",
+)
+def base_of_100000(length, size):
+    return waves(np.arange(length)[:, None] * 100000.0 ** (-np.arange(0, size, 2) / size))
+
+
+@sinusoidal_encoding.misconception(
+    means="The angles were turned from degrees into radians, but they are radians already.",
+    nudge="np.sin takes radians. What is the sine of 1, position 1 of pair 0, in your table?",
+)
+def taken_for_degrees(length, size):
+    return waves(np.deg2rad(angles(length, size)))
+
+
+@sinusoidal_encoding.misconception(
+    means="The angles were turned from radians into degrees; np.sin takes radians.",
+    nudge="What is the sine of 1, position 1 of pair 0, in your table?",
+)
+def turned_into_degrees(length, size):
+    return waves(np.rad2deg(angles(length, size)))
+
+
+@sinusoidal_encoding.misconception(
+    means="`//` binds after the minus: `-2i // d` is -1 for every pair but the first, so all of them share one rate.",
+    nudge="What is -1 // 2 in Python? Which division keeps the fraction?",
+)
+def negative_exponent_cut_down(length, size):
+    return waves(np.arange(length)[:, None] * 10000.0 ** (-np.arange(0, size, 2) // size))
+
+
 # --- Right answers --------------------------------------------------------------------------------
 
 

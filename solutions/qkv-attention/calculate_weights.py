@@ -474,6 +474,14 @@ def returns_a_list(queries, keys):
     return weights_of(queries, keys).tolist()
 
 
+@calculate_weights.misconception(
+    means="You cut or rounded the root of d_k to a whole number before you divided by it.",
+    nudge="What is the root of 10, and what is left of it after `int`, `//` or `round`?",
+)
+def root_cut_off(queries, keys):
+    return softmax(queries @ keys.T / max(1, int(keys.shape[1] ** 0.5)), 1)
+
+
 # Right answers.
 
 

@@ -126,11 +126,19 @@ def none_before(rng):
 
 
 @choose.misconception(
-    means="You always took the largest logit; only at temperature 0 is that asked for.",
-    nudge="Where does your code use `uniform`?",
+    means="Your token is always the one with the largest logit; only at temperature 0 is that asked for.",
+    nudge="Where does your code use `uniform`? One number that is added to all the logits alike moves none of them ahead.",
 )
 def always_the_largest(logits, temperature, uniform):
     return int(np.argmax(logits))
+
+
+@choose.misconception(
+    means="Every temperature below 1 is treated as if it were 0.",
+    nudge="What does `int(0.5)` give? Which comparison asks for exactly 0?",
+)
+def cold_below_one(logits, temperature, uniform):
+    return int(np.argmax(logits)) if temperature < 1 else token_of(shares(logits, temperature), uniform)
 
 
 @choose.misconception(
@@ -355,8 +363,8 @@ def the_logit_for_the_token(logits, temperature, uniform):
 
 
 @choose.misconception(
-    means="Your stretches include their right end and not their left one, so that a token of probability 0 can be "
-    "chosen.",
+    means="A token of probability 0 can be chosen: your stretches include their right end and not their left one, or a "
+    "small number was added to the probabilities.",
     nudge="Which end of a stretch belongs to it? With `uniform` 0, may the first token be taken if its probability is "
     "0? Compare `>` and `>=`, or the two sides of `np.searchsorted`.",
 )
