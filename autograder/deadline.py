@@ -36,7 +36,7 @@ class Deadline:
             hasattr(signal, "pthread_kill") and threading.current_thread() is threading.main_thread()
         )
         self._lock = threading.Lock()
-        self._running, self._stopped = True, False
+        self._running, self._stopped, self._watched = True, False, True
         self._over = threading.Event()
 
     def begin(self, what: str) -> None:
@@ -54,7 +54,7 @@ class Deadline:
         try:
             watch.start()
         except RuntimeError:  # there are no threads in WebAssembly, and so no deadline
-            self._over.set()
+            self._watched = False
         try:
             try:
                 yield
@@ -121,7 +121,7 @@ class Deadline:
         """Nothing is raised from now on."""
         with self._lock:
             self._running = False
-        if not self._by_signal:
+        if self._watched and not self._by_signal:
             self._raise(None)
 
     def _raise(self, what: object) -> None:

@@ -1,8 +1,10 @@
 """`check`, `ready` and `progress` as a student meets them."""
 
+import ctypes
 import json
 import shutil
 import signal
+import threading
 import time
 from dataclasses import replace
 from functools import partial
@@ -295,6 +297,29 @@ def test_waiting_for_a_busy_machine_is_no_mistake(hasty):
         return RIGHT(x, axis)
 
     check(softmax)
+
+
+def test_where_there_are_neither_threads_nor_signals_answers_are_judged_all_the_same(hasty, monkeypatch):
+    """A browser's Python, and a sandbox's, has neither these nor the interpreter's own functions to call."""
+
+    def start(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.delattr(signal, "pthread_kill", raising=False)
+    monkeypatch.delattr(ctypes, "pythonapi")
+    monkeypatch.setattr(threading.Thread, "start", start)
+
+    def softmax(x, axis=0):
+        return RIGHT(x, axis)
+
+    check(softmax)
+
+    def softmax(x, axis=0):
+        burn(0.05)
+        return RIGHT(x, axis)
+
+    with pytest.raises(CheckFailed, match=r"It needs \d+ s of the 0.3 allowed\."):
+        check(softmax)
 
 
 def test_a_lab_says_how_long_its_answers_may_take():
