@@ -5,7 +5,7 @@ import zipfile
 
 import nbformat
 import pytest
-from made import EVIL, LAB, came_from, fill, results
+from made import EVIL, LAB, came_from, enrol, fill, results
 from our_course import Silent, lab
 
 from autograder.grading.marking import unmarkable
@@ -61,6 +61,14 @@ def test_moodle(classroom, prepared):
     assert set(found) == {(1234, f"ada-{LAB}.html"), (1235, f"bo-{LAB}.html")}
     assert b"<h1>Queries, keys and values</h1>" in found[1234, f"ada-{LAB}.html"]
     assert said == [f"{classroom.root}/returned/{LAB}-moodle.zip: 2 pages."]
+
+
+def test_who_has_left_gets_nothing_back(classroom, prepared):
+    for student in ("ada", "bo"):
+        came_from(classroom, student, "Moodle", name=student, participant=f"1{len(student)}")
+    enrol(classroom, "Name,Login,Status\nAda,ada,\nBo,bo,Withdrawn\n")
+    give_back(classroom, prepared, ["ada", "bo"])
+    assert list(members(classroom, "moodle")) == [f"ada_13_assignsubmission_file/ada-{LAB}.html"]
 
 
 def test_a_group_in_moodle_gets_one_file(classroom, prepared):

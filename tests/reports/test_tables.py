@@ -10,7 +10,8 @@ from made import LAB, by_hand, came_from, enrol, fill, policy_of, results, table
 
 from autograder.grading.intake import Origin, Person
 from autograder.grading.marking.sanitise import harmless
-from autograder.grading.reports.marks import Lab, Mark, Marks, full_name, read_marks
+from autograder.grading.register.roll import RollError
+from autograder.grading.reports.marks import Lab, Mark, Marks, full_name, read_marks, shown_name
 from autograder.grading.reports.tables import PLATFORMS, grades_csv, moodle_worksheet, platform_csv, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -211,3 +212,46 @@ def test_what_waits_for_whom_has_a_word_of_its_own():
         ("zoe", "one"): "waits for the grader",
         ("zoe", "two"): "nothing handed in",
     }
+
+
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_who_has_left_is_in_no_table_that_goes_back(platform):
+    known = {"login": "zo", "sid": "1", "lms_id": "2", "email": "zo@x.edu", "last": "Zed", "first": "Zo"}
+    marks = made()
+    for student in ("al1", "zoe"):
+        marks.students[student] = Person(student=student, **known, withdrawn=student == "zoe")
+        marks.marks[student, "one"] = mark(student, {"a": 1, "b": 1})
+    marks.origins = {
+        (s, "one"): Origin(platform=platform, participant=s[1:], lms_id=s, login=s) for s in ("al1", "zoe")
+    }
+    assert len(table(platform_csv(marks, platform)[0])) == (2 if platform == "Canvas" else 1)
+    assert (
+        len(
+            table(
+                moodle_worksheet(
+                    replace(
+                        marks,
+                        origins={
+                            (s, "one"): Origin(platform="Moodle", participant=n)
+                            for s, n in (("al1", "1"), ("zoe", "2"))
+                        },
+                    ),
+                    marks.labs["one"],
+                )[0]
+            )
+        )
+        == 1
+    )
+    assert "zoe" in grades_csv(marks) and shown_name(marks.students["zoe"]) == "Zo Zed (zoe), withdrawn"
+
+
+def test_a_roster_of_another_class_is_refused_with_the_names(classroom):
+    for student in ("ada", "bo", "cy", "di"):
+        (classroom.submitted / student / LAB).mkdir(parents=True)
+    enrol(classroom, "Name,Login\nXi Yps,xyps\nPat Quux,pquu\n")
+    with pytest.raises(
+        RollError, match=r"another class's: 4 of the 4 .* \(ada, bo, cy and di\), .* Xi Yps and Pat Quux"
+    ):
+        read_marks(classroom)
+    enrol(classroom, "Name,Login\nXi Yps,xyps\nAda,ada\nBo,bo\n")
+    assert "xyps" in read_marks(classroom).students

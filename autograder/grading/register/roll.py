@@ -7,11 +7,13 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 from autograder.errors import Complaint, listed
-from autograder.grading.intake import Origin, Person, Roster, read_origins
+from autograder.grading.intake import Identity, Origin, Person, Roster, read_origins
 from autograder.grading.intake import roster as rosters
-from autograder.grading.intake.names import letters
+from autograder.grading.intake.names import letters, shown
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import Policy, granted
+
+STRANGERS = 3  # fewer say nothing of a class
 
 
 class RollError(Complaint):
@@ -102,7 +104,21 @@ def read_roll(classroom: Classroom) -> Roll:
                 people[student] = known[0]
                 found.pop(known[0].student, None)
         people |= found
+        _must_be_this_class(roster, classroom, set(people))
     return Roll(roster, origins, people, classroom.course.labs)
+
+
+def _must_be_this_class(roster: Roster, classroom: Classroom, known: set[str]) -> None:
+    """Raise `RollError` if hardly anybody who handed in is in the roster: it is another class's, then."""
+    handed_in = sorted({student for student, _ in classroom.handed_in(classroom.course.labs)})
+    strangers = [s for s in handed_in if s not in known and not roster.find(Identity(said=s))]
+    if len(strangers) >= STRANGERS and len(strangers) > 0.8 * len(handed_in):
+        raise RollError(
+            f"roster.csv seems to be another class's: {len(strangers)} of the {len(handed_in)} who handed in are not "
+            f"in it ({listed(map(shown, strangers[:5]))}{' …' if strangers[5:] else ''}), and it lists "
+            f"{listed(shown(person.name or person.student) for person in roster.people[:5])}"
+            f"{' …' if roster.people[5:] else ''}. Put this class's roster in its place, or take it away."
+        )
 
 
 def alphabetical(name: str) -> str:

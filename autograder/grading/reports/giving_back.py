@@ -63,6 +63,8 @@ def write_returns(classroom: Classroom, labs: Sequence[Lab], failed: list[str]) 
         rest = 0
         for page in sorted(classroom.feedback.glob(f"*/{lab.name}/{lab.name}.html")):
             student = page.parent.parent.name
+            if student in marks.students and marks.students[student].withdrawn:
+                continue
             origin = roll.origins.get((student, lab.name), Origin())
             try:
                 if name := _in_moodle(origin, student, lab.name):

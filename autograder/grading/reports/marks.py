@@ -37,7 +37,8 @@ def shown_name(person: Person) -> str:
     'Ada Lovelace (al123)'
     """
     name = full_name(person)
-    return name if name == person.student else f"{name} ({person.student})"
+    left = ", withdrawn" if person.withdrawn else ""
+    return f"{name}{left}" if name == person.student else f"{name} ({person.student}){left}"
 
 
 def _order(person: Person) -> tuple[str, str, str]:
@@ -179,6 +180,11 @@ class Marks:
         if mark := self.marks.get((student, lab)):
             return mark.state
         return State.GRADER if (student, lab) in self.handed_in else State.NOTHING
+
+    @property
+    def present(self) -> list[Person]:
+        """Whom a platform is told of: everybody but those who have left."""
+        return [person for person in self.students.values() if not person.withdrawn]
 
     @property
     def waiting(self) -> int:

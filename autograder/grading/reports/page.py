@@ -69,7 +69,7 @@ class Written:
             )
         lines += [
             f"{table.name} leaves out {counted(table.left_out, 'student')}: nothing says what {table.platform} "
-            "knows them by; add them to roster.csv."
+            "knows them by, as for a group's hand-in; a column of roster.csv would (docs/collect.md)."
             for table in self.tables
             if table.left_out
         ]
@@ -161,7 +161,7 @@ def _missing(classroom: Classroom, marks: Marks, roll: Roll) -> dict[str, list[s
     """By lab, who of the class handed in nothing; of labs that nobody handed in, nobody."""
     handed_in = set(classroom.handed_in(classroom.course.labs))
     labs = [lab for lab in classroom.course.labs if any(name == lab for _, name in handed_in)]
-    everybody = [s for s in marks.students if not roll.people or s in roll.people]
+    everybody = [p.student for p in marks.present if not roll.people or p.student in roll.people]
     return {lab: [s for s in everybody if (s, lab) not in handed_in] for lab in labs}
 
 
@@ -225,7 +225,7 @@ def render(
     text = page.render(
         course=next(iter(labs.values())).course.title if labs else "",
         labs=figures,
-        overall=spread(list(percents.values())),
+        overall=spread([percents[p.student] for p in marks.present if p.student in percents]),
         handins=len(handins),
         students=len({h.student for h in handins}),
         everybody=list(marks.students),

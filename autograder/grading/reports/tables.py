@@ -198,7 +198,7 @@ def platform_csv(marks: Marks, platform: str) -> tuple[str, int]:
     form, labs = FORMS[platform], list(marks.labs.values())
     said = {
         person.student: {head: read(marks, person) for head, read in form.columns.items()}
-        for person in marks.students.values()
+        for person in marks.present
     }
     empty = {head for head in form.optional if not any(one[head] for one in said.values())}
     if platform == "Canvas" and len(empty) == 1:
@@ -233,7 +233,7 @@ def moodle_worksheet(marks: Marks, lab: Lab, now: datetime | None = None) -> tup
     shared = Counter(numbers.values())
     moment = (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     rows, left = [], 0
-    for person in marks.students.values():
+    for person in marks.present:
         number = numbers.get(person.student, "")
         if not number or shared[number] > 1:  # a group's: whose it is cannot be said
             left += _has_mark(marks, person.student, [lab])
