@@ -136,7 +136,7 @@ def test_all_second_runs_share_the_time_of_one(names_it):
     with Recorded(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
         mark(nbformat.writes(notebook).encode(), lab(name), sandbox, salt="")
     assert len(granted) == 2 + names_it
-    assert granted == sorted(set(granted), reverse=True)
+    assert granted[1:] == sorted(set(granted[1:]), reverse=True)
 
 
 def test_a_helper_in_another_cell_is_followed_through_too():

@@ -2,7 +2,8 @@
 
 Readers, renderers and comparers are written for friendly input: some take the square of what they are given,
 some die in C. So whatever touches a hand-in runs in a worker process, one hand-in at a time, and the worker
-is killed when it goes over its time or its memory: that costs this hand-in, and no other.
+is killed when it goes over its CPU time or its memory: that costs this hand-in, and no other. It is looked at from
+outside, in the same way on every system.
 
 The functions given are named in a module, and give text (such as JSON) back; nothing is unpickled here that
 comes out of a worker.
@@ -14,20 +15,24 @@ import json
 import os
 import pickle
 import signal
+import struct
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
-from socket import socketpair
-from time import monotonic
-from typing import Any
+from queue import Empty, SimpleQueue
+from typing import IO, Any
+
+import psutil
+
+from autograder.stopwatch import Stopwatch
 
 SECONDS, MEGABYTES = 60.0, 1_500
-LOOK = 0.05  # seconds between two looks at a worker's memory
+LOOK = 0.05  # seconds between two looks at what a worker uses
+_LENGTH = struct.Struct(">Q")  # before each message
 _ROOM = 1_000  # megabytes of address space that a stage may add
 _MOST = 1 << 29  # bytes of an answer
 
@@ -69,7 +74,7 @@ class Failed(NotDone):
 
 # In the worker
 
-_to_parent: Connection | None = None
+_to_parent: IO[bytes] | None = None
 
 
 @contextmanager
@@ -81,7 +86,7 @@ def stage(name: str, seconds: float) -> Iterator[None]:
     if _to_parent is None:
         yield
         return
-    _to_parent.send_bytes(b">" + json.dumps([name, seconds]).encode())
+    _send(_to_parent, b">" + json.dumps([name, seconds]).encode())
     try:
         with _address_space():
             yield
@@ -90,7 +95,7 @@ def stage(name: str, seconds: float) -> Iterator[None]:
         error.__dict__.setdefault("_stage", name)
         raise
     finally:
-        _to_parent.send_bytes(b"<")
+        _send(_to_parent, b"<")
 
 
 @contextmanager
@@ -114,31 +119,34 @@ def _address_space() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
-def _serve(handle: int, parent: int) -> None:
+def _serve(parent: int) -> None:
     """The worker's life: a function with its arguments in, a text out, until nobody is there any more."""
     global _to_parent
-    os.set_inheritable(handle, False)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # at once and without a traceback
     if sys.platform == "linux":
         death_signal = 1  # PR_SET_PDEATHSIG
         ctypes.CDLL(None, use_errno=True).prctl(death_signal, signal.SIGKILL)
         if os.getppid() != parent:  # it had gone before
             os._exit(1)
-    _to_parent = Connection(handle)
+    # The two pipes are ours alone: what reads or prints here, or in a process from here, has nothing.
+    orders, _to_parent = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 0)
+    os.dup2(nothing, 1)
     # What is done here for one hand-in is let go of at its end, without the collector.
     gc.set_threshold(50_000)
     while True:
-        try:
-            function, arguments = pickle.loads(_to_parent.recv_bytes())
-        except (EOFError, OSError):
+        order = _receive(orders)
+        if order is None:
             return
+        function, arguments = pickle.loads(order)
         try:
             answer = b"=" + function(*arguments).encode("utf-8", "surrogatepass")
         except BaseException as error:  # noqa: BLE001 - Rust's panics are no Exceptions
             kind = b"m" if isinstance(error, MemoryError) else b"!"
             said = [error.__dict__.get("_stage", ""), _described(error)]
             answer = kind + json.dumps(said).encode()
-        _to_parent.send_bytes(answer)
+        _send(_to_parent, answer)
 
 
 def _described(error: BaseException) -> str:
@@ -147,6 +155,22 @@ def _described(error: BaseException) -> str:
         return f"{type(error).__name__}: {error}"[:2_000]
     except Exception:  # noqa: BLE001 - a hostile __str__
         return type(error).__name__
+
+
+def _send(pipe: IO[bytes], message: bytes) -> None:
+    pipe.write(_LENGTH.pack(len(message)))
+    pipe.write(message)
+    pipe.flush()
+
+
+def _receive(pipe: IO[bytes]) -> bytes | None:
+    """The next message; None at the end, in the midst of one, and for one that is longer than any may be."""
+    with suppress(OSError, ValueError):
+        length = pipe.read(_LENGTH.size)
+        if len(length) == _LENGTH.size and (size := _LENGTH.unpack(length)[0]) <= _MOST:
+            message = pipe.read(size)
+            return message if len(message) == size else None
+    return None
 
 
 # In the run
@@ -159,8 +183,7 @@ class Worker:
     """A process that does one thing at a time; started when it is needed, and again after it was killed."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen | None = None
-        self._connection: Connection | None = None
+        self._process: subprocess.Popen[bytes] | None = None
         self._fresh = True  # it has done nothing yet
 
     def run(
@@ -173,7 +196,7 @@ class Worker:
         function : callable
             Named in a module; returns a str.
         seconds : float
-            For all of it; a `stage` in it has its own.
+            Of CPU time, for all of it, and six times as many by the clock; a `stage` in it has its own.
         memory : int
             Megabytes that the worker may hold.
 
@@ -192,13 +215,13 @@ class Worker:
 
     def _run(self, function: Callable[..., str], arguments: tuple, seconds: float, memory: int) -> str:
         try:
-            self._start()
-            assert self._connection is not None
-            self._connection.send_bytes(pickle.dumps((function, arguments)))
-            answer = self._wait(seconds, memory)
+            process = self._started()
+            assert process.stdin is not None
+            _send(process.stdin, pickle.dumps((function, arguments)))
+            answer = self._wait(process.pid, seconds, memory)
             self._fresh = False
             return answer
-        except (EOFError, OSError, ValueError):
+        except (OSError, ValueError):
             self._end()
             raise Died("ended the process that worked on it") from None
         except Failed:
@@ -208,71 +231,102 @@ class Worker:
             self._end()
             raise
 
-    def _wait(self, seconds: float, memory: int) -> str:
-        stage, until, allowed = "", monotonic() + seconds, seconds
-        outer = until
-        assert self._connection is not None and self._process is not None
+    def _wait(self, pid: int, seconds: float, memory: int) -> str:
+        seen = _Seen(pid)
+        whole = part = Stopwatch(lambda: seen.cpu)
+        stage, allowed = "", seconds
         while True:
             try:
-                if self._connection.poll(LOOK):
-                    message = self._connection.recv_bytes(_MOST)
-                    kind, rest = message[:1], message[1:]
-                    if kind == b"=":
-                        return rest.decode("utf-8", "surrogatepass")
-                    if kind in (b"m", b"!"):
-                        stage, words = json.loads(rest)
-                        if kind == b"m":
-                            raise _NeedsMemory("needs too much memory", stage)
-                        raise Failed(words, stage)
-                    if kind == b">":
-                        stage, allowed = json.loads(rest)
-                        until = min(outer, monotonic() + allowed)
-                    else:
-                        stage, until, allowed = "", outer, seconds
-            except (EOFError, OSError):
-                raise Died("ended the process that worked on it", stage) from None
-            if monotonic() > until:
+                message = self._messages.get(timeout=LOOK)
+            except Empty:
+                pass
+            else:
+                if message is None:
+                    raise Died("ended the process that worked on it", stage)
+                kind, rest = message[:1], message[1:]
+                if kind == b"=":
+                    return rest.decode("utf-8", "surrogatepass")
+                if kind in (b"m", b"!"):
+                    stage, words = json.loads(rest)
+                    if kind == b"m":
+                        raise _NeedsMemory("needs too much memory", stage)
+                    raise Failed(words, stage)
+                seen.look()
+                if kind == b">":
+                    stage, allowed = json.loads(rest)
+                    part = Stopwatch(lambda: seen.cpu)
+                else:
+                    stage, allowed, part = "", seconds, whole
+            seen.look()
+            if part.spent() > allowed or whole.spent() > seconds:
                 raise Exceeded(f"takes more than {allowed:g} seconds", stage)
-            if _megabytes(self._process.pid) > memory:
+            if seen.megabytes > memory:
                 raise _NeedsMemory(f"needs more than {memory:,} MB of memory", stage)
 
-    def _start(self) -> None:
+    def _started(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:
-            return
+            return self._process
         self._end()
-        ours, theirs = socketpair()
-        with ours, theirs:
-            # Not multiprocessing's own start: a Dask worker may not use it.
-            code = (
-                f"import sys; sys.path[:] = {sys.path!r}; from autograder.grading.run.limited import _serve; "
-                f"_serve({theirs.fileno()}, {os.getpid()})"
-            )
-            self._process = subprocess.Popen(
-                [sys.executable, "-c", code],
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,  # a run's rows may go to stdout
-            )
-            self._connection = Connection(ours.detach())
+        # Not multiprocessing's own start: a Dask worker may not use it. And pipes, which every system has.
+        code = (
+            f"import sys; sys.path[:] = {sys.path!r}; from autograder.grading.run.limited import _serve; "
+            f"_serve({os.getpid()})"
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._messages: SimpleQueue[bytes | None] = SimpleQueue()
+        reader = threading.Thread(target=_read, args=(self._process.stdout, self._messages), daemon=True)
+        reader.start()
         self._fresh = True
         _all.add(self)
+        return self._process
 
     def close(self) -> None:
         """Let the process end by itself, so that it can put its things away."""
-        if self._connection is not None and self._process is not None:
-            self._connection.close()
+        if self._process is not None and self._process.stdin is not None:
+            with suppress(OSError):
+                self._process.stdin.close()
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(2)
         self._end()
 
     def _end(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
         if self._process is not None:
             self._process.kill()
             self._process.wait()
-        self._process = self._connection = None
+            if self._process.stdin is not None:
+                with suppress(OSError):
+                    self._process.stdin.close()
+        self._process = None
         _all.discard(self)
+
+
+def _read(pipe: IO[bytes], messages: SimpleQueue[bytes | None]) -> None:
+    """In a thread, which can wait for a pipe on every system: what a worker says, and None at its end."""
+    with pipe:
+        while (message := _receive(pipe)) is not None:
+            messages.put(message)
+    messages.put(None)
+
+
+class _Seen:
+    """What a process uses, as it was at the last look: seconds of CPU time, and megabytes that it holds."""
+
+    def __init__(self, pid: int) -> None:
+        self.cpu = self.megabytes = 0.0
+        self._process: psutil.Process | None = None
+        with suppress(psutil.Error):
+            self._process = psutil.Process(pid)
+        self.look()
+
+    def look(self) -> None:
+        """See how much it is by now; of a process that has ended, nothing new."""
+        if self._process:
+            with suppress(psutil.Error), self._process.oneshot():
+                times = self._process.cpu_times()
+                self.cpu = times.user + times.system
+                self.megabytes = self._process.memory_info().rss / 1e6
 
 
 def worker() -> Worker:
@@ -350,14 +404,3 @@ def threads(count: int) -> Iterator[ThreadPoolExecutor]:
         pool.shutdown(cancel_futures=True)
         for one in list(_all):
             one.close()
-
-
-def _megabytes(pid: int) -> float:
-    """What a process holds; 0 where nobody says."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * _PAGE / 1e6
-    except (OSError, ValueError, IndexError):
-        return 0.0
-
-
-_PAGE = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096

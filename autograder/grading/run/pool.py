@@ -22,7 +22,7 @@ from autograder.grading.marking import Marked, mark, prepare, unmarkable
 from autograder.grading.marking.mark import READING, SHOWING, release_for_marking, take_release
 from autograder.grading.register.classroom import Submission
 from autograder.grading.run.cluster import LOOK, Cluster, WorkerLost, as_here, try_out
-from autograder.grading.run.limited import Died, Failed, NotDone, Worker, threads, worker
+from autograder.grading.run.limited import MEGABYTES, Died, Failed, NotDone, Worker, threads, worker
 from autograder.grading.sandbox import Limits, Sandbox
 
 # What the warm process imports (and, after a colon, calls) before it forks, besides what a lab asks for.
@@ -85,15 +85,14 @@ def mark_limited(
     ------
     NotDone
     """
-    given: dict[str, Any] = dict(read_lab(read_course(Path(course)), lab_name).limits)
-    limits = Limits(**given)
+    limits = _limits_of(course, lab_name)
     # Twice for following through, and once more for starting, rebuilding and showing.
     seconds = 2 * limits.total_seconds + 180
     release = _release_of(course, lab_name)
 
     def marked(data: bytes | None, why: str, plain: bool = False) -> str:
         given = course, lab_name, release, data, why, options, plain
-        return _worker_for(lab_name).run(mark_bytes, *given, seconds=seconds)
+        return _worker_for(lab_name).run(mark_bytes, *given, seconds=seconds, memory=_megabytes(limits))
 
     try:
         return marked(data, why)
@@ -109,6 +108,16 @@ def mark_limited(
         if problem.stage == SHOWING:
             return marked(data, why, plain=True)
         raise
+
+
+def _limits_of(course: str, lab_name: str) -> Limits:
+    given: dict[str, Any] = dict(read_lab(read_course(Path(course)), lab_name).limits)
+    return Limits(**given)
+
+
+def _megabytes(limits: Limits) -> int:
+    """What a worker may hold: it runs the reference, on the libraries that a hand-in's process has as well."""
+    return max(MEGABYTES, limits.memory // 1_000_000)
 
 
 def mark_bytes(
@@ -176,7 +185,8 @@ def _worker_for(lab: str) -> Worker:
 
 def _get_ready(course: str, lab: str, options: Options) -> None:
     with suppress(NotDone):  # seen again, and dealt with, at the first hand-in
-        _worker_for(lab).run(_prepare, course, lab, options, seconds=300)
+        memory = _megabytes(_limits_of(course, lab))
+        _worker_for(lab).run(_prepare, course, lab, options, seconds=300, memory=memory)
 
 
 def _prepare(course: str, lab_name: str, options: Options) -> str:
