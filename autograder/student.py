@@ -4,6 +4,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 from types import CodeType
@@ -17,6 +18,7 @@ from autograder.feedback import as_html, as_text, code
 from autograder.judging.answer import ask
 from autograder.judging.compare import article
 from autograder.judging.judge import Finding, because, judge
+from autograder.probing import what_moves
 from autograder.results import Verdict
 from autograder.workspace import cells_of, untouched
 
@@ -59,6 +61,11 @@ def check(answer: Any) -> None:
         raise CheckFailed(f"{key.name}: {imports.refusal(stranger)}")
     try:
         finding = _judged(key, answer, key.misconceptions)
+        if finding.verdict is Verdict.WRONG and finding.misconception is None:
+            failing = [q for q, good in zip(key.questions, finding.right, strict=True) if not good]
+            with deadline(keys.lab_of(key.name).call_seconds, _code(answer).co_filename):
+                moves = what_moves(answer, failing, key.rules)
+            finding = replace(finding, means=" ".join(filter(None, (finding.means, moves))))
     except TookTooLong as why:
         _passed[key.name] = False
         raise CheckFailed(f"{key.name}: {why}") from None

@@ -20,6 +20,8 @@ from autograder.authoring.lab import read_lab
 from autograder.cells import id_of
 from autograder.judging.compare import NOT_WRITTEN
 from autograder.judging.judge import because
+from autograder.judging.question import Inputs, Question, Rules
+from autograder.probing import what_moves
 from autograder.selfcheck import NotebookError, check_notebook
 from autograder.student import CheckFailed, check, criteria, progress, ready
 from autograder.workspace import reset
@@ -495,3 +497,47 @@ def test_a_deleted_cell_is_said_to_be_missing():
     cell = nbformat.v4.new_code_cell(outputs=[output])
     assert "its cell is missing" in selfcheck._line("softmax", cell, "", is_there=False).message
     assert "an earlier cell failed: X" in selfcheck._line("softmax", cell, "X", is_there=True).message
+
+
+# What a check asks again
+
+
+def _odd(weights, values):
+    return np.tanh(weights @ values) + 0.3
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda q, k, v: _odd(q @ q.T, v), "does not depend on `k`"),
+        (lambda q, k, v: _odd(k @ q.T, v) - 0.3, "With `q` and `k` exchanged it gives what is due"),
+        (lambda q, k, v: _odd(q @ k.T, v) + np.random.normal(), "Called twice with the same arguments"),
+        (lambda q, k, v: _odd(q @ k.T, v) * v.mean(), ""),
+        (lambda q, k, v: int(np.argmax(q)), ""),  # a place is often the same for other numbers
+        (lambda q, k, v: 1 / 0, ""),
+    ],
+)
+def test_what_moves_a_result_is_found_by_asking_again(answer, said):
+    rng = np.random.default_rng(3)
+    asked = []
+    for n in (2, 4):
+        given = Inputs(tuple(rng.normal(size=(n, n)) for _ in range(3)))
+        asked.append(Question("", given, _odd(given.args[0] @ given.args[1].T, given.args[2]) - 0.3, {}))
+    found = what_moves(answer, asked, Rules())
+    assert said in found and bool(found) == bool(said)
+
+
+def test_entries_of_a_mapping_are_arguments_too():
+    given = Inputs(({"gain": np.arange(3.0), "bias": np.arange(3.0) ** 2, "heads": 2}, np.ones(3)))
+    asked = [Question("", given, given.args[1] * given.args[0]["gain"] + given.args[0]["bias"], {})]
+    assert "`bias`" in what_moves(lambda p, x: x * p["gain"] + p["gain"], asked, Rules())
+    exchanged = what_moves(lambda p, x: x * p["bias"] + p["gain"], asked, Rules())
+    assert "`gain` and `bias` exchanged" in exchanged
+
+
+def test_a_check_says_what_the_result_does_not_depend_on():
+    def attention_qkv(queries, keys, values):
+        return queries[:, :1] * 0.37 + values.sum(axis=0) ** 2
+
+    with pytest.raises(CheckFailed, match="does not depend on `keys`"):
+        check(attention_qkv)

@@ -97,7 +97,7 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
         line, within = _safely_raised_in(error)
         return Answer(None, "error", _one_line(error), printed=printed.text, line=line, within=within)
     changed = [i for i, before in enumerate(given.args) if not _unchanged(before, args[i])]
-    modified = _names_of(function, changed) if changed else []
+    modified = names_of(function, changed) if changed else []
     modified += [name for name, before in given.kwargs.items() if not _unchanged(before, kwargs[name])]
     return Answer(value, kind, "", tuple(modified), printed.text, held=measured.held)
 
@@ -222,7 +222,7 @@ def copied(argument: Value) -> Value:
     return argument
 
 
-def _names_of(function: Any, places: Sequence[int]) -> list[str]:
+def names_of(function: Any, places: Sequence[int]) -> list[str]:
     """The names of a function's arguments at these places."""
     try:
         names = list(inspect.signature(function).parameters)
