@@ -1,7 +1,10 @@
 """The class in one page: what is in it, that it is safe, and that pseudonyms hide who is who."""
 
 import re
+from base64 import b64encode
 from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from made import (
@@ -58,15 +61,19 @@ def test_it_is_well_formed(page):
             assert attrs.get("role") == "img" or attrs.get("aria-hidden") == "true"
 
 
-def test_it_runs_and_fetches_nothing(page):
+def test_it_fetches_nothing_and_runs_one_script(page):
     tags = well_formed(page).tags
-    assert not {"script", "iframe", "img", "link", "object"} & {tag for tag, _ in tags}
+    assert not {"iframe", "img", "link", "object"} & {tag for tag, _ in tags}
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)  # ours, and no other may run
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    policy = next(a["content"] for _, a in tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     assert not re.search(r"https?://", page)
     assert not any(key.startswith("on") or key == "src" for _, attrs in tags for key in attrs)
 
 
 def test_names_messages_and_notes_are_escaped(page):
-    assert "<script" not in page and "&lt;script&gt;" in page
+    assert page.count("<script") == 1 and "&lt;script&gt;" in page
 
 
 def test_hand_ins_without_a_result_are_listed(page):
@@ -132,9 +139,10 @@ def test_no_name_in_any_file(classroom, prepared):
     enrol(classroom, "Login,First name,Last name\nlovelace,Lovelace,Turingman\n")
     came_from(classroom, "lovelace", "Moodle", name="Hopperson", participant="7")
     write_report(classroom, anonymous=True)
-    for path in classroom.report.iterdir():
+    for path in filter(Path.is_file, classroom.report.rglob("*")):
         assert not re.search("|".join(names), path.read_text("utf-8"), re.IGNORECASE), path
-    assert {path.name for path in classroom.report.iterdir()} == {"index.html", "grades.csv"}
+    assert {path.name for path in classroom.report.iterdir()} == {"index.html", "grades.csv", "students"}
+    assert not re.search("|".join(names), " ".join(map(str, classroom.report.rglob("*"))))
     order = [r["student_id"] for r in table((classroom.report / "grades.csv").read_text())]
     assert order == sorted(order)  # the order of the real names would tell
     mapping = table((classroom.root / "pseudonyms.csv").read_text())
@@ -230,3 +238,50 @@ def test_a_table_of_a_platform_that_is_gone_goes(classroom):
     came_from(classroom, "ada", "folder")
     write_report(classroom)
     assert not (classroom.report / "canvas.csv").exists()
+
+
+def test_a_large_class_has_sections_its_frequent_mistakes_first_and_a_page_for_each(classroom):
+    names = [f"s{i:02}" for i in range(30)]
+    enrol(classroom, "Login,Section\n" + "".join(f"{s},{'AB'[i % 2]}\n" for i, s in enumerate(names)))
+    known = [m.name for e in ("softmax", "stable_softmax") for m in lab(LAB).exercises[e].misconceptions]
+    known = list(dict.fromkeys(known))
+    assert len(known) > 16
+    of = {s: ("softmax", known[0] if i < 5 else known[i % len(known)]) for i, s in enumerate(names)}
+    fill(classroom, {s: results(s, [e], misconception=m) for s, (e, m) in of.items()})
+    text = read_page(classroom)
+    well_formed(text)
+    first, rest = text.index('id="held"'), text.index('id="held-rest"')
+    assert text[first:rest].count("<tr><td") == 12 and "The other" in text[first:rest]
+    assert f"<strong>{known[0].replace('-', ' ')}</strong>" in text[first : first + 1500]
+    sections = text[text.index('id="sections"') :]
+    assert '<th scope="row">A</th><td class="n">15</td><td class="n">15</td>' in sections
+    table_of = text[text.index('id="students-table"') :]
+    assert table_of.index("All so far") < table_of.index(LAB.split("-")[0])  # the total beside the name
+    assert '<a href="students/s07.html">s07</a>' in table_of
+    page = (classroom.report / "students" / "s07.html").read_text("utf-8")
+    well_formed(page)
+    assert of["s07"][1].replace("-", " ") in page and "waits for a person" in page
+
+
+def test_what_waits_for_the_grader_and_what_was_interrupted(classroom, prepared):
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
+    receipt = classroom.result_path("bo", LAB).with_suffix(".recorded")
+    receipt.write_text(receipt.read_text().replace('"stamp": "', '"stamp": "", "was": "'))
+    receipt.write_text(re.sub(r', "was": "[^"]*"', "", receipt.read_text()))
+    (classroom.submitted / "cy" / LAB).mkdir(parents=True)
+    text = read_page(classroom)
+    rows = {r["student_id"]: r["state"] for r in table((classroom.report / "grades.csv").read_text())}
+    assert rows == {"ada": "waits for a person", "bo": "interrupted"}
+    assert "Interrupted (1)" in text and "<dt>wait for the grader</dt><dd>1</dd>" in text
+
+
+def test_times_are_told_in_the_courses_zone(classroom, monkeypatch):
+    with_policy(classroom, {"timezone": "Asia/Tokyo"})
+    fill(classroom, {"ada": results("ada")})
+    assert re.search(r"Made on [^<]* JST\.", read_page(classroom))
+
+
+def test_within_the_grace_is_in_time(classroom, prepared):
+    with_policy(classroom, {"grace": 10}, due=datetime(2026, 1, 2, 18))
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared, timestamp="2026-01-02 18:09:00 UTC")
+    assert "Nothing was late." in read_page(classroom)

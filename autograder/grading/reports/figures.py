@@ -106,6 +106,7 @@ class LabFigures:
     """How one lab went."""
 
     name: str
+    points: float
     spread: Spread
     exercises: tuple[ExerciseFigures, ...]
     waiting: int
@@ -238,6 +239,7 @@ def lab_figures(lab: str, handins: Sequence[HandIn]) -> LabFigures:
     seconds = [h.seconds for h in handins]
     return LabFigures(
         name=lab,
+        points=max((sum(h.mark.points.values()) for h in handins), default=0.0),
         spread=spread([h.mark.percent for h in handins if h.mark.percent is not None]),
         exercises=tuple(exercise_figures(name, handins) for name in names),
         waiting=sum(h.mark.awaits > 0 for h in handins),

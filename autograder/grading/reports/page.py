@@ -1,14 +1,19 @@
 """The class in one page: how the labs went, what was misunderstood, and who to talk to.
 
-The page needs neither a network nor a script. What stands in it comes from the results of marking; the
-marks come from the gradebook, so that marks by hand and late penalties count.
+The page needs no network, and no script to be read: a small one of ours sorts and searches the students' table.
+What stands in it comes from the results of marking; the marks come from the gradebook, so that marks by hand and
+late penalties count.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import shutil
+from base64 import b64encode
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache, partial
+from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
@@ -28,6 +33,7 @@ from autograder.grading.reports.figures import (
     FEWEST_FOR_DISCRIMINATION,
     TALK,
     HandIn,
+    Spread,
     is_blank,
     lab_figures,
     misconceptions,
@@ -45,6 +51,9 @@ from autograder.results import Result, Verdict
 
 READING_SECONDS = 20  # for the words of one hand-in
 COMPARING_SECONDS = 300  # for the hand-ins of a lab with each other
+
+
+_TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True)
@@ -68,8 +77,7 @@ class Written:
                 f"{'is' if one else 'are'} left empty in the tables."
             )
         lines += [
-            f"{table.name} leaves out {counted(table.left_out, 'student')}: nothing says what {table.platform} "
-            "knows them by, as for a group's hand-in; a column of roster.csv would (docs/collect.md)."
+            f"{table.name} leaves out {counted(table.left_out, 'student')}: {table.why_not}."
             for table in self.tables
             if table.left_out
         ]
@@ -131,6 +139,7 @@ def write_report(classroom: Classroom, *, anonymous: bool = False, platforms: It
         unread = [(names[s], lab) for s, lab in unread]
         missing = {lab: [names[s] for s in absent] for lab, absent in missing.items()}
     pages = {} if anonymous else _pages(classroom)
+    addresses = {s: f"students/{quote(s)}.html" for s in marks.students if len(s.encode()) < 200}
     page = render(
         handins,
         marks,
@@ -140,6 +149,7 @@ def write_report(classroom: Classroom, *, anonymous: bool = False, platforms: It
         unread=unread,
         missing=missing,
         pages=pages,
+        addresses=addresses,
         files=kept,
         anonymous=anonymous,
     )
@@ -148,6 +158,9 @@ def write_report(classroom: Classroom, *, anonymous: bool = False, platforms: It
     write(classroom.report / "grades.csv", grades_csv(marks))
     for table in kept:
         write(classroom.report / table.name, table.text)
+    shutil.rmtree(classroom.report / "students", ignore_errors=True)
+    for student, text in student_pages(handins, marks, policy, labs, pages, addresses):
+        write(classroom.report / "students" / f"{student}.html", text)
     write(classroom.report / "index.html", page)
     return Written(classroom.report / "index.html", tuple(kept), marks.waiting)
 
@@ -211,6 +224,7 @@ def render(
     unread: Sequence[tuple[str, str]] = (),
     missing: Mapping[str, Sequence[str]] | None = None,
     pages: Mapping[tuple[str, str], str] | None = None,
+    addresses: Mapping[str, str] | None = None,
     files: Sequence[Table] = (),
     anonymous: bool = False,
     now: datetime | None = None,
@@ -222,6 +236,7 @@ def render(
     figures = [lab_figures(lab, of_lab) for lab, of_lab in by_lab.items()]
     percents = overall(handins)
     page = environment().get_template("report.html")
+    script = Markup((_TEMPLATES / "report.js").read_text("utf-8"))
     text = page.render(
         course=next(iter(labs.values())).course.title if labs else "",
         labs=figures,
@@ -232,6 +247,12 @@ def render(
         percents=percents,
         by_student={(h.student, h.lab): h for h in handins},
         pages=pages or {},
+        addresses=addresses or {},
+        sections=_sections(marks, percents),
+        section=lambda student: marks.students[student].section,
+        interrupted=[h for h in handins if h.mark.interrupted],
+        script=script,
+        script_hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
         needs=needs(handins, marks, missing or {}, list(by_lab)),
         missing=missing or {},
         held=misconceptions(handins, labs),
@@ -252,7 +273,7 @@ def render(
             for lab in by_lab
             if lab in policy.labs
         },
-        partners=sorted(set(marks.partners.values())),
+        partners=sorted({(lab, names) for (_, lab), names in marks.partners.items()}),
         policy=policy,
         slowest=sorted(handins, key=lambda h: -h.seconds)[:5],
         seconds=sum(h.seconds for h in handins),
@@ -263,10 +284,50 @@ def render(
         fewest=FEWEST_FOR_DISCRIMINATION,
         who=lambda student: names.get(student, student),
         title=lambda lab: labs[lab].title if lab in labs else lab,
-        now=(now or datetime.now()).strftime("%d %B %Y, %H:%M").lstrip("0"),
+        now=policy.local(now or datetime.now(UTC)),
     )
     # A folder's name may hold bytes that are no UTF-8.
     return text.lstrip().encode("utf-8", "replace").decode("utf-8")
+
+
+def student_pages(
+    handins: Sequence[HandIn],
+    marks: Marks,
+    policy: Policy,
+    labs: Iterable[str],
+    pages: Mapping[tuple[str, str], str],
+    students: Iterable[str],
+) -> Iterator[tuple[str, str]]:
+    """A page for each of these students: all their labs in one table."""
+    by_student = {(h.student, h.lab): h for h in handins}
+    percents, page = overall(handins), environment().get_template("student.html")
+    course = [lab for lab in labs if any(h.lab == lab for h in handins)]
+    for student in students:
+        person = marks.students[student]
+        rows = [
+            (lab, marks.state(student, lab), by_student.get((student, lab)), pages.get((student, lab)))
+            for lab in course
+        ]
+        text = page.render(
+            name=shown_name(person),
+            course=", ".join(course),
+            percent=percents.get(student),
+            section=person.section,
+            labs=rows,
+        )
+        yield student, text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _sections(marks: Marks, percents: Mapping[str, float]) -> list[tuple[str, int, Spread]]:
+    """Each section of the class, how many are in it, and how they did; none where there is but one."""
+    members: dict[str, list[str]] = defaultdict(list)
+    for student, person in marks.students.items():
+        members[person.section].append(student)
+    return [
+        (name, len(of), spread([percents[s] for s in of if s in percents]))
+        for name, of in sorted(members.items())
+        if len(members) > 1
+    ]
 
 
 def _ended(verdict: Verdict, row: Result) -> bool:
@@ -276,7 +337,7 @@ def _ended(verdict: Verdict, row: Result) -> bool:
 @cache
 def environment() -> Environment:
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -41,6 +41,16 @@ class Table:
     text: str
     left_out: int = 0
 
+    @property
+    def why_not(self) -> str:
+        """Why those are left out, and what to do."""
+        if self.name.startswith("moodle-"):
+            return (
+                "they have no Identifier of their own in this assignment (a team's is nobody's); enter their marks "
+                "by hand, or import moodle.csv"
+            )
+        return f"nothing says what {self.platform} knows them by; add that to their line of roster.csv"
+
 
 def grades_csv(marks: Marks) -> str:
     """Everything: a line for each student and lab, alphabetically, in nbgrader's columns and some more.
