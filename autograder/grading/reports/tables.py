@@ -49,7 +49,10 @@ class Table:
                 "they have no Identifier of their own in this assignment (a team's is nobody's); enter their marks "
                 "by hand, or import moodle.csv"
             )
-        return f"nothing says what {self.platform} knows them by; add that to their line of roster.csv"
+        return (
+            f"nothing says what {self.platform} knows them by, as for a group's hand-in; a column of roster.csv "
+            "would (docs/collect.md)"
+        )
 
 
 def grades_csv(marks: Marks) -> str:
