@@ -60,9 +60,9 @@ class CourseServer(ServerApp):
     """A server that says where it is, in one line, whether a browser opens or not."""
 
     def start_app(self) -> None:
+        """Say it, then serve."""
         token = self.identity_provider.token  # `local_url` leaves it out
         address = self.local_url.split("?")[0] + (f"?token={token}" if token else "")
-        """Say it, then serve."""
         print(f"The labs are at {address}")
         print("Ctrl+C here ends JupyterLab.", flush=True)
         super().start_app()

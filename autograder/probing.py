@@ -17,9 +17,8 @@ from autograder.judging.question import Inputs, Question, Rules, Value
 MOST = 100  # calls of the function; a block of a Transformer has 16 arrays, and so 120 pairs of them
 _LARGEST = 10_000  # numbers in the inputs of a case that is asked again
 
-Slot = tuple[
-    str, np.ndarray, Callable[..., Inputs]
-]  # its name, what stands there, and how to put another there
+# Its name, what stands there, and how to put another there.
+Slot = tuple[str, np.ndarray, Callable[..., Inputs]]
 
 
 def what_moves(function: Any, failing: Sequence[Question], rules: Rules) -> str:

@@ -879,13 +879,8 @@ def failing_property(value: Value, given: Inputs, names: Sequence[str]) -> str |
     for name in names:
         try:
             said = resolve(name)(value, given)
-        except (
-            ValueError,
-            IndexError,
-            TypeError,
-            AttributeError,
-        ):  # the property has no meaning for this shape
-            continue
+        except (ValueError, IndexError, TypeError, AttributeError):
+            continue  # the property has no meaning for this shape
         if said:
             return said
     return None

@@ -302,9 +302,8 @@ class Book:
             row = tests.get(cell) or rows.get(cell)
             if row is None:
                 raise NotRecorded(f"there is no result for the cell {cell!r}.")
-            if (
-                row.verdict is Verdict.FAULT
-            ):  # what a person has given stays: nobody knows yet if the answer has changed
+            if row.verdict is Verdict.FAULT:
+                # What a person has given stays: nobody knows yet if the answer has changed.
                 grade.auto_score, grade.needs_manual_grade = None, False
                 continue
             changed = before.answers.get(row.exercise, "") != marked.answers.get(row.exercise, "")

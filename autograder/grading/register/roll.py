@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -129,8 +129,3 @@ def alphabetical(name: str) -> str:
     """
     plain = unicodedata.normalize("NFKD", name)
     return "".join(c for c in plain if not unicodedata.combining(c)).casefold()
-
-
-def shown_group(names: Iterable[str]) -> str:
-    """A group's members as a table's cell gives them."""
-    return "; ".join(sorted(names, key=alphabetical))

@@ -155,9 +155,8 @@ def drop_capabilities(but: int | None = None) -> None:
         except OSError:
             break  # past the last one that this kernel knows
     header, kept = struct.pack("Ii", 0x20080522, 0), 0 if but is None else 1 << but
-    sets = struct.pack(
-        "6I", kept, kept, 0, 0, 0, 0
-    )  # effective, permitted, inheritable: the first 32 of each
+    # Effective, permitted, inheritable: the first 32 of each.
+    sets = struct.pack("6I", kept, kept, 0, 0, 0, 0)
     _libc("capset", ctypes.create_string_buffer(header), ctypes.create_string_buffer(sets))
 
 

@@ -1,0 +1,112 @@
+"""What a formatter or a change leaves behind: lost docstrings, sentences in pieces, strayed comments, code nobody uses."""
+
+import ast
+import io
+import re
+import tokenize
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CODE = sorted(p for folder in ("autograder", "attention_labs", "docs") for p in (ROOT / folder).rglob("*.py"))
+WIDTH = 110
+_REMARK = re.compile(r"#\s*(noqa|fmt|type|pragma|doctest)")
+_STILL_A_NAME = re.compile(r"(cached_)?property|\w*cache|staticmethod|classmethod|dataclass|contextmanager")
+
+
+def lost_docstrings(text):
+    """Lines of texts that stand alone and are no docstring."""
+    tree = ast.parse(text)
+    bodies = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    first = {id(node.body[0]) for node in ast.walk(tree) if isinstance(node, bodies) and node.body}
+    return [
+        node.lineno
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, (ast.Constant, ast.JoinedStr))
+        and not (isinstance(node.value, ast.Constant) and node.value.value is Ellipsis)
+        and id(node) not in first
+    ]
+
+
+def torn_sentences(text):
+    """Lines that end in the middle of a phrase although the next piece of the text has words that fit on them."""
+    lines = text.splitlines()
+    piece = re.compile(r"""^\s*[rf]{0,2}(["'])(?P<said>.*?)\1\s*$""")
+    found = []
+    for number, (line, after) in enumerate(pairwise(lines), 1):
+        one, other = piece.match(line), piece.match(after)
+        if not one or not other or not other["said"] or re.search(r"([.!?:;,]|\\n|\s\s)\s*$", one["said"]):
+            continue
+        words = re.match(
+            r"\S*\s+\S+\s+\S+", other["said"]
+        )  # some more than one, for a link or a name may be long
+        if words and one["said"].endswith(" ") and len(line) + len(words[0]) + 1 < WIDTH - 10:
+            found.append(number)
+    return found
+
+
+def strayed_comments(text):
+    """Lines with a closing bracket that was opened above, and a comment on what is inside."""
+    found = []
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        after_a_bracket = re.match(r"\s*[])}]+(\s*[:,])?\s+#", token.line)
+        if token.type == tokenize.COMMENT and after_a_bracket and not _REMARK.match(token.string):
+            found.append(token.start[0])
+    return found
+
+
+def defined(text):
+    """The names of a module's functions, classes and methods, but those that a decorator or Python itself calls."""
+    tree = ast.parse(text)
+    heirs = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.bases)
+    asked_for = {id(method) for heir in heirs for method in heir.body}  # by what they are made from
+    for node in ast.walk(tree):
+        if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or id(node) in asked_for:
+            continue
+        called = [ast.unparse(decorator) for decorator in node.decorator_list]
+        if not re.fullmatch(r"__\w+__", node.name) and all(map(_STILL_A_NAME.match, called)):
+            yield node.name
+
+
+def unused(modules, everything):
+    """Names that are defined in one of the modules and stand nowhere else in all of the text."""
+    counts = {}
+    for word in re.findall(r"\w+", everything):
+        counts[word] = counts.get(word, 0) + 1
+    return sorted({name for text in modules for name in defined(text) if counts.get(name, 0) < 2})
+
+
+@pytest.mark.parametrize("check", [lost_docstrings, torn_sentences, strayed_comments])
+def test_there_are_no_scars(check):
+    found = {str(p.relative_to(ROOT)): check(p.read_text("utf-8")) for p in CODE}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize(
+    ("check", "text"),
+    [
+        (lost_docstrings, 'def f():\n    x = 1\n    """What it does."""\n'),
+        (lost_docstrings, 'class A:\n    ""\n    "Kept."\n'),
+        (torn_sentences, 'raise E(\n    f"There is a "\n    f"hand-in of the same name; "\n)\n'),
+        (strayed_comments, "A = (\n    1,\n    2,\n)  # seconds\n"),
+    ],
+)
+def test_a_scar_is_noticed(check, text):
+    assert check(text)
+
+
+def test_everything_is_used():
+    pages = [
+        p
+        for name in ("autograder", "attention_labs", "docs", "solutions", "data")
+        for p in (ROOT / name).rglob("*")
+    ]
+    pages += [*ROOT.glob("*.py"), *ROOT.glob("*.toml"), ROOT / "Makefile", ROOT / "tests" / "bench.py"]
+    suffixes = {".py", ".ipynb", ".html", ".toml", ".md", ".mk", ".json", ""}
+    texts = {p: p.read_text("utf-8") for p in pages if p.is_file() and p.suffix in suffixes}
+    assert unused([texts[p] for p in CODE], "\n".join(texts.values())) == []
+    planted = "def nobody_calls_this():\n    pass\n"
+    assert unused([planted], planted) == ["nobody_calls_this"]
