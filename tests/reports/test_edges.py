@@ -41,7 +41,12 @@ ADA = Person(student="ada", name="Ada Lovelace", sid="A1", lms_id="7", login="ad
 @pytest.mark.parametrize("key", ["sid", "lms_id", "login", "github"])
 def test_one_of_the_same_name_and_another_number_is_somebody_else(key):
     assert Roster((ADA,)).find(Identity(name="Ada Lovelace", **{key: "other"})) == []
-    assert Roster((ADA,)).find(Identity(name="Ada Lovelace", **{key: getattr(ADA, key).upper()})) == [ADA]
+    assert Roster((ADA,)).find(Identity(**{key: getattr(ADA, key).upper()})) == [ADA]
+
+
+def test_a_github_user_who_calls_himself_like_her_login_is_not_her():
+    assert Roster((ADA,)).find(Identity(said="ada")) == [ADA]
+    assert Roster((ADA,)).find(Identity(github="mallory", said="ada")) == []
 
 
 def test_a_number_that_two_have_is_neithers():
