@@ -1,11 +1,19 @@
-"""Writing a file so that nobody ever sees half of it."""
+"""Writing a file so that nobody ever sees half of it; reading one that somebody else has put there."""
 
 import errno
 import os
+import re
+import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
+_BINARY = getattr(os, "O_BINARY", 0)  # else Windows would write two bytes for a line's end
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+
+
+_ON_WINDOWS = os.name == "nt"
+_RESERVED = re.compile(r"""[<>:"/\\|?*]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)""", re.IGNORECASE)
 
 
 def concerns_disk(error: BaseException) -> bool:
@@ -26,7 +34,9 @@ def write(path: Path, content: str | bytes, mode: int | None = None) -> None:
     try:
         with suppress(FileNotFoundError):
             beside.unlink()
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode)
+        handle = os.open(
+            beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _BINARY, 0o666 if mode is None else mode
+        )
         with os.fdopen(handle, "wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)
         beside.replace(path)
@@ -36,3 +46,52 @@ def write(path: Path, content: str | bytes, mode: int | None = None) -> None:
         if isinstance(error, OSError) and error.filename is None:  # a full disk does not say where it is
             error.filename = str(path)
         raise
+
+
+def why_no_folder(above: Path, name: str) -> str:
+    """Why this file system has no folder of just this name, in half a sentence; "" where it can have it.
+
+    Windows takes "a." for "a", and like macOS "Anna" for "anna": two students would be one.
+    """
+    if _ON_WINDOWS and _RESERVED.search(name):
+        return "is a name that Windows gives to no folder"
+    if os.path.lexists(above / name) and name not in os.listdir(above):
+        return "cannot be told from a folder that is there: this file system takes the two names for one"
+    return ""
+
+
+class NotOrdinary(OSError):
+    """Instead of a file there is a link, a pipe, a folder or a device."""
+
+
+def open_ordinary(path: Path) -> IO[bytes]:
+    """Open a file for reading, if it is one: a link could lead to another student's, a pipe would never end.
+
+    Raises
+    ------
+    NotOrdinary
+    OSError
+        If it cannot be opened.
+    """
+    # Without O_NONBLOCK, opening a pipe that nobody writes to would wait. Where there is no O_NOFOLLOW, what
+    # is there now is all that is known.
+    _must_be_ordinary(os.lstat(path))
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _BINARY
+    handle = os.open(path, flags)
+    try:
+        _must_be_ordinary(os.fstat(handle))
+    except NotOrdinary:
+        os.close(handle)
+        raise
+    return os.fdopen(handle, "rb")
+
+
+def read_ordinary(path: Path, most: int) -> bytes:
+    """The first bytes of a file, `most` of them; raises as `open_ordinary` does."""
+    with open_ordinary(path) as file:
+        return file.read(most)
+
+
+def _must_be_ordinary(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise NotOrdinary(errno.EINVAL, "It is not an ordinary file")

@@ -33,6 +33,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from our_course import COURSE
 
+from autograder import files
 from autograder.errors import Complaint
 from autograder.grading.intake import file as filing
 from autograder.grading.intake import read_origin
@@ -472,3 +473,24 @@ def test_the_name_of_a_file_is_the_students_part_of_it(room, inbox):
     one, other = (read_origin(room.root, who, "qkv-attention") for who in ("adal-1", "bobb-3"))
     assert (one.original, one.file) == ("adal_1_2_", "qkv-attention.ipynb")
     assert (other.original, other.file) == ("bobb_3_4_", "my qkv-attention.ipynb")
+
+
+def test_two_students_are_not_one_where_the_file_system_thinks_so(room, tmp_path, monkeypatch):
+    """As on macOS and Windows, which take Anna for anna; Windows has no folder "con", and takes "ada." for "ada"."""
+    collect([put(tmp_path / "1", {"anna/qkv-attention.ipynb": notebook("anna's")})], room)
+    before = snapshot(room.root)
+    lexists = os.path.lexists
+    monkeypatch.setattr(
+        os.path,
+        "lexists",
+        lambda path: lexists(path) or Path(path).name.lower() in os.listdir(Path(path).parent),
+    )
+    row = only(collect([put(tmp_path / "2", {"Anna/qkv-attention.ipynb": notebook("Anna's")})], room))
+    assert (
+        row.outcome == "refused" and "submitted/Anna cannot be told from a folder that is there" in row.reason
+    )
+    monkeypatch.setattr(files, "_ON_WINDOWS", True)
+    for name in ("con", "Aux.txt", "a:b", "ada.", "ada "):
+        assert files.why_no_folder(room.root, name) == "is a name that Windows gives to no folder"
+    assert files.why_no_folder(room.root, "console") == ""
+    assert snapshot(room.root) == before

@@ -24,6 +24,7 @@ from downloads import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autograder import files
 from autograder.grading.intake import unpack
 
 GOOD = ("zed/qkv-attention.ipynb", notebook("good"))
@@ -329,14 +330,31 @@ def test_junk_of_systems_is_counted_not_listed(room, given_as):
     assert report.junk == 4 and "4 of the system's own passed over" in report.summary
 
 
-def test_what_becomes_a_link_while_it_is_read(inbox):
+def test_what_becomes_a_link_while_it_is_read(inbox, monkeypatch):
     path = inbox / "qkv-attention.ipynb"
     path.symlink_to("/etc/passwd")
-    with pytest.raises(unpack.Refused, match="It cannot be read"):
-        unpack.open_ordinary(path)
     os.mkfifo(inbox / "pipe")
+    for odd in (path, inbox / "pipe", inbox):
+        with pytest.raises(unpack.Refused, match=r"^It is not an ordinary file\.$"):
+            unpack.opened(odd)
+    before = os.stat(__file__)
+    monkeypatch.setattr(os, "lstat", lambda _: before)  # it was one a moment ago
+    with pytest.raises(unpack.Refused, match="It cannot be read"):
+        unpack.opened(path)
     with pytest.raises(unpack.Refused, match="not an ordinary file"):
-        unpack.open_ordinary(inbox / "pipe")
+        unpack.opened(inbox / "pipe")
+
+
+def test_without_the_flags_of_linux_a_link_is_not_followed_either(inbox, monkeypatch):
+    """As on Windows; and line ends stay what they are."""
+    for name in ("O_NOFOLLOW", "O_NONBLOCK"):
+        monkeypatch.delattr(os, name)
+    path = inbox / "qkv-attention.ipynb"
+    path.symlink_to("/etc/passwd")
+    with pytest.raises(unpack.Refused, match="not an ordinary file"):
+        unpack.opened(path)
+    files.write(inbox / "text", "a\r\nb\n")
+    assert files.read_ordinary(inbox / "text", 4) == b"a\r\nb"
 
 
 # What a zip costs

@@ -127,7 +127,7 @@ def test_no_name_in_any_file(classroom, prepared):
                 message=f"Your function raised ValueError: {name} was here",
                 notes=[
                     f"The file was called 'final {name}.ipynb'; it was taken as {LAB}.ipynb.",
-                    f"{name} 2.ipynb is a link or cannot be opened.",
+                    f"{name} 2.ipynb is not an ordinary file.",
                     f"Something nobody foresaw about {name.upper()}.",
                 ],
                 answer=f"{name} " + "says the very same long sentence about attention weights " * 9,

@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import Complaint, counted
-from autograder.files import concerns_disk, write
+from autograder.files import concerns_disk, why_no_folder, write
 from autograder.grading.intake.budget import LIMITS, Budget, Refused
 from autograder.grading.intake.find import Attempt, Outcome, Row
 from autograder.grading.intake.indexes import stamp_of
 from autograder.grading.intake.names import copy_number, nfc, shown, stem
 from autograder.grading.intake.roster import Identity
-from autograder.grading.intake.unpack import open_ordinary, read_file
+from autograder.grading.intake.unpack import opened, read_file
 
 STAMP = "%Y-%m-%d %H:%M:%S UTC"  # three parts, as nbgrader's parse_utc reads it
 VERSION = 1
@@ -283,6 +283,8 @@ class _Place:
     def folder(self, *parts: str) -> Path:
         place = self.root
         for part in parts:
+            if why := why_no_folder(place, part):
+                raise Refused(f"{self.shown(place / part)} {why}.")
             place = place / part
             if place.is_symlink() or (place.exists() and not place.is_dir()):
                 raise Refused(f"{self.shown(place)} is a link or a file where a folder should be.")
@@ -380,7 +382,7 @@ class _Filing:
             there = others[0]
         digest = hashlib.sha256()
         try:
-            with open_ordinary(there) as file:
+            with opened(there) as file:
                 while chunk := file.read(1 << 18):
                     digest.update(chunk)
                 time = os.fstat(file.fileno()).st_mtime

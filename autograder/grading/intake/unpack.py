@@ -18,6 +18,7 @@ from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import IO, Any
 
+from autograder.files import NotOrdinary, open_ordinary
 from autograder.grading.intake.budget import LIMITS, Refused
 from autograder.grading.intake.names import is_notebook, nfc
 
@@ -188,22 +189,18 @@ def _entry(path: Path, name: str, status: os.stat_result) -> Found:
     )
 
 
-def open_ordinary(path: Path) -> IO[bytes]:
-    """Open an ordinary file for reading; raises `Refused` for a link, a pipe or what may not be read."""
-    # Without O_NONBLOCK, opening a pipe that nobody writes to would never end.
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+def opened(path: Path) -> IO[bytes]:
+    """`open_ordinary`, with a sentence: raises `Refused`."""
     try:
-        handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
+        return open_ordinary(path)
+    except NotOrdinary as error:
+        raise Refused(f"{_why(error)}.") from None
     except OSError as error:
         raise Refused(f"It cannot be read ({_why(error)}).") from None
-    if not stat.S_ISREG(os.fstat(handle).st_mode):
-        os.close(handle)
-        raise Refused("It is not an ordinary file.")
-    return os.fdopen(handle, "rb")
 
 
 def _stream_file(path: Path, limit: int) -> Iterator[bytes]:
-    with open_ordinary(path) as file:
+    with opened(path) as file:
         size, left = os.fstat(file.fileno()).st_size, limit
         if size > limit:
             raise Refused(_too_large(size, limit))
@@ -255,7 +252,7 @@ class Zips:
         if id(found) in self._open:
             self._open.move_to_end(id(found))
         else:
-            file = open_ordinary(found.file) if found.file else self._spooled(found)
+            file = opened(found.file) if found.file else self._spooled(found)
             try:
                 archive = _checked(file, found.of_class)
             except Refused:

@@ -12,7 +12,6 @@ Folders below submitted/ and results/ are named after students, so no file of ou
 
 import os
 import secrets
-import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from pathlib import Path
 
 from autograder.course import Course
 from autograder.errors import Complaint, Usage
-from autograder.files import write
+from autograder.files import NotOrdinary, read_ordinary, write
 from autograder.grading.marking.handin import MAX_BYTES
 
 
@@ -153,14 +152,12 @@ class Classroom:
             path = others[0]
             why = f"The file was called {path.name!r}; it was taken as {lab}.ipynb."
         try:
-            # A link could name another student's file; a pipe would never end.
-            handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except OSError:
-            return Submission(student, lab, None, f"{path.name!r} is a link or cannot be opened.", timestamp)
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                return Submission(student, lab, None, f"{path.name!r} is not an ordinary file.", timestamp)
-            data = file.read(MAX_BYTES + 1)
+            data = read_ordinary(path, MAX_BYTES + 1)
+        except NotOrdinary:
+            return Submission(student, lab, None, f"{path.name!r} is not an ordinary file.", timestamp)
+        except OSError as error:
+            why = f"{path.name!r} cannot be opened ({error.strerror})."
+            return Submission(student, lab, None, why, timestamp)
         if len(data) > MAX_BYTES:
             size = path.stat().st_size / 1e6
             why = (
@@ -219,12 +216,8 @@ def _writable(name: str) -> bool:
 def small_text(path: Path) -> str | None:
     """A short text beside a hand-in; None where there is none that can be read without waiting."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        data = read_ordinary(path, 201)
     except OSError:
         return None
-    with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return None
-        data = file.read(201)
     text = data.decode("utf-8", "replace").replace("\0", " ").strip()
     return text if text and len(data) <= 200 else None
