@@ -559,7 +559,7 @@ def _json_lines(target: str | None) -> "Iterator[Callable[[Result], None]]":
         nonlocal begun
         try:
             if not begun:  # what an earlier run wrote stays until this one has something to say
-                if file.seekable():
+                if os.path.isfile(target):
                     file.truncate(0)
                 begun = True
             if row is not None:

@@ -21,11 +21,12 @@ from made import (
 )
 from our_course import lab
 
-from autograder.errors import Complaint
+from autograder.errors import Complaint, Usage
 from autograder.grading.nbgrader.gradebook import GradebookError
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.reports.page import write_report
 from autograder.grading.reports.pseudonyms import pseudonyms
+from autograder.grading.reports.show import describe_student
 
 # nbgrader and SQLAlchemy warn about themselves.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -285,3 +286,18 @@ def test_within_the_grace_is_in_time(classroom, prepared):
     with_policy(classroom, {"grace": 10}, due=datetime(2026, 1, 2, 18))
     fill(classroom, {"ada": results("ada")}, gradebook=prepared, timestamp="2026-01-02 18:09:00 UTC")
     assert "Nothing was late." in read_page(classroom)
+
+
+def test_one_student_in_the_terminal(classroom, prepared):
+    with_policy(classroom, {"timezone": "Europe/Paris"}, points={"softmax": 3})
+    enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\n")
+    found = {"ada": results("ada"), "bo": results("bo")}
+    fill(classroom, found, gradebook=prepared, timestamp="2026-01-02 18:00:00 UTC")
+    for name in ("ada", "ada lovelace"):
+        said = describe_student(classroom, name, [lab(LAB)])
+        assert "handed in Fri 2 January 2026, 19:00 CET" in said
+        assert re.search(r"✓ softmax +3 of 3  pass", said)  # today's points, and today's marks
+    (classroom.submitted / "cy" / LAB).mkdir(parents=True)
+    assert "cy, qkv-attention: waits for the grader;" in describe_student(classroom, "cy", [lab(LAB)])
+    with pytest.raises(Usage, match="no hand-in of 'zoe'"):
+        describe_student(classroom, "zoe", [lab(LAB)])

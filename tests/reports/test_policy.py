@@ -219,3 +219,24 @@ def test_plain_nbgrader_takes_off_the_same(classroom, prepared, monkeypatch):
         with Gradebook(classroom.db, COURSE.id) as book:
             theirs[student] = book.find_submission(LAB, student).notebooks[0].late_submission_penalty or 0
     assert theirs == pytest.approx(ours)
+
+
+def test_a_mark_by_hand_keeps_its_part_of_the_points(classroom, prepared):
+    """3 of 3 became 3 of 6, and 3 of 2."""
+    found = {"ada": results("ada"), "bo": results("bo")}
+    fill(classroom, found, gradebook=prepared)
+    by_hand(classroom, "ada", 3)
+    by_hand(classroom, "bo", 1.5)
+    assert policy_of().labs[LAB].points["explain-flat"] == 3
+
+    def worth(points, dropped=()):
+        with_policy(classroom, points={"explain-flat": points}, dropped=list(dropped))
+        policy = refresh(classroom, {LAB: lab(LAB)})
+        marks = read_marks(classroom, policy).marks
+        return [marks[name, LAB].scores["explain-flat"] for name in ("ada", "bo")]
+
+    assert worth(6) == [6, 3]
+    assert worth(1) == [1, 0.5]
+    assert worth(1, ["explain-flat"]) == [0, 0]
+    assert worth(4) == [4, 2]  # as before it was dropped
+    assert worth(4) == [4, 2]

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 
 from autograder.authoring.lab import Lab
 from autograder.errors import Usage, printable
+from autograder.grading.nbgrader.gradebook import refresh
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
-from autograder.grading.register.policy import read_policy
-from autograder.grading.reports.marks import read_marks
+from autograder.grading.register.roll import alphabetical, read_roll
+from autograder.grading.reports.marks import full_name, read_marks
+from autograder.grading.reports.page import moment
 from autograder.grading.run.grade import priced
 from autograder.results import Verdict
 
@@ -22,22 +24,35 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
     Usage
         If there is no hand-in of theirs.
     """
-    handed_in = [lab for lab in labs if (student, lab.name) in classroom.handed_in([lab.name])]
+    there = set(classroom.handed_in([lab.name for lab in labs]))
+    roll = read_roll(classroom)
+    if not any(who == student for who, _ in there):  # it may be the name that the roster has
+        called = [
+            who
+            for who, person in roll.people.items()
+            if alphabetical(full_name(person)) == alphabetical(student)
+        ]
+        student = called[0] if len(called) == 1 else student
+    handed_in = [lab for lab in labs if (student, lab.name) in there]
     if not handed_in:
-        raise Usage(f"There is no hand-in of {printable(student)!r} in {classroom.submitted}.")
-    policy = read_policy(classroom.course, {lab.name: lab for lab in labs})
-    marks = read_marks(classroom).marks
-    found = {(who, name): marked for who, name, marked in evidence.stored(classroom) if who == student}
+        raise Usage(
+            f"There is no hand-in of {printable(student)!r} in {classroom.submitted}; a student is named as the "
+            "folder there, or as roster.csv says."
+        )
+    policy = refresh(classroom, {lab.name: lab for lab in labs}, roll)
+    marks = read_marks(classroom, policy, roll)
+    found = {name: marked for _, name, marked in evidence.stored(classroom, student)}
     parts = []
     for lab in handed_in:
-        marked = found.get((student, lab.name))
+        marked, mark = found.get(lab.name), marks.marks.get((student, lab.name))
         if marked is None:
-            parts.append(f"{student}, {lab.name}: not marked yet; run `autograder grade {lab.name}`.")
+            parts.append(
+                f"{student}, {lab.name}: {marks.state(student, lab.name)}; run `autograder grade {lab.name}`."
+            )
             continue
         lines = [f"{student}, {lab.name}"]
-        mark = marks.get((student, lab.name))
         if mark and mark.timestamp:
-            lines[0] += f", handed in {mark.timestamp:%Y-%m-%d %H:%M} UTC"
+            lines[0] += f", handed in {moment(policy.local(mark.timestamp))}"
         lines += [f"  Note: {note}" for note in (*marked.notes, *marked.log)]
         for row in priced(marked, policy.labs[lab.name]):
             score = mark.scores.get(row.exercise) if mark else row.score
@@ -51,6 +66,7 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
                 lines.append(f"      {' '.join(row.message.split())}")
         if mark:
             waiting = f"; {mark.awaits} to be marked by hand" if mark.awaits else ""
+            waiting += "; interrupted: run `autograder grade` again" if mark.interrupted else ""
             late = f", {mark.penalty:g} off for lateness" if mark.penalty else ""
             lines.append(f"  In all {mark.score:g} of {sum(mark.points.values()):g}{late}{waiting}")
         parts.append("\n".join(lines))

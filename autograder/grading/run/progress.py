@@ -32,22 +32,22 @@ class Lines(Progress):
         self._title = title
 
     def started(self, total: int) -> None:
-        self._total, self._done, self._begun = total, 0, monotonic()
-        self._next = self._begun + FIRST
+        self._total, self._done, self._first = total, 0, 0.0
+        self._next = monotonic() + FIRST
 
     def finished(self) -> None:
         self._done += 1
         now = monotonic()
+        self._first = self._first or now  # what it takes to begin says nothing of the rest
         if now < self._next or self._done == self._total:
             return
         self._next = now + EVERY
-        rate = self._done / (now - self._begun)
-        left = (self._total - self._done) / rate
-        minutes, seconds = divmod(round(left), 60)
-        time = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
-        self.said(
-            f"{self._title}: {self._done:,} of {self._total:,}, {rate:.1f} a second, about {time} to go"
-        )
+        line = f"{self._title}: {self._done:,} of {self._total:,}"
+        if self._done > 2:
+            rate = (self._done - 1) / (now - self._first)
+            minutes, seconds = divmod(round((self._total - self._done) / rate), 60)
+            line += f", {rate:.1f} a second, about {f'{minutes} min ' if minutes else ''}{seconds} s to go"
+        self.said(line)
 
     def said(self, sentence: str) -> None:
         click.echo(printable(sentence), err=True)
