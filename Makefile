@@ -16,7 +16,7 @@ $(BIN)/mypy
 $(BIN)/pytest -q -rs -n auto --dist worksteal $(1)
 endef
 
-.PHONY: help setup lab test test-all test-keras build grade feedback report demo bench bundle web data keras clean
+.PHONY: help setup lab test test-all test-keras build grade feedback report demo bench bundle web data portable keras clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -65,6 +65,9 @@ bench: setup  ## Measure checking and grading against stock nbgrader, as ratios
 
 data: setup  ## Fetch the real word vectors in place of the shipped ones
 	$(BIN)/python -m attention_labs.download
+
+portable: setup  ## Add the sandbox that marks hand-ins anywhere: macOS, Windows, a container
+	$(call install,portable)
 
 keras: .venv/ready-lab  ## Add Keras, on TensorFlow, JAX or PyTorch, for the lab that needs it
 	$(call install,keras)

@@ -2,6 +2,8 @@
 
     python3 install.py            what a student needs (`make lab` runs this)
     python3 install.py setup      besides, all that grading and the tests need (`make setup`)
+    python3 install.py portable   besides, the sandbox that runs anywhere (`make portable`); `setup` does this by
+                                  itself where bubblewrap does not start
     python3 install.py keras      besides, Keras with a backend, for the lab that needs it (`make keras`)
 
 Where the Python at hand cannot run the labs, a sentence says which can, before anything is made. Where uv is
@@ -23,7 +25,12 @@ BIN = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
 PYTHON = os.path.join(BIN, "python.exe" if os.name == "nt" else "python")
 
 EXTRAS = {"lab": ["lab"], "setup": ["lab", "grading", "alike", "test", "web"]}
-ALSO_READY = {"lab": ["lab"], "setup": ["lab", "setup"], "keras": []}  # .venv/ready-... tells make
+ALSO_READY = {
+    "lab": ["lab"],
+    "setup": ["lab", "setup"],
+    "portable": [],
+    "keras": [],
+}  # .venv/ready-... tells make
 BACKENDS = {"tensorflow": "TensorFlow", "jax": "JAX", "torch": "PyTorch"}
 which = getattr(shutil, "which", lambda name: None)  # Python 2 is told what it is, too
 
@@ -35,17 +42,26 @@ class Problem(Exception):
 def main(what="lab"):
     """Make .venv where there is none that works, and install `what` into it."""
     if what not in ALSO_READY:
-        raise Problem("install.py can install lab, setup or keras, but not %s." % what)
+        raise Problem("install.py can install lab, setup, portable or keras, but not %s." % what)
     oldest, end = versions()
     if not works(oldest, end):
         make_environment(what, oldest, end)
     if what == "keras":
         install_keras()
+    elif what == "portable":
+        install_portable()
     else:
         say("Installing into .venv, once: %s." % ("about a minute" if what == "lab" else "a minute or two"))
         install(EXTRAS[what], what)
         make = "MAKELEVEL" in os.environ
         if what == "setup":
+            why = why_no_bubblewrap()
+            if why:
+                say(
+                    "Hand-ins cannot be marked in bubblewrap here: %s So the sandbox that runs anywhere comes, too."
+                    % why
+                )
+                install_portable()
             say("Ready. Students: make lab. Instructors: make demo. Contributors: make test.")
         elif not make:
             say("Ready. To open the labs: %s lab" % os.path.join(os.path.relpath(BIN, HERE), "autograder"))
@@ -156,6 +172,26 @@ def install(extras, what, quietly=False, options=()):
             "Not all packages could be installed; the reason stands above, and with a network, `%s` goes on."
             % command(what)
         )
+
+
+def why_no_bubblewrap():
+    """Why hand-ins cannot be marked in bubblewrap here, in a sentence; nothing if they can."""
+    code = "from autograder.grading.sandbox.bubblewrap import Bubblewrap; print(Bubblewrap.why_unavailable())"
+    with open(os.devnull, "w") as nowhere:
+        asked = subprocess.Popen([PYTHON, "-c", code], cwd=HERE, stdout=subprocess.PIPE, stderr=nowhere)
+        return asked.communicate()[0].decode().strip()  # nothing, too, where it cannot be asked
+
+
+def install_portable():
+    """Install the WebAssembly sandbox, and compile it for this machine."""
+    if not re.search("(?m)^portable = ", project()):
+        raise Problem("This copy is for students: there is nothing in it to mark hand-ins with.")
+    say("Installing the WebAssembly sandbox into .venv, once: 110 MB.")
+    install(["lab", "grading", "portable"], "portable")
+    say("Compiling it for this machine, once: a minute or two on two processors.")
+    if not run([PYTHON, "-m", "autograder.grading.sandbox.webassembly"]):
+        raise Problem("The WebAssembly sandbox could not be compiled; the reason stands above.")
+    say("Ready: where bubblewrap does not start, hand-ins are marked in WebAssembly.")
 
 
 def install_keras():

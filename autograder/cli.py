@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from autograder.grading.register.classroom import Classroom
     from autograder.results import Result
 
+SANDBOXES = ("auto", "bubblewrap", "webassembly", "none")  # as autograder.grading.sandbox.CHOICES
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
@@ -353,7 +354,13 @@ def collect(
 @click.option(
     "--no-follow-through", is_flag=True, help="Give no points for what only an earlier error broke."
 )
-@click.option("--no-sandbox", is_flag=True, help="Run hand-ins WITHOUT protection: only for ones you trust.")
+@click.option(
+    "--sandbox",
+    type=click.Choice(SANDBOXES),
+    default="auto",
+    show_default=True,
+    help="What hand-ins run in; none is NO protection, only for ones you trust.",
+)
 def grade(
     labs: Sequence[str],
     classroom: Path,
@@ -364,7 +371,7 @@ def grade(
     students: Sequence[str],
     force: bool,
     no_follow_through: bool,
-    no_sandbox: bool,
+    sandbox: str,
 ) -> None:
     """Mark the hand-ins of a class and write the gradebook.
 
@@ -375,31 +382,37 @@ def grade(
     """
     from concurrent.futures import ThreadPoolExecutor
 
-    from autograder.grading.sandbox import why_unavailable
+    from autograder.grading.sandbox.choice import find as find_sandbox
+    from autograder.grading.sandbox.choice import why_not_first
 
     place = _classroom(classroom, db)
     with ThreadPoolExecutor(1) as meanwhile:  # a sandbox that is tried takes as long as reading the labs
-        tried = meanwhile.submit(lambda: "" if no_sandbox or scheduler else why_unavailable())
+        tried = None if scheduler else meanwhile.submit(find_sandbox, sandbox)
         from autograder.grading.run.grade import grade as run_grading
         from autograder.grading.run.pool import Options, cores
         from autograder.grading.run.progress import progress
 
         chosen = _labs(labs, place)
     place.must_exist()
-    if no_sandbox:
+    if sandbox == "none":
         click.secho(
             "NO SANDBOX: the hand-ins can read and change every file that you can, and use the network.",
             fg="red",
             bold=True,
             err=True,
         )
-    if why := tried.result():
-        raise Complaint(why)
+    if tried is not None:
+        kind = tried.result()
+        if sandbox == "auto" and (why := why_not_first(kind)):
+            click.echo(
+                f"Hand-ins run in the sandbox {kind.name}, for bubblewrap does not start. {why}", err=True
+            )
+        sandbox = kind.name
     with progress("marking") as bar, _json_lines(json_file) as put:
         run = run_grading(
             place,
             chosen,
-            Options(follow_through=not no_follow_through, sandboxed=not no_sandbox),
+            Options(follow_through=not no_follow_through, sandbox=sandbox),
             workers=workers or cores(),
             scheduler=scheduler,
             students=students,

@@ -17,7 +17,7 @@ from autograder.authoring.lab import LabError, read_lab
 from autograder.authoring.skeleton import SkeletonError, write_course, write_lab
 from autograder.course import CourseError, find, read
 from autograder.errors import Complaint
-from autograder.grading.sandbox import why_unavailable
+from autograder.grading.sandbox.choice import why_unavailable
 
 ENGINE = ROOT / "autograder"
 BIN = Path(sys.executable).parent

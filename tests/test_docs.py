@@ -15,7 +15,7 @@ import pytest
 from autograder.authoring.lab import read_labs
 from autograder.cli import main
 from autograder.course import read
-from autograder.grading.sandbox import why_unavailable
+from autograder.grading.sandbox.choice import why_unavailable
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

@@ -17,7 +17,7 @@ from autograder.grading.marking import unmarkable
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom, Submission
 from autograder.grading.run.pool import Options
-from autograder.grading.sandbox import why_unavailable
+from autograder.grading.sandbox.choice import why_unavailable
 from autograder.results import Verdict
 
 pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
@@ -196,11 +196,11 @@ def test_a_replaced_hand_in_takes_its_own_time_with_it(course):
     [
         ("pass", Options(), True),
         ("pass", Options(follow_through=False), False),
-        ("pass", Options(sandboxed=False), True),
+        ("pass", Options(sandbox="none"), True),
         ("timeout", Options(), True),
-        ("timeout", Options(sandboxed=False), False),  # a limit decided it
-        ("crash", Options(sandboxed=False), False),
-        ("error", Options(sandboxed=False), True),
+        ("timeout", Options(sandbox="none"), False),  # a limit decided it
+        ("crash", Options(sandbox="none"), False),
+        ("error", Options(sandbox="none"), True),
     ],
 )
 def test_how_it_was_run_matters_where_it_can(tmp_path, verdict, now, stands):

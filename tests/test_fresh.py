@@ -12,7 +12,7 @@ from sample_class import perfect, with_answer
 
 from autograder.grading.marking.mark import seed_of
 from autograder.grading.register.classroom import Classroom
-from autograder.grading.sandbox import why_unavailable
+from autograder.grading.sandbox.choice import why_unavailable
 from autograder.judging.compare import number
 
 LAB, EXERCISE = "qkv-attention", "stable_softmax"

@@ -24,7 +24,8 @@ from autograder.cells import id_of
 from autograder.grading.marking import mark
 from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.run.pool import PRELOAD, Options, mark_bytes
-from autograder.grading.sandbox import Sandbox, why_unavailable
+from autograder.grading.sandbox.bubblewrap import Bubblewrap
+from autograder.grading.sandbox.choice import why_unavailable
 from autograder.judging.compare import NOT_WRITTEN
 from autograder.judging.judge import because
 from autograder.results import Kind
@@ -117,7 +118,7 @@ def test_all_second_runs_share_the_time_of_one(names_it):
     """And what does not name the wrong exercise gets none: it would only do the same again."""
     granted = []
 
-    class Recorded(Sandbox):
+    class Recorded(Bubblewrap):
         def run(self, cells, limits=None):
             granted.append(limits.total_seconds)
             return super().run(cells, limits)
@@ -151,7 +152,7 @@ def test_a_helper_in_another_cell_is_followed_through_too():
         "def calculate_weights(queries, keys):\n    return in_rows(queries @ keys.T / keys.shape[-1] ** 0.5)"
     )
     notebook = with_answer(notebook, "calculate_weights", weights)
-    with Sandbox(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
+    with Bubblewrap(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
         rows = mark(nbformat.writes(notebook).encode(), lab(name), sandbox, salt="").rows
     found = {row.exercise: (row.verdict, row.kind, row.cause) for row in rows}
     assert found["stable_softmax"][0] == "wrong"
@@ -212,7 +213,7 @@ def test_the_time_of_an_answer_is_that_of_its_cell_and_its_calls():
     notebook = perfect(LAB)
     cell = next(c for c in notebook.cells if id_of(c) == "alignment")
     cell.source = f"import time\ntime.sleep(0.5)\n{cell.source}"
-    with Sandbox(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
+    with Bubblewrap(preload=PRELOAD, library=LIBRARY, course=ROOT) as sandbox:
         rows = mark(nbformat.writes(notebook).encode(), lab(LAB), sandbox, salt="").rows
     seconds = {row.exercise: row.seconds for row in rows}
     assert seconds["alignment"] > 0.5

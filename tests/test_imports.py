@@ -10,7 +10,8 @@ import pytest
 from our_course import COURSE, ROOT
 
 from autograder import imports
-from autograder.grading.sandbox import PRELOAD, Cell, Sandbox
+from autograder.grading.sandbox import PRELOAD, Cell
+from autograder.grading.sandbox.none import Unconfined
 from autograder.student import CheckFailed, check
 
 NAMES = {"ipython": ["IPython"], "matplotlib": ["matplotlib", "mpl_toolkits"]}
@@ -88,7 +89,7 @@ def test_marking_refuses_it_in_a_notebook_s_own_code_and_not_in_its_libraries():
         "import numpy.linalg, math, attention_labs",
         "import importlib as i\ni.import_module('pytest')",
     ]
-    with Sandbox(preload=PRELOAD, sandboxed=False, library=[ROOT / "attention_labs"], course=ROOT) as sandbox:
+    with Unconfined(preload=PRELOAD, library=[ROOT / "attention_labs"], course=ROOT) as sandbox:
         first, *others = sandbox.run([Cell(source) for source in cells])
     assert first.status == "error"
     assert first.outputs[0]["evalue"] == imports.refusal("pytest")

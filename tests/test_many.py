@@ -25,7 +25,7 @@ from autograder.grading.register.policy import read_policy
 from autograder.grading.run import pool
 from autograder.grading.run.grade import grade
 from autograder.grading.run.pool import Options, Pool
-from autograder.grading.sandbox import why_unavailable
+from autograder.grading.sandbox.choice import why_unavailable
 
 LAB = "additive-attention"
 POLICY = read_policy(COURSE, {LAB: lab(LAB)})
@@ -164,7 +164,7 @@ def test_a_worker_without_a_sandbox_and_one_of_another_version_get_no_work(
     worker(PYTHONPATH=str(other))
     worker()
     there_are(scheduler[0], 3)
-    ran, rows = run(folder, "--scheduler", scheduler[0], "--force")
+    ran, rows = run(folder, "--scheduler", scheduler[0], "--force", "--sandbox", "bubblewrap")
     assert ran.returncode == 0, ran.stderr
     assert marks(rows) == marks(local)
     assert ran.stderr.count("is left out: ") == 2
@@ -179,7 +179,7 @@ def test_a_cluster_of_bad_workers_only_ends_the_run_and_changes_no_mark(
     before = {path.name: path.read_bytes() for path in folder.glob("results/*/*")}
     worker(**no_sandbox)
     there_are(scheduler[0], 1)
-    ran, rows = run(folder, "--scheduler", scheduler[0], "--force")
+    ran, rows = run(folder, "--scheduler", scheduler[0], "--force", "--sandbox", "bubblewrap")
     assert ran.returncode == 1 and rows == []
     assert "None of the 1 worker of the Dask cluster" in ran.stderr and "Traceback" not in ran.stderr
     assert {path.name: path.read_bytes() for path in folder.glob("results/*/*")} == before

@@ -15,7 +15,7 @@ from sample_class import perfect, with_answer, wrong_answer
 
 from autograder.authoring.lab import read_labs
 from autograder.course import read
-from autograder.grading.sandbox import why_unavailable
+from autograder.grading.sandbox.choice import why_unavailable
 
 ROOT = Path(__file__).parents[1]
 OTHER = Path(__file__).parent / "other_course"

@@ -12,7 +12,8 @@ from autograder import student
 from autograder.authoring.build import release
 from autograder.grading.reports import feedback, figures
 from autograder.grading.run.pool import PRELOAD
-from autograder.grading.sandbox import Sandbox, why_unavailable
+from autograder.grading.sandbox.bubblewrap import Bubblewrap
+from autograder.grading.sandbox.choice import why_unavailable
 from autograder.judging import compare, judge
 from autograder.results import Kind, Outcome, Result, Verdict
 
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable(
 @pytest.fixture(scope="module")
 def sandbox():
     library = [ROOT / "attention_labs", ROOT / "data"]
-    with Sandbox(preload=PRELOAD, library=library, course=ROOT) as one:
+    with Bubblewrap(preload=PRELOAD, library=library, course=ROOT) as one:
         yield one
 
 

@@ -30,14 +30,14 @@ from autograder.grading.sandbox import (
     PRELOAD,
     Cell,
     Limits,
-    Sandbox,
     SandboxError,
     bubblewrap,
-    find_bubblewrap,
-    host,
-    why_unavailable,
+    forking,
 )
+from autograder.grading.sandbox import run as running
+from autograder.grading.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from autograder.grading.sandbox.inside import confine
+from autograder.grading.sandbox.none import Unconfined
 from autograder.judging import frames as frames_module
 from autograder.judging.question import inputs
 from autograder.results import Outcome
@@ -54,7 +54,7 @@ pytestmark = pytest.mark.skipif(find_bubblewrap() is None, reason="bubblewrap is
 
 @pytest.fixture(scope="module")
 def sandbox():
-    with Sandbox(limits=LIMITS) as one:
+    with Bubblewrap(limits=LIMITS) as one:
         yield one
 
 
@@ -129,7 +129,7 @@ def got(sandbox, code: str, **limits):
 
 
 def test_the_sandbox_works_here():
-    assert why_unavailable() == ""
+    assert Bubblewrap.why_unavailable() == ""
 
 
 def test_forks_are_made_cheap_by_huge_pages():
@@ -137,7 +137,9 @@ def test_forks_are_made_cheap_by_huge_pages():
     if version < (6, 1) or not Path("/sys/kernel/mm/transparent_hugepage").exists():
         pytest.skip("this kernel gathers no pages")
     gathered = 0
-    with Sandbox(limits=LIMITS) as sandbox:  # warm, and not forked yet: what it writes afterwards comes apart
+    with Bubblewrap(
+        limits=LIMITS
+    ) as sandbox:  # warm, and not forked yet: what it writes afterwards comes apart
         for pid in descendants(sandbox._process.pid):
             text = Path(f"/proc/{pid}/smaps_rollup").read_text()
             gathered += sum(map(int, re.findall(r"AnonHugePages:\s+(\d+)", text)))
@@ -363,19 +365,7 @@ print(json.dumps([seen, users, holders, os.listdir("/course"), engine, os.listdi
     place = "/course/autograder/grading"
     assert [engine.pop(f"{place}/__init__.py"), engine.pop(f"{place}/sandbox/__init__.py")] == [0, 0]
     inside = {path for path in engine if path.startswith(f"{place}/sandbox/inside/")}
-    names = [
-        "__init__",
-        "__main__",
-        "confine",
-        "keeper",
-        "limits",
-        "outputs",
-        "process",
-        "shell",
-        "starter",
-        "warm",
-        "wire",
-    ]
+    names = sorted(path.stem for path in Path(bubblewrap.__file__).with_name("inside").glob("*.py"))
     assert sorted(Path(path).stem for path in inside) == names
     package = ROOT / "autograder"
     core = {
@@ -396,7 +386,7 @@ def attempt(name):
     except ImportError as e:
         return "absent"
     return [part for part in vars(module) if not part.startswith("__")]
-names = ["labs", "grading.marking", "grading.sandbox.host", "grading.sandbox.bubblewrap", "grading", "grading.sandbox"]
+names = ["labs", "grading.marking", "grading.sandbox.run", "grading.sandbox.bubblewrap", "grading", "grading.sandbox"]
 print(json.dumps([attempt(f"autograder.{name}") for name in names]))""",
     )
     assert found == ["absent"] * 4 + [["sandbox"], ["inside"]]
@@ -619,21 +609,22 @@ FORGED = {
     "the peak reset": "old = holds\ndef holds(size):\n    x = old(size)\n    tracemalloc.reset_peak()\n    return x",
     "room reserved before": "room = np.empty(5_000_000)",
     "the measuring patched": """
-import autograder.grading.sandbox.inside.process as process
+import autograder.grading.sandbox.inside.hand_in as hand_in
 from dataclasses import replace
-ask = process.ask
-process.ask = lambda *given: replace(ask(*given), held=0)
+ask = hand_in.ask
+hand_in.ask = lambda *given: replace(ask(*given), held=0)
 """,
     "answered by the hand-in itself": """
+import autograder.grading.sandbox.inside.hand_in as hand_in
 import autograder.grading.sandbox.inside.process as process
 from dataclasses import replace
-frames, ask = process._frames, process.ask
-process.ask = lambda *given: replace(ask(*given), held=0)
-def at_once(self, exercise, call, questions):
+frames, ask = hand_in.frames_of_answers, hand_in.ask
+hand_in.ask = lambda *given: replace(ask(*given), held=0)
+def at_once(self, function, call, questions):
     for frame in frames(holds, call, questions):
         self._emitter.send({"op": "answers"}, [np.frombuffer(frame, np.uint8)])
-    self._emitter.send({"op": "asked", "missing": False, "exit": 0})
-process.HandIn._ask = at_once
+    return 0
+process.Forked._answer = at_once
 """,
     "shared memory from before": f"import mmap\nroom = np.frombuffer(mmap.mmap(-1, {TABLE}), float)\nroom[:] = 1",
     "a mapped file": "room = np.memmap('/tmp/room', float, 'w+', shape=5_000_000)\nroom[:] = 1",
@@ -646,16 +637,17 @@ def let_go():
     ballast = None
 """,
     "the hand-in itself, in room reserved before": """
+import autograder.grading.sandbox.inside.hand_in as hand_in
 import autograder.grading.sandbox.inside.process as process
 from dataclasses import replace
-frames, ask = process._frames, process.ask
+frames, ask = hand_in.frames_of_answers, hand_in.ask
 room = np.ones(5_000_000)
-process.ask = lambda *given: replace(ask(*given), held=0)
-def at_once(self, exercise, call, questions):
+hand_in.ask = lambda *given: replace(ask(*given), held=0)
+def at_once(self, function, call, questions):
     for frame in frames(holds, call, questions):
         self._emitter.send({"op": "answers"}, [np.frombuffer(frame, np.uint8)])
-    self._emitter.send({"op": "asked", "missing": False, "exit": 0})
-process.HandIn._ask = at_once
+    return 0
+process.Forked._answer = at_once
 """,
     "a thread of the hand-in, in memory that no fork gets": f"""
 import mmap, os, threading
@@ -1034,9 +1026,9 @@ def test_a_forged_frame_is_called_that(sandbox):
 def test_half_a_frame_of_a_process_that_was_killed_is_not_called_forged():
     whole = frames_module.encode({"first": 0, "answers": []}, [np.zeros(5)])
     for end in range(1, len(whole)):
-        assert host._read_answers(whole[:end], 1, [9, 999]) == ([], "")
+        assert running._read_answers(whole[:end], 1, [9, 999]) == ([], "")
     for odd in (b"x" * 30, frames_module.encode({"op": "done"}), b"ALW1" + b"\xff" * 12):
-        assert host._read_answers(odd, 1, [9, 999]) == ([], host.wire.FORGED)
+        assert running._read_answers(odd, 1, [9, 999]) == ([], running.wire.FORGED)
 
 
 @pytest.mark.parametrize("name", FORGERIES)
@@ -1169,7 +1161,7 @@ def test_nothing_of_strangers_reaches_the_graders_terminal(sandbox, capfd):
 
 
 def test_a_dead_warm_process_is_replaced():
-    with Sandbox(limits=LIMITS) as one:
+    with Bubblewrap(limits=LIMITS) as one:
         one._process.kill()
         one._process.wait()
         assert one.run([DOUBLE, ask()])[1].status == "ok"
@@ -1181,7 +1173,7 @@ def test_a_dead_warm_process_is_replaced():
 
 
 def test_two_deaths_are_the_graders_fault(monkeypatch):
-    with Sandbox(preload=("numpy",), limits=LIMITS) as one:
+    with Bubblewrap(preload=("numpy",), limits=LIMITS) as one:
         monkeypatch.setattr(one, "_connect", lambda until: (_ for _ in ()).throw(OSError("planted")))
         with pytest.raises(SandboxError, match="failed twice: planted"):
             one.run([DOUBLE])
@@ -1189,24 +1181,24 @@ def test_two_deaths_are_the_graders_fault(monkeypatch):
 
 def test_without_bubblewrap_the_remedy_is_named(monkeypatch):
     monkeypatch.setattr(bubblewrap, "find_bubblewrap", lambda: None)
-    why_unavailable.cache_clear()
+    bubblewrap._why_unavailable.cache_clear()
     try:
-        assert "apt install bubblewrap" in why_unavailable()
+        assert "apt install bubblewrap" in Bubblewrap.why_unavailable()
         with pytest.raises(SandboxError, match="apt install bubblewrap"):
-            Sandbox().run([DOUBLE])
+            Bubblewrap().run([DOUBLE])
     finally:
-        why_unavailable.cache_clear()
+        bubblewrap._why_unavailable.cache_clear()
 
 
 def test_a_module_that_cannot_be_imported_is_named():
     with pytest.raises(SandboxError, match="no_such_module"):
-        Sandbox(preload=("no_such_module",)).run([DOUBLE])
+        Bubblewrap(preload=("no_such_module",)).run([DOUBLE])
 
 
 def test_everything_ends_with_the_grader(tmp_path):
     """Killed in the middle, it leaves neither processes nor files."""
     code = (
-        "from autograder.grading.sandbox import *\nimport os, signal\none = Sandbox(); one.run([Cell('1')])\n"
+        "from autograder.grading.sandbox.bubblewrap import Bubblewrap\nfrom autograder.grading.sandbox import *\nimport os, signal\none = Bubblewrap(); one.run([Cell('1')])\n"
         "print(one._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
     )
     done = subprocess.run(
@@ -1237,7 +1229,7 @@ def test_confinement_comes_before_any_other_import(tmp_path):
         (above / "__init__.py").touch()
     with (inside / "confine.py").open("a") as file:
         file.write("def die_with_parent():\n    print(*sys.modules, flush=True)\n    os._exit(0)\n")
-    config = json.dumps({"path": [str(tmp_path)], "uid": None, "sandboxed": True, "preload": ["numpy"]})
+    config = json.dumps({"path": [str(tmp_path)], "uid": None, "namespaces": True, "preload": ["numpy"]})
     command = [sys.executable, "-I", "-S", inside / "__main__.py", config]
     done = subprocess.run(command, capture_output=True, text=True)
     known = {"__main__", *sys.stdlib_module_names}
@@ -1308,14 +1300,12 @@ def library(tmp_path):
     return [tmp_path / "course_words", tmp_path / "word_data"]
 
 
-@pytest.mark.parametrize("sandboxed", [True, False])
-def test_the_courses_library_is_found_under_its_names(library, sandboxed):
+@pytest.mark.parametrize("kind", [Bubblewrap, Unconfined])
+def test_the_courses_library_is_found_under_its_names(library, kind):
     cells = [Cell("import course_words\nprint(course_words.WORDS, course_words.__file__)")]
-    with Sandbox(
-        sandboxed=sandboxed, limits=LIMITS, library=library, preload=(*PRELOAD, "course_words")
-    ) as one:
+    with kind(limits=LIMITS, library=library, preload=(*PRELOAD, "course_words")) as one:
         (run,) = one.run(cells)
-    folder = "/course" if sandboxed else str(library[0].parent)
+    folder = "/course" if kind is Bubblewrap else str(library[0].parent)
     assert text_of(run) == f"la zone {folder}/course_words/__init__.py\n"
 
 
@@ -1329,7 +1319,7 @@ for path in ("/course/word_data/w", "/course/word_data/new", "/course/new"):
     except OSError as e:
         said.append(e.strerror)
 print(json.dumps([sorted(os.listdir("/course")), said]))"""
-    with Sandbox(limits=LIMITS, library=library) as one:
+    with Bubblewrap(limits=LIMITS, library=library) as one:
         names, said = got(one, code)
     assert names == ["autograder", "course_words", "word_data"]
     assert set(said) == {"Read-only file system"}
@@ -1347,7 +1337,7 @@ def test_a_library_that_cannot_be_shown_gets_a_sentence(tmp_path, name, text):
     for folder in ("random", "autograder"):
         (tmp_path / folder).mkdir()
     with pytest.raises(SandboxError, match=text):
-        Sandbox(library=[tmp_path / name])
+        Bubblewrap(library=[tmp_path / name])
 
 
 def test_two_folders_of_one_name_get_a_sentence(tmp_path):
@@ -1355,7 +1345,7 @@ def test_two_folders_of_one_name_get_a_sentence(tmp_path):
     for folder in folders:
         folder.mkdir(parents=True)
     with pytest.raises(SandboxError, match="two folders words: rename one"):
-        Sandbox(library=folders)
+        Bubblewrap(library=folders)
 
 
 def test_limits_come_from_a_labs_table():
@@ -1401,7 +1391,7 @@ def test_bubblewrap_is_started_from_wherever_it_is(tmp_path, monkeypatch):
     real = find_bubblewrap()
     (tmp_path / "bwrap").symlink_to(real)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with Sandbox(preload=(), limits=LIMITS) as one:
+    with Bubblewrap(preload=(), limits=LIMITS) as one:
         one.probe()
         assert Path(f"/proc/{one._process.pid}/cmdline").read_bytes().startswith(f"{tmp_path}/bwrap".encode())
 
@@ -1431,7 +1421,7 @@ def test_without_user_namespaces_the_remedy_is_named():
     unshare = shutil.which("unshare")
     if unshare is None:
         pytest.skip("there is no `unshare`")
-    code = "from autograder.grading.sandbox import why_unavailable as why; print(why())"
+    code = "from autograder.grading.sandbox.bubblewrap import Bubblewrap; print(Bubblewrap.why_unavailable())"
     shell = f'echo 0 > /proc/sys/user/max_user_namespaces && exec "$0" -c "{code}"'
     done = subprocess.run(
         [unshare, "-Ur", "sh", "-c", shell, sys.executable], cwd=ROOT, capture_output=True, text=True
@@ -1446,7 +1436,7 @@ def test_without_user_namespaces_the_remedy_is_named():
 
 @pytest.fixture(scope="module")
 def trusting():
-    with Sandbox(sandboxed=False, limits=LIMITS) as one:
+    with Unconfined(limits=LIMITS) as one:
         yield one
 
 
@@ -1540,16 +1530,18 @@ def test_the_keeper_keeps_no_more_of_ids_than_of_outputs():
 def test_what_a_killed_start_has_left_is_swept(tmp_path, monkeypatch):
     """Each `kill -9` while the sandbox started left a folder for ever."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    old, held, young, link = (tmp_path / f"{host._PREFIX}{name}" for name in ("old", "held", "young", "link"))
+    old, held, young, link = (
+        tmp_path / f"{forking._PREFIX}{name}" for name in ("old", "held", "young", "link")
+    )
     for folder in (old, held, young):
         folder.mkdir()
         (folder / "passwd").write_text("x")
     link.symlink_to(young)
     for folder in (old, held):
         os.utime(folder, (1, 1))
-    handle = host._hold(held)
+    handle = forking._hold(held)
     try:
-        host.sweep(tmp_path)
+        forking.sweep(tmp_path)
         assert sorted(p.name for p in tmp_path.iterdir()) == sorted(p.name for p in (held, young, link))
     finally:
         os.close(handle)
@@ -1557,13 +1549,11 @@ def test_what_a_killed_start_has_left_is_swept(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("moment", [0.3, 0.6, 1.0])
 def test_a_kill_at_any_moment_of_a_start_leaves_nothing_after_the_next(tmp_path, moment, monkeypatch):
-    program = (
-        "from autograder.grading.sandbox import Sandbox\nwith Sandbox(): print('+', flush=True); input()"
-    )
+    program = "from autograder.grading.sandbox.bubblewrap import Bubblewrap\nwith Bubblewrap(): print('+', flush=True); input()"
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen([sys.executable, "-c", program], env=environment, stdin=subprocess.PIPE) as started:
         time.sleep(moment)
         started.kill()
-    monkeypatch.setattr(host, "_SETTLED", -1)
-    host.sweep(tmp_path)
+    monkeypatch.setattr(forking, "_SETTLED", -1)
+    forking.sweep(tmp_path)
     assert not list(tmp_path.glob("autograder-*"))

@@ -34,7 +34,7 @@ from submissions.suite import (
     make_class,
 )
 
-from autograder.grading.sandbox import why_unavailable
+from autograder.grading.sandbox.choice import why_unavailable
 
 LABS = (LAB, "additive-attention")
 SECRET = "a-secret-of-the-grader"  # in the grader's environment and home

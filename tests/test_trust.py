@@ -601,7 +601,7 @@ def autograder(*arguments):
 
 @pytest.fixture(scope="module")
 def graded(classroom):
-    ran = autograder("grade", LAB, "--classroom", classroom, "--json", "-", "--no-sandbox")
+    ran = autograder("grade", LAB, "--classroom", classroom, "--json", "-", "--sandbox", "none")
     return ran, [json.loads(line) for line in ran.stdout.splitlines()]
 
 

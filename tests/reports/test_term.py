@@ -26,7 +26,7 @@ from autograder.grading.reports.giving_back import write_returns
 from autograder.grading.reports.page import write_report
 from autograder.grading.run.grade import grade
 from autograder.grading.run.pool import Options
-from autograder.grading.sandbox import why_unavailable
+from autograder.grading.sandbox.choice import why_unavailable
 
 ONE, TWO, THREE = LABS = ("additive-attention", "qkv-attention", "attention-masks")
 ROSTER = """First name,Last name,Login,Extension,Group

@@ -69,6 +69,8 @@ class Marked:
         The exercises and questions that stand as they were handed out.
     log : tuple of str
         What the instructor alone is told.
+    sandbox : str
+        The sandbox that it ran in; "" if it did not run.
     """
 
     rows: tuple[Result, ...]
@@ -78,6 +80,7 @@ class Marked:
     answers: Mapping[str, str] = field(default_factory=dict)
     untouched: tuple[str, ...] = ()
     log: tuple[str, ...] = ()
+    sandbox: str = ""
 
     @property
     def faults(self) -> list[str]:
@@ -97,6 +100,7 @@ class Marked:
             "answers": dict(self.answers),
             "untouched": list(self.untouched),
             "log": list(self.log),
+            "sandbox": self.sandbox,
         }
 
     @classmethod
@@ -113,6 +117,7 @@ class Marked:
             answers=dict(facts["answers"]),
             untouched=tuple(facts["untouched"]),
             log=tuple(facts.get("log", ())),
+            sandbox=str(facts.get("sandbox", "")),
         )
 
     def of(self, student: str) -> "Marked":
@@ -194,7 +199,8 @@ def mark(
             notes = (*notes, "It takes too long to show as it is, so the grader shows it as plain text.")
         if notes:
             handin.notebook.cells.insert(0, _notice("How this notebook was read", notes))
-    return Marked(rows, handin.notebook, notes, seed, answers, untouched, tuple(judged.log))
+    log = tuple(judged.log)
+    return Marked(rows, handin.notebook, notes, seed, answers, untouched, log, sandbox.name)
 
 
 def _answers(lab: Lab, notebook: NotebookNode) -> tuple[dict[str, str], tuple[str, ...]]:

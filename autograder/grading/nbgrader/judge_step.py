@@ -29,6 +29,8 @@ from autograder.grading.register.policy import read_policy
 from autograder.grading.register.roll import read_roll
 from autograder.grading.run.limited import NotDone
 from autograder.grading.run.pool import Options, mark_limited
+from autograder.grading.sandbox.choice import find as find_sandbox
+from autograder.grading.sandbox.choice import why_not_first
 
 _READ_HERE = 2_000_000  # bytes of a file that nbgrader reads itself, without limits
 
@@ -92,7 +94,10 @@ class Judge(NbGraderPreprocessor):
         if data is None:
             return unmarkable(lab, why).notebook, resources
         try:
-            options = Options(salt=classroom.salt)
+            kind = find_sandbox("auto")
+            if why := why_not_first(kind):
+                self.log.info("It runs in the sandbox %s, for bubblewrap does not start. %s", kind.name, why)
+            options = Options(salt=classroom.salt, sandbox=kind.name)
             marked = Marked.from_facts(
                 json.loads(mark_limited(str(lab.course.root), lab.name, data, why, options, alone=True))
             )

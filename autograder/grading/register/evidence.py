@@ -30,8 +30,8 @@ _BY_A_LIMIT = (Verdict.TIMEOUT, Verdict.CRASH)
 def kept(classroom: Classroom, submission: Submission, lab: Lab, options: "Options") -> Marked | None:
     """What an earlier run found, if neither the hand-in nor what decides its verdicts has changed since.
 
-    In which sandbox it was found matters only to a verdict that a limit decided: what a limit means differs a
-    little between them, and without a sandbox some are not kept.
+    In which sandbox it was found does not matter. Without one some limits are not kept, so a verdict that a limit
+    decided is found again.
 
     Its notebook is empty: see `Classroom.autograded`.
     """
@@ -41,8 +41,8 @@ def kept(classroom: Classroom, submission: Submission, lab: Lab, options: "Optio
         if record["version"] != VERSION or record["hash"] != fingerprint(submission, lab, options):
             return None
         marked = Marked.from_facts(record).of(submission.student)
-        elsewhere = record["sandboxed"] != options.sandboxed
-        return None if elsewhere and any(row.verdict in _BY_A_LIMIT for row in marked.rows) else marked
+        trusted = (record["sandbox"] == "none") != (options.sandbox == "none")
+        return None if trusted and any(row.verdict in _BY_A_LIMIT for row in marked.rows) else marked
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
@@ -53,7 +53,6 @@ def keep(classroom: Classroom, submission: Submission, marked: Marked, lab: Lab,
     record = {
         "version": VERSION,
         "hash": fingerprint(submission, lab, options),
-        "sandboxed": options.sandboxed,
         **marked.facts(),
     }
     write(classroom.result_path(submission.student, submission.lab), json.dumps(record, ensure_ascii=False))

@@ -130,7 +130,7 @@ class _Grader:
         progress: Progress,
     ):
         self.classroom, self.labs, self.prices = classroom, labs, prices
-        self.options = Options(options.follow_through, options.sandboxed, classroom.salt)
+        self.options = Options(options.follow_through, options.sandbox, classroom.salt)
         self.put, self.progress = put, progress
         self.run = Run()
 

@@ -24,6 +24,7 @@ from autograder.grading.register.classroom import Submission
 from autograder.grading.run.cluster import LOOK, Cluster, WorkerLost, as_here, try_out
 from autograder.grading.run.limited import MEGABYTES, Died, Failed, NotDone, Worker, threads, worker
 from autograder.grading.sandbox import Limits, Sandbox
+from autograder.grading.sandbox.choice import find
 
 # What the warm process imports (and, after a colon, calls) before it forks, besides what a lab asks for.
 PRELOAD = ("numpy", "IPython", "autograder.student")
@@ -38,15 +39,17 @@ class Options:
     """How hand-ins are marked: everything that `mark` needs beside the bytes."""
 
     follow_through: bool = True
-    sandboxed: bool = True
+    sandbox: str = "auto"
     salt: str = ""
 
 
-def sandbox_for(lab: Lab, sandboxed: bool = True, drawing: bool = False) -> Sandbox:
+def sandbox_for(lab: Lab, choice: str = "auto", drawing: bool = False) -> Sandbox:
     """This process's own warm sandbox for a lab, whichever road leads to it; labs with the same needs share one.
 
     Parameters
     ----------
+    choice : str
+        One of `autograder.grading.sandbox.CHOICES`.
     drawing : bool
         With Matplotlib loaded: a hand-in may import it in any, but that takes half a second.
     """
@@ -54,19 +57,19 @@ def sandbox_for(lab: Lab, sandboxed: bool = True, drawing: bool = False) -> Sand
     library = tuple(course.root / name for name in (*course.library, *course.data))
     env = tuple((name, os.environ[name]) for name in lab.environment if name in os.environ)
     preload = (*PRELOAD, *(DRAWING if drawing else ()), *lab.preload)
-    return _sandbox(preload, tuple(lab.limits.items()), sandboxed, env, library, course.root)
+    return _sandbox(preload, tuple(lab.limits.items()), find(choice), env, library, course.root)
 
 
 @cache
 def _sandbox(
     preload: tuple[str, ...],
     limits: tuple[tuple[str, Any], ...],
-    sandboxed: bool,
+    kind: type[Sandbox],
     env: tuple[tuple[str, str], ...],
     library: tuple[Path, ...],
     course: Path,
 ) -> Sandbox:
-    sandbox = Sandbox(preload, sandboxed, Limits(**dict(limits)), dict(env), library, course)
+    sandbox = kind(preload, Limits(**dict(limits)), dict(env), library, course)
     atexit.register(sandbox.close)
     return sandbox.__enter__()
 
@@ -90,9 +93,11 @@ def mark_limited(
     seconds = 2 * limits.total_seconds + 180
     release = _release_of(course, lab_name)
 
+    memory = _megabytes(limits, options)
+
     def marked(data: bytes | None, why: str, plain: bool = False) -> str:
         given = course, lab_name, release, data, why, options, plain
-        return _worker_for(lab_name).run(mark_bytes, *given, seconds=seconds, memory=_megabytes(limits))
+        return _worker_for(lab_name).run(mark_bytes, *given, seconds=seconds, memory=memory)
 
     try:
         return marked(data, why)
@@ -115,9 +120,13 @@ def _limits_of(course: str, lab_name: str) -> Limits:
     return Limits(**given)
 
 
-def _megabytes(limits: Limits) -> int:
-    """What a worker may hold: it runs the reference, on the libraries that a hand-in's process has as well."""
-    return max(MEGABYTES, limits.memory // 1_000_000)
+def _megabytes(limits: Limits, options: Options) -> int:
+    """What a worker may hold: it runs the reference, on the libraries that a hand-in's process has as well.
+
+    In some sandboxes the hand-in is in the worker, too.
+    """
+    one = limits.memory // 1_000_000
+    return max(MEGABYTES, one) + find(options.sandbox).held_here * one
 
 
 def mark_bytes(
@@ -149,7 +158,7 @@ def mark_bytes(
     take_release(lab, release)
     if data is None:
         return unmarkable(lab, why).to_json()
-    sandbox = sandbox_for(lab, options.sandboxed, any(word in data for word in _DRAWS))
+    sandbox = sandbox_for(lab, options.sandbox, any(word in data for word in _DRAWS))
     follow = options.follow_through
     marked = mark(data, lab, sandbox, follow_through=follow, salt=options.salt, plain=plain)
     if why:
@@ -185,7 +194,7 @@ def _worker_for(lab: str) -> Worker:
 
 def _get_ready(course: str, lab: str, options: Options) -> None:
     with suppress(NotDone):  # seen again, and dealt with, at the first hand-in
-        memory = _megabytes(_limits_of(course, lab))
+        memory = _megabytes(_limits_of(course, lab), options)
         _worker_for(lab).run(_prepare, course, lab, options, seconds=300, memory=memory)
 
 
@@ -193,7 +202,7 @@ def _prepare(course: str, lab_name: str, options: Options) -> str:
     """Do what the first hand-in of a lab would wait for."""
     with suppress(Exception):  # whoever asks for a mark is told what is wrong
         lab = read_lab(read_course(Path(course)), lab_name)
-        sandbox_for(lab, options.sandboxed)
+        sandbox_for(lab, options.sandbox)
         prepare(lab)
     gc.freeze()  # what all hand-ins share is not gone through again at each collection
     return ""

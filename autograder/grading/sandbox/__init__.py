@@ -1,23 +1,22 @@
-"""A sandbox for strangers' notebooks: cells and questions in, outputs and arrays out.
+"""Sandboxes for strangers' notebooks: cells and questions in, outputs and arrays out.
 
->>> with Sandbox() as sandbox:                              # doctest: +SKIP
+>>> with find("auto")() as sandbox:                              # doctest: +SKIP
 ...     sandbox.run([Cell("def double(x): return 2 * x"),
 ...                  Cell("", exercise="double", questions=[inputs(np.ones(2))])])[1].answers[0].value
 array([2., 2.])
 
-`host` is the grader's side, `bubblewrap` what is put around the other one, and `inside` what runs there.
+`run` is what is the same for all of them, on the grader's side; `inside`, what runs on the other. `bubblewrap`,
+`webassembly` and `none` are the sandboxes, of which `choice.find` chooses one: a verdict depends on none of the three.
 """
 
-from autograder.grading.sandbox.bubblewrap import find_bubblewrap
-from autograder.grading.sandbox.host import (
+from autograder.grading.sandbox.inside.limits import MB, Limits
+from autograder.grading.sandbox.run import (
     PRELOAD,
     Cell,
     CellRun,
     Sandbox,
     SandboxError,
-    why_unavailable,
 )
-from autograder.grading.sandbox.inside.limits import MB, Limits
 
 __all__ = [
     "MB",
@@ -27,6 +26,4 @@ __all__ = [
     "Limits",
     "Sandbox",
     "SandboxError",
-    "find_bubblewrap",
-    "why_unavailable",
 ]

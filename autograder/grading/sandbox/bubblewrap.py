@@ -1,4 +1,4 @@
-"""bubblewrap: where it is, what a hand-in sees inside it, and what to do where it does not work."""
+"""bubblewrap as a sandbox: where it is, what a hand-in sees inside it, and what to do where it does not work."""
 
 import os
 import shutil
@@ -7,13 +7,16 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
+from itertools import count
 from pathlib import Path
 
 import autograder
 from autograder.course import ANSWERS, FILE
-from autograder.errors import Complaint
 from autograder.grading.sandbox import bubblewrap_wheel
+from autograder.grading.sandbox.forking import Forking
 from autograder.grading.sandbox.inside import HOME
+from autograder.grading.sandbox.run import SandboxError
 
 COURSE, VENV = "/course", "/venv"  # in the sandbox
 PROGRAM = f"{COURSE}/autograder/grading/sandbox/inside/__main__.py"
@@ -26,8 +29,49 @@ _SYSTEM_LINKS = ("/bin", "/lib", "/lib32", "/lib64", "/libx32")
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
 
 
-class SandboxError(Complaint):
-    """The sandbox failed, not what ran in it: never a student's fault."""
+class Bubblewrap(Forking):
+    """bubblewrap is put around the warm process, which makes namespaces of their own for each hand-in."""
+
+    name = "bubblewrap"
+
+    @classmethod
+    def why_unavailable(cls) -> str:
+        return _why_unavailable()
+
+    def _launch(self, folder: Path, control: int) -> tuple[list[str], dict[str, str]]:
+        program = find_bubblewrap()
+        if program is None:
+            raise SandboxError(why_none())
+        env = self._environment(HOME, "/tmp", place_inside(sys.prefix), COURSE)
+        wrapper = command_line(program, folder, env, self._library, self._course)
+        uid = _unused_uid() if is_real_root() else None
+        config = self._config(control, namespaces=True, uid=uid, path=[COURSE])
+        return [*wrapper, place_inside(sys.executable), "-s", "-P", "-B", PROGRAM, config], {}
+
+    def _started(self) -> None:
+        self._let_go()  # it is mounted: a grader that is killed leaves nothing
+
+
+_uids = count()
+
+
+def _unused_uid() -> int:
+    """A user id that nobody has, and another for each sandbox."""
+    return 0x70000000 + (os.getpid() % (1 << 22)) * 16 + next(_uids) % 16
+
+
+@cache
+def _why_unavailable() -> str:
+    if sys.platform != "linux":
+        return NOT_LINUX
+    if find_bubblewrap() is None:
+        return why_none()
+    try:
+        with Bubblewrap(preload=()) as sandbox:
+            sandbox.probe()
+    except SandboxError as error:
+        return remedy(str(error))
+    return ""
 
 
 # Where it is.

@@ -25,13 +25,13 @@ HOME = "/home/sandbox"  # a hand-in's home directory
 class Config(TypedDict):
     """How the keeper and the warm process are to start; the grader passes it as JSON, the only argument.
 
-    `control` is the descriptor that connections come over; `sandboxed`, whether bubblewrap is around;
+    `control` is the descriptor that connections come over; `namespaces`, whether bubblewrap is around;
     `preload`, the modules to import first; `uid`, the user to become, or None; `path`, the folders of the
     engine and of the course's library, which come before all others on `sys.path`.
     """
 
     control: int
-    sandboxed: bool
+    namespaces: bool
     preload: list[str]
     uid: int | None
     path: list[str]

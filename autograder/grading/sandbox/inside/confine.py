@@ -281,8 +281,11 @@ def refuse_calls() -> None:
     _libc("prctl", _PR_SET_SECCOMP, 2, ctypes.create_string_buffer(head), 0, 0)
 
 
-def set_limits(limits: "Limits", base: int, sandboxed: bool) -> None:
-    """What one process may use; what all of a hand-in's may is the keeper's business."""
+def set_limits(limits: "Limits", base: int, processes: int | None = None) -> None:
+    """What one process may use; what all of a hand-in's may is the keeper's business.
+
+    `processes` counts all that the user runs in the same user namespace, so it needs one of the hand-in's own.
+    """
     seconds = int(limits.total_seconds) + 5
     wanted = {
         "AS": base + limits.memory,
@@ -293,8 +296,8 @@ def set_limits(limits: "Limits", base: int, sandboxed: bool) -> None:
         "MSGQUEUE": 0,
         "SIGPENDING": 256,
     }
-    if sandboxed:  # elsewhere it would count everything else that the user runs
-        wanted["NPROC"] = limits.processes
+    if processes is not None:
+        wanted["NPROC"] = processes
     for name, most in wanted.items():
         kind = getattr(resource, f"RLIMIT_{name}", None)
         if kind is None:

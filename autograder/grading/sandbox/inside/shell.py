@@ -33,6 +33,9 @@ class Shows(Protocol):
     def clear(self, wait: bool) -> None:
         """Take away what was shown."""
 
+    def step(self) -> None:
+        """A statement of the cell is done."""
+
 
 class _Nowhere:
     """Shows nothing, for the cells of the rehearsal."""
@@ -44,6 +47,9 @@ class _Nowhere:
         pass
 
     def clear(self, wait: bool) -> None:
+        pass
+
+    def step(self) -> None:
         pass
 
 
@@ -142,7 +148,7 @@ class Shell(InteractiveShell):
         self.emitter.error(str(etype.__name__)[:200], value[:2000], text.split("\n") if text else [])
 
 
-def prepare_shell() -> Shell:
+def prepare_shell(kind: type[Shell] = Shell) -> Shell:
     """A shell, with what the first cells of a notebook would have to load, loaded."""
     config = Config()
     config.HistoryManager.enabled = False
@@ -150,7 +156,7 @@ def prepare_shell() -> Shell:
     config.InteractiveShell.colors = "nocolor"
     config.InteractiveShell.xmode = "Plain"
     config.IPCompleter.use_jedi = False
-    shell: Shell = Shell.instance(config=config)
+    shell: Shell = kind.instance(config=config)
     _rehearse(shell)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(0)  # forks go on from here

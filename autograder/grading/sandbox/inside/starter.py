@@ -6,16 +6,14 @@ A hand-in is a fork of it, in namespaces of its own. No student's code runs here
 import os
 import resource
 import select
-import shutil
-import signal
 import socket
-import tempfile
 import traceback
 from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from autograder.grading.sandbox.inside import confine, process, wire
+from autograder.grading.sandbox.inside.around import Around
 from autograder.grading.sandbox.inside.limits import Limits
 
 if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
@@ -30,15 +28,14 @@ class Starter:
     keeper : socket
         Orders come over it, and answers to them go back. The first order of a run comes with a byte that
         carries the hand-in's ends of its two pipes.
-    sandboxed : bool
+    around : Around
     shell : Shell or None
         None where only namespaces are to be tried, and there is no cell.
     """
 
-    def __init__(self, keeper: socket.socket, sandboxed: bool, shell: "Shell | None") -> None:
-        self._socket, self._sandboxed, self._shell = keeper, sandboxed, shell
+    def __init__(self, keeper: socket.socket, around: Around, shell: "Shell | None") -> None:
+        self._socket, self._around, self._shell = keeper, around, shell
         self._keeper = wire.Channel(keeper.fileno(), keeper.fileno())
-        self._own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY) if sandboxed else -1
         self._processes = confine.all_processes()
         self._me, self._base, self._resident = os.getpid(), 0, 0
         if self._processes:
@@ -49,8 +46,6 @@ class Starter:
         """One run after another, until the keeper has gone."""
         waiting = select.poll()
         waiting.register(self._socket, select.POLLIN)
-        if not self._sandboxed:
-            confine.adopt_orphans()
         with suppress(wire.Closed):
             while True:
                 waiting.poll()
@@ -62,12 +57,11 @@ class Starter:
     def _one(self, commands: int, reports: int) -> None:
         """One run, from the first order to the last; the hand-in and all it started are dead afterwards."""
         limits = Limits(**self._keeper.receive()[0]["limits"])
-        folder = None if self._sandboxed else tempfile.mkdtemp(prefix="hand-in-")
         self._ended: int | None = None  # the hand-in's wait status
-        self._child = confine.fork_as_first(self._own_pids) if self._sandboxed else os.fork()
+        self._child = self._around.fork()
         if self._child == 0:
             try:
-                self._become_hand_in(limits, folder, commands, reports)
+                self._become_hand_in(limits, commands, reports)
             finally:
                 os._exit(1)
         os.close(commands)
@@ -78,9 +72,8 @@ class Starter:
             while (order := self._keeper.receive()[0])["op"] == "how":
                 self._keeper.send({"exit": self._exit_within(order["seconds"])})
         finally:
-            self._kill()
-            if folder:
-                shutil.rmtree(folder, ignore_errors=True)
+            self._gone()
+            self._ended = self._around.kill(self._child, self._ended)
         self._keeper.send({"exit": self._exit_within(0)})
 
     def _number_of_child(self) -> int:
@@ -89,19 +82,14 @@ class Starter:
             return self._child
         return max(set(self._processes.under(self._me)) - {self._me}, default=0)
 
-    def _become_hand_in(self, limits: Limits, folder: str | None, commands: int, reports: int) -> None:
+    def _become_hand_in(self, limits: Limits, commands: int, reports: int) -> None:
         try:
-            if folder:
-                os.environ.update(HOME=folder, TMPDIR=folder)
-                os.mkdir(f"{folder}/notebook")
-                os.chdir(f"{folder}/notebook")
-            else:
-                confine.enter_namespaces(limits.scratch_bytes)
+            self._around.enter(limits)
             self._confine(limits, commands, reports)
         except BaseException:  # noqa: BLE001
             traceback.print_exc()  # to a file of the grader's: no student's code has run yet
             return
-        process.HandIn(self._shell, wire.Channel(3, 4), limits, self._sandboxed).serve()
+        process.Forked(self._shell, wire.Channel(3, 4), limits, self._around).serve()
 
     def _confine(self, limits: Limits, commands: int, reports: int) -> None:
         """Keep the two pipes, as 3 and 4, and nothing else that was open; and no way to do harm."""
@@ -112,12 +100,7 @@ class Starter:
         most = max(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         # Above every number that dup2 is about to overwrite.
         kept = [os.dup(commands) for _ in range(6)][-1], [os.dup(reports) for _ in range(6)][-1]
-        confine.set_limits(limits, self._base, self._sandboxed)
-        if self._sandboxed:
-            confine.drop_capabilities()
-        confine.die_with_parent()
-        if self._sandboxed:
-            confine.refuse_calls()
+        self._around.seal(limits, self._base)
         for number, fd in enumerate((nothing, nothing, nothing, *kept)):
             os.dup2(fd, number, inheritable=number < 3)
         os.closerange(5, most)
@@ -136,23 +119,3 @@ class Starter:
                 return None
             select.poll().poll(5)
         return None if self._ended is None else os.waitstatus_to_exitcode(self._ended)
-
-    def _kill(self) -> None:
-        if self._sandboxed:  # PID 1 takes its whole namespace with it, before waitpid returns
-            if not self._gone():
-                os.kill(self._child, signal.SIGKILL)
-                self._ended = os.waitpid(self._child, 0)[1]
-            return
-        if not self._processes:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self._child, signal.SIGKILL)
-            return
-        while tree := set(self._processes.under(self._me)) - {self._me}:
-            for pid in tree:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.kill(pid, signal.SIGKILL)
-            with suppress(ChildProcessError):
-                while True:  # this process adopts what the hand-in leaves
-                    pid, status = os.waitpid(-1, 0)
-                    if pid == self._child:
-                        self._ended = status

@@ -1,0 +1,114 @@
+"""What is put around a hand-in that is a process of this machine: namespaces and what goes with them, or nothing."""
+
+import os
+import shutil
+import signal
+import tempfile
+from contextlib import suppress
+
+from autograder.grading.sandbox.inside import confine
+from autograder.grading.sandbox.inside.limits import Limits
+
+
+class Around:
+    """Nothing but limits: the hand-in can read and write what the grader can, and is killed with all below it."""
+
+    def lead(self) -> None:
+        """Before the warm process is forked."""
+
+    def hold_keeper(self) -> None:
+        """In the keeper."""
+
+    def hold_warm(self) -> None:
+        """In the warm process, which starts hand-ins from then on."""
+        confine.adopt_orphans()
+
+    def fork(self) -> int:
+        """As `os.fork`, for a hand-in."""
+        self._folder = tempfile.mkdtemp(prefix="hand-in-")
+        return os.fork()
+
+    def enter(self, limits: Limits) -> None:
+        """In the hand-in: a place of its own."""
+        os.environ.update(HOME=self._folder, TMPDIR=self._folder)
+        os.mkdir(f"{self._folder}/notebook")
+        os.chdir(f"{self._folder}/notebook")
+
+    def seal(self, limits: Limits, base: int) -> None:
+        """In the hand-in, last of all: its limits, and nothing that it could do harm with.
+
+        `base` is the warm process's address space, in bytes.
+        """
+        confine.set_limits(limits, base)
+        confine.die_with_parent()
+
+    def end(self, pid: int) -> None:
+        """In the hand-in: kill the process that was asked, with all that it started."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(pid, signal.SIGKILL)
+
+    def end_all(self) -> None:
+        """In the hand-in: kill what its cells have left running."""
+
+    def kill(self, child: int, status: int | None) -> int | None:
+        """In the warm process: kill a hand-in and all that it started.
+
+        `status` is its wait status if it has ended already; returned if that is known afterwards.
+        """
+        if processes := confine.all_processes():
+            me = int(os.readlink("/proc/self"))
+            while tree := set(processes.under(me)) - {me}:
+                for pid in tree:
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.kill(pid, signal.SIGKILL)
+                with suppress(ChildProcessError):
+                    while True:  # this process adopts what the hand-in leaves
+                        pid, how = os.waitpid(-1, 0)
+                        if pid == child:
+                            status = how
+        else:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(child, signal.SIGKILL)
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return status
+
+
+class Namespaces(Around):
+    """bubblewrap's, and in those a hand-in's own; a filter on system calls; no capability."""
+
+    def lead(self) -> None:
+        confine.lead_to_pids()
+
+    def hold_keeper(self) -> None:
+        confine.drop_capabilities()
+
+    def hold_warm(self) -> None:
+        confine.drop_capabilities(but=confine.CAP_SYS_ADMIN)  # for PID namespaces
+        self._own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY)
+
+    def fork(self) -> int:
+        return confine.fork_as_first(self._own_pids)
+
+    def enter(self, limits: Limits) -> None:
+        confine.enter_namespaces(limits.scratch_bytes)
+
+    def seal(self, limits: Limits, base: int) -> None:
+        confine.set_limits(limits, base, limits.processes)
+        confine.drop_capabilities()
+        confine.die_with_parent()
+        confine.refuse_calls()
+
+    def end(self, pid: int) -> None:
+        self.end_all()
+
+    def end_all(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(
+                -1, signal.SIGKILL
+            )  # all of this PID namespace, but for its first process, which is this one
+
+    def kill(self, child: int, status: int | None) -> int | None:
+        if status is None:  # PID 1 takes its whole namespace with it, before waitpid returns
+            os.kill(child, signal.SIGKILL)
+            status = os.waitpid(child, 0)[1]
+        return status

@@ -1,0 +1,312 @@
+"""One hand-in, cell by cell, as whoever stands between it and the grader drives it: the same for every sandbox.
+
+What comes back may have been forged by a student's code. It is bounded here, and checked by `wire` and `outputs`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from autograder.grading.sandbox.inside import wire
+from autograder.grading.sandbox.inside.limits import Limits
+from autograder.grading.sandbox.inside.outputs import Budget, Outputs
+from autograder.judging import frames
+from autograder.stopwatch import OVERTIME, PATIENCE, Stopwatch, too_long
+
+INTERRUPTS = 3  # how often a cell that runs for too long is asked to stop
+GRACE = 0.5  # seconds of CPU time between those, and for a hand-in to say that a question was stopped
+MAX_ANSWERS = 64 << 20  # bytes, of one exercise
+
+
+class Stopped(Exception):
+    """The hand-in cannot go on: `status` and `reason` are the guilty cell's."""
+
+    def __init__(self, status: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+class Guest(ABC):
+    """A hand-in that runs somewhere: how to talk with it, and the time that it may take.
+
+    A method raises Stopped when the hand-in goes over a limit, and `wire.Closed` when it has ended by itself.
+
+    Parameters
+    ----------
+    limits : Limits
+    seconds : float
+        What it may spend in all.
+    """
+
+    def __init__(self, limits: Limits, seconds: float) -> None:
+        self.limits, self._seconds = limits, seconds
+        self.whole = Stopwatch(self._cpu)
+        self.allow(seconds, 0)
+
+    @abstractmethod
+    def _cpu(self) -> float:
+        """Seconds of CPU time that it has used so far, as far as that is known without looking."""
+
+    @abstractmethod
+    def look(self) -> None:
+        """Find out what it uses."""
+
+    @abstractmethod
+    def order(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
+        """Give an order."""
+
+    @abstractmethod
+    def event(self) -> frames.Frame:
+        """What it says next."""
+
+    @abstractmethod
+    def how_it_died(self) -> str:
+        """A sentence on it, once it has ended by itself."""
+
+    @abstractmethod
+    def interrupt(self) -> None:
+        """Interrupt a cell; raises Stopped where that cannot be done."""
+
+    @abstractmethod
+    def end_answer(self) -> None:
+        """End what answers a question."""
+
+    @abstractmethod
+    def measure(self, memory: int | None) -> None:
+        """Measure from outside what it comes to hold from now on, if `memory` limits that."""
+
+    @abstractmethod
+    def measured(self) -> int:
+        """How much that was, in bytes, if it was over the limit; else 0. Ends the measuring."""
+
+    @abstractmethod
+    def answered(self, written: bytearray) -> None:
+        """It has written so much of its answers: so it gets on, as `part` is to be told when that happens."""
+
+    # Time
+
+    def allow(self, seconds: float, asks: int, question: bool = False) -> None:
+        """Begin a part of the work: what it may spend, and how often it is asked to stop before it is made to."""
+        self.part = self._since = Stopwatch(self._cpu)  # from its beginning; since it was last asked
+        self._allowed, self._asks, self._question = seconds, asks, question
+        self.asked_to_stop = False
+
+    def check_time(self) -> None:
+        """To be called every few moments while it has the word."""
+        self.look()
+        if self.whole.spent() > self._seconds:
+            seconds = self.limits.total_seconds
+            raise Stopped("timeout", f"The whole notebook ran for more than {seconds:g} s.")
+        if self._since.spent() <= self._allowed:
+            return
+        if not self._asks:
+            raise Stopped("timeout", self.too_long(ended=False))
+        self._asks, self.asked_to_stop = self._asks - 1, True
+        self._since, self._allowed = Stopwatch(self._cpu), GRACE
+        if self._question:
+            self.end_answer()
+        else:
+            self.interrupt()
+
+    def too_long(self, *, ended: bool) -> str:
+        """The reason where the part that is under way has taken too long."""
+        took, limits = self.part.seconds(), self.limits
+        if self._question:
+            return too_long(took, limits.call_seconds, ended=ended, stuck=self.part.is_stuck())
+        if took > limits.cell_seconds:
+            return f"This cell ran for more than {limits.cell_seconds:g} s."
+        return (
+            f"This cell did not end in {PATIENCE * limits.cell_seconds:g} s, and hardly did anything in them."
+        )
+
+
+@dataclass
+class Report:
+    """What became of one cell, as the grader is told.
+
+    `count` is an ordinary cell's number; `spent`, the seconds that are held against its limit; `statements`, how
+    many of its statements are done, where that is known.
+    """
+
+    status: str = "ok"
+    reason: str = ""
+    missing: bool = False
+    forged: bool = False
+    count: int | None = None
+    spent: float = 0.0
+    statements: int = 0
+
+
+@dataclass
+class Group:
+    """What came of the questions that were asked in one go.
+
+    `parts` is how many of the report's arrays, after those of the groups before, hold the bytes that it wrote,
+    unread; `held`, the memory that was seen from outside, where that is more than was allowed.
+    """
+
+    parts: int
+    exit: int | None
+    held: int = 0
+
+
+class Drive:
+    """One hand-in from its first cell to its last.
+
+    Parameters
+    ----------
+    guest : Guest
+    """
+
+    def __init__(self, guest: Guest) -> None:
+        self._guest, self._limits = guest, guest.limits
+
+    def cells(
+        self, cells: Sequence[dict[str, Any] | None], given: list[np.ndarray]
+    ) -> Iterator[frames.Frame]:
+        """Hand out the cells in order; a report on each, and at the end the index of one that it did not survive."""
+        budget = Budget(self._limits.output_bytes, self._limits.outputs)
+        count, guilty = 0, None
+        for index, cell in enumerate(cells):
+            if cell is None:
+                continue
+            ordinary = cell["exercise"] is None
+            count += ordinary
+            report = Report(count=count if ordinary else None)
+            header, arrays, survived = self._cell(cell, given, report, Outputs(budget))
+            if not cell.get("quietly"):
+                yield {"op": "cell", "index": index, **header}, arrays
+            if not survived:
+                guilty = index
+                break
+        yield {"op": "end", "guilty": guilty, "spent": self._guest.whole.spent()}, []
+
+    def _cell(
+        self, cell: dict[str, Any], given: list[np.ndarray], report: Report, outputs: Outputs
+    ) -> tuple[dict[str, Any], list[np.ndarray], bool]:
+        """Run or ask one cell; whether the hand-in can go on."""
+        began = monotonic()
+        asked: list[Group] = []
+        arrays: list[np.ndarray] = []
+        survived = False
+        try:
+            if report.count is not None:
+                self._ask_to_run(cell["source"], report.count, report, outputs)
+            else:
+                self._ask_questions(cell, given[cell["first"] :], report, asked, arrays, outputs)
+            survived = True
+        except Stopped as stop:
+            report.status, report.reason = stop.status, stop.reason
+        except wire.Closed:
+            report.status, report.reason = "crash", self._guest.how_it_died()
+        except wire.WireError:
+            report.status, report.reason, report.forged = "crash", wire.FORGED, True
+        if not survived and report.count is not None:
+            outputs.stopped(report.reason)
+        report.spent = self._guest.part.spent()
+        header = {
+            **asdict(report),
+            "seconds": monotonic() - began,
+            "outputs": outputs.kept(),
+            "asked": None if report.count is not None else [asdict(group) for group in asked],
+        }
+        return header, arrays, survived
+
+    def _ask_to_run(self, source: str, count: int, report: Report, outputs: Outputs) -> None:
+        self._guest.allow(self._limits.cell_seconds, INTERRUPTS)
+        self._guest.order({"op": "run", "source": source, "count": count})
+        while True:
+            header, _ = self._event()
+            if header["op"] == "done":
+                break
+            if header["op"] == "step":
+                report.statements += 1
+            else:
+                outputs.take(header, count)
+        if self._guest.asked_to_stop:
+            report.status, report.reason = "timeout", self._guest.too_long(ended=False)
+            outputs.stopped(report.reason)
+            return
+        if header.get("status") not in ("ok", "error"):
+            raise wire.WireError("no such status")
+        report.status = header["status"]
+
+    def _ask_questions(
+        self,
+        cell: dict[str, Any],
+        given: Sequence[np.ndarray],
+        report: Report,
+        asked: list[Group],
+        arrays: list[np.ndarray],
+        outputs: Outputs,
+    ) -> None:
+        """Ask the groups of questions in order; what they are, and what is answered, is for others to read."""
+        self._guest.look()  # what came before is not the answer's
+        allowed = self._limits.call_seconds
+        self._guest.allow(OVERTIME * allowed, 1, question=True)
+        left = MAX_ANSWERS
+        for group in cell["groups"]:
+            message = {"op": "ask", "exercise": cell["exercise"], "call": cell["call"]}
+            questions, given = given[: group["parts"]], given[group["parts"] :]
+            self._guest.measure(group["memory"])
+            try:
+                self._guest.order(message, questions)
+                written, end = self._answers(left, outputs)
+            finally:
+                held = self._guest.measured()
+            if end.get("missing") is True:
+                report.missing = True
+                return
+            code = end.get("exit")
+            parts = wire.in_parts(written)
+            arrays += parts
+            asked.append(Group(len(parts), code if _is_code(code) else None, held))
+            left -= len(written)
+            if self._guest.asked_to_stop:
+                report.status, report.reason = "timeout", self._guest.too_long(ended=False)
+                return
+            ended_here = group["memory"] is not None and is_whole(written)
+            if code != 0 and not ended_here:
+                return
+        self._guest.look()
+        if self._guest.part.seconds() > allowed:
+            report.status, report.reason = "timeout", self._guest.too_long(ended=True)
+
+    def _answers(self, most: int, outputs: Outputs) -> tuple[bytearray, dict[str, Any]]:
+        """What is answered now, `most` bytes of it, and the hand-in's word on how that ended."""
+        written = bytearray()
+        while True:
+            header, chunk = self._event()
+            if header["op"] == "asked":
+                return written, header
+            if header["op"] == "answers":
+                for part in chunk:
+                    written += part.tobytes()
+                if len(written) > most:
+                    raise Stopped("crash", wire.TOO_MUCH)
+                self._guest.answered(written)
+            else:
+                outputs.take(header, None)
+
+    def _event(self) -> frames.Frame:
+        header, arrays = self._guest.event()
+        if not isinstance(header.get("op"), str):
+            raise wire.WireError("no such event")
+        return header, arrays
+
+
+def _is_code(code: object) -> bool:
+    """Whether this is an exit code as `os.waitstatus_to_exitcode` gives it."""
+    return type(code) is int and -128 < code < 256
+
+
+def is_whole(written: bytearray) -> bool:
+    """Whether this is as long as the frame that it begins with; to read it would take the time of many looks."""
+    if len(written) < frames.PREFIX.size:
+        return False
+    _, header, payload = frames.PREFIX.unpack_from(written)
+    return len(written) >= frames.PREFIX.size + int(header) + int(payload)

@@ -1,0 +1,100 @@
+"""The hand-in in a WebAssembly guest: IPython as elsewhere, and no process, thread or signal besides.
+
+The grader makes one guest, has it `prepare`, and takes a copy of its memory: each hand-in begins as that copy. An
+order is one call of `obey`, so between two of them the guest is at rest and can be copied again.
+"""
+
+import builtins
+import os
+from collections.abc import Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from autograder.grading.sandbox.inside import wire
+from autograder.grading.sandbox.inside.hand_in import HandIn, preload
+from autograder.grading.sandbox.inside.limits import Limits
+from autograder.grading.sandbox.inside.shell import Shell, prepare_shell
+from autograder.judging import frames
+
+OBEY = "__autograder_obey__"  # what the grader calls, among the builtins
+
+
+class _Pipes:
+    """Standard input and output, which are the grader's."""
+
+    def send(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
+        left = memoryview(frames.encode(header, arrays))
+        while left:
+            left = left[os.write(1, left) :]
+
+    def receive(self) -> frames.Frame:
+        return frames.read_frame(self._read)
+
+    def _read(self, n: int) -> bytes:
+        data = b""
+        while len(data) < n:
+            more = os.read(0, n - len(data))
+            if not more:
+                raise wire.Closed("no order")
+            data += more
+        return data
+
+
+class _Shell(Shell):
+    """Tells how far a cell has come, for the grader to run it so far again if it has to be stopped."""
+
+    async def run_code(self, code_obj: Any, result: Any = None, *, async_: bool = False) -> bool:
+        failed = await super().run_code(code_obj, result, async_=async_)
+        self.emitter.step()
+        return failed
+
+    def system(self, cmd: str) -> None:
+        raise OSError(
+            "There are no other programs where this notebook is marked, so no line may begin with `!`."
+        )
+
+
+# What makes arrays of Python's own numbers. Whole ones get 32 bits in a guest, as on any system of 32 bits, and what
+# counts the bytes of a cache goes over that; elsewhere they get 64.
+_DTYPE_AT = {"array": 1, "asarray": 1, "arange": 3, "full": 2}  # its place among the arguments
+_TAKES = ("prod", "sum", "cumprod", "cumsum")
+
+
+def _widen() -> None:
+    """Have NumPy give whole numbers 64 bits where nothing says otherwise, as it does on the student's machine."""
+
+    def making(name: str, function: Any) -> Any:
+        @wraps(function)
+        def make(*given: Any, **named: Any) -> Any:
+            made = function(*given, **named)
+            said = named.get("dtype") is not None or len(given) > _DTYPE_AT[name]
+            if made.dtype != np.int32 or said or any(hasattr(part, "dtype") for part in given):
+                return made
+            return function(*given, **{**named, "dtype": np.int64})
+
+        return make
+
+    def taking(function: Any) -> Any:
+        @wraps(function)
+        def take(first: Any, *given: Any, **named: Any) -> Any:
+            listed = isinstance(first, (list, tuple, range))
+            return function(np.array(first) if listed else first, *given, **named)
+
+        return take
+
+    for name in _DTYPE_AT:
+        setattr(np, name, making(name, getattr(np, name)))
+    for name in _TAKES:
+        setattr(np, name, taking(getattr(np, name)))
+    np.int_ = np.int64
+
+
+def prepare(modules: Sequence[str], limits: dict[str, Any]) -> None:
+    """Import what hand-ins need, and begin one."""
+    preload(modules)
+    _widen()
+    hand_in = HandIn(prepare_shell(_Shell), _Pipes(), Limits(**limits))
+    hand_in.begin()
+    setattr(builtins, OBEY, hand_in.obey)

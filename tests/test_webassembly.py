@@ -1,0 +1,595 @@
+"""The WebAssembly sandbox: what a hand-in might try against the guest, its host, and what both are made from.
+
+As in test_sandbox, each attack stands between two honest questions, which must be answered rightly all the same.
+"""
+
+import ctypes
+import json
+import os
+import random
+import shutil
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import autograder
+from autograder.grading.sandbox import MB, Cell, Limits, SandboxError, choice
+from autograder.grading.sandbox import webassembly as place
+from autograder.grading.sandbox.bubblewrap import Bubblewrap
+from autograder.grading.sandbox.wasi import Ended, Folder, Given, Wasi
+from autograder.grading.sandbox.webassembly import WebAssembly
+from autograder.judging.question import inputs
+
+ROOT = Path(autograder.__file__).parents[1]
+LIMITS = Limits(cell_seconds=3, call_seconds=2, total_seconds=60, memory=200 * MB, output_bytes=MB)
+WHY = WebAssembly.why_unavailable()
+needs_guest = pytest.mark.skipif(bool(WHY), reason=WHY or "there is a guest")
+PRELOAD = ("numpy", "IPython", "autograder.student")
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with WebAssembly(PRELOAD, LIMITS, library=[ROOT / "attention_labs"], course=ROOT) as one:
+        yield one
+
+
+def text_of(run) -> str:
+    return "".join(o["text"] for o in run.outputs if o["output_type"] == "stream")
+
+
+def error_of(run) -> str:
+    return next((o["ename"] for o in run.outputs if o["output_type"] == "error"), "")
+
+
+DOUBLE = Cell("def double(x):\n    return 2 * x")
+ASK = Cell("", "double", [inputs(np.ones(2)), inputs(np.arange(3))])
+
+
+def attack(sandbox, code: str, **limits):
+    """Run an attack between two honest questions, both of which must still be answered rightly."""
+    runs = sandbox.run([DOUBLE, ASK, Cell(code), ASK], replace(LIMITS, **limits))
+    for run in (runs[1], runs[3]):
+        assert [answer.value.tolist() for answer in run.answers] == [[2, 2], [0, 2, 4]], runs
+        assert run.status == "ok"
+    return runs[2]
+
+
+# What it can reach. Each line of an attack is tried by itself: what it gives, or the error's name.
+
+TRIED = """
+import os, sys, json
+def said(what):
+    try:
+        return repr(what())[:200]
+    except BaseException as error:
+        return type(error).__name__
+print(json.dumps([said(what) for what in ({})]))"""
+
+
+def tried(sandbox, *code: str) -> list[str]:
+    run = attack(sandbox, TRIED.format(", ".join(f"lambda: {line}" for line in code) + ","))
+    assert run.status == "ok", run
+    return json.loads(text_of(run))
+
+
+@needs_guest
+def test_there_are_no_files_but_those_handed_over(sandbox):
+    root, *rest = tried(
+        sandbox,
+        "sorted(os.listdir('/'))",
+        "os.listdir('/etc')",
+        "open('/proc/self/environ').read()",
+        f"os.listdir({str(ROOT)!r})",
+        "sorted(os.listdir('../../../../../..'))",
+        "open('/course/../../../etc/passwd').read()",
+        "os.listdir('/course/solutions')",
+        "sorted(os.listdir('/course/autograder/grading'))",
+        "sorted(os.listdir('/course/autograder/grading/sandbox'))",
+    )
+    assert root == "['course', 'dev', 'home', 'site', 'tmp', 'usr']"
+    assert rest[:3] == ["FileNotFoundError"] * 3
+    assert rest[3:6] == [root, "FileNotFoundError", "FileNotFoundError"]
+    assert rest[6:] == ["['__init__.py', 'sandbox']", "['__init__.py', 'inside']"]
+
+
+@needs_guest
+def test_nothing_that_was_handed_over_can_be_changed(sandbox):
+    assert set(
+        tried(
+            sandbox,
+            "open('/course/course.toml', 'w')",
+            "open('/course/new', 'w')",
+            "open('/new', 'w')",
+            "os.remove('/course/autograder/keys.py')",
+            "os.rename('/course/autograder/keys.py', '/tmp/keys.py')",
+            "os.rename('/tmp', '/course/tmp')",
+            "os.mkdir('/usr/local/lib/numpy')",
+            "os.truncate('/course/course.toml', 0)",
+            "os.symlink('/course', '/tmp/link')",
+            "os.link('/course/course.toml', '/tmp/link')",
+            "os.rmdir('/course')",
+            "open('/tmp/' + 300 * 'x', 'w')",
+            "os.rename('/tmp', '/tmp/tmp')",
+        )
+    ) <= {"OSError", "PermissionError", "IsADirectoryError", "AttributeError", "NotImplementedError"}
+
+
+@needs_guest
+def test_there_are_no_processes_threads_sockets_or_doors(sandbox):
+    assert set(
+        tried(
+            sandbox,
+            "os.fork()",
+            "os.system('ls')",
+            "__import__('subprocess').run(['ls'])",
+            "os.kill(1, 9)",
+            "__import__('_thread').start_new_thread(print, ())",
+            "__import__('socket').create_connection(('127.0.0.1', 22))",
+            "__import__('socket').socket()",
+            "__import__('urllib.request').request.urlopen('http://127.0.0.1')",
+            "__import__('_host').call(b'x')",
+            "__import__('ctypes').CDLL(None)",
+        )
+    ) <= {
+        "AttributeError",
+        "OSError",
+        "RuntimeError",
+        "ModuleNotFoundError",
+        "ImportError",
+        "URLError",
+        "gaierror",
+    }
+
+
+@needs_guest
+def test_a_shell_line_says_that_there_are_no_programs(sandbox):
+    run = attack(sandbox, "!ls")
+    assert error_of(run) == "OSError" and "There are no other programs" in run.outputs[0]["evalue"]
+
+
+@needs_guest
+def test_what_it_writes_is_its_own_counted_and_gone(sandbox):
+    code = """
+import os
+with open('/tmp/full', 'wb') as file:
+    try:
+        while True: file.write(bytes(1 << 20)); file.flush()
+    except OSError as error: print(error.strerror, os.path.getsize('/tmp/full') >> 20)
+for act in ("os.truncate('/tmp/full', 1 << 40)", "open('/tmp/far', 'wb').seek(1 << 61)"):
+    try: print(eval(act))
+    except OSError as error: print(error.strerror)
+with open('/tmp/sparse', 'wb') as file:
+    file.seek(1 << 33)
+    try: file.write(b'x'); file.flush()
+    except OSError as error: print(error.strerror)
+    finally:
+        try: file.close()
+        except OSError: pass
+"""
+    said = text_of(attack(sandbox, code)).splitlines()
+    assert said[0] in ("No space left on device 63", "No space left on device 64")
+    assert said[1] == said[-1] == "No space left on device", said
+    (run,) = sandbox.run([Cell("import os\nprint(os.listdir('/tmp'), os.path.exists('/home/sandbox/x'))")])
+    assert "full" not in text_of(run)
+
+
+@needs_guest
+def test_files_and_descriptors_are_counted(sandbox):
+    code = """
+made = opened = 0
+try:
+    while True: open(f'/tmp/{made}', 'w').close(); made += 1
+except OSError as error: print(made < 5000, error.strerror)
+held = []
+try:
+    while True: held.append(open('/tmp/0'))
+except OSError as error: print(len(held) <= 256, error.strerror)
+"""
+    assert text_of(attack(sandbox, code)).splitlines() == [
+        "True No space left on device",
+        "True No file descriptors available",
+    ]
+
+
+# Memory
+
+BOMBS = {
+    "one array": "bytearray(2 << 30)",
+    "an array of NumPy's": "import numpy as np\nnp.ones(1 << 28)",
+    "many": "held = []\nwhile True: held.append(bytearray(1 << 20))",
+    "text": "'x' * (1 << 31)",
+}
+
+
+@needs_guest
+@pytest.mark.parametrize("code", BOMBS.values(), ids=BOMBS)
+def test_memory_ends_as_python_says_it(sandbox, code):
+    run = attack(sandbox, code)
+    assert error_of(run) in ("MemoryError", "_ArrayMemoryError", "OverflowError", "ValueError"), run
+
+
+DEEP = {
+    "calls": "def f(n): return f(n + 1)\nf(0)",
+    "a list's repr": "x = []\nfor _ in range(10**5): x = [x]\nrepr(x)",
+    "brackets": "eval('(' * 10**5)",
+    "json": "import json\njson.loads('[' * 10**6)",
+    "an expression": "eval('-' * 10**6 + '1')",
+    "comparison": "x = []; y = []; x.append(y); y.append(x)\nx == y",
+}
+
+
+@needs_guest
+@pytest.mark.parametrize("code", DEEP.values(), ids=DEEP)
+def test_depth_costs_the_cell_at_the_most(sandbox, code):
+    run = attack(sandbox, code)
+    assert run.status in ("error", "crash"), run
+
+
+# Time
+
+ENDLESS = {
+    "a loop": "while True: pass",
+    "a power": "10 ** 10 ** 9",
+    "a pattern": "import re\nre.match('(a+)+b', 'a' * 60)",
+    "a sum in C": "sum(range(10 ** 13))",
+    "a search in C": "max(iter(int, 1))",
+    "that catches all": "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+    "a generator's end": "def g():\n    try: yield\n    finally:\n        while True: pass\nx = g(); next(x); x.close()",
+    "a product of matrices": "import numpy as np\nx = np.ones((900, 900))\nwhile True: x = x @ x",
+}
+
+
+@needs_guest
+@pytest.mark.parametrize("code", ENDLESS.values(), ids=ENDLESS)
+def test_what_never_ends_is_ended(sandbox, code):
+    run = attack(sandbox, code, cell_seconds=0.7)
+    assert run.status == "timeout" and run.reason  # which one, says how busy the machine was
+
+
+@needs_guest
+def test_sleep_is_ended_by_the_clock(sandbox):
+    began = time.monotonic()
+    run = attack(sandbox, "import time\ntime.sleep(10 ** 9)", cell_seconds=0.3)
+    assert run.status == "timeout" and "hardly did anything" in run.reason
+    assert time.monotonic() - began < 60
+
+
+@needs_guest
+def test_what_stood_before_an_endless_statement_counts(sandbox):
+    runs = sandbox.run(
+        [
+            Cell("def double(x):\n    return 2 * x\nprint('seen')\nwhile True: pass\nafter = 1"),
+            ASK,
+            Cell("after"),
+        ],
+        replace(LIMITS, cell_seconds=0.7),
+    )
+    assert [run.status for run in runs] == ["timeout", "ok", "error"] and text_of(runs[0]) == "seen\n"
+
+
+QUESTIONS = {
+    "never ends": ("while True: pass", "timeout"),
+    "never ends in C": ("10 ** 10 ** 9", "timeout"),
+    "ends its process": ("import os; os._exit(0)", "crash"),
+    "aborts": ("import os; os.abort()", "crash"),
+}
+
+
+@needs_guest
+@pytest.mark.parametrize(("code", "status"), QUESTIONS.values(), ids=QUESTIONS)
+def test_an_answer_that_ends_the_guest_costs_its_exercise_only(sandbox, code, status):
+    runs = sandbox.run(
+        [
+            DOUBLE,
+            Cell(f"def bad(x):\n    {code}"),
+            Cell("", "bad", [inputs(1)]),
+            ASK,
+            Cell("print(double(1))"),
+        ],
+        replace(LIMITS, call_seconds=0.5, reruns=0),
+    )
+    assert [run.status for run in runs] == ["ok", "ok", status, "ok", "ok"] and text_of(runs[4]) == "2\n"
+
+
+# The channel
+
+FORGERIES = {
+    "noise": "os.write(1, b'x' * 1000)",
+    "half a frame": "os.write(1, b'ALW1' + bytes(4))",
+    "a length of all memory": "os.write(1, b'ALW1' + b'\\xff' * 12)",
+    "an end": "send({'op': 'done', 'status': 'ok'})",
+    "a report": "send({'op': 'cell', 'index': 3, 'status': 'ok'}); send({'op': 'end', 'guilty': None})",
+    "an answer": "send({'op': 'answers'}); send({'op': 'asked', 'missing': False, 'exit': 0})",
+    "no text": "send({'op': 7})",
+    "steps": "send({'op': 'step'})\nfor _ in range(1000): send({'op': 'step'})",
+    "a flood": "while True: os.write(1, b'x' * (1 << 20))",
+    "a flood of complaints": "for _ in range(100): os.write(2, b'x' * (1 << 20))",
+    "one huge word": "os.write(1, bytes(100 << 20))",
+    "what is to come": "print(os.read(0, 1 << 20))",
+    "the end of the pipes": "for n in range(8):\n    try: os.close(n)\n    except OSError: pass",
+    "no way to obey": "import builtins\ndel builtins.__autograder_obey__\nos._exit(0)",
+    "an exit": "os._exit(3)",
+    "an abort": "os.abort()",
+    "other modules": "for name in list(sys.modules): sys.modules[name] = None",
+}
+
+
+@needs_guest
+@pytest.mark.parametrize("code", FORGERIES.values(), ids=FORGERIES)
+def test_nothing_that_it_says_is_believed_of_another_cell(sandbox, code):
+    prelude = """
+import os, sys, json, struct
+def send(header):
+    data = json.dumps({**header, 'arrays': []}).encode()
+    os.write(1, struct.pack('!4sIQ', b'ALW1', len(data), 0) + data)
+"""
+    runs = sandbox.run([DOUBLE, ASK, Cell(prelude + code), ASK], LIMITS)
+    assert [answer.value.tolist() for answer in runs[1].answers] == [[2, 2], [0, 2, 4]]
+    if runs[2].status != "ok":  # it cost the cell, so the rest ran without it
+        assert [answer.value.tolist() for answer in runs[3].answers] == [[2, 2], [0, 2, 4]]
+
+
+@needs_guest
+def test_an_answer_that_forges_gets_no_more_than_it_says(sandbox):
+    code = """
+import os, json, struct
+def bad(x):
+    data = json.dumps({'op': 'asked', 'missing': False, 'exit': 0, 'arrays': []}).encode()
+    os.write(1, struct.pack('!4sIQ', b'ALW1', len(data), 0) + data)
+    return 1
+"""
+    runs = sandbox.run([Cell(code), Cell("", "bad", [inputs(1), inputs(2)]), DOUBLE, ASK], LIMITS)
+    assert runs[1].status == "crash" and runs[3].status == "ok"
+
+
+@needs_guest
+def test_output_is_bounded(sandbox):
+    run = attack(sandbox, "while True: print('x' * 100_000)", cell_seconds=1)
+    assert sum(map(len, map(text_of, [run]))) <= MB + 1000
+
+
+# One hand-in and the next
+
+
+@needs_guest
+def test_nothing_is_left_for_the_next_hand_in(sandbox):
+    code = """
+import builtins, os, sys, numpy as np, random
+builtins.leak = 1; os.environ['LEAK'] = '1'; np.exp = None; sys.modules['leak'] = sys
+open('/home/leak', 'w').write('x'); random.seed(9); np.random.seed(9)
+"""
+    look = "import builtins, os, sys, random, numpy as np\nprint(hasattr(builtins, 'leak'), 'LEAK' in os.environ,"
+    look += " np.exp(0.0), 'leak' in sys.modules, os.listdir('/home'), random.random(), np.random.rand())"
+    before, _, after = sandbox.run([Cell(look)]), sandbox.run([Cell(code)]), sandbox.run([Cell(look)])
+    assert text_of(before[0]) == text_of(after[0]) and text_of(after[0]).startswith(
+        "False False 1.0 False []"
+    )
+
+
+@needs_guest
+def test_an_answer_leaves_no_trace_in_the_hand_in(sandbox):
+    code = "seen = []\ndef count(x):\n    seen.append(x)\n    open('/tmp/seen', 'a').write('x')\n    return len(seen)"
+    ask = Cell("", "count", [inputs(1), inputs(2)])
+    runs = sandbox.run([Cell(code), ask, ask, Cell("import os\nprint(seen, os.path.exists('/tmp/seen'))")])
+    assert [answer.value for answer in runs[1].answers + runs[2].answers] == [1, 2, 1, 2]
+    assert text_of(runs[3]) == "[] False\n"
+
+
+@needs_guest
+def test_whole_numbers_have_64_bits_as_at_home(sandbox):
+    """In a guest NumPy's own would have 32: what counts the bytes of a cache goes over that."""
+    code = """
+import numpy as np
+def count(n):
+    kinds = [x.dtype.name for x in (np.arange(3), np.array([1, 2]), np.full(2, 7), np.array([[True]]), np.array(1.5))]
+    narrow = np.arange(3, dtype=np.int32).dtype.name, np.array([1], np.int32).dtype.name, np.sum([[1, 2]], axis=(0, 1))
+    return int(np.prod([2, 80, 8, 128, n, 2])), int(np.arange(n).sum()), int((np.arange(n) ** 2)[-1]), kinds, narrow
+"""
+    (_, run) = sandbox.run([Cell(code), Cell("", "count", [inputs(100_000)])])
+    product, total, square, kinds, narrow = run.answers[0].value
+    assert (product, total, square) == (32_768_000_000, 4_999_950_000, 9_999_800_001)
+    assert kinds == ["int64", "int64", "int64", "bool", "float64"] and narrow == ("int32", "int32", 3)
+
+
+@needs_guest
+def test_pictures_are_drawn(sandbox):
+    (run,) = sandbox.run(
+        [Cell("%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")]
+    )
+    assert run.status == "ok" and "image/png" in run.outputs[0]["data"]
+
+
+# Its host: whatever numbers a guest calls it with
+
+
+class Memory:
+    """So much memory, between two pieces that nobody may touch."""
+
+    def __init__(self, size: int = 1 << 16):
+        self.size, self._whole = size, ctypes.create_string_buffer(b"\xaa" * (3 * size), 3 * size)
+        self.address = ctypes.addressof(self._whole) + size
+
+    def untouched(self) -> bool:
+        return self._whole.raw[: self.size] + self._whole.raw[2 * self.size :] == b"\xaa" * (2 * self.size)
+
+
+def wasi(**given):
+    files = Folder()
+    files.put("/course/a/b.txt", Given(lambda: b"hello"))
+    settings = {"scratch": 1000, "descriptors": 8, "said": lambda *_: None, "sleep": lambda _: None} | given
+    return Wasi(files, ("tmp",), {"A": "b"}, **settings)
+
+
+CALLS = [
+    name.removeprefix("_")
+    for name in dir(Wasi)
+    if name.split("_")[1:2]
+    and name.split("_")[1] in ("fd", "path", "args", "environ", "clock", "random", "poll", "proc", "sched")
+]
+
+
+def test_the_host_has_no_call_that_opens_starts_or_sends():
+    assert len(CALLS) > 30 and not [name for name in CALLS if name.startswith("sock")]
+    assert wasi().call_of("sock_accept")(3, 0, 0) == 52 and wasi().call_of("call")(0, 0, 0, 0) == 52
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_wild_numbers_get_an_error_number_and_touch_nothing_else(seed):
+    wild, memory = random.Random(seed), Memory()
+    host = wasi()
+    host.attach(memory.address, lambda: memory.size)
+    numbers = [
+        0,
+        1,
+        3,
+        4,
+        7,
+        8,
+        100,
+        memory.size - 1,
+        memory.size,
+        2**31,
+        2**32 - 1,
+        2**32,
+        2**63,
+        2**64 - 1,
+        -1,
+    ]
+    for _ in range(2_000):
+        name = wild.choice(CALLS)
+        function = getattr(host, f"_{name}")
+        count = 9 if name == "path_open" else getattr(function, "__code__", None).co_argcount - 1
+        if count == 0 and name not in ("sched_yield",):
+            count = 2
+        try:
+            assert 0 <= host.call_of(name)(*(wild.choice(numbers) for _ in range(count))) < 80, name
+        except Ended:
+            assert name == "proc_exit"
+    assert memory.untouched()
+    assert host.files.left >= 0 and len(host.files.opened) <= 8
+
+
+def test_a_path_leads_nowhere_but_through_the_folders():
+    memory, host = Memory(), wasi()
+    host.attach(memory.address, lambda: memory.size)
+
+    def opened(path: str, how: int = 0, rights: int = 2) -> int:
+        ctypes.memmove(memory.address, path.encode(), len(path.encode()))
+        return host.call_of("path_open")(3, 0, 0, len(path.encode()), how, rights, 0, 0, 1000)
+
+    assert (
+        opened("course/a/b.txt") == opened("../../course/./a//b.txt") == opened("tmp/../course/a/b.txt") == 0
+    )
+    assert (
+        opened("etc/passwd") == opened("..\\..\\etc") == 44
+        and opened("course/a/b.txt/../../../etc/passwd") == 54
+    )
+    assert opened("course/a/b.txt", rights=1 << 6) == opened("course/a/b.txt", how=8) == 69
+    assert opened("course/new", how=1) == 69 and opened("tmp/new", how=1, rights=1 << 6) == 0
+    assert (
+        opened("x" * 5000) == 37 and opened("\ud800".encode("utf-8", "surrogatepass").decode("latin-1")) == 44
+    )
+
+
+# What guests are made from
+
+
+@pytest.fixture
+def compiled(tmp_path, monkeypatch):
+    """A place of its own for what is compiled, with a file in it that may be used."""
+    path = tmp_path / "webassembly" / "python.cwasm"
+    path.parent.mkdir(mode=0o755)
+    path.write_bytes(b"x")
+    path.chmod(0o644)
+    monkeypatch.setattr(place, "compiled_path", lambda: path)
+    monkeypatch.setattr(place, "_module", lambda: None)
+    assert place._why_not_compiled() == ""
+    return path
+
+
+def test_code_that_others_may_write_is_not_run(compiled):
+    for spoil in (compiled, compiled.parent):
+        before = spoil.stat().st_mode
+        spoil.chmod(before | 0o020)
+        assert "others may write" in place._why_not_compiled()
+        spoil.chmod(before)
+    assert place._why_not_compiled() == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+def test_a_link_in_the_place_of_the_code_is_not_followed(compiled, tmp_path):
+    real = shutil.move(compiled, tmp_path / "elsewhere")
+    compiled.symlink_to(real)
+    assert "others may write" in place._why_not_compiled()  # a link's own mode
+
+
+def test_what_was_not_compiled_is_said(compiled):
+    compiled.unlink()
+    assert "was not compiled" in place._why_not_compiled() and "make portable" in place._why_not_compiled()
+
+
+def test_a_file_that_is_not_the_one_that_was_tried_is_not_used(tmp_path, monkeypatch):
+    other = tmp_path / "python-stdlib.zip"
+    other.write_bytes(b"PK")
+    monkeypatch.setattr(place, "_artifact", lambda name: other)
+    assert "is not the file that was tried" in place._why_not_ours("python-stdlib.zip")
+    monkeypatch.setattr(place, "_why_not_compiled", lambda: "")
+    with pytest.raises(SandboxError, match="not the file that was tried"):
+        place.compile_guest()
+
+
+@needs_guest
+def test_code_that_is_cut_short_is_refused_in_a_sentence(tmp_path, monkeypatch):
+    path = tmp_path / "webassembly" / "python.cwasm"
+    path.parent.mkdir(mode=0o755)
+    path.write_bytes(place.compiled_path().read_bytes()[:100_000])
+    path.chmod(0o644)
+    monkeypatch.setattr(place, "compiled_path", lambda: path)
+    monkeypatch.setattr(place, "_module", place._module.__wrapped__)
+    assert "compiled for another machine" in place._why_not_compiled()
+
+
+@needs_guest
+def test_a_lab_that_cannot_be_prepared_is_the_graders_fault(sandbox):
+    with (
+        pytest.raises(SandboxError, match="cannot prepare this lab: ModuleNotFoundError"),
+        WebAssembly(("keras",)),
+    ):
+        pass
+
+
+# Choosing
+
+
+def test_the_choices_of_the_command_are_those_of_the_sandboxes():
+    from autograder.cli import SANDBOXES
+
+    assert SANDBOXES == choice.CHOICES
+
+
+@pytest.mark.parametrize(
+    ("bubblewrap", "webassembly", "chosen"),
+    [("", "", "bubblewrap"), ("", "not installed", "bubblewrap"), ("no namespaces", "", "webassembly")],
+)
+def test_auto_is_the_first_that_starts(monkeypatch, bubblewrap, webassembly, chosen):
+    monkeypatch.setattr(Bubblewrap, "why_unavailable", classmethod(lambda cls: bubblewrap))
+    monkeypatch.setattr(WebAssembly, "why_unavailable", classmethod(lambda cls: webassembly))
+    choice.find.cache_clear()
+    try:
+        kind = choice.find("auto")
+        assert kind.name == chosen and choice.why_not_first(kind) == bubblewrap * (chosen != "bubblewrap")
+    finally:
+        choice.find.cache_clear()
+
+
+def test_where_none_starts_both_reasons_are_told_and_none_is_never_taken_by_itself(monkeypatch):
+    for kind, why in ((Bubblewrap, "no namespaces"), (WebAssembly, "not installed")):
+        monkeypatch.setattr(kind, "why_unavailable", classmethod(lambda cls, why=why: f"{why}."))
+    choice.find.cache_clear()
+    try:
+        assert choice.why_unavailable() == "no namespaces. not installed."
+    finally:
+        choice.find.cache_clear()
