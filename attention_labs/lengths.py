@@ -11,6 +11,7 @@ measured a second time with a window: each place then sees only the last 32, so 
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -72,15 +73,61 @@ def table(results: dict[tuple[str, str], np.ndarray]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def stretched(
+    rotate: Callable, *, seeds: Sequence[int] = (0, 1, 2), steps: int = 400, length: int = 256
+) -> dict[tuple[str, str], np.ndarray]:
+    """Train rotary heads, and ask them about sentences several times as long, rotated in three ways.
+
+    As they were trained; with positions squeezed into the trained length; with a base so much larger that the
+    slowest hand goes no further than it did in training.
+
+    Returns
+    -------
+    dict of (task, way) to numpy.ndarray, shape (seeds,)
+        The average weight on the right word, asked of the second half of each sentence.
+    """
+    longer, positions = length / TRAINED, np.arange(length)
+    ways = {
+        "as trained": _turns(rotate, positions),
+        "squeezed": _turns(rotate, positions / longer),
+        "larger base": _turns(rotate, positions, base=10000.0 * longer ** (_SIZE / (_SIZE - 2))),
+    }
+    earlier, found = np.tri(length, k=-1, dtype=bool), {}
+    trained = _Turned(_turns(rotate, np.arange(TRAINED)), np.tri(TRAINED, k=-1, dtype=bool))
+    for task in TASKS:
+        for seed in seeds:
+            rng = np.random.default_rng(seed)
+            words = rng.normal(size=(_WORDS, _SIZE))
+            head = _train(rng, words, task, "rotary", trained, steps)
+            for way, turns in ways.items():
+                asked = np.random.default_rng(seed + 1000)
+                score, _ = _score(asked, words, task, "rotary", _Turned(turns, earlier, earlier), head)
+                found.setdefault((task, way), []).append(score)
+    return {name: np.array(scores) for name, scores in found.items()}
+
+
+class _Turned(NamedTuple):
+    """What a rotary head needs to know of positions."""
+
+    turns: np.ndarray
+    earlier: np.ndarray
+    window: np.ndarray | None = None
+    bias: tuple = ()
+
+
+def _turns(rotate, positions, **base):
+    """The rotations' matrices, one a position: rotating is linear, so the rotated rows of the identity are them."""
+    identity = np.repeat(np.eye(_SIZE)[:, np.newaxis], len(positions), axis=1)
+    return np.asarray(rotate(identity, positions, **base), dtype=float).swapaxes(0, 1)
+
+
 class _Aids:
     """What the lab's functions say for one length: computed once, then only multiplied."""
 
     def __init__(self, length, sinusoidal_encoding, rotate, alibi_bias):
         positions = np.arange(length)
         self.encoding = np.asarray(sinusoidal_encoding(length, _SIZE), dtype=float)
-        # Rotating is linear: the rotated rows of the identity are the rotation's matrix, one a position.
-        identity = np.repeat(np.eye(_SIZE)[:, np.newaxis], length, axis=1)
-        self.turns = np.asarray(rotate(identity, positions), dtype=float).swapaxes(0, 1)
+        self.turns = _turns(rotate, positions)
         bias = np.asarray(alibi_bias(8, length), dtype=float)
         self.bias = {"ALiBi, slope 1/2": bias[0], "ALiBi, slope 1/16": bias[3]}
         self.earlier = np.tri(length, k=-1, dtype=bool)

@@ -1,6 +1,6 @@
 """The small language model of the lab `tiny-transformer`: its parameters, its words, and stories it has never seen.
 
-`solutions/tiny-transformer/_train_tiny_model.py` trains it; `data/README.md` says on what.
+`data/README.md` says what it was trained on.
 
 >>> tiny = load()
 >>> tiny.encode("once nora weaver").shape
@@ -9,8 +9,9 @@
 'once nora weaver'
 """
 
+import io
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from autograder.errors import Complaint
+from autograder.files import write
 
 FILE = Path(__file__).resolve().parents[1] / "data" / "tiny_model.npz"
 
@@ -70,8 +72,55 @@ class TinyModel:
         return " ".join(self.words[int(n)] for n in tokens)
 
 
+def flat(parameters: Mapping) -> dict[str, np.ndarray]:
+    """Parameters by one name each: "tokens", … and "block_0.w_q", …, as they are kept in a file."""
+    found = {name: array for name, array in parameters.items() if name != "blocks"}
+    for number, block in enumerate(parameters["blocks"]):
+        found |= {f"block_{number}.{name}": array for name, array in block.items()}
+    return found
+
+
+def nested(arrays: Mapping[str, np.ndarray]) -> dict:
+    """Parameters as the lab has them, with a list of "blocks": `flat` undone."""
+    parameters: dict = {"blocks": []}
+    for name, array in arrays.items():
+        place, _, part = name.rpartition(".")
+        home = parameters
+        if place:
+            number = int(place.removeprefix("block_"))
+            while len(parameters["blocks"]) <= number:
+                parameters["blocks"].append({})
+            home = parameters["blocks"][number]
+        home[part] = array
+    return parameters
+
+
+def save(parameters: Mapping, path: Path | str) -> Path:
+    """Keep a model of one's own in a file that `load` reads: with the words and stories of the shipped one.
+
+    Parameters
+    ----------
+    parameters : mapping
+        As `TinyModel.parameters`.
+
+    Returns
+    -------
+    Path
+    """
+    shipped, path = load(), Path(path)
+    kept = {name: np.asarray(array, dtype=np.float32) for name, array in flat(parameters).items()}
+    kept |= {"layers": np.array(len(parameters["blocks"])), "heads": np.array(shipped.heads)}
+    kept |= {"words": np.array(shipped.words), "held_out": shipped.held_out.astype(np.uint16)}
+    kept |= {"bigram_counts": shipped.bigram_counts.astype(np.uint32)}
+    file = io.BytesIO()
+    np.savez_compressed(file, **kept)
+    write(path, file.getvalue())
+    load.cache_clear()
+    return path
+
+
 @cache
-def load(path: Path = FILE) -> TinyModel:
+def load(path: Path | str = FILE) -> TinyModel:
     """Read the model from its file.
 
     Raises
@@ -82,18 +131,24 @@ def load(path: Path = FILE) -> TinyModel:
     try:
         with np.load(path) as kept:
             arrays = {name: kept[name] for name in kept.files}
-        blocks: list[dict[str, np.ndarray]] = [{} for _ in range(int(arrays.pop("layers")))]
+        layers = int(arrays.pop("layers"))
         heads = int(arrays.pop("heads"))
         words = tuple(str(word) for word in arrays.pop("words"))
         held_out = arrays.pop("held_out").astype(np.int64)
         bigram_counts = arrays.pop("bigram_counts").astype(np.int64)
-        parameters: dict = {"blocks": blocks}
-        for name, array in arrays.items():
-            place, _, part = name.rpartition(".")
-            home = blocks[int(place.removeprefix("block_"))] if place else parameters
-            home[part] = array.astype(np.float64)
+        parameters = nested({name: array.astype(np.float64) for name, array in arrays.items()})
+        if len(parameters["blocks"]) != layers:
+            raise ValueError(f"{layers} blocks were announced")
     except (OSError, ValueError, KeyError, IndexError, zipfile.BadZipFile) as error:
         raise ModelError(
             f"The model's file {path} cannot be read ({error}); get the course's data anew."
         ) from None
     return TinyModel(parameters, heads, words, held_out, bigram_counts)
+
+
+def kept(path: Path | str) -> TinyModel | None:
+    """The model that was kept in a file of one's own; says so and gives None where there is none yet."""
+    if not Path(path).is_file():
+        print(f"There is no model in {path} yet: train one first, in the cells above.")
+        return None
+    return load(path)

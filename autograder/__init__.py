@@ -8,8 +8,10 @@ __version__ = "1.0.0"
 _HOME = {
     "check": "student",
     "criteria": "student",
+    "mine": "own",
     "progress": "student",
     "ready": "student",
+    "whose": "student",
     "overview": "workspace",
 }
 

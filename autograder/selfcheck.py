@@ -14,6 +14,7 @@ from nbformat.v4 import new_code_cell
 from autograder import course, keys
 from autograder.cells import grade_id, id_of, id_of_test
 from autograder.errors import Usage
+from autograder.own import SWITCH
 from autograder.stopwatch import PATIENCE, Stopwatch
 from autograder.student import CheckFailed, NotWrittenYet
 
@@ -128,11 +129,12 @@ def _cpu_seconds(pid: int) -> float:
 
 def _environment(folder: Path) -> dict[str, str]:
     """For the kernel: the course's library can be imported, wherever the notebook lies."""
+    marking = {**os.environ, SWITCH: "off"}  # with the course's functions, as marking does
     root = course.nearest(folder)
     if root is None:
-        return dict(os.environ)
+        return marking
     path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
-    return {**os.environ, "PYTHONPATH": path, course.VARIABLE: str(root)}
+    return {**marking, "PYTHONPATH": path, course.VARIABLE: str(root)}
 
 
 def _line(name: str, cell: NotebookNode, first_error: str, is_there: bool) -> Line:

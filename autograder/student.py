@@ -10,7 +10,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from autograder import imports, keys
+from autograder import imports, keys, own
 from autograder.cells import id_of
 from autograder.deadline import TookTooLong, deadline
 from autograder.errors import listed
@@ -18,6 +18,7 @@ from autograder.feedback import as_html, as_text, code
 from autograder.judging.answer import ask
 from autograder.judging.compare import article
 from autograder.judging.judge import Finding, because, judge
+from autograder.own import in_a_kernel
 from autograder.probing import what_moves
 from autograder.results import Verdict
 from autograder.workspace import cells_of, untouched
@@ -72,6 +73,8 @@ def check(answer: Any) -> None:
     _passed[key.name] = finding.verdict is Verdict.PASS
     if finding.verdict is Verdict.PASS:
         _show_pass(key, finding)
+        if key.rules.call == "function":
+            own.keep(key.name, answer, namespace, lambda f: _judged(key, f).verdict is Verdict.PASS)
         return
     own_stub = finding.unwritten and "NotImplementedError" in _code(answer).co_names
     cause = "" if own_stub else _cause(key, answer, namespace) or _of_another_lab(key, finding)
@@ -142,6 +145,11 @@ def progress(lab: str | None = None) -> None:
         print(f"\n{labs[lab].certificate.strip()}")
 
 
+def whose() -> None:
+    """Say which of the functions in this notebook are yours, and which the course's."""
+    print(own.count(dict(_caller()), _passed))
+
+
 def criteria(question: str | None = None) -> None:
     """Show what a question in words is marked by, once you have written an answer of your own.
 
@@ -179,7 +187,7 @@ def criteria(question: str | None = None) -> None:
     if scheme is None:
         raise CheckFailed(f"{question}: what it is marked by is not given out in this course.")
     text = f"What “{question}” is marked by ({_points(lab.by_hand[question])}):\n\n{scheme}"
-    if _in_a_kernel():
+    if in_a_kernel():
         from IPython.display import Markdown, display
 
         display(Markdown(text))
@@ -374,10 +382,6 @@ def _shell() -> Any:
     return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
 
 
-def _in_a_kernel() -> bool:
-    return getattr(_shell(), "kernel", None) is not None
-
-
 def _say_which_cell(shell: Any, kind: type, error: Any, trace: Any, tb_offset: int | None = None) -> None:
     """For an exercise's name that is not defined yet: in which cell it will be, in place of a traceback."""
     if error.name in keys.exercises():
@@ -392,7 +396,7 @@ if _shell() is not None:
 
 def _show(text: str, html: Callable[[], str]) -> None:
     """Rich where there is a display for it, plain text elsewhere."""
-    if _in_a_kernel():
+    if in_a_kernel():
         from IPython.display import display
 
         display({"text/plain": text, "text/html": html()}, raw=True)

@@ -50,6 +50,10 @@ EQUIVALENT = {
     ("blockwise_attention", "min(L_k, start + block)"): "the smaller of two has no order",
     ("blockwise_attention", "np.ones(L_q)"): "an empty part counts with the factor 0, whatever its sum is",
     ("blockwise_attention", "np.ones((L_q, values.shape[1]))"): "the same",
+    ("feed_forward_backward", "-2"): "NumPy works out the size that is given as any negative number",
+    ("embedding_backward", "np.zeros((vocabulary, upstream.shape[-1]))"): "a wider float will do",
+    ("clip_gradients", "length < largest"): "at exactly the largest length the factor is 1",
+    ("learning_rate", "step < warmup"): "at the peak the two formulas meet",
 }
 
 

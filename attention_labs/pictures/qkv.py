@@ -77,10 +77,11 @@ def soft_look_up():
     titles = {0.1: "query", 2.6: "keys", 4.05: "compare", 5.6: "weights", 7.5: "values", 9.9: "result"}
     for x, title in titles.items():
         axes.text(x, 2.65, title, weight="bold", **label)
-    axes.text(4.8, -0.5, "dot products → softmax → weighted average", style="italic", **label)
+    axes.text(4.8, -0.5, "dot products → ÷ √2 → softmax → weighted average", style="italic", **label)
     return figure, (
-        "A query (1, 0) is compared with three keys, which gives the scores 2, 0 and 1. These become the "
-        "weights 0.58, 0.14 and 0.28, drawn as bars. Arrows as thick as the weights lead from the three "
+        "A query (1, 0) is compared with three keys, which gives the scores 2, 0 and 1. Divided by √2, the "
+        "root of the size of a key, and put through softmax, these become the weights "
+        "0.58, 0.14 and 0.28, drawn as bars. Arrows as thick as the weights lead from the three "
         "values (10, 0), (0, 0) and (0, 10) to the result (5.8, 2.8)."
     )
 

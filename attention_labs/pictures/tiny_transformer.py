@@ -200,38 +200,19 @@ def loss_by_position(curves: Mapping[str, np.ndarray], half: int):
 
 
 @picture
-def course():
-    """What was built in the whole course, lab by lab, around the model that it ends with."""
-    figure, axes = plt.subplots(figsize=(9.6, 5.6))
-    axes.set(xlim=(0, 20), ylim=(0.4, 11.2))
-    axes.set_axis_off()
-    left = [
-        ("additive-attention", "scores, shares, an average", BLUE),
-        ("qkv-attention", "softmax; queries, keys, values", BLUE),
-        ("attention-masks", "who may look at whom", BLUE),
-        ("multi-head-attention", "several questions at once", GREEN),
-    ]
-    right = [
-        ("positions", "where a word stands", GREEN),
-        ("learning-to-align", "gradients, and learning from them", PURPLE),
-        ("long-contexts", "a cache, and attention in blocks", PURPLE),
-        ("keras-attention", "the same as a library's layer", GREY),
-    ]
-    for row in range(4):
-        y = 9.7 - 2.6 * row
-        for x, (name, what, colour), way in ((3.2, left[row], 1), (16.8, right[row], -1)):
-            box(axes, x, y, f"{name}\n{what}", colour)
-            arrow(axes, (x + 3.3 * way, y), (x + 4.7 * way, y), lw=1.4)
-    middle = (
-        "tiny-transformer\n\nlayer norm\nfeed-forward\nresiduals\na block, a stack\n\n"
-        "a language model\nthat runs\non your own code\n\nand heads in it\nthat found out\nhow to look back\nand copy"
-    )
-    text = box(axes, 10, 5.8, middle, ORANGE)
-    text.set(fontsize=11.5, linespacing=1.75)
-    said = "; ".join(f"{name}: {what}" for name, what, _ in [*left, *right])
-    return figure, (
-        "The course in one picture. Four labs on the left and four on the right, with arrows to the last: "
-        f"{said}. "
-        "In the middle tiny-transformer: layer norm, feed-forward, residuals, a block, a stack; a language model "
-        "that runs on your own code, and heads in it that found out how to look back and copy."
+def lens(found: Mapping[str, float], blind: float):
+    """The loss of what is said after each part, from the words up; a line for a blind guess."""
+    figure, axes = plt.subplots(figsize=(6.8, 3.2))
+    axes.plot(range(len(found)), list(found.values()), "o-", color=BLUE, lw=2)
+    axes.axhline(blind, color=GREY, ls="--", lw=1.2)
+    axes.text(len(found) - 1, blind + 0.2, "a blind guess", ha="right", va="bottom")
+    for n, loss in enumerate(found.values()):
+        axes.annotate(f"{loss:.2f}", (n, loss), (6, 6), textcoords="offset points")
+    axes.set_xticks(range(len(found)), list(found))
+    axes.set(ylabel="loss in nats", ylim=(0, 1.12 * max(found.values())), xlim=(-0.2, len(found) - 0.55))
+    axes.grid(True)
+    said = ", ".join(f"{name} {loss:.2f}" for name, loss in found.items())
+    return (
+        figure,
+        f"The loss on words said again, if the model stopped after each part: {said}. A blind guess: {blind:.2f}.",
     )

@@ -22,6 +22,7 @@ from autograder.cells import grade_id, id_of, id_of_test
 from autograder.course import VARIABLE
 from autograder.errors import INSTALL_ALL, listed
 from autograder.files import write
+from autograder.own import SWITCH
 
 CELL_SECONDS = 600  # a lab that learns takes its minute, and a busy machine more
 
@@ -218,7 +219,14 @@ def environment(course: Path) -> dict[str, str]:
     """
     path = os.pathsep.join(filter(None, (str(course), os.environ.get("PYTHONPATH"))))
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
-    return {**os.environ, **one, VARIABLE: str(course), "PYTHONPATH": path, "COURSE_BUILD": "1"}
+    return {
+        **os.environ,
+        **one,
+        VARIABLE: str(course),
+        "PYTHONPATH": path,
+        "COURSE_BUILD": "1",
+        SWITCH: "off",
+    }
 
 
 def _merged(outputs: Sequence[NotebookNode]) -> list[NotebookNode]:

@@ -1,7 +1,8 @@
-"""Write the little stories of the lab `tiny-transformer`, train its model on them, and measure it.
+"""Write the little stories of `tiny-transformer` and `training`, train the former's model on them, and measure it.
 
     python solutions/tiny-transformer/_train_tiny_model.py                  # writes data/tiny_model.npz
     python solutions/tiny-transformer/_train_tiny_model.py --seeds 0 1 2    # measures three trainings, writes nothing
+    python solutions/tiny-transformer/_train_tiny_model.py --only-stories   # writes data/stories.npz, which takes no Keras
 
 It needs Keras on JAX (`pip install -c constraints.txt keras jax`) and a few minutes. The stories are drawn from
 the grammar below; the model is trained from random numbers; nothing of it is set by hand. What is kept is said
@@ -20,11 +21,18 @@ os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 
 import numpy as np
 
-OUT = Path(__file__).resolve().parents[2] / "data" / "tiny_model.npz"
+ROOT = Path(__file__).resolve().parents[2]
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
 
-LENGTH = 48  # words in a story
+from attention_labs.training import LENGTH, repeated, waves  # noqa: E402
+from attention_labs.training import STORIES as STORIES_FILE  # noqa: E402
+
+OUT = ROOT / "data" / "tiny_model.npz"
+
 LAYERS, HEADS, SIZE, HIDDEN = 2, 2, 64, 256
 STORIES, LISTS = 64_000, 32_000
+SHIPPED = 32_000  # the first so many are what the lab `training` trains on
 BATCH, REPORTS = 32, 10  # each row is trained on once; the loss is printed REPORTS times
 
 # The grammar. Names, adjectives and things are paired anew in each story, so that the words alone do not say
@@ -143,23 +151,6 @@ def vocabulary():
 
 def stories(rng, count, numbers):
     return np.array([[numbers[word] for word in story(rng)] for _ in range(count)])
-
-
-def waves(length, size):
-    """Sines and cosines of the positions, (length, size): what the position vectors start from."""
-    angles = np.arange(length)[:, None] * 30.0 ** (-np.arange(0, size, 2) / size)
-    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, size)
-
-
-def repeated(rng, count, words, length=LENGTH):
-    """Word lists without sense, said again and again: (count, length). What comes after a word was said before."""
-    rows = np.empty((count, length), dtype=int)
-    for row in rows:
-        size = int(rng.integers(5, 25))
-        start = int(rng.integers(0, 8))
-        row[:start] = rng.integers(words, size=start)
-        row[start:] = np.resize(rng.permutation(words)[:size], length - start)
-    return rows
 
 
 def build(words):
@@ -385,10 +376,16 @@ def main(argv=None):
     )
     reader.add_argument("--seeds", type=int, nargs="+", help="measure these trainings and write nothing")
     reader.add_argument("--stories", type=int, default=STORIES, help="how many to train on")
+    reader.add_argument("--only-stories", action="store_true", help="write data/stories.npz, train nothing")
     reader.add_argument("--out", type=Path, help="another place for the model")
     given = reader.parse_args(argv)
     names = vocabulary()
     numbers = {word: n for n, word in enumerate(names)}
+    if given.only_stories:
+        text = stories(np.random.default_rng(0), SHIPPED, numbers).astype(np.uint8)
+        np.savez_compressed(STORIES_FILE, stories=text)
+        print(f"{STORIES_FILE.name}: {STORIES_FILE.stat().st_size / 1e6:.2f} MB")
+        return 0
     held = stories(np.random.default_rng(1_000_000), 200, numbers)
     for seed in given.seeds or [0]:
         p, model, text = train(seed, given.stories)
