@@ -61,8 +61,10 @@ def strayed_comments(text):
 def defined(text):
     """The names of a module's functions, classes and methods, but those that a decorator or Python itself calls."""
     tree = ast.parse(text)
-    heirs = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.bases)
-    asked_for = {id(method) for heir in heirs for method in heir.body}  # by what they are made from
+    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    # Methods that are asked for by what a class is made from, or by names that are put together.
+    asking = (one for one in classes if one.bases or "getattr(self, " in ast.unparse(one))
+    asked_for = {id(method) for one in asking for method in one.body}
     for node in ast.walk(tree):
         if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or id(node) in asked_for:
             continue

@@ -51,12 +51,8 @@ _STDLIB = (
     "/usr/local/lib/python315.zip"  # where the guest looks for it: a folder here, made of the zip's files
 )
 _COURSE, _SITE = "/course", "/site"
-_BROUGHT = (
-    "ipython",
-    "ipywidgets",
-    "matplotlib-inline",
-    "rich",
-)  # with what they require, where it is Python
+# With what they require, where it is Python.
+_BROUGHT = ("ipython", "ipywidgets", "matplotlib-inline", "rich")
 _NOT_BROUGHT = frozenset({"jedi", "parso", "pexpect", "ptyprocess", "psutil", "numpy", "matplotlib", "comm"})
 _PACKAGE = Path(autograder.__file__).parent
 OBEY = "__autograder_obey__"  # as `inside.guest`, which only a guest can import, calls it

@@ -103,9 +103,8 @@ class Namespaces(Around):
 
     def end_all(self) -> None:
         with suppress(ProcessLookupError):
-            os.kill(
-                -1, signal.SIGKILL
-            )  # all of this PID namespace, but for its first process, which is this one
+            # All of this PID namespace, but for its first process, which is this one.
+            os.kill(-1, signal.SIGKILL)
 
     def kill(self, child: int, status: int | None) -> int | None:
         if status is None:  # PID 1 takes its whole namespace with it, before waitpid returns
