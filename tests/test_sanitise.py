@@ -1,12 +1,20 @@
 """Nothing a student's code printed may act in a page that others open."""
 
 import base64
+import re
 import struct
 
 import pytest
 from hostile_class import PIXEL as PNG
 
-from autograder.grading.marking.sanitise import Cleaner, clean_html, clean_markdown, clean_output, is_picture
+from autograder.grading.marking.sanitise import (
+    Cleaner,
+    clean_html,
+    clean_output,
+    is_picture,
+    kept_markdown,
+    render_markdown,
+)
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -40,23 +48,26 @@ def test_our_own_html_survives():
         '<div style="border-left:4px solid #b35900;padding:.2em .9em"><p><strong>In the case</strong> x</p>'
         f'<img alt="three tables" style="max-width:100%;height:auto" src="data:image/png;base64,{PNG}"></div>'
     )
-    cleaned = clean_html(html)
+    cleaned = clean_html(html, ours=True)
     assert f"data:image/png;base64,{PNG}" in cleaned
     assert 'alt="three tables"' in cleaned
     assert "border-left" in cleaned
+    assert "style" not in clean_html(html)
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, "[x](javascript:alert(1))", "$\\href{javascript:alert(1)}{x}$"])
-def test_hostile_markdown_shows_as_text(text):
-    cleaned = clean_markdown(text)
-    assert "<" not in cleaned.replace("&lt;", "").replace("< ", "")
-    assert "](javascript:" not in cleaned
-    assert "\\href" not in cleaned
+def test_hostile_markdown_is_kept_as_it_was_typed_and_rendered_harmless(text):
+    assert kept_markdown(text) == text
+    page = render_markdown(text).lower()
+    assert not any(bad in page for bad in BAD if bad != "javascript:"), page
+    assert not re.search(r"(href|src)\s*=\s*.?\s*javascript", page)
 
 
 def test_mathematics_in_markdown_survives():
     text = "If $a < b$ and $\\alpha_{ij} = 1$ then **so**."
-    assert clean_markdown(text) == text
+    assert kept_markdown(text) == text
+    page = render_markdown(text)
+    assert page.count("<math") == 2 and "<strong>so</strong>" in page
 
 
 def test_outputs_are_rebuilt_from_what_is_safe():
@@ -102,38 +113,12 @@ def test_markup_that_would_take_for_ever_is_not_parsed():
     assert len(fine.data["text/html"]) > 200_000
 
 
-@pytest.mark.parametrize(
-    "style",
-    [
-        "padding:3000px",
-        "padding: 30em",
-        "border:900px solid",
-        "margin:-500px",
-        "margin-top:-5in",
-        "margin-top:-9e2px",
-        "font-size:2000px",
-        "font-size:90vw",
-    ],
-)
 @pytest.mark.parametrize("markup", ["<a href='https://x.org' style='{}'>x</a>", "<span style='{}'>x</span>"])
-def test_no_style_lays_a_link_over_what_stands_around_it(markup, style):
+def test_no_style_of_a_students_lays_a_link_over_what_stands_around_it(markup):
     """Seen in a browser: a link to elsewhere where the formgrader's own buttons were."""
-    assert "style" not in clean_html(markup.format(style))
-
-
-def test_honest_styles_stay():
-    for style in (
-        "margin:.3em 0",
-        "padding:1px 5px",
-        "font-size:.85em",
-        "font-weight:600",
-        "border:2px solid #c04000",
-        "background-color:rgb(230, 145, 56)",
-        "width:100%;height:480px",
-        "margin: 0 auto",
-        "font-size: 120%",
-    ):
-        assert "style" in clean_html(f"<p style='{style}'>x</p>"), style
+    assert "style" not in clean_html(markup.format("padding:3000px"))
+    output = {"output_type": "display_data", "data": {"text/html": markup.format("margin:-500px")}}
+    assert "style" not in clean_output(output).data["text/html"]
 
 
 def png(width, height):

@@ -31,10 +31,10 @@ from autograder.grading.marking.sanitise import (
     MAX_COLOURED,
     MAX_SHOWN,
     Cleaner,
-    clean_markdown,
     clean_text,
     cut,
     cut_source,
+    kept_markdown,
     make_output,
     plain_markdown,
     shown_code,
@@ -243,7 +243,7 @@ def _with_outputs(
         else:
             if cell.source not in ours:  # prose of the release, with its folded hints, is left as it is
                 pictures = cell.get("attachments", {})
-                cell.source = plain_markdown(cell.source) if plain else clean_markdown(cell.source, pictures)
+                cell.source = plain_markdown(cell.source) if plain else kept_markdown(cell.source, pictures)
             if name and cell.metadata["nbgrader"]["grade"]:
                 points = cell.metadata["nbgrader"]["points"]
                 rows.append(_row(lab, name, Verdict.MANUAL, "Marked by hand.", points, score=None))
@@ -626,5 +626,5 @@ def _up_to(notebook: NotebookNode, test: str, tests: set[str]) -> NotebookNode:
 
 
 def _notice(title: str, sentences: Any) -> NotebookNode:
-    lines = "\n".join(f"- {clean_markdown(sentence)}" for sentence in sentences)
+    lines = "\n".join(f"- {sentence}" for sentence in sentences)
     return new_markdown_cell(f"**{title}**\n\n{lines}", id="grader-notes")

@@ -11,7 +11,6 @@ import html
 import re
 import struct
 from collections.abc import Mapping
-from html.parser import HTMLParser
 from time import monotonic
 from typing import Any
 from xml.etree import ElementTree
@@ -35,17 +34,15 @@ LINE = 60  # characters that a line takes of these, however short: pages are mad
 MAX_FORMULA = 2_000
 MAX_PICTURE = 5_000_000  # characters of base64
 MAX_DOTS = 40_000_000  # of one picture: a few kilobytes can say a billion, and a browser makes room for all
-MAX_LENGTH = 100  # pixels of a margin, a padding, a border or a letter
 SLOW = 0.5  # seconds to render one text; above, it is shown plain
 
 _PICTURE = re.compile(r"[A-Za-z0-9+/=\s]*")
 _BASE64 = re.compile(r";base64,[A-Za-z0-9+/=]+")
-_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _MAGIC = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
 _ATTRIBUTES = {
     **nh3.ALLOWED_ATTRIBUTES,
-    "*": {"style", "title", "class", "scope"},
-    "img": {"alt", "src", "style", "width", "height"},
+    "*": {"title", "scope"},
+    "img": {"alt", "src", "width", "height"},
     "td": {"colspan", "rowspan"},
     "th": {"colspan", "rowspan", "scope"},
 }
@@ -127,8 +124,15 @@ def as_browser_reads(address: str) -> str:
 # HTML
 
 
-def clean_html(text: str, tags: frozenset[str] = frozenset(), attributes: Mapping = {}) -> str:
+def clean_html(
+    text: str, tags: frozenset[str] = frozenset(), attributes: Mapping = {}, ours: bool = False
+) -> str:
     """HTML without scripts, handlers, frames, forms, or addresses that a page would fetch.
+
+    Parameters
+    ----------
+    ours : bool
+        Made by marking: it keeps its styles. A student's could lay a link over what stands around it.
 
     >>> clean_html("<b onclick='x()'>bold</b><script>x()</script>")
     '<b>bold</b>'
@@ -136,7 +140,7 @@ def clean_html(text: str, tags: frozenset[str] = frozenset(), attributes: Mappin
     return nh3.clean(
         text.encode("utf-8", "replace").decode("utf-8"),  # Rust's text has no lone surrogates
         tags=nh3.ALLOWED_TAGS | {"details", "summary"} | tags,
-        attributes={**_ATTRIBUTES, **attributes},
+        attributes={**_ATTRIBUTES, **attributes, "*": _ATTRIBUTES["*"] | ({"style"} if ours else set())},
         attribute_filter=_only_safe,
         filter_style_properties=_STYLES,
         url_schemes={"http", "https", "mailto", "data"},
@@ -149,68 +153,23 @@ def _only_safe(tag: str, attribute: str, value: str) -> str | None:
         return value if is_own_picture(value) else None
     if attribute in {"href", "cite"}:
         return value if is_good_link(value) else None
-    if attribute == "style":
-        # A picture by another name, one hidden behind an escape, or what lies over all that is around it.
-        plain = _PLAIN_STYLE.fullmatch(value) and "/*" not in value
-        return value if plain and not any(map(_is_far, value.split(";"))) else None
-    if attribute == "class":
-        return None
     return value
-
-
-_PLAIN_STYLE = re.compile(r"(?:[^(\\@]|(?<=rgb)\([\d\s,.%/-]*\)|(?<=rgba)\([\d\s,.%/-]*\))*", re.IGNORECASE)
-
-_LENGTH = re.compile(r"(-?)(\d+\.?\d*|\.\d+)(e[+-]?\d+)?([a-z]+|%)?", re.IGNORECASE)
-_PIXELS = {"": 1.0, "px": 1.0, "pt": 1.4, "%": 0.5, "em": 16.0, "rem": 16.0, "ex": 8.0, "ch": 8.0}
-
-
-def _is_far(declaration: str) -> bool:
-    """Whether a style would lay a link over what stands around it: a negative or a long distance."""
-    name, _, value = declaration.partition(":")
-    if not name.strip().lower().startswith(("margin", "padding", "border", "font-size")):
-        return False  # a width or a height moves what comes after, and covers nothing
-    return any(
-        sign or power or float(number) * _PIXELS.get(unit.lower(), float("inf")) > MAX_LENGTH
-        for sign, number, power, unit in _LENGTH.findall(re.sub(r"#\w+|rgba?\([^)]*\)", "", value))
-        if float(number)
-    )
 
 
 # Markdown
 
 
-def clean_markdown(text: str, attachments: Mapping = {}) -> str:
-    """Markdown whose raw HTML shows as text instead of acting, and whose links lead where links may.
+def kept_markdown(text: str, attachments: Mapping = {}) -> str:
+    """Markdown as it was typed, unless a renderer takes long for it: what shows it makes it safe, once.
 
-    >>> clean_markdown("for a < b: <script>x()</script>")
-    'for a < b: &lt;script>x()&lt;/script>'
-    >>> clean_markdown("[x](javascript&colon;x())")
-    '&#91;x&#93;(javascript&#58;x())'
+    >>> kept_markdown("for a < b: <script>x()</script>")
+    'for a < b: <script>x()</script>'
     """
     if len(text) > MAX_PROSE:
         return plain_markdown(text)
-    text = re.sub(r"(?i)\\(href|url|html\w*|class|cssId|style|unicode|require|mmlToken)\b", r"\\text", text)
-    text = _TAG.sub("&lt;", text)
-    if len(text) < 2_000 and not _MAY_LINK.search(text):
-        return text
-    for attempt in (text, text.replace("![", "["), _without_links(text)):
-        begun = monotonic()
-        good = _links_are_good(attempt, attachments)
-        if monotonic() - begun > SLOW:
-            break
-        if good:
-            return attempt
-    return plain_markdown(text)
-
-
-_MAY_LINK = re.compile(r"[\[\]:@]")
-
-
-def _without_links(text: str) -> str:
-    """The same words with nothing that Markdown makes a link of."""
-    text = re.sub(r"&(?=#?\w+;?)", "&amp;", text.replace("&lt;", "<")).replace("<", "&lt;")
-    text = re.sub(r"(?i)\b(javascript|vbscript|data)(\s*)(:|&amp;colon;?|&amp;#\w+;?)", r"\1\2&#58;", text)
-    return text.replace("[", "&#91;").replace("]", "&#93;")
+    begun = monotonic()
+    render_markdown(text, attachments)
+    return text if monotonic() - begun < SLOW else plain_markdown(text)
 
 
 def plain_markdown(text: str) -> str:
@@ -262,40 +221,6 @@ def cut_source(source: str, most: int) -> str:
     if left := lines[most // LINE :]:
         source = "".join(lines[: most // LINE]) + f"[… {len(left):,} lines more are not shown here]"
     return cut(source, most)
-
-
-def _links_are_good(text: str, attachments: Mapping) -> bool:
-    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
-
-    try:
-        renderer = IPythonRenderer(escape=False, attachments=dict(attachments))
-        page = MarkdownWithMath(renderer=renderer).render(text)
-    except Exception:  # noqa: BLE001 - such as a picture that is not there
-        return False
-    found = _Links()
-    found.feed(page)
-    found.close()
-    return found.good
-
-
-class _Links(HTMLParser):
-    """Whether all that a page links to or shows may be linked to or shown."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.good = True
-
-    def handle_starttag(self, tag: str, attributes: list) -> None:
-        for name, value in attributes:
-            value = value or ""
-            if name == "src":
-                self.good &= is_own_picture(value)
-            elif name in {"href", "action", "formaction", "data", "srcset", "poster", "background"}:
-                self.good &= is_good_link(value)
-            elif name.startswith("on"):
-                self.good = False
-
-    handle_startendtag = handle_starttag  # type: ignore[assignment]
 
 
 def pictures_of(cell: Mapping) -> dict[str, dict[str, str]]:
@@ -469,8 +394,8 @@ def clean_text(text: object) -> str:
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff]")
 
 
-def clean_output(output: dict) -> NotebookNode:
-    """One nbformat output with only what is safe to show, rebuilt from plain strings."""
+def clean_output(output: dict, ours: bool = False) -> NotebookNode:
+    """One nbformat output with only what is safe to show, rebuilt from plain strings; of marking's own, the styles too."""
     kind = output.get("output_type")
     if kind == "stream":
         name = "stderr" if output.get("name") == "stderr" else "stdout"
@@ -487,9 +412,9 @@ def clean_output(output: dict) -> NotebookNode:
         if mime == "text/plain":
             safe[mime] = clean_text(text)
         elif mime == "text/html":
-            safe[mime] = clean_html(text)
+            safe[mime] = clean_html(text, ours=ours)
         elif mime == "text/markdown":
-            safe[mime] = clean_markdown(clean_text(text))
+            safe.setdefault("text/html", render_markdown(clean_text(text)))
         elif mime == "text/latex":
             # MathML, so that no page needs MathJax, whose commands can link and style.
             safe.setdefault("text/html", formula(text.strip().strip("$")))

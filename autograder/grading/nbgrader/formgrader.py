@@ -79,7 +79,8 @@ class Offline(NbGraderPreprocessor):
             environment.loader = ChoiceLoader([DictLoader(_NO_MATHJAX), environment.loader])
         for cell in nb.cells:
             if cell.cell_type == "code":
-                cell.outputs = [clean_output(output) for output in cell.outputs]
+                tested = bool(cell.metadata.get("nbgrader", {}).get("grade"))  # its outputs are the judge's
+                cell.outputs = [clean_output(output, ours=tested) for output in cell.outputs]
         names = ("student", "first_name", "last_name", "notebook_path")
         resources.update({name: _as_text(resources[name]) for name in names if name in resources})
         return nb, resources

@@ -5,6 +5,7 @@ are written through nbgrader's own tables, in one transaction a hand-in, and pri
 """
 
 import hashlib
+import html
 import json
 import logging
 import os
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache, partial
+from functools import partial
 from glob import escape
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from nbgrader import api
 from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
 from nbgrader.utils import parse_utc
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import SAWarning, SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SAWarning, SQLAlchemyError
 from traitlets.utils.importstring import import_item
 
 from autograder.authoring.lab import Lab
@@ -32,7 +33,6 @@ from autograder.authoring.nbgrader_settings import settings
 from autograder.cells import grade_id, id_of_test
 from autograder.files import write
 from autograder.grading.marking import Marked
-from autograder.grading.marking.sanitise import clean_markdown
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import (
     Classroom,
@@ -149,9 +149,6 @@ class _Cells:
     notebook: str
     marked: Mapping[str, tuple[str, float]]
     commented: Mapping[str, str]
-
-
-_clean = lru_cache(1000)(clean_markdown)  # many make the same mistake
 
 
 @dataclass
@@ -287,7 +284,7 @@ class Book:
         write(path, json.dumps({**vars(before), "stamp": ""}))  # until all is written
         self._write_files(submission)
         with _quiet_nbgrader():
-            after = self._try_again(lambda: self._record(submission, marked, before), submission.lab)
+            after = self._try_again(lambda: self._record(submission, marked, before), of_one=True)
         if not marked.faults:
             write(path, json.dumps({**vars(after), "stamp": self._stamp(submission, marked)}))
 
@@ -333,7 +330,9 @@ class Book:
                 said += (
                     f" (For an earlier answer a person gave {score:g} of {row.max_score:g} points{quoted}.)"
                 )
-            comment.auto_comment = _clean(said.strip()) or None  # nbgrader shows comments as HTML
+            comment.auto_comment = (
+                html.escape(said.strip(), quote=False) or None
+            )  # nbgrader shows comments as HTML
         db.bulk_save_objects(new)  # many at once, and none of them is asked for again
         db.commit()
         known = self._what_is_there()
@@ -524,17 +523,20 @@ class Book:
                 one.late_submission_penalty = penalty
         db.commit()
 
-    def _try_again(self, action: Callable[[], Any], lab: str = "", attempts: int = 4) -> Any:
+    def _try_again(self, action: Callable[[], Any], of_one: bool = False, attempts: int = 4) -> Any:
         """Do something with the gradebook, however often the connection is lost meanwhile.
 
-        Where it is for one hand-in of a lab and fails twice, and the gradebook is well without it, it is that
-        hand-in's fault: the first time, it may have been the connection's.
+        Where it is for one hand-in and fails twice, and not for the connection or what the gradebook should have,
+        it is that hand-in's fault: the first time, another run may have written the same.
         """
         for attempt in range(1, attempts + 1):
             try:
                 return action()
             except (SQLAlchemyError, InvalidEntry, MissingEntry) as error:
-                if lab and attempt > 1 and self._is_well(lab):
+                lost = isinstance(error, (OperationalError, MissingEntry)) or getattr(
+                    error, "connection_invalidated", False
+                )
+                if of_one and attempt > 1 and not lost:
                     raise NotRecorded(first_line(error)) from None
                 if attempt == attempts:
                     raise GradebookError(
@@ -554,23 +556,6 @@ class Book:
                     self._gradebook.db.rollback()  # or the next hand-in would write what is left of this one
                 raise
         return None
-
-    def _is_well(self, lab: str) -> bool:
-        """Whether the gradebook can be read, has the lab, and takes another entry."""
-        try:
-            self._gradebook.db.rollback()
-            with self._gradebook.db.begin_nested():
-                self._gradebook.find_assignment(lab).duedate = self._gradebook.find_assignment(lab).duedate
-                self._gradebook.db.add(api.Student(id=f"probe-{os.urandom(8).hex()}"))
-                self._gradebook.db.flush()
-                raise _Undo
-        except _Undo:
-            self._gradebook.db.rollback()
-            return True
-        except Exception:  # noqa: BLE001 - whatever it is, it is not well
-            with suppress(Exception):
-                self._gradebook.db.rollback()
-            return False
 
 
 def set_due(gradebook: Gradebook, classroom: Classroom, lab: str, due: datetime | None) -> None:
@@ -596,10 +581,6 @@ def _read_json(path: Path) -> dict[str, Any]:
         return dict(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         return {}
-
-
-class _Undo(Exception):
-    """What was tried is to be undone."""
 
 
 def refresh(classroom: Classroom, labs: Mapping[str, Lab], roll: Roll | None = None) -> Policy:

@@ -27,7 +27,6 @@ from autograder.errors import listed
 from autograder.files import concerns_disk, write
 from autograder.grading.marking import NOT_RUN, Marked
 from autograder.grading.marking.mark import release_for_marking
-from autograder.grading.marking.sanitise import clean_markdown
 from autograder.grading.nbgrader.gradebook import GradebookError, earlier_marks, exists, refresh, shown
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
@@ -472,9 +471,8 @@ def _released(lab: Lab) -> nbformat.NotebookNode:
 
 @cache
 def _sources(lab: Lab) -> frozenset[str]:
-    """What stands in the cells of the lab; in a result, Markdown may be cleaned."""
-    sources = [c.source for made in (release_for_marking(lab), _released(lab)) for c in made.cells]
-    return frozenset(sources + [clean_markdown(source) for source in sources])
+    """What stands in the cells of the lab, with and without its marking schemes."""
+    return frozenset(c.source for made in (release_for_marking(lab), _released(lab)) for c in made.cells)
 
 
 @cache

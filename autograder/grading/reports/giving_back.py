@@ -23,7 +23,7 @@ from autograder.course import read
 from autograder.errors import counted
 from autograder.files import concerns_disk, write
 from autograder.grading.intake import Origin
-from autograder.grading.marking.sanitise import clean_markdown, clean_output, make_output
+from autograder.grading.marking.sanitise import clean_output, make_output
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import read_policy
@@ -178,14 +178,13 @@ def as_notebook(sheet: Sheet, lab: Lab, notebook: Mapping[str, Any]) -> str:
             made.append(_markdown(source))
             continue
         outputs = [
-            clean_output(one)
+            clean_output(one, ours=True)
             for one in cells.get(id_of_test(line.name), {}).get("outputs", ())
             if one.get("output_type") != "error"
         ]
         made.append(
             {
                 "cell_type": "code",
-                "id": f"answer-{len(made)}",
                 "metadata": {},
                 "execution_count": None,
                 "source": source,
@@ -200,7 +199,7 @@ def as_notebook(sheet: Sheet, lab: Lab, notebook: Mapping[str, Any]) -> str:
 
 
 def _markdown(text: str) -> dict[str, Any]:
-    return {"cell_type": "markdown", "metadata": {}, "source": clean_markdown(text)}
+    return {"cell_type": "markdown", "metadata": {}, "source": text.replace("<", "&lt;")}
 
 
 def _zip(files: Mapping[str, Callable[[], bytes]]) -> bytes:

@@ -100,7 +100,7 @@ def finding(one: Mapping[str, Any]) -> Markup:
     data = one.get("data")
     data = data if isinstance(data, dict) else {}
     if html := _joined(data.get("text/html", "")):
-        return Markup(clean_html(html))
+        return Markup(clean_html(html, ours=True))
     text = _joined(one.get("text") or data.get("text/plain") or "")
     return Markup("<p>{}</p>").format(sentences(cut(text, 4_000))) if text.strip() else Markup("")
 
