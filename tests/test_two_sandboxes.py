@@ -1,0 +1,85 @@
+"""Every row, side by side, in both sandboxes: verdict, score, name and message are the same, or it is argued why not."""
+
+import sys
+from dataclasses import replace
+
+import nbformat
+import pytest
+from our_course import COURSE, ROOT
+from sample_class import perfect, with_answer, wrong_answer
+
+from autograder.authoring.lab import read_labs
+from autograder.grading.marking import mark, prepare
+from autograder.grading.run.pool import sandbox_for
+from autograder.grading.sandbox.bubblewrap import Bubblewrap
+from autograder.grading.sandbox.webassembly import WebAssembly
+
+sys.path.insert(0, str(ROOT / "tests" / "submissions"))
+
+WHY = Bubblewrap.why_unavailable() or WebAssembly.why_unavailable()
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.timeout(1800),
+    pytest.mark.skipif(bool(WHY), reason=f"two sandboxes are needed: {WHY}"),
+]
+LABS = [name for name, lab in read_labs(COURSE).items() if not lab.needs]
+
+
+def rows_of(lab, kind, files, most=None):
+    """All rows of these hand-ins: verdict, score, name and message, by hand-in and exercise."""
+    prepare(lab)
+    sandbox = sandbox_for(lab, kind)
+    if most:
+        sandbox.limits = replace(sandbox.limits, **most)
+    return {
+        (name, row.exercise): (row.verdict.value, row.score, row.misconception, row.message)
+        for name, data in files.items()
+        for row in mark(data, lab, sandbox, salt="two").rows
+    }
+
+
+def different(one, other):
+    """Where the two are not the same."""
+    assert one.keys() == other.keys()
+    return {place: (one[place], other[place]) for place in one if one[place] != other[place]}
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_a_right_and_every_wrong_answer(name):
+    """The n-th mistake of each exercise makes the n-th hand-in, so that following through has something to do, too."""
+    lab = read_labs(COURSE)[name]
+    right = perfect(lab)
+    files = {"right": nbformat.writes(right).encode()}
+    for number in range(max(len(exercise.misconceptions) for exercise in lab.exercises.values())):
+        wrong = right
+        for exercise in lab.exercises.values():
+            known = exercise.misconceptions[number : number + 1]
+            if known and (answer := wrong_answer(exercise, known[0])):
+                wrong = with_answer(wrong, exercise.name, answer)
+        files[f"wrong {number}"] = nbformat.writes(wrong).encode()
+    found = different(rows_of(lab, "bubblewrap", files), rows_of(lab, "webassembly", files))
+    assert found == {}
+
+
+# Attacks whose rows differ, and why that is right.
+ARGUED: dict[str, str] = {}
+
+
+def test_the_attack_class(tmp_path):
+    """Names and messages may tell of another way to fail; what an attack earns may not differ, unless it is argued."""
+    from suite import attacks
+
+    earned: dict[str, dict] = {"bubblewrap": {}, "webassembly": {}}
+    for name in LABS:
+        lab, files = read_labs(COURSE)[name], {}
+        for attack in attacks():
+            if attack.lab == name:
+                folder = tmp_path / attack.name
+                folder.mkdir()
+                attack.put(folder)
+                for path in folder.glob(f"{name}.ipynb"):
+                    files[attack.name] = path.read_bytes()
+        for kind, found in earned.items():
+            found |= rows_of(lab, kind, files, {"cell_seconds": 4, "call_seconds": 3}) if files else {}
+    found = different(*({place: row[:2] for place, row in rows.items()} for rows in earned.values()))
+    assert {place: pair for place, pair in found.items() if place[0] not in ARGUED} == {}
