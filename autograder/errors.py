@@ -70,3 +70,12 @@ def printable(text: str) -> str:
     return "".join(
         c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in without_escapes(text)
     )
+
+
+def cut(text: str, most: int) -> str:
+    """A text in at most so many characters; what is left out is shown by dots.
+
+    >>> cut("a long text", 8), cut("short", 8)
+    ('a lon...', 'short')
+    """
+    return text if len(text) <= most else f"{text[: most - 3]}..."

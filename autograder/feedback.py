@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from autograder.judging.answer import Answer
-from autograder.judging.compare import close, viewed
 from autograder.judging.judge import Finding
-from autograder.judging.question import Inputs, Value
+from autograder.judging.kinds import close, short, viewed
+from autograder.judging.question import Inputs
 
 Places = list[int | None]  # rows or columns to show; None for those left out
 SHOWN = 8  # rows and columns of a table; of larger ones the middle is left out
@@ -19,23 +19,7 @@ _PRINTED = 1_000  # characters of what an answer prints
 
 def describe(given: Inputs) -> str:
     """The inputs of a case by their shapes: "(4, 3), axis=0"."""
-    return ", ".join([_short(a) for a in given.args] + [f"{k}={_short(a)}" for k, a in given.kwargs.items()])
-
-
-def _short(argument: Value) -> str:
-    if isinstance(argument, np.ndarray):
-        plain = "" if argument.dtype in (np.float64, np.bool_) else f" {argument.dtype.name}"
-        return f"{argument.shape}{plain}"
-    if isinstance(argument, (tuple, list)):
-        marks = "()" if isinstance(argument, tuple) else "[]"
-        text = ", ".join(map(_short, argument))
-        return f"{marks[0]}{text}{marks[1]}"
-    if isinstance(argument, dict):
-        if len(argument) > 4:  # a model's parameters, say
-            return f"a mapping with {len(argument)} entries"
-        return "{" + ", ".join(f"{k!r}: {_short(part)}" for k, part in argument.items()) + "}"
-    text = argument.__name__ if isinstance(argument, type) else repr(argument)
-    return text if len(text) <= 60 else text[:57] + "..."
+    return ", ".join([short(a) for a in given.args] + [f"{k}={short(a)}" for k, a in given.kwargs.items()])
 
 
 def paragraphs(finding: Finding) -> list[tuple[str, str]]:

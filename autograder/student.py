@@ -16,8 +16,8 @@ from autograder.deadline import TookTooLong, deadline
 from autograder.errors import listed
 from autograder.feedback import as_html, as_text, code
 from autograder.judging.answer import ask
-from autograder.judging.compare import article
 from autograder.judging.judge import Finding, because, judge
+from autograder.judging.kinds import article
 from autograder.own import in_a_kernel
 from autograder.probing import what_moves
 from autograder.results import Verdict

@@ -8,14 +8,10 @@ import pytest
 
 from autograder.feedback import as_html, as_text, describe, tables
 from autograder.judging.answer import Answer, ask, pack
-from autograder.judging.compare import (
-    NOT_WRITTEN,
-    STRUCTURAL,
-    failing_property,
-    first_difference,
-    same_values,
-)
+from autograder.judging.compare import failing_property, first_difference
 from autograder.judging.judge import judge
+from autograder.judging.kinds import same_values
+from autograder.judging.mistakes import NOT_WRITTEN, STRUCTURAL
 from autograder.judging.question import Inputs, Misconception, Question, Rules
 from autograder.results import Result, Verdict
 

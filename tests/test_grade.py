@@ -26,8 +26,8 @@ from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.run.pool import PRELOAD, Options, mark_bytes
 from autograder.grading.sandbox.bubblewrap import Bubblewrap
 from autograder.grading.sandbox.choice import why_unavailable
-from autograder.judging.compare import NOT_WRITTEN
 from autograder.judging.judge import because
+from autograder.judging.mistakes import NOT_WRITTEN
 from autograder.results import Kind
 
 LAB = "additive-attention"

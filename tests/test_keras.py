@@ -15,8 +15,8 @@ from attention_labs import keras_start
 from autograder.authoring.lab import read_lab
 from autograder.course import read
 from autograder.judging.answer import ask
-from autograder.judging.compare import NOT_WRITTEN
 from autograder.judging.judge import judge
+from autograder.judging.mistakes import NOT_WRITTEN
 from autograder.judging.question import inputs
 from autograder.results import Verdict
 

@@ -9,8 +9,9 @@ from our_course import lab
 
 from autograder.authoring.proof import found
 from autograder.judging.answer import Answer, ask
-from autograder.judging.compare import STRUCTURAL, first_difference, mistake_in
+from autograder.judging.compare import first_difference, mistake_in
 from autograder.judging.judge import judge
+from autograder.judging.mistakes import STRUCTURAL
 from autograder.judging.question import Inputs, Misconception, Question, Rules
 from autograder.results import Verdict
 

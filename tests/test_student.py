@@ -18,8 +18,8 @@ from our_course import COURSE, ROOT
 from autograder import keys, selfcheck, student
 from autograder.authoring.lab import read_lab
 from autograder.cells import id_of
-from autograder.judging.compare import NOT_WRITTEN
 from autograder.judging.judge import because
+from autograder.judging.mistakes import NOT_WRITTEN
 from autograder.judging.question import Inputs, Question, Rules
 from autograder.probing import what_moves
 from autograder.selfcheck import NotebookError, check_notebook

@@ -54,8 +54,9 @@ from autograder.grading.run.limited import Died, Exceeded, Failed, Worker, each
 from autograder.grading.run.pool import sandbox_for
 from autograder.grading.sandbox.inside.outputs import Budget, Outputs
 from autograder.judging.answer import Answer
-from autograder.judging.frames import FrameError, read_frame
+from autograder.judging.frames import read_frame
 from autograder.judging.judge import judge
+from autograder.judging.kinds import FrameError
 
 LAB = "additive-attention"
 

@@ -12,20 +12,19 @@ from autograder import keys
 from autograder.authoring.lab import read_lab
 from autograder.authoring.skeleton import write_course
 from autograder.course import read
-from autograder.judging.answer import MAX_CHARACTERS, MAX_DEPTH, MAX_VALUES, Answer, ask, pack
-from autograder.judging.frames import (
+from autograder.judging.answer import Answer, ask, pack
+from autograder.judging.frames import decode, encode, pack_answer, pack_inputs, unpack_answer, unpack_inputs
+from autograder.judging.kinds import (
+    MAX_CHARACTERS,
+    MAX_DEPTH,
+    MAX_VALUES,
     FrameError,
     Once,
-    decode,
-    encode,
-    pack_answer,
-    pack_inputs,
+    difference,
     pack_value,
-    unpack_answer,
-    unpack_inputs,
     unpack_value,
 )
-from autograder.judging.question import DTYPES, Inputs, arranged, layout_of
+from autograder.judging.question import DTYPES, Inputs, Rules, arranged, layout_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 ARRAYS = st.sampled_from(sorted(DTYPES)).flatmap(
@@ -48,6 +47,7 @@ VALUES = st.recursive(
         st.lists(inner, max_size=3),
         st.lists(inner, max_size=3).map(tuple),
         st.dictionaries(TEXTS, inner, max_size=3),
+        st.sets(TEXTS | st.integers(-9, 9), max_size=3),
     ),
     max_leaves=8,
 )
@@ -67,7 +67,13 @@ def same(one, other):
 
 
 def depth(value):
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else None
+    parts = (
+        value.values()
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, (tuple, list, set))
+        else None
+    )
     return 0 if parts is None else 1 + max(map(depth, parts), default=0)
 
 
@@ -167,7 +173,8 @@ def test_an_array_of_an_answer_is_used_once():
     [
         None, [], {}, {"value": 1, "float": "inf"}, {"value": [1]}, {"value": {}}, {"float": "1"}, {"float": 1},
         {"dtype": "object"}, {"dtype": "complex128"}, {"array": 1}, {"array": -1}, {"array": True}, {"array": "0"},
-        {"scalar": 0}, {"tuple": {}}, {"list": "ab"}, {"mapping": []}, {"eval": "1"}, {"set": []},
+        {"scalar": 0}, {"tuple": {}}, {"list": "ab"}, {"mapping": []}, {"eval": "1"},
+        {"set": {}}, {"set": [{"list": []}]}, {"set": [{"array": 0}]},
     ],
 )  # fmt: skip
 def test_what_is_no_value_is_refused(packed):
@@ -176,7 +183,7 @@ def test_what_is_no_value_is_refused(packed):
 
 
 @pytest.mark.parametrize(
-    "value", [2**63, -(2**63) - 1, {1: 2}, {1, 2}, b"a", 1j, object(), np.zeros(2, complex), len]
+    "value", [2**63, -(2**63) - 1, {1: 2}, {1, b"a"}, b"a", 1j, object(), np.zeros(2, complex), len]
 )
 def test_what_may_not_travel_is_refused(value):
     with pytest.raises(FrameError):
@@ -194,6 +201,23 @@ def test_an_answer_is_bounded():
     with pytest.raises(FrameError, match="prints too much"):
         packed = pack_answer(Answer(1), [])
         unpack_answer({**packed, "printed": "x" * (MAX_CHARACTERS + 1)}, Once([]))
+
+
+def test_sets_are_compared_copied_and_told_apart():
+    due = {1, "a", (2, 3)}
+    for value, said in (
+        ({1, "a"}, "lacks (2, 3)."),
+        (due | {9}, "should not hold 9."),
+        ([1], "a set of 3 values"),
+    ):
+        assert said in difference(due, value, Rules()).seen
+    assert difference(due, set(due), Rules()) is None
+
+    def adds(names):
+        names.add("new")
+
+    given = Inputs(({"old"},))
+    assert ask(adds, given).modified == ("names",) and given.args[0] == {"old"}
 
 
 def test_changed_arguments_are_noticed_in_every_kind_of_value():
@@ -240,6 +264,7 @@ RESULTS = {
     "mapping": ("{'sum': float(numbers.sum()), 'all': numbers * 2}", "return {}"),
     "bool": ("bool(numbers.sum() > -100)", "return False"),
     "array": ("numbers * 2", "return numbers * 3"),
+    "set": ("{int(n) for n in numbers}", "return {0}"),
     "none": ("None", "return 1"),
     "dtype": ("np.float32", "return np.float64"),
 }

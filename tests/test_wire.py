@@ -15,9 +15,10 @@ from hypothesis.extra import numpy as hnp
 from autograder.grading.sandbox.inside import wire
 from autograder.grading.sandbox.inside.wire import Channel, WireError
 from autograder.judging import frames
-from autograder.judging.answer import DTYPES, Answer
-from autograder.judging.frames import Bytes, Once, decode, encode, read_frame
-from autograder.judging.question import Inputs, inputs
+from autograder.judging.answer import Answer
+from autograder.judging.frames import Bytes, decode, encode, read_frame
+from autograder.judging.kinds import Once
+from autograder.judging.question import DTYPES, Inputs, inputs
 
 quick = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autograder.judging.kinds import arrays_in, changed
 from autograder.judging.question import Inputs, Value, arranged
 
 Sizes = tuple[int, int]
@@ -114,19 +115,9 @@ def _shown(value: Value) -> Value:
 def _changed(given: Inputs, change: Callable[[np.ndarray], np.ndarray]) -> Inputs:
     """The inputs with each array in them changed."""
 
-    def anew(value: Value) -> Value:
-        if isinstance(value, np.ndarray):
-            return change(value)
-        if isinstance(value, (tuple, list)):
-            return type(value)(anew(part) for part in value)
-        if isinstance(value, Mapping):
-            return {key: anew(part) for key, part in value.items()}
-        return value
-
+    anew = partial(changed, change=change)
     return Inputs(tuple(map(anew, given.args)), {k: anew(v) for k, v in given.kwargs.items()}, given.memory)
 
 
 def _found(given: Inputs) -> list[np.ndarray]:
-    found: list[np.ndarray] = []
-    _changed(given, lambda a: found.append(a) or a)  # type: ignore[func-returns-value]
-    return found
+    return arrays_in((*given.args, *given.kwargs.values()))

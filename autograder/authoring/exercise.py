@@ -33,7 +33,7 @@ import numpy as np
 from autograder.authoring.domain import Domain, Sizes
 from autograder.errors import Complaint, listed
 from autograder.judging.answer import Answer, ask, megabytes
-from autograder.judging.compare import STRUCTURAL
+from autograder.judging.mistakes import STRUCTURAL
 from autograder.judging.question import Inputs, Misconception, Question, Rules, Value
 
 if TYPE_CHECKING:

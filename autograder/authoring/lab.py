@@ -29,7 +29,7 @@ from autograder.authoring.reference import reference_cells, run_reference
 from autograder.cells import grade_id, id_of, id_of_test
 from autograder.course import Course
 from autograder.errors import Complaint, listed
-from autograder.judging.compare import resolve
+from autograder.judging.kinds import resolve
 
 _FACTS: dict[str, type] = {
     "title": str,

@@ -11,20 +11,25 @@ import linecache
 import re
 import tracemalloc
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from autograder.judging.question import DTYPES, Inputs, Value, arranged, dtype_name, layout_of
-
-MAX_VALUES = 1_000_000  # numbers in one answer; no case asks for more than a few thousand
-MAX_PARTS = 100_000  # values in one answer, an array counting as one
-MAX_DEPTH = 8
-MAX_CHARACTERS = 20_000  # of text in one answer, and of what it prints
-MAX_INTEGER = 2**63
+from autograder.errors import cut
+from autograder.judging.kinds import (
+    MAX_CHARACTERS,
+    MAX_PARTS,
+    MAX_VALUES,
+    NotPlain,
+    copied,
+    is_tensor,
+    take,
+    unchanged,
+)
+from autograder.judging.question import Inputs, Value
 
 
 @dataclass(frozen=True)
@@ -96,9 +101,9 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises is an answer
         line, within = _safely_raised_in(error)
         return Answer(None, "error", _one_line(error), printed=printed.text, line=line, within=within)
-    changed = [i for i, before in enumerate(given.args) if not _unchanged(before, args[i])]
+    changed = [i for i, before in enumerate(given.args) if not unchanged(before, args[i])]
     modified = names_of(function, changed) if changed else []
-    modified += [name for name, before in given.kwargs.items() if not _unchanged(before, kwargs[name])]
+    modified += [name for name, before in given.kwargs.items() if not unchanged(before, kwargs[name])]
     return Answer(value, kind, "", tuple(modified), printed.text, held=measured.held)
 
 
@@ -119,72 +124,10 @@ def _nobody_types() -> Iterator[None]:
 def pack(result: Any) -> tuple[str, Value]:
     """The kind of a call's result, and the result as a value; None where it is none."""
     try:
-        value = _plain(result, [MAX_PARTS, MAX_VALUES, MAX_CHARACTERS], 0)
-    except _NotPlain as what:
+        value = take(result, [MAX_PARTS, MAX_VALUES, MAX_CHARACTERS])
+    except NotPlain as what:
         return str(what), None
-    if _is_tensor(result):
-        return "tensor", value
-    return type(result).__name__, value
-
-
-class _NotPlain(Exception):
-    """What a result is, where it is no value."""
-
-
-def _plain(result: Any, left: list[int], depth: int) -> Value:
-    """`result` as a value; `left` counts down the parts, numbers and characters that it may still have."""
-    left[0] -= 1
-    if left[0] < 0 or depth > MAX_DEPTH:
-        raise _NotPlain(f"{type(result).__name__} of too many parts")
-    kind = type(result)
-    if result is None or kind in (bool, float):
-        return result
-    if kind is int:
-        if not -MAX_INTEGER <= result < MAX_INTEGER:
-            raise _NotPlain("int of more than 64 bits")
-        return result
-    if isinstance(result, str):
-        left[2] -= len(result)
-        if left[2] < 0:
-            raise _NotPlain("str of too many characters")
-        return str(result)
-    if isinstance(result, np.generic) and dtype_name(result.dtype) in DTYPES:
-        return result.item()
-    if kind is np.ndarray:  # a masked array or a matrix calculates by rules of its own
-        return _array(result, left)
-    if isinstance(result, (list, tuple)):
-        parts = [_plain(part, left, depth + 1) for part in result]
-        return parts if isinstance(result, list) else tuple(parts)
-    if isinstance(result, dict):
-        if not all(isinstance(key, str) for key in result):
-            raise _NotPlain("dict whose keys are not all text")
-        return {_plain(key, left, depth): _plain(part, left, depth + 1) for key, part in result.items()}
-    if isinstance(result, (bool, int, float)):
-        return _plain(next(t for t in (bool, int, float) if isinstance(result, t))(result), left, depth)
-    if kind is type and issubclass(result, np.generic) and np.dtype(result).name in DTYPES:
-        return result
-    if _is_tensor(result):
-        return _array(_from_tensor(result), left)
-    raise _NotPlain(kind.__name__)
-
-
-def _array(array: np.ndarray, left: list[int]) -> np.ndarray:
-    if array.dtype == np.longdouble:
-        array = array.astype(np.float64)
-    if dtype_name(array.dtype) not in DTYPES:
-        raise _NotPlain(f"ndarray of {array.dtype.name}")
-    left[1] -= array.size
-    if left[1] < 0:
-        raise _NotPlain(f"ndarray of {array.size:,} values")
-    return np.array(array, order="C", subok=False)
-
-
-def _is_tensor(result: Any) -> bool:
-    return (
-        hasattr(result, "__array__")
-        and not isinstance(result, (np.ndarray, np.generic, type))
-        and type(result).__module__.split(".")[0] != "pandas"
-    )
+    return "tensor" if is_tensor(result) else type(result).__name__, value
 
 
 def _layer(cls: Any, args: list, call: str) -> Any:
@@ -201,27 +144,6 @@ def _layer(cls: Any, args: list, call: str) -> Any:
         keras.config.set_dtype_policy(usual)
 
 
-def _from_tensor(tensor: Any) -> np.ndarray:
-    try:
-        from keras import ops
-    except ImportError:
-        array = np.asarray(tensor)
-    else:
-        array = ops.convert_to_numpy(tensor)
-    return array if array.dtype.name in DTYPES else array.astype(np.float32)  # bfloat16
-
-
-def copied(argument: Value) -> Value:
-    """A copy that a call may change: arrays keep their layout in memory."""
-    if isinstance(argument, np.ndarray):
-        return arranged(argument, layout_of(argument))
-    if isinstance(argument, (tuple, list)):
-        return type(argument)(copied(part) for part in argument)
-    if isinstance(argument, Mapping):
-        return {key: copied(part) for key, part in argument.items()}
-    return argument
-
-
 def names_of(function: Any, places: Sequence[int]) -> list[str]:
     """The names of a function's arguments at these places."""
     try:
@@ -229,20 +151,6 @@ def names_of(function: Any, places: Sequence[int]) -> list[str]:
     except (ValueError, TypeError):
         names = []
     return [str(names[i]) if i < len(names) else f"argument {i + 1}" for i in places]
-
-
-def _unchanged(before: Value, after: Any) -> bool:
-    if isinstance(before, Mapping):  # of which a call gets a dict
-        same = type(after) is dict and before.keys() == after.keys()
-        return same and all(_unchanged(before[k], after[k]) for k in before)
-    if type(before) is not type(after):
-        return False
-    if isinstance(before, np.ndarray):
-        same = before.dtype == after.dtype and before.shape == after.shape
-        return same and before.tobytes() == after.tobytes()
-    if isinstance(before, (tuple, list)):
-        return len(before) == len(after) and all(map(_unchanged, before, after))
-    return bool(before == after) or before != before  # NaN
 
 
 class _Printed(io.TextIOBase):
@@ -332,5 +240,5 @@ def _one_line(error: BaseException) -> str:
         text = framed[1] if framed else text
     except Exception:  # noqa: BLE001 - a hostile __str__
         text = "(its message cannot be shown)"
-    text = text if len(text) <= 300 else text[:297] + "..."
+    text = cut(text, 300)
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

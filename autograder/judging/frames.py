@@ -10,13 +10,22 @@ Every length is checked before anything is allocated, nothing is unpickled, and 
 
 import json
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.judging.answer import MAX_CHARACTERS, MAX_DEPTH, MAX_INTEGER, MAX_VALUES, Answer
-from autograder.judging.question import DTYPES, LAYOUTS, Inputs, Value, arranged, dtype_name, layout_of
+from autograder.judging.answer import Answer
+from autograder.judging.kinds import (
+    MAX_CHARACTERS,
+    MAX_INTEGER,
+    MAX_VALUES,
+    FrameError,
+    Once,
+    pack_value,
+    unpack_value,
+)
+from autograder.judging.question import DTYPES, Inputs, dtype_name
 
 PREFIX = struct.Struct("!4sIQ")
 MAGIC = b"ALW1"
@@ -30,11 +39,6 @@ MAX_AXES = 32
 MAX_TEXT = 2_000  # characters in an answer's type or error
 
 _DTYPES = {name: np.dtype(name) for name in DTYPES}
-_FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
-
-
-class FrameError(ValueError):
-    """These bytes are not a frame of ours."""
 
 
 Frame = tuple[dict, list[np.ndarray]]
@@ -99,22 +103,6 @@ def read_frame(
     if sum(size for *_, size in layout) != payload_size:
         raise FrameError("the arrays have another length than their shapes say")
     return header, [_array(read(size), dtype, shape) for dtype, shape, size in layout]
-
-
-def fits(header: dict, arrays: Sequence[np.ndarray]) -> bool:
-    """Whether whoever reads this frame will take it: several small frames may not fit into one.
-
-    >>> fits({"op": "answer"}, []), fits({}, [np.zeros(1)] * (MAX_ARRAYS + 1))
-    (True, False)
-    """
-    if len(arrays) > MAX_ARRAYS or sum(array.nbytes for array in arrays) > MAX_PAYLOAD:
-        return False
-    listed = [[dtype_name(array.dtype), list(array.shape)] for array in arrays]
-    try:
-        _check_plain({**header, "arrays": listed}, escaped=False)
-        return len(encode({**header, "listed": listed})) <= MAX_HEADER
-    except FrameError:
-        return False
 
 
 def decode(data: bytes, **limits: int) -> Frame:
@@ -235,64 +223,6 @@ def _array(data: bytes | memoryview, dtype: np.dtype, shape: tuple[int, ...]) ->
 # Values: what a question's inputs and an answer look like in a frame.
 
 
-def pack_value(value: Value, arrays: list[np.ndarray]) -> dict:
-    """A value as JSON; its arrays are appended to `arrays`.
-
-    >>> pack_value((1, "a"), [])
-    {'tuple': [{'value': 1}, {'value': 'a'}]}
-    """
-    if isinstance(value, np.ndarray):
-        arrays.append(value)
-        layout = layout_of(value)
-        return {"array": len(arrays) - 1} if layout == "C" else {layout: len(arrays) - 1}
-    if isinstance(value, type) and issubclass(value, np.generic) and np.dtype(value).name in DTYPES:
-        return {"dtype": np.dtype(value).name}
-    if isinstance(value, np.generic):
-        arrays.append(np.asarray(value))
-        return {"scalar": len(arrays) - 1}
-    if type(value) is float and not abs(value) < float("inf"):
-        return {"float": str(value)}
-    if (
-        value is None
-        or type(value) in (bool, float, str)
-        or (type(value) is int and -MAX_INTEGER <= value < MAX_INTEGER)
-    ):
-        return {"value": value}
-    if type(value) in (tuple, list):
-        return {type(value).__name__: [pack_value(part, arrays) for part in value]}
-    if isinstance(value, Mapping) and all(type(key) is str for key in value):
-        return {"mapping": {key: pack_value(part, arrays) for key, part in value.items()}}
-    raise FrameError(f"a {type(value).__name__} is no value")
-
-
-def unpack_value(packed: Any, arrays: "Sequence[np.ndarray] | Once", depth: int = 0) -> Value:
-    """The inverse of `pack_value`."""
-    if not isinstance(packed, dict) or len(packed) != 1 or depth > MAX_DEPTH:
-        raise FrameError("a value needs one kind, and not too deep a one")
-    ((kind, value),) = packed.items()
-    if kind == "array":
-        return _item(arrays, value)
-    if kind in LAYOUTS and not isinstance(arrays, Once):  # an answer's arrays lie as they came
-        return arranged(_item(arrays, value), kind)
-    if kind == "scalar":
-        array = _item(arrays, value)
-        if array.ndim:
-            raise FrameError("a scalar has no axes")
-        return array[()]
-    if kind == "dtype" and isinstance(value, str) and value in DTYPES:
-        return np.dtype(value).type
-    if kind == "float" and isinstance(value, str) and value in _FLOATS:
-        return _FLOATS[value]
-    if kind == "value" and (value is None or type(value) in (bool, int, float, str)):
-        return value
-    if kind in ("tuple", "list") and isinstance(value, list):
-        parts = [unpack_value(part, arrays, depth + 1) for part in value]
-        return tuple(parts) if kind == "tuple" else parts
-    if kind == "mapping" and isinstance(value, dict):
-        return {key: unpack_value(part, arrays, depth + 1) for key, part in value.items()}
-    raise FrameError("no such kind of value")
-
-
 def pack_inputs(given: Inputs, arrays: list[np.ndarray]) -> dict:
     """A question's arguments as JSON; their arrays are appended to `arrays`."""
     return {
@@ -310,22 +240,6 @@ def unpack_inputs(packed: Any, arrays: Sequence[np.ndarray]) -> Inputs:
         {name: unpack_value(value, arrays) for name, value in fields["kwargs"].items()},
         fields["memory"],
     )
-
-
-class Once:
-    """The arrays of a frame of answers: each may be taken once, so that nothing small unpacks to something large."""
-
-    def __init__(self, arrays: Sequence[np.ndarray]):
-        self._arrays: list[np.ndarray | None] = list(arrays)
-
-    def __len__(self) -> int:
-        return len(self._arrays)
-
-    def __getitem__(self, index: int) -> np.ndarray:
-        array, self._arrays[index] = self._arrays[index], None
-        if array is None:
-            raise FrameError("an array is used twice")
-        return array
 
 
 _TEXTS = ("type", "error", "line", "within")
@@ -377,9 +291,3 @@ def check_fields(packed: Any, kinds: dict[str, Any]) -> dict:
         if not isinstance(packed[name], kind) or (kind is int and isinstance(packed[name], bool)):
             raise FrameError(f"{name} is of another type")
     return packed
-
-
-def _item(items: Any, index: Any) -> Any:
-    if type(index) is not int or not 0 <= index < len(items):
-        raise FrameError("no such item")
-    return items[index]

@@ -1,14 +1,15 @@
 """What can be said of a wrong answer that no misconception explains: which cases, and where in them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from autograder.errors import listed
 from autograder.judging.answer import Answer
-from autograder.judging.compare import close, ordinal, same_answer, viewed
-from autograder.judging.question import Inputs, Question, Rules, Value, layout_of
+from autograder.judging.compare import same_answer
+from autograder.judging.kinds import arrays_in, close, ordinal, viewed
+from autograder.judging.question import Question, Rules, Value, layout_of
 
 
 def in_common(questions: Sequence[Question], right: Sequence[bool]) -> str:
@@ -45,13 +46,13 @@ def features(question: Question) -> list[str]:
             f"`{name}={_short(value)}`" if name.isidentifier() else f"{name} {_short(value)}".strip()
         )
     given = question.inputs
-    found += [f"`{name}={_short(value)}`" for name, value in given.kwargs.items() if not _holds_array(value)]
+    found += [f"`{name}={_short(value)}`" for name, value in given.kwargs.items() if not arrays_in(value)]
     found += [
         f"`{_short(value)}` as argument {i}"
         for i, value in enumerate(given.args, 1)
-        if not _holds_array(value) and type(value) in (bool, int, float, str)
+        if not arrays_in(value) and type(value) in (bool, int, float, str)
     ]
-    arrays = list(_arrays(given))
+    arrays = arrays_in((*given.args, *given.kwargs.values()))
     for kind in sorted({a.dtype.name for a in arrays} - {"float64", "bool", "int64"}):
         found.append(f"{kind} numbers")
     if arrays:
@@ -88,25 +89,6 @@ def features(question: Question) -> list[str]:
 
 def _short(value: Value) -> str:
     return value.__name__ if isinstance(value, type) else str(value)
-
-
-def _holds_array(value: Value) -> bool:
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    return isinstance(value, np.ndarray) or (
-        isinstance(value, (tuple, list)) and any(map(_holds_array, value))
-    )
-
-
-def _arrays(given: Inputs) -> Iterator[np.ndarray]:
-    todo = [*given.args, *given.kwargs.values()]
-    for value in todo:
-        if isinstance(value, np.ndarray):
-            yield value
-        elif isinstance(value, (tuple, list)):
-            yield from (part for part in value if isinstance(part, np.ndarray))
-        elif isinstance(value, Mapping):
-            yield from (part for part in value.values() if isinstance(part, np.ndarray))
 
 
 Pair = tuple[np.ndarray, np.ndarray, np.ndarray]  # what is due, what came, and where they agree

@@ -3,7 +3,8 @@
 Authors define exercises with `autograder.authoring`; a student's answer key holds the same data.
 
 A **value** is what goes into a call and comes out of it: None, a bool, int, float or text, an array of one of
-`DTYPES`, a NumPy scalar type, or a tuple, list or mapping (with text for keys) of values.
+`DTYPES`, a NumPy scalar type, or a tuple, list, set or mapping (with text for keys) of values. Each kind of them is
+a class in `autograder.judging.kinds`.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -8,7 +8,7 @@ import pytest
 from autograder import keys
 from autograder.course import CLASSROOM
 from autograder.grading.marking.mark import FOLLOWED
-from autograder.judging.compare import NOT_WRITTEN
+from autograder.judging.mistakes import NOT_WRITTEN
 from e2e.driving import MISCHIEF, ROOT, Watch, environment, jupyterlab, run
 from e2e.handins import LAB, SCRIPT, hand_in
 

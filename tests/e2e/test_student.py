@@ -11,7 +11,7 @@ from autograder import keys
 from autograder.authoring.lab import read_labs
 from autograder.cells import grade_id
 from autograder.course import read
-from autograder.judging.compare import NOT_WRITTEN
+from autograder.judging.mistakes import NOT_WRITTEN
 from e2e.driving import BIN, ROOT, SERVER_OPTIONS, Notebook, environment, run, serving
 
 COURSE = read(ROOT)

@@ -23,7 +23,7 @@ from autograder.cells import id_of
 from autograder.grading.marking import NOT_RUN, unmarkable
 from autograder.grading.nbgrader.gradebook import GradebookError
 from autograder.grading.reports.feedback import write_feedback
-from autograder.judging.compare import NOT_WRITTEN
+from autograder.judging.mistakes import NOT_WRITTEN
 from autograder.results import Kind
 
 pytestmark = pytest.mark.filterwarnings("ignore")

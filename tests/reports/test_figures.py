@@ -9,7 +9,7 @@ from our_course import lab
 from autograder.grading.intake import Person
 from autograder.grading.reports import figures
 from autograder.grading.reports.marks import Marks
-from autograder.judging.compare import STRUCTURAL
+from autograder.judging.mistakes import STRUCTURAL
 from autograder.results import Kind, Verdict
 
 

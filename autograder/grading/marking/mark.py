@@ -42,8 +42,8 @@ from autograder.grading.marking.sanitise import (
 )
 from autograder.grading.run.limited import stage
 from autograder.grading.sandbox import Cell, CellRun, Sandbox, SandboxError
-from autograder.judging.compare import STRUCTURAL
 from autograder.judging.judge import Finding, because, judge
+from autograder.judging.mistakes import STRUCTURAL
 from autograder.judging.question import Question
 from autograder.results import Kind, Outcome, Result, Verdict
 

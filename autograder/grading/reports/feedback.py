@@ -38,8 +38,8 @@ from autograder.grading.reports.page import environment, moment, span
 from autograder.grading.run.grade import described
 from autograder.grading.run.limited import NotDone, each
 from autograder.grading.run.progress import Progress
-from autograder.judging.compare import NOT_WRITTEN, STRUCTURAL
 from autograder.judging.judge import because
+from autograder.judging.mistakes import NOT_WRITTEN, STRUCTURAL
 from autograder.results import Kind, Result, Verdict
 
 SECONDS = 30  # for one page; an honest one takes a fiftieth of a second

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from autograder.authoring.lab import Lab
 from autograder.errors import listed
 from autograder.grading.reports.marks import Mark, Marks
-from autograder.judging.compare import STRUCTURAL
+from autograder.judging.mistakes import STRUCTURAL
 from autograder.results import Kind, Result, Verdict
 
 # With fewer students a correlation says more about chance than about the exercise.

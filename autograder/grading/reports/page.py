@@ -46,7 +46,7 @@ from autograder.grading.reports.marks import Mark, Marks, read_marks, shown_name
 from autograder.grading.reports.pseudonyms import pseudonyms
 from autograder.grading.reports.tables import Table, grades_csv, tables
 from autograder.grading.run.grade import priced
-from autograder.judging.compare import NOT_WRITTEN
+from autograder.judging.mistakes import NOT_WRITTEN
 from autograder.results import Result, Verdict
 
 READING_SECONDS = 20  # for the words of one hand-in

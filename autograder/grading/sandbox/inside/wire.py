@@ -13,16 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.judging.frames import (
-    MAX_HEADER,
-    MAX_PAYLOAD,
-    MAX_VALUES,
-    Frame,
-    check_fields,
-    encode,
-    read_frame,
-)
-from autograder.judging.frames import FrameError as WireError
+from autograder.judging.frames import MAX_HEADER, MAX_PAYLOAD, Frame, check_fields, encode, read_frame
+from autograder.judging.kinds import MAX_VALUES
+from autograder.judging.kinds import FrameError as WireError
 
 MAX_LINES = 1_000  # of one traceback
 MAX_MIMES = 50  # in one output

@@ -1,0 +1,803 @@
+"""The kinds of values: whatever is asked of one stands in its class, and a new kind is one class more, in `KINDS`.
+
+A value goes into a call or comes out of it (`autograder.judging.question`). What a call gave is taken as a value once;
+then it travels, is copied, compared and described, by its kind alone.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from autograder.errors import cut
+from autograder.judging.mistakes import STRUCTURAL, Difference
+from autograder.judging.question import DTYPES, LAYOUTS, Rules, Value, arranged, dtype_name, layout_of
+
+MAX_VALUES = 1_000_000  # numbers in one answer; no case asks for more than a few thousand
+MAX_PARTS = 100_000  # values in one answer, an array counting as one
+MAX_DEPTH = 8
+MAX_CHARACTERS = 20_000  # of text in one answer, and of what it prints
+MAX_INTEGER = 2**63
+
+_PRECISION = {"e": (2e-2, 2e-3), "f": (2e-4, 2e-6)}  # of float16 and float32, by their characters
+_FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
+
+
+_WORDS = {bool: "True or False", int: "a whole number (int)", float: "a number (float)", str: "a text (str)"}
+
+
+class FrameError(ValueError):
+    """These bytes are not a frame of ours."""
+
+
+class NotPlain(Exception):
+    """What a result is, where it is no value."""
+
+
+class Once:
+    """The arrays of a frame of answers: each may be taken once, so that nothing small unpacks to something large."""
+
+    def __init__(self, arrays: Sequence[np.ndarray]):
+        self._arrays: list[np.ndarray | None] = list(arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        array, self._arrays[index] = self._arrays[index], None
+        if array is None:
+            raise FrameError("an array is used twice")
+        return array
+
+
+Arrays = Sequence[np.ndarray] | Once
+
+
+@dataclass(frozen=True)
+class Speaking:
+    """How a sentence names a result: the whole of it, or a part in some place."""
+
+    place: str = ""
+    returned: str = "Your function returned"
+    result: str = "Your result"
+
+    def says(self, sentence: str) -> str:
+        """The sentence, with the place before it."""
+        return f"{self.place}{sentence[0].lower()}{sentence[1:]}" if self.place else sentence
+
+    def inside(self, place: str) -> "Speaking":
+        """Of a part at this place."""
+        return Speaking(self.says(place), "there is", "the result")
+
+
+# Numbers, compared
+
+
+def tolerance(rtol: float, *arrays: np.ndarray) -> tuple[float, float]:
+    """Relative and absolute tolerance for the least precise of the arrays' dtypes."""
+    kinds = {a.dtype.char for a in arrays}
+    return _PRECISION["e"] if "e" in kinds else _PRECISION["f"] if "f" in kinds else (rtol, rtol * 1e-3)
+
+
+def same_values(expected: np.ndarray, value: np.ndarray, rtol: float) -> bool:
+    """Whether two arrays of one shape agree to tolerance; NaN equals NaN.
+
+    >>> same_values(np.ones(2), np.ones(2) + 1e-9, 1e-7)
+    True
+    """
+    return expected.shape == value.shape and everywhere(close(expected, value, rtol))
+
+
+def close(expected: np.ndarray, value: np.ndarray, rtol: float) -> np.ndarray:
+    """Where two arrays of one shape agree to tolerance, as booleans; NaN equals NaN."""
+    # What `np.isclose` says; it takes five times as long, and this is most of what judging does.
+    wanted, got = expected.astype(np.float64, copy=False), value.astype(np.float64, copy=False)
+    same = wanted == got
+    if everywhere(same):
+        return same
+    with np.errstate(all="ignore"):
+        relative, absolute = tolerance(rtol, expected, value)
+        near = np.abs(got - wanted) <= absolute + relative * np.abs(wanted)
+        return same | (near & np.isfinite(wanted)) | (np.isnan(wanted) & np.isnan(got))
+
+
+def everywhere(true: np.ndarray) -> bool:
+    """Whether an array of booleans is true in all places: `all`, at a fifth of its time for small ones.
+
+    >>> everywhere(np.ones(2) == 1), everywhere(np.arange(2) == 1)
+    (True, False)
+    """
+    return b"\0" not in true.tobytes()
+
+
+@cache
+def resolve(name: str) -> Callable[..., Any]:
+    """The function that "module:function" names; a course's library holds its comparers."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def viewed(value: np.ndarray, rules: Rules) -> np.ndarray:
+    """What is compared in place of an array; the array itself where the rules say nothing."""
+    return resolve(rules.view)(value) if rules.view else value
+
+
+def number(x: Any) -> str:
+    """A number as a sentence gives it.
+
+    >>> number(np.float64(0.123456)), number(np.True_)
+    ('0.1235', 'True')
+    """
+    return str(bool(x)) if isinstance(x, (bool, np.bool_)) else f"{float(x) + 0.0:.4g}"
+
+
+def article(noun: str) -> str:
+    """A noun with the article that it needs.
+
+    >>> article("int"), article("float64"), article("ndarray of object"), article("uint8")
+    ('an int', 'a float64', 'an ndarray of object', 'a uint8')
+    """
+    spoken = noun.lower()
+    vowel = spoken[:1] in "aeio" or (spoken.startswith(("nd", "un")) and not spoken.startswith("uni"))
+    return f"{'an' if vowel else 'a'} {noun}"
+
+
+def ordinal(n: int) -> str:
+    words = ("first", "second", "third", "fourth", "fifth")
+    return words[n - 1] if n <= len(words) else f"{n}th"
+
+
+class Kind:
+    """One kind of value. What most kinds have in common stands here.
+
+    `names` are those by which it travels in a frame's JSON.
+    """
+
+    names: tuple[str, ...] = ()
+
+    def takes(self, result: Any) -> bool:
+        """Whether what a call gave is of this kind."""
+        return self.holds(result)
+
+    def take(self, result: Any, left: list[int], depth: int) -> Value:
+        """It as a value; `left` counts down the parts, numbers and characters that it may still have."""
+        return result
+
+    def holds(self, value: Value) -> bool:
+        """Whether a value is of this kind."""
+        raise NotImplementedError
+
+    def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
+        """A value as JSON under one of the names; its arrays are appended to `arrays`."""
+        raise NotImplementedError
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Value:
+        """The inverse of `pack`; raises FrameError for anything else."""
+        raise NotImplementedError
+
+    def changed(self, value: Value, change: Callable[[np.ndarray], Value]) -> Value:
+        """A copy with each array in it changed."""
+        return value
+
+    def unchanged(self, before: Value, after: Any) -> bool:
+        """Whether a call left it as it was, of the same type."""
+        return bool(before == after) or before != before  # NaN
+
+    def same(self, one: Value, other: Value, rules: Rules) -> bool:
+        """Whether two answers, the first of this kind, are the same."""
+        raise NotImplementedError
+
+    def difference(self, due: Value, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
+        """The first thing in which a value is not as this one that is due."""
+        raise NotImplementedError
+
+    def words(self, value: Value) -> str:
+        """What kind of thing it is: "a NumPy array of shape (2, 3)"."""
+        return article(type(value).__name__)
+
+    def short(self, value: Value) -> str:
+        """It among the arguments of a case, in a few characters."""
+        return cut(repr(value), 60)
+
+
+class Array(Kind):
+    """An array of one of `DTYPES`; a tensor comes as one."""
+
+    names = ("array", *LAYOUTS)
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, np.ndarray)
+
+    def takes(self, result: Any) -> bool:
+        return type(result) is np.ndarray or is_tensor(result)  # a matrix calculates by rules of its own
+
+    def take(self, result: Any, left: list[int], depth: int) -> np.ndarray:
+        array = result if type(result) is np.ndarray else _from_tensor(result)
+        if array.dtype == np.longdouble:
+            array = array.astype(np.float64)
+        if dtype_name(array.dtype) not in DTYPES:
+            raise NotPlain(f"ndarray of {array.dtype.name}")
+        left[1] -= array.size
+        if left[1] < 0:
+            raise NotPlain(f"ndarray of {array.size:,} values")
+        return np.array(array, order="C", subok=False)
+
+    def pack(self, value: np.ndarray, arrays: list[np.ndarray]) -> dict:
+        arrays.append(value)
+        layout = layout_of(value)
+        return {"array" if layout == "C" else layout: len(arrays) - 1}
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> np.ndarray:
+        if name == "array":
+            return _item(arrays, packed)
+        if isinstance(arrays, Once):  # an answer's arrays lie as they came
+            raise FrameError("no such kind of value")
+        return arranged(_item(arrays, packed), name)
+
+    def changed(self, value: np.ndarray, change: Callable[[np.ndarray], Value]) -> Value:
+        return change(value)
+
+    def unchanged(self, before: np.ndarray, after: Any) -> bool:
+        same = before.dtype == after.dtype and before.shape == after.shape
+        return same and before.tobytes() == after.tobytes()
+
+    def same(self, one: np.ndarray, other: Value, rules: Rules) -> bool:
+        if not isinstance(other, np.ndarray) or one.shape != other.shape:
+            return False
+        if rules.returns != "tensor" and (one.dtype == bool) != (other.dtype == bool):
+            return False
+        return same_values(viewed(one, rules), viewed(other, rules), rules.tolerance)
+
+    def difference(
+        self, due: np.ndarray, value: Value, rules: Rules, speaking: Speaking
+    ) -> Difference | None:
+        if not isinstance(value, np.ndarray) or (value.ndim == 0 and due.ndim):
+            return of_another_type(due, value, rules, speaking)
+        if value.shape != due.shape:
+            seen = f"{speaking.result} has shape {value.shape}; {due.shape} is due."
+            return Difference("shape", speaking.says(seen), _reshaped(due, value, rules))
+        if dtype := _dtype_difference(due, value, rules):
+            seen = f"{speaking.result} holds {value.dtype.name}; {due.dtype.name} is due."
+            return Difference("dtype", speaking.says(seen), dtype)
+        wanted, got = viewed(due, rules), viewed(value, rules)
+        agree = close(wanted, got, rules.tolerance)
+        if everywhere(agree):
+            return None
+        about = getattr(resolve(rules.view), "says", "") if rules.view else ""
+        unfinite = ~np.isfinite(got.astype(np.float64)) & np.isfinite(wanted.astype(np.float64))
+        if unfinite.any():
+            where = tuple(int(i) for i in np.argwhere(unfinite)[0])
+            seen = (
+                f"{about}{int(unfinite.sum())} of your numbers should be finite and are not: "
+                f"the first is {number(got[where])} at {_place(where)}."
+            )
+            return Difference("not finite", speaking.says(seen))
+        square = value.ndim > 1 and value.shape[-1] == value.shape[-2] > 1
+        turned = square and same_values(wanted, viewed(_turned(value), rules), rules.tolerance)
+        mistake, near = (None, False) if rules.view or turned else _near(due, value)
+        means = f"{STRUCTURAL['imprecise'][0][:-1]}: {_digits(due, value)}." if mistake == "imprecise" else ""
+        mistake = "transposed" if turned else mistake
+        seen = speaking.says(about + _worst(wanted, got, agree))
+        return Difference("values", seen, mistake, means=means, near=near)
+
+    def words(self, value: np.ndarray) -> str:
+        return f"a NumPy array of shape {value.shape}"
+
+    def short(self, value: np.ndarray) -> str:
+        plain = "" if value.dtype in (np.float64, np.bool_) else f" {value.dtype.name}"
+        return f"{value.shape}{plain}"
+
+
+class Several(Kind):
+    """A tuple or a list of values."""
+
+    names = ("tuple", "list")
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, (tuple, list))
+
+    def take(self, result: Any, left: list[int], depth: int) -> Value:
+        parts = [take(part, left, depth + 1) for part in result]
+        return parts if isinstance(result, list) else tuple(parts)
+
+    def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
+        if type(value) not in (tuple, list):
+            raise FrameError(f"a {type(value).__name__} is no value")
+        return {type(value).__name__: [pack_value(part, arrays) for part in value]}
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Value:
+        if not isinstance(packed, list):
+            raise FrameError("no such kind of value")
+        parts = [unpack_value(part, arrays, depth + 1) for part in packed]
+        return tuple(parts) if name == "tuple" else parts
+
+    def changed(self, value: Value, change: Callable[[np.ndarray], Value]) -> Value:
+        return type(value)(changed(part, change) for part in value)
+
+    def unchanged(self, before: Value, after: Any) -> bool:
+        return len(before) == len(after) and all(map(unchanged, before, after))
+
+    def same(self, one: Value, other: Value, rules: Rules) -> bool:
+        if not isinstance(other, (tuple, list)):
+            return False
+        # Several values may come in either; nested numbers are a mistake of their own in each.
+        if type(one) is not type(other) and not any(isinstance(part, np.ndarray) for part in one):
+            return False
+        return len(one) == len(other) and all(same(a, b, rules) for a, b in zip(one, other, strict=True))
+
+    def difference(self, due: Value, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
+        if not isinstance(value, (tuple, list)):
+            return of_another_type(due, value, rules, speaking)
+        if len(value) != len(due):
+            seen = f"{speaking.returned} {len(value)} values; {len(due)} are due."
+            return Difference("shape", speaking.says(seen), "another-number-of-values")
+        for i, (one, other) in enumerate(zip(due, value, strict=True)):
+            place = f"In the {ordinal(i + 1)} of the {len(due)} values that you return: "
+            if found := difference(one, other, rules, speaking.inside(place)):
+                return replace(found, path=(i, *found.path))
+        return None
+
+    def words(self, value: Value) -> str:
+        return f"{article(type(value).__name__)} of {len(value)} value{'' if len(value) == 1 else 's'}"
+
+    def short(self, value: Value) -> str:
+        marks = "()" if isinstance(value, tuple) else "[]"
+        return f"{marks[0]}{', '.join(map(short, value))}{marks[1]}"
+
+
+class Entries(Kind):
+    """A mapping of texts to values; it is a dict when it comes."""
+
+    names = ("mapping",)
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, Mapping)
+
+    def takes(self, result: Any) -> bool:
+        return isinstance(result, dict)
+
+    def take(self, result: Any, left: list[int], depth: int) -> dict:
+        if not all(isinstance(key, str) for key in result):
+            raise NotPlain("dict whose keys are not all text")
+        return {take(key, left, depth): take(part, left, depth + 1) for key, part in result.items()}
+
+    def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
+        if not all(type(key) is str for key in value):
+            raise FrameError(f"a {type(value).__name__} is no value")
+        return {"mapping": {key: pack_value(part, arrays) for key, part in value.items()}}
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> dict:
+        if not isinstance(packed, dict):
+            raise FrameError("no such kind of value")
+        return {key: unpack_value(part, arrays, depth + 1) for key, part in packed.items()}
+
+    def changed(self, value: Value, change: Callable[[np.ndarray], Value]) -> dict:
+        return {key: changed(part, change) for key, part in value.items()}
+
+    def unchanged(self, before: Value, after: Any) -> bool:
+        return before.keys() == after.keys() and all(unchanged(before[k], after[k]) for k in before)
+
+    def same(self, one: Value, other: Value, rules: Rules) -> bool:
+        if not isinstance(other, Mapping) or one.keys() != other.keys():
+            return False
+        return all(same(one[k], other[k], rules) for k in one)
+
+    def difference(self, due: Value, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
+        if not isinstance(value, Mapping):
+            return of_another_type(due, value, rules, speaking)
+        for lack, holders, others in (("has no entry", due, value), ("has an entry", value, due)):
+            strange = [key for key in holders if key not in others]
+            if strange:
+                known = ", ".join(map(repr, due))
+                seen = f"{speaking.result} {lack} {strange[0]!r}; its entries are to be {known}."
+                return Difference("shape", speaking.says(seen))
+        for key in due:
+            if found := difference(due[key], value[key], rules, speaking.inside(f"Under {key!r}: ")):
+                return replace(found, path=(key, *found.path))
+        return None
+
+    def words(self, value: Value) -> str:
+        return f"a dict with the entries {', '.join(map(repr, value))}"
+
+    def short(self, value: Value) -> str:
+        if len(value) > 4:  # a model's parameters, say
+            return f"a mapping with {len(value)} entries"
+        return "{" + ", ".join(f"{k!r}: {short(part)}" for k, part in value.items()) + "}"
+
+
+class Unordered(Kind):
+    """A set of values; equal numbers are equal to the last digit."""
+
+    names = ("set",)
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, (set, frozenset))
+
+    def take(self, result: Any, left: list[int], depth: int) -> set:
+        return {take(part, left, depth + 1) for part in result}
+
+    def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
+        return {"set": [pack_value(part, arrays) for part in sorted(value, key=repr)]}
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> set:
+        if not isinstance(packed, list):
+            raise FrameError("no such kind of value")
+        try:
+            return {unpack_value(part, arrays, depth + 1) for part in packed}
+        except TypeError:
+            raise FrameError("a list, say, is in no set") from None
+
+    def changed(self, value: Value, change: Callable[[np.ndarray], Value]) -> Value:
+        return type(value)(value)
+
+    def same(self, one: Value, other: Value, rules: Rules) -> bool:
+        return isinstance(other, (set, frozenset)) and one == other
+
+    def difference(self, due: Value, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
+        if not isinstance(value, (set, frozenset)):
+            return of_another_type(due, value, rules, speaking)
+        for lack, strange in (("lacks", due - value), ("should not hold", value - due)):
+            if strange:
+                seen = f"{speaking.result} {lack} {cut(repr(min(strange, key=repr)), 60)}."
+                return Difference("values", speaking.says(seen))
+        return None
+
+    def words(self, value: Value) -> str:
+        return f"a set of {len(value)} value{'' if len(value) == 1 else 's'}"
+
+
+class Dtype(Kind):
+    """A type of NumPy's numbers, such as `np.float32`."""
+
+    names = ("dtype",)
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, type) and issubclass(value, np.generic) and np.dtype(value).name in DTYPES
+
+    def pack(self, value: type, arrays: list[np.ndarray]) -> dict:
+        return {"dtype": np.dtype(value).name}
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> type:
+        if not isinstance(packed, str) or packed not in DTYPES:
+            raise FrameError("no such kind of value")
+        return np.dtype(packed).type
+
+    def same(self, one: type, other: Value, rules: Rules) -> bool:
+        return one is other
+
+    def difference(self, due: type, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
+        return Single().difference(due, value, rules, speaking)
+
+    def short(self, value: type) -> str:
+        return value.__name__
+
+
+class Single(Kind):
+    """None, a bool, an int, a float or a text; among the inputs also a number of NumPy's."""
+
+    names = ("value", "float", "scalar")
+
+    def holds(self, value: Value) -> bool:
+        return value is None or isinstance(value, (bool, int, float, str, np.generic))
+
+    def takes(self, result: Any) -> bool:
+        if isinstance(result, np.generic):
+            return dtype_name(result.dtype) in DTYPES
+        return self.holds(result)
+
+    def take(self, result: Any, left: list[int], depth: int) -> Value:
+        if isinstance(result, np.generic):
+            return result.item()
+        if isinstance(result, str):
+            left[2] -= len(result)
+            if left[2] < 0:
+                raise NotPlain("str of too many characters")
+            return str(result)
+        if result is not None and type(result) not in (bool, int, float):  # a kind of int, or of float
+            result = next(t for t in (int, float) if isinstance(result, t))(result)
+        if type(result) is int and not -MAX_INTEGER <= result < MAX_INTEGER:
+            raise NotPlain("int of more than 64 bits")
+        return result
+
+    def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
+        if isinstance(value, np.generic):
+            arrays.append(np.asarray(value))
+            return {"scalar": len(arrays) - 1}
+        if type(value) is float and not abs(value) < float("inf"):
+            return {"float": str(value)}
+        if type(value) is int and not -MAX_INTEGER <= value < MAX_INTEGER:
+            raise FrameError("an int of more than 64 bits is no value")
+        return {"value": value}
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Value:
+        if name == "scalar":
+            array = _item(arrays, packed)
+            if array.ndim:
+                raise FrameError("a scalar has no axes")
+            return array[()]
+        if name == "float" and isinstance(packed, str) and packed in _FLOATS:
+            return _FLOATS[packed]
+        if name == "value" and (packed is None or type(packed) in (bool, int, float, str)):
+            return packed
+        raise FrameError("no such kind of value")
+
+    def same(self, one: Value, other: Value, rules: Rules) -> bool:
+        if isinstance(other, np.ndarray):
+            return False
+        if float in (type(one), type(other)) and {type(one), type(other)} <= {int, float}:
+            return same_values(np.asarray(one), np.asarray(other), rules.tolerance)
+        return type(one) is type(other) and one == other
+
+    def difference(self, due: Value, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
+        if isinstance(value, np.ndarray) and value.ndim == 0 and not isinstance(due, str):
+            value = value.item()
+        if isinstance(due, str) and isinstance(value, str):
+            return text_difference("Your text", due, value, speaking)
+        if type(due) in (int, float) and type(value) in (int, float):
+            return self._of_numbers(due, value, rules, speaking)
+        if type(due) is not type(value):
+            return of_another_type(due, value, rules, speaking)
+        seen = f"{speaking.returned} {value!r}; {due!r} is due."
+        return None if due == value else Difference("values", speaking.says(seen))
+
+    def _of_numbers(self, due: float, value: float, rules: Rules, speaking: Speaking) -> Difference | None:
+        if type(due) is int and type(value) is float:
+            seen = f"{speaking.returned} {value!r}, a float; a whole number (int) is due."
+            mistake = "not-a-whole-number" if value == due else None
+            return Difference("type", speaking.says(seen), mistake)
+        if self.same(due, value, rules):
+            return None
+        yours, wanted = (str(x) if type(due) is int else number(x) for x in (value, due))
+        if yours == wanted:
+            yours, wanted = f"{value:.9g}", f"{due:.9g}"
+        kind = "values" if np.isfinite(value) or not np.isfinite(due) else "not finite"
+        return Difference(kind, speaking.says(f"{speaking.returned} {yours}; {wanted} is due."))
+
+    def words(self, value: Value) -> str:
+        return "None" if value is None else _WORDS.get(type(value)) or super().words(value)
+
+
+KINDS: tuple[Kind, ...] = (Single(), Array(), Several(), Entries(), Unordered(), Dtype())
+_BY_NAME = {name: kind for kind in KINDS for name in kind.names}
+
+
+def kind_of(value: Value) -> Kind:
+    """The kind of a value; FrameError for what is none."""
+    for kind in KINDS:
+        if kind.holds(value):
+            return kind
+    raise FrameError(f"a {type(value).__name__} is no value")
+
+
+def take(result: Any, left: list[int], depth: int = 0) -> Value:
+    """What a call gave, as a value; NotPlain where it is none."""
+    left[0] -= 1
+    if left[0] < 0 or depth > MAX_DEPTH:
+        raise NotPlain(f"{type(result).__name__} of too many parts")
+    for kind in KINDS:
+        if kind.takes(result):
+            return kind.take(result, left, depth)
+    raise NotPlain(type(result).__name__)
+
+
+def pack_value(value: Value, arrays: list[np.ndarray]) -> dict:
+    """A value as JSON; its arrays are appended to `arrays`.
+
+    >>> pack_value((1, "a"), [])
+    {'tuple': [{'value': 1}, {'value': 'a'}]}
+    """
+    return kind_of(value).pack(value, arrays)
+
+
+def unpack_value(packed: Any, arrays: Arrays, depth: int = 0) -> Value:
+    """The inverse of `pack_value`."""
+    if not isinstance(packed, dict) or len(packed) != 1 or depth > MAX_DEPTH:
+        raise FrameError("a value needs one kind, and not too deep a one")
+    ((name, content),) = packed.items()
+    if name not in _BY_NAME:
+        raise FrameError("no such kind of value")
+    return _BY_NAME[name].unpack(name, content, arrays, depth)
+
+
+def changed(value: Value, change: Callable[[np.ndarray], Value]) -> Value:
+    """A copy of a value with each array in it changed."""
+    return kind_of(value).changed(value, change)
+
+
+def copied(value: Value) -> Value:
+    """A copy that a call may change: arrays keep their layout in memory."""
+    return changed(value, lambda array: arranged(array, layout_of(array)))
+
+
+def arrays_in(value: Value) -> list[np.ndarray]:
+    """All the arrays in a value."""
+    found: list[np.ndarray] = []
+    changed(value, found.append)
+    return found
+
+
+def unchanged(before: Value, after: Any) -> bool:
+    """Whether a call left a copy of a value as it was."""
+    due = dict if isinstance(before, Mapping) else type(before)  # of a mapping a call gets a dict
+    return type(after) is due and kind_of(before).unchanged(before, after)
+
+
+def same(one: Value, other: Value, rules: Rules) -> bool:
+    """Whether two answers are the same value."""
+    return kind_of(one).same(one, other, rules)
+
+
+def difference(due: Value, value: Value, rules: Rules, speaking: Speaking = Speaking()) -> Difference | None:
+    """The first thing in which a value is not as due."""
+    return kind_of(due).difference(due, value, rules, speaking)
+
+
+def words(value: Value) -> str:
+    """What kind of thing a value is: "a NumPy array of shape (2, 3)"."""
+    return kind_of(value).words(value)
+
+
+def short(value: Value) -> str:
+    """A value among the arguments of a case, in a few characters."""
+    return kind_of(value).short(value)
+
+
+def of_another_type(due: Value, value: Value, rules: Rules, speaking: Speaking) -> Difference:
+    """What is said of a value of another kind than is due."""
+    wanted = words(due)
+    if rules.returns == "tensor":
+        wanted = wanted.replace("NumPy array", "tensor")
+    mistake = None
+    if isinstance(due, np.ndarray):
+        forms: dict[type, str] = {list: "returns-a-list", tuple: "returns-a-tuple", float: "one-number"}
+        mistake = forms.get(type(value))
+    elif isinstance(value, tuple) and not isinstance(due, (tuple, list, Mapping)):
+        mistake = "returns-a-tuple"
+    given = article(type(value).__name__) if isinstance(value, (list, tuple)) else words(value)
+    return Difference("type", speaking.says(f"{speaking.returned} {given}; {wanted} is due."), mistake)
+
+
+def text_difference(what: str, due: str, value: str, speaking: Speaking = Speaking()) -> Difference | None:
+    """Where two texts first differ, by their lines."""
+    if due == value:
+        return None
+    wanted, given = due.split("\n"), value.split("\n")
+    at = next((i for i, (a, b) in enumerate(zip(wanted, given)) if a != b), min(len(wanted), len(given)))
+    line = f"in line {at + 1} " if len(wanted) > 1 or len(given) > 1 else ""
+    if at == len(given):
+        seen = f"{what} ends after line {at}; {_quoted(wanted[at])} is due next."
+    elif at == len(wanted):
+        seen = f"{what} goes on {line}with {_quoted(given[at])}, where nothing more is due."
+    else:
+        seen = f"{what} says {line}{_quoted(given[at])}; {_quoted(wanted[at])} is due."
+    return Difference("values", speaking.says(seen))
+
+
+def _quoted(text: str) -> str:
+    return repr(cut(text, 80))
+
+
+def is_tensor(result: Any) -> bool:
+    """Whether it is an array of one of Keras's backends."""
+    return (
+        hasattr(result, "__array__")
+        and not isinstance(result, (np.ndarray, np.generic, type))
+        and type(result).__module__.split(".")[0] != "pandas"
+    )
+
+
+def _from_tensor(tensor: Any) -> np.ndarray:
+    try:
+        from keras import ops
+    except ImportError:
+        array = np.asarray(tensor)
+    else:
+        array = ops.convert_to_numpy(tensor)
+    return array if array.dtype.name in DTYPES else array.astype(np.float32)  # bfloat16
+
+
+def _item(items: Any, index: Any) -> Any:
+    if type(index) is not int or not 0 <= index < len(items):
+        raise FrameError("no such item")
+    return items[index]
+
+
+# What can be said of arrays of one shape
+
+
+_NEARLY = 1e-2  # what is nearer than this, everywhere, is a matter of precision
+
+_FLOAT32 = 3e-7  # of the largest number: so much is lost where one step is worked out in float32
+
+PRECISION = ("imprecise", "precision-lost-on-the-way")
+
+
+def _turned(value: np.ndarray) -> np.ndarray:
+    return np.swapaxes(value, -1, -2).copy()
+
+
+def _near(expected: np.ndarray, value: np.ndarray) -> tuple[str | None, bool]:
+    """The mistake of form of numbers that are all nearly right ("rounded", "imprecise"…), and whether they may be."""
+    if expected.dtype.kind != "f" or value.dtype.kind != "f" or expected.dtype == np.float16:
+        return None, False
+    wanted, got = expected.astype(np.float64), value.astype(np.float64)
+    if not np.isfinite(wanted).all() or not np.isfinite(got).all():
+        return None, False
+    gap, size = np.abs(got - wanted), np.abs(wanted)
+    slack = 1e-12 if expected.dtype == np.float64 else 1e-6
+    for places in range(1, 9):
+        if not (gap <= 0.51 * 10.0**-places + slack * (1 + size)).all():
+            break  # too far away for these places, and so for more
+        if np.allclose(got, np.round(wanted, places), rtol=slack, atol=slack) and got.any():
+            return "rounded", False
+    # A tiny share that is far off beside one that is right shows a step that was cut, not one that is imprecise.
+    largest = size.max(initial=0.0)
+    if not (gap <= _NEARLY * size + 1e-6 * largest).all():
+        return None, bool((gap <= _NEARLY * size + 2e-3 * largest).all())
+    with np.errstate(over="ignore"):
+        single = np.array_equal(got, got.astype(np.float32).astype(np.float64))
+    lost = expected.dtype == np.float64 and (gap <= (1e-6 if single else _FLOAT32) * largest).all()
+    return "precision-lost-on-the-way" if lost else "imprecise", True
+
+
+def _digits(expected: np.ndarray, value: np.ndarray) -> str:
+    """How near two arrays are, in words."""
+    wanted, got = expected.astype(np.float64), value.astype(np.float64)
+    size = np.abs(wanted)
+    worst = float(np.max(np.abs(got - wanted)[size > 0] / size[size > 0], initial=0.0))
+    return f"by at most {worst:.1g} of each number"
+
+
+def _dtype_difference(expected: np.ndarray, value: np.ndarray, rules: Rules) -> str | None:
+    """The mistake of form in an array's dtype, if there is one."""
+    if rules.returns == "tensor" or value.dtype == expected.dtype:
+        return None
+    if expected.dtype == bool:
+        return "numbers-not-booleans" if bool(np.isin(value, (0, 1)).all()) else "numbers-for-true-and-false"
+    if value.dtype == bool:
+        return "booleans-not-numbers"
+    if expected.dtype.kind != "f":
+        return None
+    if value.dtype.kind != "f":
+        return "whole-numbers"
+    if value.dtype.itemsize < expected.dtype.itemsize:
+        return "lower-precision"
+    return "higher-precision" if rules.exact_dtype else None
+
+
+def _reshaped(expected: np.ndarray, value: np.ndarray, rules: Rules) -> str | None:
+    if value.size != expected.size or value.dtype.kind not in "fiub":
+        return None
+    wanted = viewed(expected, rules)
+    if value.ndim > 1 and _turned(value).shape == expected.shape and min(value.shape[-2:]) > 1:
+        return "transposed" if same_values(wanted, viewed(_turned(value), rules), rules.tolerance) else None
+    if value.squeeze().shape != expected.squeeze().shape:
+        return None
+    if not same_values(wanted, viewed(value.reshape(expected.shape), rules), rules.tolerance):
+        return None
+    if value.ndim == expected.ndim:
+        return "transposed" if value.T.shape == expected.shape else None
+    return "extra-axis" if value.ndim > expected.ndim else "missing-axis"
+
+
+def _worst(wanted: np.ndarray, got: np.ndarray, agree: np.ndarray) -> str:
+    with np.errstate(all="ignore"):
+        gap = np.abs(got.astype(np.float64) - wanted.astype(np.float64))
+    gap = np.where(agree, -1.0, np.nan_to_num(gap, nan=np.inf, posinf=np.inf))
+    worst = np.unravel_index(int(np.argmax(gap)), gap.shape) if gap.ndim else ()
+    where = tuple(int(i) for i in worst)
+    yours, due = number(got[where]), number(wanted[where])
+    if yours == due:  # they differ further behind the point
+        yours, due = f"{float(got[where]):.9g}", f"{float(wanted[where]):.9g}"
+    noun = "entries" if wanted.dtype == bool else "numbers"
+    return (
+        f"{int((~agree).sum())} of {agree.size} {noun} differ, most at {_place(where)}: "
+        f"yours {yours}, expected {due}."
+    )
+
+
+def _place(where: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, where))}]" if where else "its only place"
