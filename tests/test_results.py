@@ -14,7 +14,7 @@ from autograder.grading.reports import feedback, figures
 from autograder.grading.run.pool import PRELOAD
 from autograder.grading.sandbox.bubblewrap import Bubblewrap
 from autograder.grading.sandbox.choice import why_unavailable
-from autograder.judging import compare, judge
+from autograder.judging import compare, judge, mistakes
 from autograder.results import Kind, Outcome, Result, Verdict
 
 marking = import_module("autograder.grading.marking.mark")
@@ -71,8 +71,8 @@ def test_other_words_change_nothing_else(sandbox, monkeypatch, softmax, stable_s
         monkeypatch.setattr(module, "because", lambda called, written=True: f"Wegen {called}.")
     monkeypatch.setattr(marking, "FOLLOWED", "Für sich richtig ({names}).")
     monkeypatch.setattr(marking, "_FRESH", dict.fromkeys(marking._FRESH, "anders"))
-    for name in compare.STRUCTURAL:
-        monkeypatch.setitem(compare.STRUCTURAL, name, ("Anders.", "Warum?"))
+    for name in mistakes.STRUCTURAL:
+        monkeypatch.setitem(mistakes.STRUCTURAL, name, ("Anders.", "Warum?"))
     assert facts(sandbox, softmax, stable_softmax) == before
 
 
