@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.judging.answer import Answer
 from autograder.judging.judge import Finding
 from autograder.judging.kinds import close, short, viewed
-from autograder.judging.question import Inputs
+from autograder.judging.question import Answer, Inputs
 
 Places = list[int | None]  # rows or columns to show; None for those left out
 SHOWN = 8  # rows and columns of a table; of larger ones the middle is left out

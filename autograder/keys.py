@@ -20,10 +20,9 @@ import numpy as np
 from autograder import course
 from autograder.course import ANSWERS
 from autograder.errors import Complaint
-from autograder.judging.answer import Answer
 from autograder.judging.frames import LEFT_OUT, decode, encode, pack_answer, pack_inputs, unpack_inputs
 from autograder.judging.kinds import pack_value, unpack_value
-from autograder.judging.question import Misconception, Question, Rules
+from autograder.judging.question import Answer, Misconception, Question, Rules
 from autograder.stopwatch import CALL_SECONDS
 
 INDEX = "lab.json"

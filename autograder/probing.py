@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from autograder.judging.answer import Answer, ask, names_of
+from autograder.judging.answer import ask, names_of
 from autograder.judging.compare import same_answer
-from autograder.judging.question import Inputs, Question, Rules, Value
+from autograder.judging.question import Answer, Inputs, Question, Rules, Value
 
 MOST = 100  # calls of the function; a block of a Transformer has 16 arrays, and so 120 pairs of them
 _LARGEST = 10_000  # numbers in the inputs of a case that is asked again

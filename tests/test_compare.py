@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from autograder.feedback import as_html, as_text, describe, tables
-from autograder.judging.answer import Answer, ask, pack
+from autograder.judging.answer import ask, pack
 from autograder.judging.compare import failing_property, first_difference
 from autograder.judging.judge import judge
 from autograder.judging.kinds import same_values
 from autograder.judging.mistakes import NOT_WRITTEN, STRUCTURAL
-from autograder.judging.question import Inputs, Misconception, Question, Rules
+from autograder.judging.question import Answer, Inputs, Misconception, Question, Rules
 from autograder.results import Result, Verdict
 
 WANTED = np.array([[0.25, 0.75], [0.5, 0.5], [0.1, 0.9]])

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from autograder.judging.answer import Answer, ask
+from autograder.judging.answer import ask
 from autograder.judging.judge import judge
 from autograder.judging.mistakes import STRUCTURAL
-from autograder.judging.question import Inputs, Misconception, Question, Rules
+from autograder.judging.question import Answer, Inputs, Misconception, Question, Rules
 
 SHAPES = [(2, 3, 4), (3, 2, 5), (1, 4, 3), (3, 3, 3)]
 KNOWN = [

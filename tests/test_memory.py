@@ -8,11 +8,11 @@ import pytest
 
 from autograder import keys
 from autograder.authoring.exercise import Exercise, ExerciseError
-from autograder.judging.answer import Answer, ask
+from autograder.judging.answer import ask
 from autograder.judging.compare import first_difference, same_answer
 from autograder.judging.judge import judge
 from autograder.judging.mistakes import STRUCTURAL
-from autograder.judging.question import Rules, inputs
+from autograder.judging.question import Answer, Rules, inputs
 from autograder.results import Verdict
 
 LENGTH = 1000  # a square of floats takes 8 MB

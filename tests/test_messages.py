@@ -8,11 +8,11 @@ import pytest
 from our_course import lab
 
 from autograder.authoring.proof import found
-from autograder.judging.answer import Answer, ask
+from autograder.judging.answer import ask
 from autograder.judging.compare import first_difference, mistake_in
 from autograder.judging.judge import judge
 from autograder.judging.mistakes import STRUCTURAL
-from autograder.judging.question import Inputs, Misconception, Question, Rules
+from autograder.judging.question import Answer, Inputs, Misconception, Question, Rules
 from autograder.results import Verdict
 
 LABS = {name: lab(name) for name in ("additive-attention", "qkv-attention", "attention-masks")}

@@ -13,7 +13,8 @@ import pytest
 from autograder.authoring.lab import read_labs
 from autograder.authoring.proof import answers_of, found
 from autograder.course import read
-from autograder.judging.answer import Answer, ask
+from autograder.judging.answer import ask
+from autograder.judging.question import Answer
 from autograder.results import Verdict
 
 LABS = read_labs(read(Path(__file__).parents[1]))

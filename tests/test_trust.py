@@ -53,10 +53,10 @@ from autograder.grading.run import pool
 from autograder.grading.run.limited import Died, Exceeded, Failed, Worker, each
 from autograder.grading.run.pool import sandbox_for
 from autograder.grading.sandbox.inside.outputs import Budget, Outputs
-from autograder.judging.answer import Answer
 from autograder.judging.frames import read_frame
 from autograder.judging.judge import judge
 from autograder.judging.kinds import FrameError
+from autograder.judging.question import Answer
 
 LAB = "additive-attention"
 

@@ -12,7 +12,7 @@ from autograder import keys
 from autograder.authoring.lab import read_lab
 from autograder.authoring.skeleton import write_course
 from autograder.course import read
-from autograder.judging.answer import Answer, ask, pack
+from autograder.judging.answer import ask, pack
 from autograder.judging.frames import decode, encode, pack_answer, pack_inputs, unpack_answer, unpack_inputs
 from autograder.judging.kinds import (
     MAX_CHARACTERS,
@@ -24,7 +24,7 @@ from autograder.judging.kinds import (
     pack_value,
     unpack_value,
 )
-from autograder.judging.question import DTYPES, Inputs, Rules, arranged, layout_of
+from autograder.judging.question import DTYPES, Answer, Inputs, Rules, arranged, layout_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 ARRAYS = st.sampled_from(sorted(DTYPES)).flatmap(

@@ -15,10 +15,9 @@ from hypothesis.extra import numpy as hnp
 from autograder.grading.sandbox.inside import wire
 from autograder.grading.sandbox.inside.wire import Channel, WireError
 from autograder.judging import frames
-from autograder.judging.answer import Answer
 from autograder.judging.frames import Bytes, decode, encode, read_frame
 from autograder.judging.kinds import Once
-from autograder.judging.question import DTYPES, Inputs, inputs
+from autograder.judging.question import DTYPES, Answer, Inputs, inputs
 
 quick = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

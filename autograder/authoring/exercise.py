@@ -32,9 +32,9 @@ import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
 from autograder.errors import Complaint, listed
-from autograder.judging.answer import Answer, ask, megabytes
+from autograder.judging.answer import ask, megabytes
 from autograder.judging.mistakes import STRUCTURAL
-from autograder.judging.question import Inputs, Misconception, Question, Rules, Value
+from autograder.judging.question import Answer, Inputs, Misconception, Question, Rules, Value
 
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab

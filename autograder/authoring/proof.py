@@ -9,11 +9,11 @@ import numpy as np
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.lab import Lab
-from autograder.judging.answer import Answer, ask, pack
+from autograder.judging.answer import ask, pack
 from autograder.judging.compare import first_difference
 from autograder.judging.frames import encode, pack_inputs
 from autograder.judging.judge import Finding, judge
-from autograder.judging.question import Inputs, Question, Value
+from autograder.judging.question import Answer, Inputs, Question, Value
 from autograder.results import Verdict
 
 

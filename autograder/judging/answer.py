@@ -13,7 +13,6 @@ import tracemalloc
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,46 +28,7 @@ from autograder.judging.kinds import (
     take,
     unchanged,
 )
-from autograder.judging.question import Inputs, Value
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What one call gave.
-
-    Parameters
-    ----------
-    value : value or None
-        The result, where it was one; None too where it was something else, as `type` tells.
-    type : str
-        What it was: "ndarray", "tensor", "list", "NoneType"...
-    error : str
-        "ValueError: what it said" if the call raised, else "".
-    modified : tuple of str
-        The arguments whose values the call changed in place.
-    printed : str
-        What it printed.
-    line : str
-        The line of the student's code that raised, and its number: "3: return a @ b".
-    within : str
-        The name of the student's function that holds this line.
-    held : int
-        The most bytes that it held at once beside its inputs, where the question limits them; else 0.
-    """
-
-    value: Value = None
-    type: str = "ndarray"
-    error: str = ""
-    modified: tuple[str, ...] = ()
-    printed: str = ""
-    line: str = ""
-    within: str = ""
-    held: int = 0
-
-    @property
-    def raised(self) -> str:
-        """The type of the error, "ValueError"; "" where there was none."""
-        return self.error.partition(":")[0]
+from autograder.judging.question import Answer, Inputs, Value
 
 
 def ask(function: Any, given: Inputs, call: str = "function") -> Answer:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
-from autograder.judging.answer import Answer, megabytes
+from autograder.judging.answer import megabytes
 from autograder.judging.kinds import (
     Speaking,
     article,
@@ -16,7 +16,7 @@ from autograder.judging.kinds import (
     words,
 )
 from autograder.judging.mistakes import NOT_WRITTEN, Difference
-from autograder.judging.question import Inputs, Rules, Value
+from autograder.judging.question import Answer, Inputs, Rules, Value
 
 # Whether two answers are the same
 

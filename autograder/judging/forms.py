@@ -13,11 +13,10 @@ from itertools import combinations, permutations
 import numpy as np
 
 from autograder.errors import listed
-from autograder.judging.answer import Answer
 from autograder.judging.compare import same_answer
 from autograder.judging.kinds import close
 from autograder.judging.mistakes import STRUCTURAL, Difference
-from autograder.judging.question import Inputs, Misconception, Question, Rules, Value
+from autograder.judging.question import Answer, Inputs, Misconception, Question, Rules, Value
 
 # These say less than a known mistake does with a form of another kind.
 _VAGUE = ("times-a-constant", "times-a-size", "plus-a-constant", "a-step-too-many")

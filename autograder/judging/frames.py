@@ -15,7 +15,6 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.judging.answer import Answer
 from autograder.judging.kinds import (
     MAX_CHARACTERS,
     MAX_INTEGER,
@@ -25,7 +24,7 @@ from autograder.judging.kinds import (
     pack_value,
     unpack_value,
 )
-from autograder.judging.question import DTYPES, Inputs, dtype_name
+from autograder.judging.question import DTYPES, Answer, Inputs, dtype_name
 
 PREFIX = struct.Struct("!4sIQ")
 MAGIC = b"ALW1"

@@ -10,13 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autograder.errors import listed
-from autograder.judging.answer import Answer
 from autograder.judging.compare import failing_property, first_difference, same_answer
 from autograder.judging.forms import explained_by_a_form, form_of
 from autograder.judging.kinds import PRECISION
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.patterns import in_common, right_parts, times, what_holds
-from autograder.judging.question import Misconception, Question, Rules, Value
+from autograder.judging.question import Answer, Misconception, Question, Rules, Value
 from autograder.results import Verdict
 
 

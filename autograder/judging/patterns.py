@@ -6,10 +6,9 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import listed
-from autograder.judging.answer import Answer
 from autograder.judging.compare import same_answer
 from autograder.judging.kinds import arrays_in, close, ordinal, viewed
-from autograder.judging.question import Question, Rules, Value, layout_of
+from autograder.judging.question import Answer, Question, Rules, Value, layout_of
 
 
 def in_common(questions: Sequence[Question], right: Sequence[bool]) -> str:

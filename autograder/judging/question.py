@@ -1,4 +1,4 @@
-"""What a judge needs to know of an exercise, as plain data: inputs, questions, misconceptions, rules.
+"""What a judge needs to know of an exercise, as plain data: inputs, questions, answers, misconceptions, rules.
 
 Authors define exercises with `autograder.authoring`; a student's answer key holds the same data.
 
@@ -9,12 +9,9 @@ a class in `autograder.judging.kinds`.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from autograder.judging.answer import Answer
 
 DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 LAYOUTS = ("C", "F", "strided")
@@ -69,6 +66,45 @@ class Misconception:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What one call gave.
+
+    Parameters
+    ----------
+    value : value or None
+        The result, where it was one; None too where it was something else, as `type` tells.
+    type : str
+        What it was: "ndarray", "tensor", "list", "NoneType"...
+    error : str
+        "ValueError: what it said" if the call raised, else "".
+    modified : tuple of str
+        The arguments whose values the call changed in place.
+    printed : str
+        What it printed.
+    line : str
+        The line of the student's code that raised, and its number: "3: return a @ b".
+    within : str
+        The name of the student's function that holds this line.
+    held : int
+        The most bytes that it held at once beside its inputs, where the question limits them; else 0.
+    """
+
+    value: Value = None
+    type: str = "ndarray"
+    error: str = ""
+    modified: tuple[str, ...] = ()
+    printed: str = ""
+    line: str = ""
+    within: str = ""
+    held: int = 0
+
+    @property
+    def raised(self) -> str:
+        """The type of the error, "ValueError"; "" where there was none."""
+        return self.error.partition(":")[0]
+
+
+@dataclass(frozen=True)
 class Question:
     """One case, ready to be judged.
 
@@ -89,7 +125,7 @@ class Question:
     label: str
     inputs: Inputs
     expected: Value
-    mistakes: "Mapping[str, Answer]"
+    mistakes: Mapping[str, Answer]
     edge: tuple[str, Value] | None = None
 
 

@@ -21,8 +21,7 @@ from autograder.errors import Complaint
 from autograder.grading.sandbox.inside import wire
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging import frames
-from autograder.judging.answer import Answer
-from autograder.judging.question import Inputs
+from autograder.judging.question import Answer, Inputs
 from autograder.results import Outcome
 
 PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")
