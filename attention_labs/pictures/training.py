@@ -162,8 +162,8 @@ def course():
             box(axes, x, y, f"{name}\n{what}", colour)
             arrow(axes, (x + 3.3 * way, y), (x + 4.7 * way, y), lw=1.4)
     middle = (
-        "tiny-transformer\n\nlayer norm, feed-forward,\na block, a stack;\nheads that look back\nand copy\n\n\n"
-        "training\n\nthe way back,\na rate, a minute\nof your own gradients:\na language model\nthat is yours"
+        "tiny-transformer\n\nlayer norm,\nfeed-forward,\na block, a stack;\nheads that copy\n\n"
+        "training\n\nthe way back,\na rate, a minute\nof gradients:\na model\nthat is yours"
     )
     text = box(axes, 10, 5.8, middle, ORANGE)
     text.set(fontsize=11.5, linespacing=1.75)
