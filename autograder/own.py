@@ -71,7 +71,8 @@ def _sources(name: str, function: Any, namespace: Mapping[str, Any]) -> Iterator
         if called in functions or called in lines:
             continue
         if isinstance(value, _Own):
-            functions[called] = value.source
+            # In a namespace of its own: its helpers may have the names of helpers here.
+            functions[called] = f"{called} = (lambda n: exec({value.source!r}, n) or n[{called!r}])({{}})"
         elif isinstance(value, ModuleType):
             lines[called] = f"import {value.__name__} as {called}"
         elif inspect.isfunction(value) and value.__module__ == "__main__":
