@@ -100,7 +100,8 @@ def test_helpers_of_one_name_in_two_labs_do_not_meet(work):
     """`stable_softmax` came with a `softmax` of two arguments; the later lab's has one."""
     pass_it(work, RIGHT.replace("highest", "softmax"))
     choose = "def choose(logits, temperature, uniform):\n    if temperature == 0:\n        return int(np.argmax(logits))\n"
-    choose += "    ends = np.cumsum(softmax(logits / temperature))\n    return int(min((ends <= uniform).sum(), len(ends) - 1))"
+    choose += "    ends = np.cumsum(softmax(logits / temperature))\n"
+    choose += "    return int(min((ends <= uniform).sum(), len(ends) - 1))"
     later = ["def softmax(scores):\n    return stable_softmax(scores, axis=-1)", choose, "check(choose)"]
     assert "right in all" in run([SETUP, *later], work / "tiny-transformer")[-1]
     assert (work / own.FOLDER / "choose.py").is_file()
