@@ -104,6 +104,7 @@ OF_LIBRARY = {
     "comparers": ["qkv-attention", "attention-masks", "long-contexts", "keras-attention"],
     "embeddings": ["qkv-attention", "learning-to-align"],
     "keras_start": ["keras-attention"],
+    "layers": ["keras-attention"],
     "lengths": ["positions"],
     "pictures/__init__": LABS,
     "pictures/additive": ["additive-attention"],

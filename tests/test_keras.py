@@ -13,6 +13,7 @@ import pytest
 
 from attention_labs import keras_start
 from autograder.authoring.lab import read_lab
+from autograder.authoring.proof import answers_of, found
 from autograder.course import read
 from autograder.judging.answer import ask
 from autograder.judging.judge import judge
@@ -211,10 +212,85 @@ def test_dtype_policy_is_put_back(keras):
     answer = ask(
         BY_NAME["HalfPrecisionAttention"].reference,
         inputs(half, half, half, d_k=3),
-        "layer in its dtype",
+        "attention_labs.layers:asked_in_their_dtype",
     )
     assert answer.value.dtype == np.float16
     assert keras.config.dtype_policy().name == before
+
+
+def layer_of(call):
+    """A layer class with this `call`."""
+    import keras
+
+    return type("Answer", (keras.layers.Layer,), {"call": call})
+
+
+def scored(queries, keys, d_k, mask, ops, hidden=-1e9):
+    scores = ops.matmul(queries, ops.swapaxes(keys, -1, -2)) / d_k**0.5
+    return scores if mask is None else scores + hidden * ops.cast(mask, scores.dtype)
+
+
+def in_numpy(self, queries, keys, values, d_k, mask=None):
+    from keras import ops
+
+    queries, keys, values = map(ops.convert_to_numpy, (queries, keys, values))
+    mask = None if mask is None else ops.convert_to_numpy(mask)
+    scores = queries @ keys.transpose(0, 2, 1) / np.float32(d_k**0.5)
+    powers = np.exp(np.where(False if mask is None else mask == 1, np.float32(-1e9), scores))
+    return powers @ values / powers.sum(-1, keepdims=True)
+
+
+def weights_held_back(self, queries, keys, values, d_k, mask=None):
+    from keras import ops
+
+    return ops.stop_gradient(ops.softmax(scored(queries, keys, d_k, mask, ops))) @ values
+
+
+def not_low_enough_for_80(self, queries, keys, values, d_k, mask=None):
+    from keras import ops
+
+    return ops.softmax(scored(queries, keys, d_k, mask, ops, -100)) @ values
+
+
+def keeps_the_first_mask(self, queries, keys, values, d_k, mask=None):
+    from keras import ops
+
+    self.kept = getattr(self, "kept", mask)
+    return ops.softmax(scored(queries, keys, d_k, self.kept, ops)) @ values
+
+
+def in_float16(self, queries, keys, values, d_k, mask=None):
+    from keras import ops
+
+    queries, keys, values = (ops.cast(x, "float16") for x in (queries, keys, values))
+    return ops.softmax(scored(queries, keys, d_k, mask, ops, -3e4)) @ values
+
+
+@needs_keras
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (in_numpy, "no-gradient"),
+        (weights_held_back, "no-gradient-through-the-weights"),
+        (not_low_enough_for_80, None),
+        (keeps_the_first_mask, "first-mask-kept"),
+        (in_float16, None),
+    ],
+)
+def test_a_layer_is_asked_for_more_than_its_output(call, name):
+    """For its gradients, for a second call, for its dtype, and for scores of 80."""
+    exercise = BY_NAME["DotProductAttention"]
+    questions = exercise.questions()
+    finding = found(exercise, questions, answers_of(layer_of(call), exercise, questions))
+    assert (finding.verdict, finding.misconception) == (Verdict.WRONG, name)
+
+
+@needs_keras
+def test_the_references_gradients_are_numbers():
+    """Else no layer would be asked for any."""
+    for question in BY_NAME["DotProductAttention"].questions():
+        if "gradient" in question.inputs.kwargs.get("wanted", ""):
+            assert np.abs(question.expected).max() > 0.01
 
 
 @needs_keras

@@ -65,6 +65,8 @@ class Exercise:
     points : float
     builds_on : sequence of Exercise
         Exercises of this lab whose answers this one calls, for follow-through marking.
+    call : str or callable
+        How the answer is called, see `autograder.judging.question.Rules`.
     view, compare : callable, optional
     properties : sequence of callable
         Functions of a module that students have too; see `autograder.judging.question.Rules`.
@@ -80,6 +82,7 @@ class Exercise:
         *,
         points: float,
         builds_on: Sequence["Exercise"] = (),
+        call: Callable | str = "function",
         view: Callable | None = None,
         compare: Callable | None = None,
         properties: Sequence[Callable] = (),
@@ -93,6 +96,7 @@ class Exercise:
         self.builds_on = tuple(builds_on)
         try:
             self.rules = Rules(
+                call=call if isinstance(call, str) else _named(call),
                 view=_named(view),
                 compare=_named(compare),
                 properties=tuple(_named(p) for p in properties),

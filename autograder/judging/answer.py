@@ -13,6 +13,8 @@ import tracemalloc
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -39,7 +41,7 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
     function : callable
         The answer; for layers, a class that is made without arguments.
     given : Inputs
-    call : {"function", "layer", "layer in its dtype"}
+    call : str
         As in `autograder.judging.question.Rules`.
 
     Returns
@@ -55,7 +57,7 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             with redirect_stdout(printed), redirect_stderr(_Printed()), _nobody_types(), measured:
-                target = function if call == "function" else _layer(function, args, call)
+                target = _target(function, call)
                 result = target(*args, **kwargs)
             kind, value = pack(result)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises is an answer
@@ -90,18 +92,12 @@ def pack(result: Any) -> tuple[str, Value]:
     return "tensor" if is_tensor(result) else type(result).__name__, value
 
 
-def _layer(cls: Any, args: list, call: str) -> Any:
-    """An instance of a Keras layer; in Keras's default dtype, or in that of its first input."""
-    if call == "layer":
-        return cls()
-    import keras
-
-    usual = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(args[0].dtype.name)
-    try:
-        return cls()
-    finally:
-        keras.config.set_dtype_policy(usual)
+def _target(function: Any, call: str) -> Any:
+    """What is called with the arguments."""
+    if ":" in call:  # a function of the course's library, which knows how such an answer is to be called
+        module, _, name = call.partition(":")
+        return partial(getattr(import_module(module), name), function)
+    return function() if call == "layer" else function
 
 
 def names_of(function: Any, places: Sequence[int]) -> list[str]:

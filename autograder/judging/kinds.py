@@ -753,7 +753,7 @@ def _digits(expected: np.ndarray, value: np.ndarray) -> str:
 
 def _dtype_difference(expected: np.ndarray, value: np.ndarray, rules: Rules) -> str | None:
     """The mistake of form in an array's dtype, if there is one."""
-    if rules.returns == "tensor" or value.dtype == expected.dtype:
+    if (rules.returns == "tensor" and not rules.exact_dtype) or value.dtype == expected.dtype:
         return None
     if expected.dtype == bool:
         return "numbers-not-booleans" if bool(np.isin(value, (0, 1)).all()) else "numbers-for-true-and-false"

@@ -150,9 +150,9 @@ class Rules:
     returns : {"array", "tensor", "printed"}
         "array" is the result as it is, whatever value that may be. "tensor" admits the tensors of Keras's
         backends besides arrays, and any dtype: values count. "printed" compares what the call prints.
-    call : {"function", "layer", "layer in its dtype"}
-        "layer" makes an instance of the student's class first, and calls that; "layer in its dtype"
-        makes it under Keras's dtype policy of the case's first input (float16, say).
+    call : {"function", "layer"} or str
+        "layer" makes an instance of the student's class first, and calls that. "module:function" is called with the
+        answer and the arguments, and returns what is judged.
     """
 
     tolerance: float = 1e-7
@@ -165,12 +165,12 @@ class Rules:
 
     def __post_init__(self) -> None:
         for name, known in (("returns", RETURNS), ("call", CALLS)):
-            if getattr(self, name) not in known:
+            if getattr(self, name) not in known and not (name == "call" and ":" in self.call):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it can be {', '.join(known)}")
 
 
 RETURNS = ("array", "tensor", "printed")
-CALLS = ("function", "layer", "layer in its dtype")
+CALLS = ("function", "layer")
 
 
 def layout_of(array: np.ndarray) -> str:

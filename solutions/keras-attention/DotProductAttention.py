@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from attention_labs.comparers import within_the_values
 from attention_labs.keras_start import backend
+from attention_labs.layers import AGAIN, GRADIENTS, asked, stays_within_the_values
 from autograder.authoring import Exercise, sizes
 
 from ._shared import (
@@ -12,6 +12,7 @@ from ._shared import (
     attend,
     best_match_hidden,
     called,
+    for_a_gradient,
     hidden_by,
     hide,
     keras_layer,
@@ -27,9 +28,10 @@ from ._shared import (
 DotProductAttention = Exercise(
     "DotProductAttention",
     points=4,
-    call="layer",
+    call=asked,
     returns="tensor",
-    properties=[within_the_values],
+    exact_dtype=True,
+    properties=[stays_within_the_values],
 )
 
 # The notebook's worked example.
@@ -41,10 +43,14 @@ V = np.array([[[6.0, 0.0], [0.0, 6.0], [6.0, 6.0]]])
 @DotProductAttention.domain(
     sizes={"batch": (1, 60), "L_q": (1, 60), "L_k": (1, 60), "d_k": (1, 60), "d_v": (1, 60)},
     flags={"mask": ("(batch, L_q, L_k)", None, "(batch, 1, L_k)", "(L_q, L_k)")},
+    magnitudes=(1.0, 80.0),
     dtypes=("float32", "float64"),
 )
-def anywhere(rng, batch, L_q, L_k, d_k, d_v, mask):
-    return called(triple(rng, batch, L_q, L_k, d_k, d_v), mask=hidden_by(rng, mask, batch, L_q, L_k))
+def anywhere(rng, batch, L_q, L_k, d_k, d_v, mask, magnitude):
+    q, k, v = triple(rng, batch, L_q, L_k, d_k, d_v)
+    if magnitude > 1:  # by the docstring scores may be as large, and -100 hides none of these
+        q *= magnitude / np.maximum(np.abs(scores_of(q, k, d_k**0.5)).max(axis=-1, keepdims=True), 1e-3)
+    return called((q, k, v), mask=hidden_by(rng, mask, batch, L_q, L_k))
 
 
 @DotProductAttention.case("the example worked by hand")
@@ -99,6 +105,65 @@ def from_float16(rng):
     batch, queries, keys, d_k, d_v = sizes(rng, 5, low=3)
     mask = some_hidden(rng, batch, queries, keys).astype(np.float16)
     return called(triple(rng, batch, queries, keys, d_k, d_v), np.float16, mask=mask)
+
+
+for wanted in GRADIENTS:
+
+    @DotProductAttention.case(f"the {wanted}")
+    def gradient(rng, wanted=wanted):
+        return for_a_gradient(rng, wanted)
+
+
+@DotProductAttention.case("called a second time, after a call in which nothing was hidden")
+def second_call(rng):
+    batch, queries, keys, d_k, d_v = sizes(rng, 5, low=3)
+    mask = some_hidden(rng, batch, queries, keys)
+    return called(triple(rng, batch, queries, keys, d_k, d_v), mask=mask, wanted=AGAIN)
+
+
+# What is wrong with a layer as such.
+
+
+def to_the_values_only(at, arrays, worked_out):
+    return worked_out() if at == 2 else np.zeros(arrays[at].shape, np.float32)
+
+
+@DotProductAttention.misconception(
+    means="No gradient comes through your layer, so nothing before it could learn: somewhere in `call` the numbers "
+    "leave Keras (NumPy, `convert_to_numpy`), or are held back (`stop_gradient`).",
+    nudge="Which of your steps is not one of `keras.ops`?",
+)
+@as_layer(np.float32, gradients=lambda at, arrays, worked_out: np.zeros(arrays[at].shape, np.float32))
+def no_gradient(queries, keys, values, d_k, mask):
+    return attend(queries, keys, values, d_k**0.5, mask)
+
+
+@DotProductAttention.misconception(
+    means="Gradients come through your layer to the values only: the weights are held back (`stop_gradient`), or made "
+    "outside Keras, so where to look can never be learnt.",
+    nudge="On which way do queries and keys come into the result? Which step on it is not one of `keras.ops`?",
+)
+@as_layer(np.float32, gradients=to_the_values_only)
+def no_gradient_through_the_weights(queries, keys, values, d_k, mask):
+    return attend(queries, keys, values, d_k**0.5, mask)
+
+
+@DotProductAttention.misconception(
+    means="Your layer keeps something from one call to the next: called again with another mask, it gives another "
+    "result than a new one.",
+    nudge="What do you store on `self`, and does it belong to one call?",
+)
+def first_mask_kept():
+    kept = []
+
+    @as_layer(np.float32)
+    def with_the_first(queries, keys, values, d_k, mask):
+        if mask is not None and not kept:
+            kept.append(mask)
+        fits = kept and mask is not None and kept[0].shape == mask.shape
+        return attend(queries, keys, values, d_k**0.5, kept[0] if fits else mask)
+
+    return with_the_first()
 
 
 # What masks do wrong.
@@ -546,19 +611,6 @@ def sentence_by_sentence(self, queries, keys, values, d_k, mask=None):
             scores = scores + hidden * -1e9
         outputs.append(ops.matmul(ops.softmax(scores, axis=1), values[i]))
     return ops.stack(outputs)
-
-
-@DotProductAttention.variant
-@keras_layer
-def in_numpy(self, queries, keys, values, d_k, mask=None):
-    from keras import ops
-
-    queries, keys, values = map(ops.convert_to_numpy, (queries, keys, values))
-    scores = queries @ keys.transpose(0, 2, 1) / np.sqrt(d_k)
-    if mask is not None:
-        scores = np.where(ops.convert_to_numpy(mask) == 1, np.finfo(np.float32).min, scores)
-    powers = np.exp(scores - scores.max(-1, keepdims=True))
-    return powers @ values / powers.sum(-1, keepdims=True)
 
 
 @DotProductAttention.variant

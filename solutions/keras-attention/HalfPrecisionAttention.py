@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from attention_labs.comparers import within_the_values
+from attention_labs.layers import AGAIN, GRADIENTS, asked_in_their_dtype, stays_within_the_values
 from autograder.authoring import Exercise, sizes
 
 from ._shared import (
@@ -11,6 +11,7 @@ from ._shared import (
     attend,
     best_match_hidden,
     called,
+    for_a_gradient,
     hidden_by,
     keras_layer,
     padding_of,
@@ -27,9 +28,10 @@ HalfPrecisionAttention = Exercise(
     "HalfPrecisionAttention",
     points=2,
     builds_on=[DotProductAttention],
-    call="layer in its dtype",
+    call=asked_in_their_dtype,
     returns="tensor",
-    properties=[within_the_values],
+    exact_dtype=True,
+    properties=[stays_within_the_values],
 )
 
 
@@ -93,7 +95,47 @@ def single_both(rng):
     return called(triple(rng, batch, length, length, d_k, d_v), mask=mask)
 
 
+@HalfPrecisionAttention.case(f"float32, the {GRADIENTS[0]}")
+def single_gradient(rng):
+    return for_a_gradient(rng, GRADIENTS[0])
+
+
+@HalfPrecisionAttention.case("float16, called a second time, after a call in which nothing was hidden")
+def half_again(rng):
+    batch, queries, keys, d_k, d_v = sizes(rng, 5, low=3)
+    mask = some_hidden(rng, batch, queries, keys).astype(np.float16)
+    arrays = positive(triple(rng, batch, queries, keys, d_k, d_v))
+    return called(arrays, np.float16, mask=mask, wanted=AGAIN)
+
+
 # Mistakes.
+
+
+@HalfPrecisionAttention.misconception(
+    means="Your layer answers in float32, whatever it is given: what comes after it is made to work in float32 too.",
+    nudge="Compute in float32 if you like. In which dtype do the numbers leave?",
+)
+@as_layer(np.float32)
+def always_float32(queries, keys, values, d_k, mask):
+    return attend(queries, keys, values, d_k**0.5, mask)
+
+
+@HalfPrecisionAttention.misconception(
+    means="Your layer answers in float16, even where float32 comes in.",
+    nudge="Which dtype do the queries have? Is it named in your code, or asked for?",
+)
+@as_layer(np.float16)
+def always_float16(queries, keys, values, d_k, mask):
+    return attend(queries, keys, values, d_k**0.5, mask)
+
+
+@HalfPrecisionAttention.misconception(
+    means="No gradient comes through your layer: somewhere in `call` the numbers leave Keras, or are held back.",
+    nudge="Which of your steps is not one of `keras.ops`?",
+)
+@as_layer(gradients=lambda at, arrays, worked_out: np.zeros(arrays[at].shape, arrays[at].dtype))
+def no_gradient(queries, keys, values, d_k, mask):
+    return attend(queries, keys, values, d_k**0.5, mask)
 
 
 @HalfPrecisionAttention.misconception(
@@ -255,22 +297,3 @@ def in_float32_inside(self, queries, keys, values, d_k, mask=None):
     if mask is not None:
         scores += -1e9 * ops.cast(mask, "float32")
     return ops.cast(ops.matmul(ops.softmax(scores), values), given)
-
-
-@HalfPrecisionAttention.variant
-def always_float32():
-    """The published layer, which computes in float32 whatever it is given."""
-    from keras import ops
-    from keras.layers import Layer
-
-    class AlwaysFloat32(Layer):
-        def __init__(self):
-            super().__init__(dtype="float32")
-
-        def call(self, queries, keys, values, d_k, mask=None):
-            scores = ops.matmul(queries, ops.transpose(keys, axes=(0, 2, 1))) / d_k**0.5
-            if mask is not None:
-                scores += -1e9 * ops.cast(mask, "float32")
-            return ops.matmul(ops.softmax(scores), values)
-
-    return AlwaysFloat32()

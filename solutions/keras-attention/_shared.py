@@ -8,6 +8,7 @@ from functools import wraps
 
 import numpy as np
 
+from attention_labs.layers import StandIn, weights_for
 from autograder.authoring import inputs, sizes
 
 # The notebook's own sentences.
@@ -58,6 +59,12 @@ def called(arrays, dtype=np.float32, **given):
     return inputs(*arrays, d_k=int(arrays[1].shape[-1]), **given)
 
 
+def for_a_gradient(rng, wanted, dtype=np.float32):
+    """A call whose gradient is wanted, with a mask: small, since mistakes are differentiated number by number."""
+    arrays = triple(rng, 2, 3, 4, 5, 2)
+    return called(arrays, dtype, mask=some_hidden(rng, 2, 3, 4).astype(dtype), wanted=wanted)
+
+
 def best_match_hidden(rng, dtype):
     """Every query agrees most with a key that is hidden from it."""
     queries, keys, d_k, d_v = sizes(rng, 4, low=3)
@@ -68,22 +75,42 @@ def best_match_hidden(rng, dtype):
     return (q, k, v), np.eye(keys)[best].astype(dtype)
 
 
-def as_layer(dtype=None):
+def as_layer(dtype=None, gradients=None):
     """A function in place of a layer: made without arguments, called with what Keras hands to `call`.
 
-    Keras turns all floats into the layer's dtype: `dtype`, or that of the first input.
+    Keras turns all floats into the layer's dtype: `dtype`, or that of the first input. What its gradients are is
+    worked out, unless `gradients` says it: a function of an argument's place, the three arrays, and what works it out.
     """
 
     def decorate(function):
         @wraps(function)
         def make():
-            def call(queries, keys, values, d_k, mask=None):
-                to = dtype or queries.dtype
+            def call(queries, keys, values, d_k, mask=None, to=dtype):
+                to = to or queries.dtype
                 queries, keys, values = (x.astype(to) for x in (queries, keys, values))
                 mask = mask if mask is None else mask.astype(to)
                 return function(queries, keys, values, d_k, mask)
 
-            return call
+            def gradient(at, *arrays, **given):
+                if gradients is None:
+                    return worked_out(at, *arrays, **given)
+                return gradients(at, arrays, lambda: worked_out(at, *arrays, **given))
+
+            def worked_out(at, *arrays, **given):
+                """By central differences, in float64, of what `asked` adds up."""
+                arrays = [a.astype(np.float64) for a in arrays]
+                found = np.zeros_like(arrays[at])
+                for place in np.ndindex(found.shape):
+                    totals = []
+                    for step in (1e-6, -1e-6):
+                        moved = [a.copy() for a in arrays]
+                        moved[at][place] += step
+                        output = call(*moved, **given, to=np.float64)
+                        totals.append((output * weights_for(output.shape)).sum())
+                    found[place] = (totals[0] - totals[1]) / 2e-6
+                return found.astype(dtype or np.float32)
+
+            return StandIn(call, gradient)
 
         return make
 
