@@ -50,6 +50,7 @@ def anywhere(rng, batch, L_q, L_k, d_k, d_v, mask, magnitude):
     q, k, v = triple(rng, batch, L_q, L_k, d_k, d_v)
     if magnitude > 1:  # by the docstring scores may be as large, and -100 hides none of these
         q *= magnitude / np.maximum(np.abs(scores_of(q, k, d_k**0.5)).max(axis=-1, keepdims=True), 1e-3)
+        v = 1 + np.abs(v)  # float32 rounds such scores so far that a value near 0 would tell of that
     return called((q, k, v), mask=hidden_by(rng, mask, batch, L_q, L_k))
 
 
