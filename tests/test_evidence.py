@@ -198,6 +198,7 @@ def test_a_replaced_hand_in_takes_its_own_time_with_it(course):
         ("pass", Options(follow_through=False), False),
         ("pass", Options(sandbox="none"), True),
         ("timeout", Options(), True),
+        ("timeout", Options(sandbox="webassembly"), True),  # a class of two sandboxes is one class
         ("timeout", Options(sandbox="none"), False),  # a limit decided it
         ("crash", Options(sandbox="none"), False),
         ("error", Options(sandbox="none"), True),

@@ -1,7 +1,9 @@
 """Every row, side by side, in both sandboxes: verdict, score, name and message are the same, or it is argued why not."""
 
+import re
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -38,10 +40,16 @@ def rows_of(lab, kind, files, most=None):
     }
 
 
+# In how many of the cases a list of float32 is, to the last digit, what a mistake gives, differs between processors
+# too: a list has no dtype that would say how exact its numbers are. It is a clause of a message, never a verdict.
+_HOW_MANY = re.compile(r"In \d+ of \d+ cases that fail, your result is what this mistake gives: ")
+
+
 def different(one, other):
     """Where the two are not the same."""
     assert one.keys() == other.keys()
-    return {place: (one[place], other[place]) for place in one if one[place] != other[place]}
+    plain = [{at: (*row[:3], _HOW_MANY.sub("", row[3])) for at, row in rows.items()} for rows in (one, other)]
+    return {place: (one[place], other[place]) for place in one if plain[0][place] != plain[1][place]}
 
 
 @pytest.mark.parametrize("name", LABS)
@@ -77,9 +85,11 @@ def test_the_attack_class(tmp_path):
                 folder = tmp_path / attack.name
                 folder.mkdir()
                 attack.put(folder)
-                for path in folder.glob(f"{name}.ipynb"):
+                for path in filter(Path.is_file, folder.glob(f"{name}.ipynb")):
                     files[attack.name] = path.read_bytes()
         for kind, found in earned.items():
             found |= rows_of(lab, kind, files, {"cell_seconds": 4, "call_seconds": 3}) if files else {}
-    found = different(*({place: row[:2] for place, row in rows.items()} for rows in earned.values()))
+    found = different(
+        *({place: (*row[:2], None, "") for place, row in rows.items()} for rows in earned.values())
+    )
     assert {place: pair for place, pair in found.items() if place[0] not in ARGUED} == {}
