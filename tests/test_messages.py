@@ -322,3 +322,17 @@ def test_a_count_that_is_a_multiple_says_so():
     assert "Here it is 8 times as large as it should be." in cases(1000, 8000, (999, 5)).means
     assert "Here it is 4 times too small." in cases(4096, 1024, (1, 5)).means
     assert "times" not in cases(4, 8, (1, 5)).means  # the number of a token, say
+
+
+def test_whether_most_of_a_formula_is_right_is_said():
+    rng = np.random.default_rng(7)
+    due = [rng.normal(size=(4, 5)) for _ in range(6)]
+    noise = [rng.normal(size=(4, 5)) for _ in range(6)]
+    near = [(a, a + 0.1 * b) for a, b in zip(due, noise, strict=True)]
+    assert "most of the formula is right" in cases(*near[0], *near[1:]).means
+    far = list(zip(due, noise, strict=True))
+    assert "Yours do not rise and fall with what is due" in cases(*far[0], *far[1:]).means
+    between = [(a, a + 2 * b) for a, b in zip(due, noise, strict=True)]
+    assert "rise and fall" not in cases(*between[0], *between[1:]).means
+    singles = [(float(n), n + 0.1 * (-1) ** n) for n in range(1, 8)]
+    assert "most of the formula is right" in cases(*singles[0], *singles[1:]).means

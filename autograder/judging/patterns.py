@@ -110,7 +110,22 @@ def what_holds(pairs: Sequence[tuple[Value, Value]], rules: Rules) -> str:
             if holds(rule):
                 return said
     places = [next((s for s, rule in along if holds(rule)), "") for along in _PLACES]
-    return " ".join(filter(None, places)) or next((s for s, rule in _SIZES if holds(rule)), "")
+    found = [*filter(None, places)] or [next((s for s, rule in _SIZES if holds(rule)), "")]
+    return " ".join(filter(None, [*found, _how_alike(numbers)]))
+
+
+def _how_alike(numbers: Sequence[Pair]) -> str:
+    """Whether the numbers rise and fall with those that are due, in each case or, single ones, from case to case."""
+    if all(np.size(wanted) == 1 for wanted, *_ in numbers):
+        numbers = [tuple(np.array([np.ravel(pair[i])[0] for pair in numbers]) for i in range(3))]  # type: ignore[list-item]
+    rows = [np.array([np.ravel(wanted), np.ravel(got)]) for wanted, got, _ in numbers if np.size(wanted) >= 4]
+    rows = [row for row in rows if (np.ptp(row, axis=1) > 1e-9).all()]
+    found = [float(np.corrcoef(row)[0, 1]) for row in rows]
+    if found and np.median(found) > 0.9:
+        return "Yours rise and fall with what is due, nearly in step: most of the formula is right."
+    if len(found) > 2 and np.mean(np.abs(found)) < 0.3:
+        return "Yours do not rise and fall with what is due: look at the first steps, and at what goes into them."
+    return ""
 
 
 def _numbers(expected: Value, value: Value, rules: Rules) -> Pair | None:
