@@ -98,6 +98,16 @@ def test_the_same_hand_in_without_its_time_changes_nothing(room, inbox, tmp_path
     assert snapshot(room.root) == before
 
 
+def test_after_a_kill_nobody_is_said_to_have_no_time_who_has_one(room, inbox):
+    """The run ended between the hand-in with its time and the note of where they came from."""
+    put(inbox, attempts(3))
+    collect([inbox], room)
+    (note,) = (room.root / "collected").rglob("*.json")
+    note.rename(note.with_name(f".{note.name}.4711")).write_text("")
+    report = collect([inbox], room)
+    assert report.untimed == 0 and "without a time stamp" not in report.summary
+
+
 def test_a_files_time_becomes_a_time_stamp_only_when_asked(room, inbox):
     put(inbox, {"ada/qkv-attention.ipynb": notebook()}, when=1_763_647_402)
     assert collect([inbox], room).untimed == 1

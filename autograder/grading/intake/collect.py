@@ -208,13 +208,13 @@ def collect(
     rows = [
         replace(row, source=shown(row.source), student=shown(row.student)) for row in [*finds.rows, *filed]
     ]
-    origins = read_origins(root)
     now = {(r.student, r.lab) for r in filed if r.outcome in (Outcome.FILED, Outcome.UNCHANGED)}
     return Collected(
         rows=tuple(sorted(rows, key=lambda row: (row.source, row.student))),
         notes=tuple(dict.fromkeys([*finds.notes, *(f"roster.csv: {note}" for note in roster.notes)])),
         missing=missing(root, roster, sorted({lab for _, lab in now}, key=list(labs).index)),
-        untimed=sum(not (key in origins and origins[key].handed_in) for key in now),
+        # By what lies there: a run that was killed may have left a time and not yet where it came from.
+        untimed=sum(not (classroom.submitted / s / lab / "timestamp.txt").is_file() for s, lab in now),
         junk=finds.junk,
         others=finds.others,
     )
