@@ -153,6 +153,14 @@ def test_what_waits_is_given_back_empty_and_what_was_late_with_its_penalty(class
     assert {row["Username"]: row[LAB] for row in rows} == {"ada": "9.6", "bo": ""}
 
 
+def test_the_rosters_number_goes_before_what_a_student_typed_into_gradescope(classroom, prepared):
+    enrol(classroom, "Login,Name,SID,Email\nada,Ada,A1,ada@school.example\n")
+    fill(classroom, {"ada": results("ada")}, prepared)
+    came_from(classroom, "ada", "Gradescope", name="Ada", sid="9", email="ada@home.example")
+    (row,) = table(tables.platform_csv(marks_of(classroom), "Gradescope")[0])
+    assert (row["SID"], row["Email"]) == ("A1", "ada@school.example")
+
+
 def test_names_that_are_cut_stay_apart():
     assert _file_name("x" * 300 + "a", LAB) != _file_name("x" * 300 + "b", LAB)
 
