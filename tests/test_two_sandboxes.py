@@ -42,13 +42,18 @@ def rows_of(lab, kind, files, most=None):
 
 # In how many of the cases a list of float32 is, to the last digit, what a mistake gives, differs between processors
 # too: a list has no dtype that would say how exact its numbers are. It is a clause of a message, never a verdict.
-_HOW_MANY = re.compile(r"In \d+ of \d+ cases that fail, your result is what this mistake gives: ")
+# So does which of two equal differences is the larger.
+_BY_A_DIGIT = re.compile(
+    r"In \d+ of \d+ cases that fail, your result is what this mistake gives: |(?<=most at )\[[\d, ]+\]: .*?\. "
+)
 
 
 def different(one, other):
     """Where the two are not the same."""
     assert one.keys() == other.keys()
-    plain = [{at: (*row[:3], _HOW_MANY.sub("", row[3])) for at, row in rows.items()} for rows in (one, other)]
+    plain = [
+        {at: (*row[:3], _BY_A_DIGIT.sub("", row[3])) for at, row in rows.items()} for rows in (one, other)
+    ]
     return {place: (one[place], other[place]) for place in one if plain[0][place] != plain[1][place]}
 
 
