@@ -11,8 +11,10 @@ from our_course import COURSE, ROOT
 from sample_class import perfect, with_answer, wrong_answer
 
 from autograder.authoring.lab import read_labs
+from autograder.cells import grade_id, id_of
 from autograder.grading.marking import mark, prepare
 from autograder.grading.run.pool import sandbox_for
+from autograder.grading.sandbox import Cell, Limits
 from autograder.grading.sandbox.bubblewrap import Bubblewrap
 from autograder.grading.sandbox.webassembly import WebAssembly
 
@@ -98,3 +100,39 @@ def test_the_attack_class(tmp_path):
         *({place: (*row[:2], None, "") for place, row in rows.items()} for rows in earned.values())
     )
     assert {place: pair for place, pair in found.items() if place[0] not in ARGUED} == {}
+
+
+def said_in(sandbox, lab):
+    """What `check` prints in a notebook, by exercise and mistake; for the right answers, too."""
+    right = perfect(lab)
+    sources = {id_of(cell): cell.source for cell in right.cells if cell.cell_type == "code"}
+    given = [cell.source for cell in right.cells if "setup" in cell.metadata.get("tags", ())]
+    cells = [Cell(source) for source in [*given, *(sources[grade_id(name)] for name in lab.exercises)]]
+    told = {}
+    for exercise in lab.exercises.values():
+        told[exercise.name, "right"] = len(cells)
+        cells.append(Cell(f"check({exercise.name})"))
+        for mistake in exercise.misconceptions[:4]:
+            if answer := wrong_answer(exercise, mistake):
+                told[exercise.name, mistake.name] = len(cells) + 1
+                cells += [Cell(answer), Cell(f"check({exercise.name})")]
+        cells.append(Cell(sources[grade_id(exercise.name)]))
+    with sandbox:
+        runs = sandbox.run(cells, Limits(cell_seconds=60, total_seconds=1500))
+    return {
+        place: "".join(o.get("text") or f"{o.get('ename')}: {o.get('evalue')}" for o in runs[number].outputs)
+        for place, number in told.items()
+    }
+
+
+@pytest.mark.parametrize("name", ["additive-attention", "attention-masks"])
+def test_what_a_student_is_told_where_whole_numbers_have_32_bits(name):
+    """As in a browser: the student's own `check`, word for word."""
+    lab = read_labs(COURSE)[name]
+    library = [COURSE.root / folder for folder in (*COURSE.library, *COURSE.data)]
+    here, there = (
+        said_in(kind(library=library, course=COURSE.root), lab) for kind in (Bubblewrap, WebAssembly)
+    )
+    assert all("right in all" in text for (_, mistake), text in here.items() if mistake == "right")
+    assert sum("CheckFailed" in text for text in here.values()) > 2 * len(lab.exercises)
+    assert different(here, there) == {}
