@@ -144,7 +144,9 @@ def rescaled(score: float, of: float, points: float) -> float:
     """
     if of == points:
         return float(score)
-    return round(score * points / of, 6) if of else float(min(score, points))
+    return (
+        score * points / of if of else float(min(score, points))
+    )  # unrounded: it may be asked for many times
 
 
 YEARS = range(1970, 2200)  # nearer to the calendar's ends, a time cannot be told in every zone
