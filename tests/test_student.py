@@ -450,7 +450,7 @@ def test_a_function_of_another_name_is_told_the_names_of_this_lab_only(tmp_path,
         return x
 
     with pytest.raises(CheckFailed, match="No exercise is called 'my_softmax'") as caught:
-        check(my_softmax)
+        exec("check(answer)", {"check": check, "answer": my_softmax})  # nothing else is defined there
     assert "stable_softmax" in str(caught.value) and "causal_mask" not in str(caught.value)
 
 
