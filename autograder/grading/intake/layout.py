@@ -89,7 +89,6 @@ class Settings:
     zone_given: bool = False
     file_times: bool = False
     pattern: Form | None = None
-    replace: bool = False
 
 
 class Layout:

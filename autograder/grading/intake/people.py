@@ -99,11 +99,6 @@ class People:
             raise Unmatched(found)
         return found
 
-    @property
-    def matched(self) -> int:
-        """How many owners are known."""
-        return sum(not isinstance(found, str) for found in self._students.values())
-
     def _resolve(self, owner: Owner) -> tuple[Student, ...] | str:
         who = owner.who[0]
         if owner.platform == "Moodle" and who.name in self._blind:
