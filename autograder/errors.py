@@ -16,7 +16,7 @@ _ESCAPES = re.compile(
 )
 
 INSTALL_ALL = (
-    "install the engine with all that instructors need, `pip install 'attention-labs[lab,grading]'`."
+    "install the engine with all that instructors need, `pip install 'attention-labs[lab,grading,alike]'`."
 )
 
 
