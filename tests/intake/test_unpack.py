@@ -86,8 +86,16 @@ def test_links_and_special_files_in_zips(room, tmp_path, mode, why):
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_duplicate_members(room, tmp_path):
     members = [("ada/qkv-attention.ipynb", notebook("first")), ("ada/qkv-attention.ipynb", notebook("last"))]
+    report = collect([make_zip(tmp_path / "class.zip", [*members, GOOD])], room)
+    assert refusals(report) == ["The zip holds 2 files of this name, which may be several people's."]
+    assert list(filed(room)) == ["zed/qkv-attention"]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_duplicate_members_of_a_students_own_zip(room, tmp_path):
+    own = zip_bytes([("qkv-attention.ipynb", notebook("first")), ("qkv-attention.ipynb", notebook("last"))])
     for outcome in ("filed", "unchanged"):
-        report = collect([make_zip(tmp_path / "class.zip", members)], room)
+        report = collect([make_zip(tmp_path / "class.zip", {"ada/qkv-attention.zip": own})], room)
         assert filed(room) == {"ada/qkv-attention": ("last", None)}
         assert only(report).outcome == outcome
         assert "more than once; the last one counts" in only(report).reason

@@ -282,20 +282,25 @@ class Zips:
         named = [(_member_name(info), info) for info in members]
         same = Counter(name for name, _ in named)
         listing = Listing()
-        # Of two members with one name the last is the one that unpacking leaves: it counts.
+        # Of two members with one name the last is the one that unpacking leaves: it counts, in a student's own zip.
         last = dict(named)
         for name, info in sorted(last.items()):
-            notes = []
+            notes, trouble = [], _bad_name(info.orig_filename.replace("\\", "/")) or _bad_kind(info)
             if "\\" in info.orig_filename:
                 notes.append("Its name has backslashes; they were taken as slashes.")
-            if same[name] > 1:
+            if same[name] > 1 and outer.of_class:
+                trouble = (
+                    trouble
+                    or f"The zip holds {same[name]} files of this name, which may be several people's."
+                )
+            elif same[name] > 1:
                 notes.append("The zip holds this name more than once; the last one counts.")
             listing.take(
                 Found(
                     path=name[: LIMITS.name],  # what is longer is refused, and patterns need not look at it
                     time=_member_time(info, outer.time, self.zone),
                     chunks=self._reader(outer, info),
-                    trouble=_bad_name(info.orig_filename.replace("\\", "/")) or _bad_kind(info),
+                    trouble=trouble,
                     note=" ".join(notes),
                 )
             )
