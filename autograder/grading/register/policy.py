@@ -144,9 +144,8 @@ def rescaled(score: float, of: float, points: float) -> float:
     """
     if of == points:
         return float(score)
-    return (
-        score * points / of if of else float(min(score, points))
-    )  # unrounded: it may be asked for many times
+    # Unrounded, since it may be asked for many times.
+    return score * points / of if of else float(min(score, points))
 
 
 YEARS = range(1970, 2200)  # nearer to the calendar's ends, a time cannot be told in every zone
