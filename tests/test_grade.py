@@ -359,7 +359,7 @@ def test_plain_nbgrader_autograde_gives_the_same_scores(graded, tmp_path):
     [(signal.SIGKILL, -9, ""), (signal.SIGINT, 130, "Stopped. What is marked is kept;")],
 )
 def test_a_run_ended_in_the_middle_is_resumed(tmp_path, end, code, said):
-    students = [f"s{i:02d}" for i in range(8)]
+    students = [f"s{i:02d}" for i in range(20)]
     for number, student in enumerate(students):
         hand_in(tmp_path, student, nbformat.writes(perfect(LAB)).encode() + b"\n" * number)
     command = [*COMMAND, "grade", LAB, "--classroom", str(tmp_path), "--workers", "2"]
