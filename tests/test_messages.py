@@ -336,3 +336,12 @@ def test_whether_most_of_a_formula_is_right_is_said():
     assert "rise and fall" not in cases(*between[0], *between[1:]).means
     singles = [(float(n), n + 0.1 * (-1) ** n) for n in range(1, 8)]
     assert "most of the formula is right" in cases(*singles[0], *singles[1:]).means
+
+
+def test_an_error_in_a_few_cases_is_put_into_words_and_gives_no_name():
+    asked = [Question("", Inputs(), np.ones(3) * n, {}) for n in range(1, 6)]
+    answers = [Answer(error="IndexError: index 517 is out of bounds for axis 0 with size 64")]
+    answers += [Answer(np.array([1.0, 5.0, -2.0]) * n) for n in range(2, 6)]
+    finding = judge(asked, answers, Rules(), [])
+    assert "place 517 along axis 0, which has only 64" in finding.means
+    assert finding.misconception is None

@@ -143,7 +143,9 @@ def judge(
         where = in_common(questions, right) if difference.kind == "error" else ""
         means = _joined(difference.means or means, elsewhere, where, also)
         return replace(finding, misconception=name, means=means, nudge=nudge)
+    raised = difference.mistake if difference.kind == "error" else None  # in a few of the cases that fail
     said = [
+        (difference.means or STRUCTURAL[raised][0]) if raised else "",
         failing_property(answers[first].value, questions[first].inputs, rules.properties),
         _what_holds(questions, answers, differences, first, rules) if difference.kind == "values" else "",
         elsewhere,
