@@ -46,7 +46,8 @@ def rows_of(lab, kind, files, most=None):
 # too: a list has no dtype that would say how exact its numbers are. It is a clause of a message, never a verdict.
 # So does which of two equal differences is the larger. How much is held is measured from outside, in coarser steps.
 _BY_A_DIGIT = re.compile(
-    r"In \d+ of \d+ cases that fail, your result is what this mistake gives: |(?<=most at )\[[\d, ]+\]: .*?\. |(?<=holds )[\d.]+ MB"
+    r"In \d+ of \d+ cases that fail, your result is what this mistake gives: "
+    r"|(?<=most at )\[[\d, ]+\]: .*?\. |(?<=holds )[\d.]+ MB"
 )
 
 
