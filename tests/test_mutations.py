@@ -54,6 +54,28 @@ EQUIVALENT = {
     ("embedding_backward", "np.zeros((vocabulary, upstream.shape[-1]))"): "a wider float will do",
     ("clip_gradients", "length < largest"): "at exactly the largest length the factor is 1",
     ("learning_rate", "step < warmup"): "at the peak the two formulas meet",
+    ("alignment", "-1"): "of a matrix the last axis is axis 1",
+    ("calculate_weights", "--1"): "the same",
+    ("cross_entropy", "-1"): "the same",
+    ("cross_entropy_backward", "-1"): "the same",
+    ("blockwise_attention", "-1"): "the same",
+    ("blockwise_attention", "keys.shape[-1]"): "the same",
+    ("blockwise_attention", "values.shape[-1]"): "the same",
+    ("attention_backward", "keys.shape[-1]"): "the same",
+    ("next_token_logits", "tokens.shape[-1]"): "the same",
+    (
+        "split_heads",
+        "x.reshape(batch, length, heads, d // heads).transpose(0, -2, 1, 3)",
+    ): "of four axes, -2 is 2",
+    ("merge_heads", "x.transpose(0, -2, 1, 3)"): "the same",
+    ("masked_softmax", "np.where(np.isneginf(highest), -1, highest)"): "any finite number will do",
+    ("masked_softmax", "np.where(total == 0, -1, total)"): "0 divided by any number is 0",
+    ("merge_softmax", "np.where(largest == -np.inf, -1, largest)"): "any finite number will do",
+    ("blockwise_attention", "np.where(largest == -np.inf, -1, largest)"): "the same",
+    ("sliding_window_mask", "-1"): "no position is below -1, as none is below 0",
+    ("choose", "len(logits) - -1"): "only a last end that rounding left below 1 tells them apart",
+    ("choose", "len(logits) - 0"): "the same",
+    ("choose", "min(token, len(logits))"): "the same",
 }
 
 
@@ -86,6 +108,13 @@ def _changes(node):
         yield lambda n: setattr(n, "value", not n.value)
     elif isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         yield lambda n: setattr(n, "value", n.value + 1)
+        yield lambda n: setattr(n, "value", n.value - 1)
+        if node.value:
+            yield lambda n: setattr(n, "value", n.value * 2)
+            yield lambda n: setattr(n, "value", n.value * 0.999 if isinstance(n.value, float) else -n.value)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult, ast.Div)):
+        for kept in ("left", "right"):  # the other term is dropped
+            yield lambda n, kept=kept: _become(n, getattr(n, kept))
     if isinstance(node, ast.IfExp):
         yield lambda n: (b := n.body, setattr(n, "body", n.orelse), setattr(n, "orelse", b))
     if isinstance(node, ast.Attribute) and node.attr in OTHERS:
@@ -96,6 +125,12 @@ def _changes(node):
         yield lambda n: n.args.__setitem__(slice(-2, None), n.args[:-3:-1])
     for at in range(len(node.keywords) if isinstance(node, ast.Call) else 0):
         yield lambda n, at=at: n.keywords.pop(at)
+
+
+def _become(node, other):
+    """Put another node in a node's place."""
+    node.__class__ = type(other)
+    node.__dict__ = dict(vars(other))
 
 
 def _statement(tree, number):
