@@ -908,6 +908,10 @@ def burn(seconds):
             "if os.fork() == 0:\n        burn(0.6); os._exit(0)\n    os.wait()",
             "It needs 1 s of the 0.5 allowed.",
         ),
+        (
+            "for _ in range(30):\n        if os.fork() == 0:\n            burn(0.02); os._exit(0)\n        os.wait()",
+            "It needs 1 s of the 0.5 allowed.",
+        ),
     ],
 )
 def test_a_slow_answer_and_an_endless_one_get_different_sentences(sandbox, body, reason):
