@@ -45,7 +45,7 @@ def contents(course: Course) -> dict[str, bytes]:
     in the bundle.
     """
     root = course.root
-    copied = [_own(course, path) for path in _copied(course)]
+    copied = (_own(course, path) for path in _copied(course))
     files = {str(path.relative_to(root)): path.read_bytes() for path in copied}
     for package in ("", "judging"):
         for path in sorted((_ENGINE / package).glob("*.py")):

@@ -330,9 +330,8 @@ class Book:
                 said += (
                     f" (For an earlier answer a person gave {score:g} of {row.max_score:g} points{quoted}.)"
                 )
-            comment.auto_comment = (
-                html.escape(said.strip(), quote=False) or None
-            )  # nbgrader shows comments as HTML
+            # nbgrader shows comments as HTML.
+            comment.auto_comment = html.escape(said.strip(), quote=False) or None
         db.bulk_save_objects(new)  # many at once, and none of them is asked for again
         db.commit()
         known = self._what_is_there()
