@@ -13,6 +13,8 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+collect_ignore = ["elsewhere"]  # what is imported from there takes the system's own ways away
+
 
 @pytest.fixture
 def data(tmp_path):
