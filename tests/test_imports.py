@@ -20,7 +20,8 @@ NAMES = {"ipython": ["IPython"], "matplotlib": ["matplotlib", "mpl_toolkits"]}
 def test_the_engine_s_own_packages_are_those_that_it_depends_on():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     names = [name for package in project["dependencies"] for name in NAMES.get(package, [package])]
-    assert {"autograder", *names} == imports.ENGINE
+    # A notebook may run where there are no processes to look at: in a browser, in WebAssembly.
+    assert {"autograder", *names} - {"psutil"} == imports.ENGINE
 
 
 def test_what_every_student_has_is_allowed_and_what_tests_need_is_not():

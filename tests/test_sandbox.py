@@ -933,14 +933,18 @@ def test_a_busy_machine_changes_no_verdict(sandbox):
     code = "import time; end = time.monotonic() + 60\nwhile time.monotonic() < end: pass"
     slow = Cell(f"{BURN}\ndef slow(x):\n    burn(0.9)\n    return x")
     asked = Cell("", exercise="slow", questions=[inputs(1)])
-    busy = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(4 * (os.cpu_count() or 1))]
+    # Sessions of their own, for the kernel shares its time among sessions first.
+    busy = [
+        subprocess.Popen([sys.executable, "-c", code], start_new_session=True)
+        for _ in range(4 * (os.cpu_count() or 1))
+    ]
     try:
         run = sandbox.run([slow, asked], replace(LIMITS, call_seconds=1.2, cell_seconds=1))[1]
     finally:
         for process in busy:
             process.kill()
             process.wait()
-    assert run.status == "ok" and run.seconds > 1.5 * 1.2, "it was not busy"
+    assert run.status == "ok" and run.seconds > 1.2, "it was not busy"
 
 
 def test_what_was_printed_before_the_end_is_kept(sandbox):

@@ -651,11 +651,11 @@ def {later}(*a, **k):
     if seen:
         raise type("NameError: name x is not defined", (NameError,), {{}})(seen[-1][-150:])
     {earlier}(1)
-    raise KeyError("z")
+    raise OSError("z")
 """
     notebook = with_answer(perfect(course_lab), earlier, f"def {earlier}(*a, **k):\n    'mine'\n")
     notebook = with_answer(notebook, later, spy)
-    marked = mark(json.dumps(notebook).encode(), course_lab, sandbox_for(course_lab, False), salt="x")
+    marked = mark(json.dumps(notebook).encode(), course_lab, sandbox_for(course_lab, "none"), salt="x")
     row = next(row for row in marked.rows if row.exercise == later)
     assert row.message.startswith(f"With the right `{earlier}` in place it is still not right. ")
     assert row.misconception == "name-not-defined"

@@ -119,8 +119,9 @@ def _how_alike(numbers: Sequence[Pair]) -> str:
     if all(np.size(wanted) == 1 for wanted, *_ in numbers):
         numbers = [tuple(np.array([np.ravel(pair[i])[0] for pair in numbers]) for i in range(3))]  # type: ignore[list-item]
     rows = [np.array([np.ravel(wanted), np.ravel(got)]) for wanted, got, _ in numbers if np.size(wanted) >= 4]
-    rows = [row for row in rows if (np.ptp(row, axis=1) > 1e-9).all()]
-    found = [float(np.corrcoef(row)[0, 1]) for row in rows]
+    with np.errstate(all="ignore"):
+        rows = [row for row in rows if (np.ptp(row, axis=1) > 1e-9).all()]
+        found = [float(np.corrcoef(row)[0, 1]) for row in rows]
     if found and np.median(found) > 0.9:
         return "Yours rise and fall with what is due, nearly in step: most of the formula is right."
     if len(found) > 2 and np.mean(np.abs(found)) < 0.3:
