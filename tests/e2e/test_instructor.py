@@ -107,7 +107,8 @@ def test_every_notebook_shows_our_verdicts_and_no_script_runs(page, server):
     assert means["no-tanh"] in shown["ben"]
     assert FOLLOWED.partition("{")[0] in shown["ben"]
     assert NOT_WRITTEN in shown["dan"]
-    for student in ("ben", "cyd", "eve"):  # it stands there as text
+    assert "It is slower." in shown["ben"] and "javascript:" not in shown["ben"]  # what acts is taken out
+    for student in ("cyd", "eve"):  # in code and in what was printed it stands as text
         assert MISCHIEF in shown[student]
 
 
