@@ -27,6 +27,7 @@ from autograder.grading.register.evidence import lab_fingerprint
 
 LOOK = 0.5  # seconds between two looks at who is there
 TRIAL = 300.0  # seconds that a worker has to show that it can mark
+_FETCH = 5  # seconds for what is done to come from its worker, which may have died since
 _PATIENCE = 30.0  # seconds between two words about waiting
 
 
@@ -175,7 +176,7 @@ class Cluster:
         for worker, (trial, until) in list(self._trials.items()):
             if worker not in present:
                 del self._trials[worker]
-            elif trial.done():
+            elif trial.done() and monotonic() <= until:
                 self._tried(worker, trial, present[worker])
             elif monotonic() > until:
                 trial.cancel()
@@ -206,7 +207,9 @@ class Cluster:
 
     def _tried(self, worker: str, trial: Any, threads: int) -> None:
         try:
-            why = trial.result() if trial.status == "finished" else f"{trial.exception()}"
+            why = trial.result(_FETCH) if trial.status == "finished" else f"{trial.exception(_FETCH)}"
+        except TimeoutError:  # it went away with its worker, which is seen at one of the next looks
+            return
         except Exception as error:  # noqa: BLE001 - its engine has no such function, or no words for it
             why = f"{type(error).__name__}: {error}"
         if why:
@@ -225,7 +228,7 @@ def _hand_over(theirs: Any, ours: "Future[str]") -> None:
     """What a call on the cluster came to, in the future of the run's own."""
     if theirs.status == "finished":
         try:
-            result = theirs.result()
+            result = theirs.result(_FETCH)
         except Exception as error:  # noqa: BLE001 - it may be gone again
             _settle(ours, WorkerLost(str(error)))
         else:
