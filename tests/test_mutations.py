@@ -63,6 +63,7 @@ EQUIVALENT = {
     ("blockwise_attention", "values.shape[-1]"): "the same",
     ("attention_backward", "keys.shape[-1]"): "the same",
     ("next_token_logits", "tokens.shape[-1]"): "the same",
+    ("scaled_scores", "keys.shape[-1]"): "the same, in the guide to a new lab",
     (
         "split_heads",
         "x.reshape(batch, length, heads, d // heads).transpose(0, -2, 1, 3)",
