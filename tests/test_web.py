@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import threading
 import zipfile
+from contextlib import contextmanager
 
 import pytest
 from click.testing import CliRunner
@@ -110,6 +111,16 @@ def test_the_kernel_is_told_where_everything_is(site):
     assert sorted(p.parent.name for p in site.glob("files/*/*.ipynb")) == sorted(COURSE.labs)
 
 
+def test_an_address_is_where_browsers_fetch_all_of_pyodide_from(distribution, tmp_path):
+    with serving(distribution) as address:
+        site = web.write_site(COURSE, tmp_path / "site", f"{address}/")
+    settings = json.loads((site / "jupyter-lite.json").read_text())["jupyter-config-data"]
+    kernel = settings["litePluginSettings"]["@jupyterlite/pyodide-kernel-extension:kernel"]
+    assert kernel["pyodideUrl"] == f"{address}/pyodide.mjs"
+    assert lock(site)["numpy"]["file_name"].startswith(f"{address}/numpy-2.4.6")
+    assert not (site / "static" / "pyodide").exists()
+
+
 def test_an_update_replaces_a_site_whole_and_nothing_that_is_none(site, distribution, tmp_path):
     (site / "old").write_text("of yesterday")
     assert web.write_site(COURSE, site, str(distribution)) == site
@@ -154,29 +165,36 @@ class Quiet(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-def opened(site, until):
-    """What the start page's cell says in a browser, and the addresses that were asked for, but for the site's own."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
+@contextmanager
+def serving(folder):
+    """A folder at an address of this machine."""
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder))
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}/"
-    asked = []
     try:
-        with driving.chromium() as browser:
-            page = browser.new_page()
-            page.set_default_timeout(driving.PATIENCE * 1000)
-            page.on("request", lambda request: asked.append(request.url))
-            page.goto(address)
-            cell = page.locator(".jp-CodeCell").first
-            cell.locator(".cm-content").click()
-            assert "stays in this browser" in page.locator(".jp-Notebook").inner_text()
-            page.keyboard.press("Shift+Enter")
-            page.get_by_text(until).first.wait_for()
-            cell.get_by_text("[1]:").wait_for()
-            said = cell.inner_text()
+        yield f"http://127.0.0.1:{server.server_port}"
     finally:
         server.shutdown()
         server.server_close()
-    assert any(url.startswith(f"{address}static/wheels/attention_labs-") for url in asked)
+
+
+def opened(site, until):
+    """What the start page's cell says in a browser, and the addresses that were asked for, but for the site's own."""
+    asked = []
+    with serving(site) as address, driving.chromium() as browser:
+        page = browser.new_page()
+        page.set_default_timeout(driving.PATIENCE * 1000)
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{address}/")
+        cell = page.locator(".jp-CodeCell").first
+        cell.locator(".cm-content").click()
+        assert "stays in this browser" in page.locator(".jp-Notebook").inner_text()
+        page.keyboard.press("Shift+Enter")
+        page.get_by_text(until).first.wait_for()
+        cell.get_by_text("[1]:").wait_for()
+        said = cell.inner_text()
+    assert any(url.startswith(f"{address}/static/wheels/attention_labs-") for url in asked)
     return said, [url for url in asked if not url.startswith((address, "blob:", "data:"))]
 
 

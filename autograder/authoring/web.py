@@ -31,6 +31,7 @@ from autograder.errors import Complaint, Usage
 from autograder.workspace import START_PAGE, start
 
 LOCK = "pyodide-lock.json"
+_OWN = "../pyodide"  # where Pyodide is from the site's lock file, if the site has it itself
 _START = "labs_start"  # the wheel of what IPython runs when a kernel starts
 _MOST = 20_000_000  # bytes of a lock file; today's has 120,000
 _SECONDS = 60
@@ -133,7 +134,7 @@ def _built(course: Course, work: Path, pyodide: str) -> Path:
     packages = lock["packages"]
     wheels.mkdir()
     _write_wheel(wheels, course.id, _students_part(course), _NEEDS)
-    place = "this site" if base.startswith("..") else base
+    place = "this site" if base == _OWN else base
     _write_wheel(
         wheels, _START, {f"{_START}/profile_default/startup/fetched.py": _AT_START.format(place).encode()}
     )
@@ -142,7 +143,7 @@ def _built(course: Course, work: Path, pyodide: str) -> Path:
     exact += [
         _installed(name) for name in ("ipywidgets", "jupyterlab-widgets", "comm") if name not in packages
     ]
-    _download(exact, wheels)
+    _download(exact, wheels, _python(lock))
     _build_lite(lite, work / "contents", site)
     shutil.copytree(wheels, site / "static" / "wheels")
     mocks = sorted(site.glob("extensions/@jupyterlite/pyodide-kernel-extension/static/pypi/*.whl"))
@@ -155,7 +156,7 @@ def _built(course: Course, work: Path, pyodide: str) -> Path:
         entry["depends"] = [name for name in entry["depends"] if canonicalize_name(name) in packages]
     (site / "static" / "lock").mkdir()
     (site / "static" / "lock" / LOCK).write_text(json.dumps(lock), "utf-8")
-    _configure(site, lock, course)
+    _configure(site, base, _python(lock), course)
     return site
 
 
@@ -179,7 +180,7 @@ def _distribution(pyodide: str, lite: Path) -> tuple[dict[str, Any], str]:
                 f"{folder} is no distribution of Pyodide: there is no {LOCK} or no pyodide.mjs in it."
             )
         shutil.copytree(folder, lite / "static" / "pyodide")
-        return json.loads((folder / LOCK).read_text("utf-8")), "../pyodide"
+        return json.loads((folder / LOCK).read_text("utf-8")), _OWN
     lite.mkdir()
     base = (pyodide or PYODIDE_CDN_URL).rstrip("/")
     try:
@@ -231,6 +232,11 @@ def _is_pure(entry: Mapping[str, Any]) -> bool:
     return entry["file_name"].endswith("-none-any.whl")
 
 
+def _python(lock: Mapping[str, Any]) -> str:
+    """The version of Pyodide's Python that packages are made for, such as 3.14."""
+    return ".".join(lock["info"]["python"].split(".")[:2])
+
+
 def _installed(name: str) -> str:
     try:
         return f"{name}=={version(name)}"
@@ -238,10 +244,10 @@ def _installed(name: str) -> str:
         raise WebError(f"{name} is not installed here: `make setup` brings it.") from None
 
 
-def _download(exact: list[str], folder: Path) -> None:
+def _download(exact: list[str], folder: Path, python: str) -> None:
     """Wheels of just these versions."""
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
-    command += ["--python-version=3.14", "--implementation=py", "--abi=none", "--platform=any"]
+    command += [f"--python-version={python}", "--implementation=py", "--abi=none", "--platform=any"]
     ran = subprocess.run([*command, "-d", str(folder), *exact], capture_output=True, text=True)
     if ran.returncode:
         last = (ran.stderr.strip().splitlines() or ["no reason was given"])[-1]
@@ -282,7 +288,7 @@ def _entry(wheel: Path, lock: Mapping[str, Any], place: str) -> dict[str, Any]:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         about = message_from_bytes(archive.read(next(n for n in names if n.endswith(".dist-info/METADATA"))))
-    where = {"python_version": ".".join(lock["info"]["python"].split(".")[:2]), "sys_platform": "emscripten"}
+    where = {"python_version": _python(lock), "sys_platform": "emscripten"}
     where |= {"platform_system": "Emscripten", "os_name": "posix", "extra": ""}
     needs = [Requirement(text) for text in about.get_all("Requires-Dist") or ()]
     tops = {n.split("/")[0].removesuffix(".py") for n in names if n.endswith(".py")}
@@ -300,8 +306,8 @@ def _entry(wheel: Path, lock: Mapping[str, Any], place: str) -> dict[str, Any]:
     }
 
 
-def _configure(site: Path, lock: Mapping[str, Any], course: Course) -> None:
-    """Tell the kernel of the lock file, and the student's part where its course is."""
+def _configure(site: Path, base: str, python: str, course: Course) -> None:
+    """Tell the kernel where Pyodide and the lock file are, and the student's part where its course is."""
     path = site / "jupyter-lite.json"
     settings = json.loads(path.read_text("utf-8"))
     of_kernel = (
@@ -309,7 +315,8 @@ def _configure(site: Path, lock: Mapping[str, Any], course: Course) -> None:
         .setdefault("litePluginSettings", {})
         .setdefault("@jupyterlite/pyodide-kernel-extension:kernel", {})
     )
-    packages = f"/lib/python{'.'.join(lock['info']['python'].split('.')[:2])}/site-packages"
+    packages = f"/lib/python{python}/site-packages"
+    of_kernel["pyodideUrl"] = "./static/pyodide/pyodide.mjs" if base == _OWN else f"{base}/pyodide.mjs"
     of_kernel["loadPyodideOptions"] = {
         "lockFileURL": f"./static/lock/{LOCK}",
         "packages": [*_KERNEL, _START],
