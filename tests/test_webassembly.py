@@ -378,6 +378,49 @@ def test_an_answer_leaves_no_trace_in_the_hand_in(sandbox):
     assert text_of(runs[3]) == "[] False\n"
 
 
+# What an answer may be made of, and what of it there is then.
+FORMS = {
+    "as large as may be": ("np.full(1_000_000, 2.0)", (1_000_000,)),
+    "large together": ("(np.ones(500_000), np.ones(500_000, np.float32))", [(500_000,), (500_000,)]),
+    "one number for many places": ("np.broadcast_to(x[:1, None], (3, 50_000, 3))", (3, 50_000, 3)),
+    "overlapping": ("np.lib.stride_tricks.sliding_window_view(x.ravel(), 3)", (10, 3)),
+    "backwards": ("x[::-1, ::-1]", (4, 3)),
+    "with gaps": ("np.repeat(x, 2, 1)[:, ::2]", (4, 3)),
+    "by columns": ("np.asfortranarray(x)", (4, 3)),
+    "not to be written": ("(lambda a: (a.setflags(write=False), a)[1])(x.copy())", (4, 3)),
+    "without axes": ("np.array(x.sum())", ()),
+    "its own argument": ("x", (4, 3)),
+    "of the other byte order": ("x.astype('>f8')", (4, 3)),
+    "too large": ("np.ones(1_000_001)", "ndarray of 1,000,001 values"),
+    "objects": ("x.astype(object)", "ndarray of object"),
+    "masked": ("np.ma.masked_array(x, x > 1)", "MaskedArray"),
+    "a matrix": ("np.matrix(x)", "matrix"),
+    "of a class of its own": ("x.view(type('Mine', (np.ndarray,), {}))", "Mine"),
+    "structured": ("np.zeros(3, 'i4,f8')", "ndarray of void96"),
+}
+
+
+@needs_guest
+def test_an_answer_of_any_form_arrives(sandbox):
+    """A frame of answers goes in parts: an array of more bytes than an answer may have values would be refused."""
+    cells = [Cell("import numpy as np")]
+    for number, (code, _) in enumerate(FORMS.values()):
+        asked = Cell("", f"f{number}", [inputs(np.arange(12.0).reshape(4, 3))])
+        cells += [Cell(f"def f{number}(x): return {code}"), asked]
+    for name, (_, due), run in zip(FORMS, FORMS.values(), sandbox.run(cells)[2::2], strict=True):
+        assert run.status == "ok" and not run.forged, (name, run)
+        (answer,) = run.answers
+        value = answer.value
+        got = (
+            answer.type
+            if isinstance(due, str)
+            else [part.shape for part in value]
+            if isinstance(due, list)
+            else value.shape
+        )
+        assert got == due, name
+
+
 @needs_guest
 def test_whole_numbers_have_64_bits_as_at_home(sandbox):
     """In a guest NumPy's own would have 32: what counts the bytes of a cache goes over that."""
