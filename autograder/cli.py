@@ -448,6 +448,46 @@ def show(classroom: Path, db: str | None, student: str, labs: Sequence[str]) -> 
 
 
 @main.command()
+@CLASS
+@click.argument("lab")
+@click.argument("question")
+@click.option("--anonymous", is_flag=True, help="Pseudonyms in place of names.")
+@click.option(
+    "--take",
+    "sheets",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="SHEET",
+    help="Take the marks and comments of a filled-in sheet; may be repeated.",
+)
+def answers(
+    lab: str, question: str, classroom: Path, db: str | None, anonymous: bool, sheets: Sequence[Path]
+) -> None:
+    """One sheet to mark a question across the class: a page to read, a table to fill in. And back.
+
+    All of the sheets that are taken in are, or nothing is.
+
+    \b
+    Example:  autograder answers my-lab explain --take classroom/answers/my-lab/explain.csv
+    """
+    from autograder.grading.reports.answers import read_question, take_in, write_sheet
+    from autograder.grading.run.pool import cores
+
+    place = _classroom(classroom, db, must_exist=True)
+    (chosen,) = _labs([lab], place)
+    if sheets:
+        click.echo(take_in(place, chosen, question, sheets))
+        return
+    asked = read_question(place, chosen, question, anonymous=anonymous)
+    kept = write_sheet(asked, workers=cores())
+    click.echo(f"{asked.page}\n{asked.sheet}")
+    left = f"; {counted(asked.blank, 'hand-in')} left it as it was handed out" if asked.blank else ""
+    click.echo(f"{counted(len(asked.answers), 'answer')}, {asked.waiting} without a mark{left}.", err=True)
+    if kept:
+        click.echo(f"The sheet that was there has marks that are not taken in; it is {kept} now.", err=True)
+
+
+@main.command()
 @LABS
 @CLASS
 @WORKERS

@@ -413,6 +413,29 @@ class Book:
             else:
                 path.with_name(name).unlink(missing_ok=True)
 
+    def give(self, lab: Lab, name: str, given: Mapping[str, tuple[str, str]]) -> None:
+        """Write what a person gives for one question or exercise, all of it or nothing.
+
+        Parameters
+        ----------
+        given : mapping of str to (str, str)
+            By student, the points ("" leaves what is there) and the comment.
+        """
+        with _quiet_nbgrader():
+            self._try_again(lambda: self._give(lab, name, given))
+
+    def _give(self, lab: Lab, name: str, given: Mapping[str, tuple[str, str]]) -> None:
+        marked, commented = (id_of_test(name), grade_id(name)) if name in lab.exercises else (name, name)
+        for student, (points, words) in given.items():
+            notebook = self._gradebook.find_submission_notebook(lab.name, lab.name, student)
+            for grade in notebook.grades:
+                if grade.name == marked and points:
+                    grade.manual_score, grade.needs_manual_grade = float(points), False
+            for comment in notebook.comments:
+                if comment.name == commented:
+                    comment.manual_comment = words or None
+        self._gradebook.db.commit()
+
     # The whole class
 
     def settle(self, labs: Sequence[str], policy: Policy, roll: Roll | None = None) -> None:

@@ -420,7 +420,7 @@ def _answers(sheet: Sheet, lab: Lab, cells: Sequence[dict], show: safely.Showing
         test = by_id.get(id_of_test(line.name), {}) if is_exercise else {}
         yield Answer(
             line,
-            Markup("") if is_exercise else _question(lab, line.name),
+            Markup("") if is_exercise else question_of(lab, line.name),
             show.code(source) if is_code else show.prose(cell, _without_scheme(source)),
             is_code,
             tuple(filter(None, map(safely.output, _outputs(cell)))),
@@ -432,7 +432,7 @@ def _answers(sheet: Sheet, lab: Lab, cells: Sequence[dict], show: safely.Showing
         )
 
 
-def _question(lab: Lab, name: str) -> Markup:
+def question_of(lab: Lab, name: str) -> Markup:
     """The locked cell above an answer, without its marking scheme."""
     cells = _released(lab).cells
     at = next((i for i, cell in enumerate(cells) if id_of(cell) == name), 0)
