@@ -21,7 +21,7 @@ from autograder.grading.intake import read_origin
 from autograder.grading.intake.indexes import parse_time, read_metadata, read_receipt, stamp_of
 from autograder.grading.intake.platforms import (
     FORMS,
-    by_form,
+    forms_of,
 )
 
 NB = "qkv-attention.ipynb"
@@ -36,7 +36,7 @@ def test_every_forms_examples(form, path):
     said = form.match(path)
     assert said is not None
     assert {key: said[key] for key in form.examples[path]} == form.examples[path]
-    assert by_form(path, [QKV, "random-walks"])[0].platform == form.platform
+    assert forms_of(path, [QKV, "random-walks"])[0][0].platform == form.platform
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.platform)
@@ -463,7 +463,7 @@ def test_no_text_makes_the_readers_raise():
     def tried(text):
         parse_time(text)
         read_receipt(text)
-        by_form(text, [QKV])
+        forms_of(text, [QKV])
         for form in FORMS:
             form.match(text)
 

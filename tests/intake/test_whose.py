@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from autograder.grading.intake import roster
 from autograder.grading.intake.names import letters, nfc, shown
+from autograder.grading.intake.platforms import forms_of
 from autograder.grading.intake.roster import Identity, RosterError
 
 NB = "qkv-attention.ipynb"
@@ -189,16 +190,85 @@ def test_a_name_that_a_student_chose_takes_nobodys_place(room, tmp_path, listed)
     assert list(texts(room).values()) == ["evil"] and "Replaced" in report.summary
 
 
-def test_in_one_folder_there_is_one_platforms_form(room, given_as):
+FREE = {
+    "plain folders": [f"{name}/{NB}" for name in ("Ada L", "Bob B", "Cy")],
+    "files": [f"{name}.ipynb" for name in ("Ada L", "Bob B", "Cy")],
+    "Google Classroom": [f"{name} - {NB}" for name in ("Ada L", "Bob B", "Cy")],
+    "Canvas": [f"{name}_{i}_9{i}_{NB}" for i, name in enumerate(("adal", "bobb", "cy"))],
+    "Moodle": [f"{name}_{i}_assignsubmission_file_{NB}" for i, name in enumerate(("Ada L", "Bob B", "Cy"))],
+    "GitHub": [f"qkv-attention-{name}/{NB}" for name in ("adal", "bobb", "cy")],
+}
+FORMED = [
+    f"Ana S_12345_assignsubmission_file_/{NB}",
+    f"Ana S_12345_assignsubmission_file_{NB}",
+    f"anas_12345_678_{NB}",
+    f"12345-67890 - Ana S - Oct 3, 2026 1134 PM/{NB}",
+    f"12345-67890 - Ana S - Oct 3, 2026 1134 PM - {NB}",
+    f"x_ana_attempt_2026-11-20-14-03-22_{NB}",
+    f"qkv-attention-ana/{NB}",
+    f"submission_7/{NB}",
+    f"submitted/ana/qkv-attention/{NB}",
+    f"Ana S - {NB}",
+    f"Ana S/{NB}",
+]
+
+
+@pytest.mark.parametrize("others", sorted(FREE))
+@pytest.mark.parametrize("name", FORMED)
+def test_one_name_of_another_form_is_nobodys_and_keeps_nobody_out(room, given_as, others, name):
+    """It was believed, and all the others were not."""
+    if [f.platform for f, _ in forms_of(FREE[others][0], [QKV])] == [
+        f.platform for f, _ in forms_of(name, [QKV])
+    ]:
+        pytest.skip("of the same form")
+    files = {path: notebook("honest", "softmax") for path in FREE[others]}
+    report = collect([given_as(files | {name: notebook("evil", "softmax")})], room)
+    assert list(texts(room).values()) == ["honest"] * 3
+    (row,) = of(report, "unmatched")
+    assert "a student could have chosen it" in row.reason or "and is none" in row.reason
+
+
+def test_as_many_of_one_form_as_of_another_are_nobodys(room, given_as):
     files = {
         f"Lab 2/12345-67890 - Ada L - Oct 3, 2026 1134 PM - {NB}": notebook("evil"),
         f"Lab 2/Ada L - {NB}": notebook("ada"),
     }
     report = collect([given_as(files)], room)
-    assert filed(room) == {"Ada L/qkv-attention": ("ada", None)}
-    assert of(report, "unmatched")[0].reason.startswith(
-        "Names of Brightspace and Google Classroom lie in one folder"
-    )
+    assert filed(room) == {} and "no more than half are of one form" in of(report, "unmatched")[0].reason
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"lovelaceada_201_5_x_12345_678_{NB}",  # Canvas: "ada_.201_.5_x" is called so
+        f"lovelaceada_12345_678_2026_11_20_{NB}",
+        f"anon_aB3xY_9_x_12345_678_{NB}",
+        f"adal_1_2_b_3_assignsubmission_file_{NB}",  # Moodle's, or Canvas's
+        f"lovelaceada_12345_678_x_bob_attempt_2026-11-20-14-03-22_{NB}",
+    ],
+)
+def test_a_name_that_two_readings_give_to_two_people_is_nobodys(room, given_as, name):
+    with_roster(room, "Name,ID\nAda Lovelace,201\nMal,12345\n")
+    report = collect([given_as({name: notebook("mal")})], room)
+    assert filed(room) == {} and len(of(report, "unmatched")) == 1
+
+
+@pytest.mark.parametrize("listed", [True, False])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ada L_5_assignsubmission_file_/", "Bob B_5_assignsubmission_file_/"),
+        ("Ada L_5_assignsubmission_file_", "Bob B_5_assignsubmission_file_"),
+        ("adal_5_91_", "bobb_5_92_"),
+    ],
+)
+def test_one_number_under_two_names_is_nobodys(room, given_as, one, other, listed):
+    if listed:
+        with_roster(room)
+    files = {f"{one}{NB}": notebook("ada"), f"{other}{NB}": notebook("bob")}
+    report = collect([given_as(files)], room)
+    assert filed(room) == {} and len(of(report, "unmatched")) == 2
+    assert all("ada" in row.reason.lower() and "bob" in row.reason.lower() for row in report.rows)
 
 
 def test_names_of_two_platforms_in_one_folder_are_nobodys(room, given_as):
@@ -393,9 +463,9 @@ def test_nobodys_file_ever_lies_in_anothers_folder(tmp_path_factory, data, platf
         with_roster(room, ROSTERS[which])
     accounts: dict[str, object] = {}  # by the files' sources
     filed_as: dict[str, set[object]] = {}
-    for run in ("0.zip", "1.zip"):
+    for n, run in enumerate(("first.zip", "second.zip")):
         files, index = {}, ""
-        for i, name in enumerate(data.draw(PEOPLE), 10 * int(run[0])):
+        for i, name in enumerate(data.draw(PEOPLE), 10 * n):
             copy = data.draw(st.sampled_from([NB, "qkv-attention (1).ipynb", "qkv-attention-9.ipynb"]))
             other, login = data.draw(st.sampled_from(NAMES)), data.draw(LOGINS)
             if platform == "Canvas":

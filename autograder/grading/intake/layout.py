@@ -24,13 +24,14 @@ from autograder.grading.intake.names import (
     shown,
     stem,
 )
-from autograder.grading.intake.platforms import Form, by_form
+from autograder.grading.intake.platforms import Form, forms_of
 from autograder.grading.intake.roster import Identity, Roster
 
 ROSTER_REMEDY = "put a roster that tells them apart into the classroom as roster.csv"
 MAX_LEVELS = 5  # folders around the students' own; each is looked through whole
 _GITHUB_USER = r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}"
 _EXPORT = re.compile(r"assignment_\d+_export(?: ?\(\d+\))?")  # Gradescope's
+_NBGRADERS = {"source", "release", "autograded", "feedback"}  # its folders beside submitted/
 NOBODYS = (
     "Neither its name nor a folder says whose it is. Put it into a folder called after the student, or say "
     "with --pattern where the student's name stands."
@@ -133,8 +134,8 @@ class Layout:
         for end in range(len(parts) - 1, 0, -1):
             if (folder := "/".join(parts[:end])) in self._folders:
                 return self._folders[folder]
-        if not self._settings.pattern and (match := by_form(path, self._labs)):
-            return self._by_form(*match, path, "")
+        if not self._settings.pattern and (matches := forms_of(path, self._labs)):
+            return self._by_form(*matches[0], path, "")
         for above in self._around:
             top, slash, _ = path[len(above) :].partition("/")
             if path.startswith(above) and slash and not is_generic(top):
@@ -148,31 +149,38 @@ class Layout:
             self._settle(above.rstrip("/"), paths, why)
             return
         slugs = self._slugs(above, paths, name)
-        formed: dict[str, tuple[str, Callable[[], Owner | str]]] = {}
+        formed: dict[str, dict[str, Callable[[], Owner | str]]] = {}  # by path and platform
         folders: dict[str, list[list[str]]] = defaultdict(list)
         loose = []
+        votes: dict[str, set[str]] = defaultdict(set)  # the names of each platform's form; "" for plain ones
         for parts in paths:
-            path, inner = above + "/".join(parts), "/".join(parts)
+            path, inner, top = above + "/".join(parts), "/".join(parts), parts[0]
             if repository := self._repository(parts, slugs):
-                formed[path] = (
-                    "GitHub",
-                    partial(self._clone, above + parts[0], repository),
-                )
-            elif match := by_form(inner, self._labs):
-                formed[path] = match[0].platform, partial(self._by_form, *match, path, above)
+                formed[path] = {"GitHub": partial(self._clone, above + top, repository)}
+                votes["GitHub"].add(top)
+            elif matches := forms_of(inner, self._labs):
+                formed[path] = {}
+                for form, said in matches:
+                    read = partial(self._by_form, form, said, path, above)
+                    formed[path].setdefault(form.platform, read)
+                    votes[form.platform].add(top if len(parts) > 1 else inner.removesuffix(said["file"]))
             elif len(parts) == 1:
-                loose.append(parts[0])
+                loose.append(top)
             else:
-                folders[parts[0]].append(parts[1:])
+                folders[top].append(parts[1:])
         if formed:
-            self._formed(formed)
-            strange = (
-                f"It lies beside {listed(sorted({p for p, _ in formed.values()}))}'s hand-ins, and is none."
-            )
-            for top, below in folders.items():
-                self._settle(above + top, below, f"{strange} Collect it by itself, or use --pattern.")
-            self._whose |= {above + file: NOBODYS for file in loose}
-            return
+            votes[""] = {*folders, *self._called_after_students(loose)}
+            if "nbgrader" in votes:
+                votes[""] -= _NBGRADERS
+            platform = _most(votes)
+            self._formed(formed, platform)
+            if platform != "":
+                beside = f"{platform}'s hand-ins" if platform else "as many of a platform's form"
+                strange = f"It lies beside {beside}, and is none. Collect it by itself, or use --pattern."
+                for top, below in folders.items():
+                    self._settle(above + top, below, strange)
+                self._whose |= {above + file: NOBODYS for file in loose}
+                return
         self._loose(above, loose)
         students = {top for top in folders if not self._is_around(top, folders[top], name)}
         if students:
@@ -191,18 +199,28 @@ class Layout:
             else:
                 self._level(f"{above}{top}/", below, top)
 
-    def _formed(self, formed: Mapping[str, tuple[str, Callable[[], Owner | str]]]) -> None:
-        """In one folder there is one platform's form: a student who may choose names could write another's."""
-        platforms = {platform for platform, _ in formed.values()}
-        chosen = platforms & {"Google Classroom"}  # only there do students choose whole names
-        for path, (platform, owner) in formed.items():
-            if platforms in ({platform}, chosen) or platform in chosen:
-                self._whose[path] = owner()
-            else:
-                self._whose[path] = (
-                    f"Names of {listed(sorted(platforms))} lie in one folder, and a student could have chosen "
-                    "one: collect each platform's download by itself."
+    def _formed(
+        self,
+        formed: Mapping[str, Mapping[str, Callable[[], Owner | str]]],
+        platform: str | None,
+    ) -> None:
+        """In one folder there is one platform's form, that of most: a student who may choose names could write
+        another's."""
+        for path, readings in formed.items():
+            if read := readings.get(platform or ""):
+                self._whose[path] = read()
+                continue
+            own = listed(sorted(readings))
+            if platform is None:
+                why = (
+                    f"Of the names in this folder no more than half are of one form, and this one is {own}'s"
                 )
+            else:
+                beside = f"of {platform}'s" if platform else "of no platform's"
+                why = f"Its name is of {own}'s form, and most beside it are {beside}"
+            self._whose[path] = (
+                f"{why}: a student could have chosen it. Collect each platform's download by itself."
+            )
 
     def _settle(self, folder: str, below: list[list[str]], owner: Owner | str) -> None:
         self._folders[folder] = owner
@@ -211,7 +229,7 @@ class Layout:
 
     def _loose(self, above: str, files: list[str]) -> None:
         """Files that lie in no student's folder: each may be called after a student."""
-        named = [f for f in files if not lab_of(f, self._labs) and not is_generic(stem(f))]
+        named = self._called_after_students(files)
         for file in files:
             said, path = stem(file), above + file
             if file in named and (len(named) > 1 or is_zip(file) or self._roster_knows(said)):
@@ -221,6 +239,9 @@ class Layout:
                 )
             else:
                 self._whose[path] = NOBODYS
+
+    def _called_after_students(self, files: list[str]) -> list[str]:
+        return [file for file in files if not lab_of(file, self._labs) and not is_generic(stem(file))]
 
     def _is_around(self, top: str, below: list[list[str]], name: str) -> bool:
         """Whether a folder is one around hand-ins, and no student's."""
@@ -409,6 +430,14 @@ class Layout:
         return when.tzinfo if when and same else None
 
 
+def _most(votes: Mapping[str, set[str]]) -> str | None:
+    """The platform of more than half of the names, "" for none; None where that cannot be said."""
+    all_names = set().union(*votes.values())
+    first, *others = sorted(votes, key=lambda platform: -len(votes[platform]))
+    alone = all(len(votes[other]) < len(votes[first]) for other in others)
+    return first if alone and 2 * len(votes[first]) > len(all_names) else None
+
+
 def _folder_owner(said: str) -> Owner:
     who = Identity(said=said)
     return Owner(platform="folder", who=(who,), label=safe_student(said), key=said, word="the folder's name")
@@ -420,7 +449,7 @@ def holds_a_class(below: list[list[str]], labs: Sequence[str]) -> bool:
     folders: dict[str, set[tuple[str, ...]]] = defaultdict(set)
     own: Counter[tuple[str, ...]] = Counter()
     for *above, file in below:
-        if any(by_form("/".join([*above[i:], file]), labs) for i in range(min(len(above), 2) + 1)):
+        if any(forms_of("/".join([*above[i:], file]), labs) for i in range(min(len(above), 2) + 1)):
             return True
         lab = lab_of(file, labs)
         theirs = [part for part in above if not lab_of(part, labs, exact=True) and not is_generic(part)]

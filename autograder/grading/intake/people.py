@@ -160,7 +160,7 @@ class People:
         for (lab, owner), found in self._students.items():
             for student in found if isinstance(found, tuple) else ():
                 by_folder[lab, student.folder][owner.platform, owner.key] = owner
-        refused: dict[tuple[str, Owner], str] = {}
+        refused = self._of_two_names()
         for (lab, folder), accounts in sorted(by_folder.items(), key=lambda item: item[0]):
             if len(accounts) > 1:
                 together = [owner for owner in accounts.values() if self._is_group(lab, owner)]
@@ -170,6 +170,25 @@ class People:
                     refused.setdefault((lab, owner), self._could_be(folder, owner, list(accounts.values())))
         self._students |= refused
         self._refuse_cases()
+
+    def _of_two_names(self) -> dict[tuple[str, Owner], str]:
+        """Accounts that stand beside two names for one lab: a platform gives a number to one person only."""
+        named: dict[tuple[str, str, str], dict[str, list[Owner]]] = defaultdict(lambda: defaultdict(list))
+        for lab, owner in self._students:
+            # It is not known whose Brightspace's first number is.
+            if owner.platform != "Brightspace" and len(owner.who) == 1 and owner.who[0].name:
+                named[lab, owner.platform, owner.key][owner.who[0].name].append(owner)
+        return {
+            (lab, owner): (
+                f"{platform}'s {shown(key, 60)!r} is one account's, and here it stands beside the names "
+                f"{listed(shown(repr(name), 60) for name in sorted(names))}. Look up there whose it is, and collect "
+                "that one by itself."
+            )
+            for (lab, platform, key), names in named.items()
+            if len(names) > 1
+            for owners in names.values()
+            for owner in owners
+        }
 
     def _is_group(self, lab: str, owner: Owner) -> bool:
         return len(owner.who) == 1 and len(self._students[lab, owner]) > 1

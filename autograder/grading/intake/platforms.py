@@ -59,6 +59,9 @@ class Form:
         return {key: value or "" for key, value in found.groupdict().items()} if found else None
 
 
+_WORD = r"[\w\x80-\U0010ffff]"
+_CANVAS_DOUBT = rf"(?:{_WORD}*_)?\d+_\d+_.+"
+
 FORMS = (
     Form(
         platform="nbgrader",
@@ -69,7 +72,8 @@ FORMS = (
     Form(
         platform="Canvas",
         word="Canvas's name of the file",
-        pattern=r"(?:(?P<late>LATE)_)? (?P<name>anon_[A-Za-z0-9]+) _(?P<number>\d+) _(?P<file>.+)",
+        pattern=r"(?:(?P<late>LATE)_)? (?P<name>anon_[A-Za-z0-9]+) _(?P<number>\d+) _(?P<file>[^/]+)",
+        doubt=_CANVAS_DOUBT,
         examples={
             "anon_aB3xY_678_lab.ipynb": {"name": "anon_aB3xY", "number": "678", "file": "lab.ipynb"},
             "LATE_anon_aB3xY_678_lab.ipynb": {"name": "anon_aB3xY", "late": "LATE"},
@@ -78,7 +82,9 @@ FORMS = (
     Form(
         platform="Canvas",
         word="Canvas's name of the file",
-        pattern=r"(?P<name>[^/]+?) _(?:(?P<late>LATE)_)? (?P<lms_id>\d+) _(?P<number>\d+) _(?P<file>.+)",
+        # Canvas writes letters, digits and underscores of a name, so a name may hold what looks like its numbers.
+        pattern=rf"(?P<name>{_WORD}+?) _(?:(?P<late>LATE)_)? (?P<lms_id>\d+) _(?P<number>\d+) _(?P<file>[^/]+)",
+        doubt=_CANVAS_DOUBT,
         examples={
             "lovelaceada_12345_678_random-walks.ipynb": {
                 "name": "lovelaceada",
@@ -174,23 +180,24 @@ TYPED = re.compile(
 GROUPS = set("student name login email lms_id participant brightspace number time late lab file".split())
 
 
-def by_form(path: str, labs: Sequence[str]) -> tuple[Form, dict[str, str]] | None:
-    """The form that a path is of, and what its groups hold; None if it is of none.
+def forms_of(path: str, labs: Sequence[str]) -> list[tuple[Form, dict[str, str]]]:
+    """The forms that a path is of and what their groups hold, the likeliest first.
 
-    >>> form, said = by_form("lovelaceada_LATE_12345_678_random-walks-2.ipynb", [])
+    A form that any file's name could have is there only where no other is.
+
+    >>> ((form, said),) = forms_of("lovelaceada_LATE_12345_678_random-walks-2.ipynb", [])
     >>> form.platform, said["name"], said["lms_id"], said["late"]
     ('Canvas', 'lovelaceada', '12345', 'LATE')
     """
-    matches = []
+    matches: list[tuple[Form, dict[str, str]]] = []
     for form in FORMS:
         said = form.match(path)
         if said and form.chosen and (not lab_of(said["file"], labs) or lab_of(said["name"], labs)):
             said = None
-        if said:
+        if said and not (form.chosen and matches):
             matches.append((form, said))
-    # A student may call a file as another platform would name someone else's: the outermost name counts.
-    # A form that any file's name could have comes last.
-    return max(matches, key=lambda m: (not m[0].chosen, len(m[1].get("file", ""))), default=None)
+    # A student may call a file as another platform would name someone else's: the outermost name is likeliest.
+    return sorted(matches, key=lambda match: -len(match[1].get("file", "")))
 
 
 def own_form(expression: str) -> Form:
