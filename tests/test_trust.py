@@ -41,6 +41,7 @@ from autograder.cells import grade_id
 from autograder.course import CourseError
 from autograder.errors import printable
 from autograder.feedback import tables
+from autograder.files import write
 from autograder.grading.marking import mark, sanitise
 from autograder.grading.marking.handin import MAX_CELLS, Unreadable, read, rebuild
 from autograder.grading.marking.mark import READING, _Judged, _with_outputs, release_for_marking
@@ -789,6 +790,44 @@ def test_a_link_in_place_of_a_students_folder_leads_nowhere(tmp_path):
     assert place.secret("mallory", LAB) is None
     assert not put_aside_time(tmp_path / "submitted" / "mallory" / LAB)
     assert (other / "timestamp.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("top", "deep"), [("results", 1), ("autograded", 1), ("autograded", 2), ("feedback", 1), ("feedback", 2)]
+)
+def test_a_link_in_place_of_a_folder_of_ours_leads_nowhere(tmp_path, top, deep):
+    """What was written for one went into another's folder, and what was read came from there."""
+    place = Classroom(tmp_path, COURSE)
+    paths = {"results": place.result_path, "autograded": place.notebook_path, "feedback": place.page_path}
+    write(paths[top]("ada", LAB), "ada's")
+    link = tmp_path / top / "mallory" / (LAB if deep == 2 else "")
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(tmp_path / top / "ada" / (LAB if deep == 2 else ""))
+    files = place.files_in(tmp_path / top, "*/*" if top == "results" else "*/*/*")
+    assert [path.read_text() for path in files] == ["ada's"]
+    assert not paths[top]("mallory", LAB).exists()
+    write(paths[top]("mallory", LAB), "mallory's")
+    assert paths[top]("ada", LAB).read_text() == "ada's" and not link.is_symlink()
+    assert (
+        (link.with_name(f"{link.name}.was-a-link")).read_text().strip().endswith("ada" if deep == 1 else LAB)
+    )
+
+
+def test_a_link_in_place_of_a_result_is_no_result(tmp_path):
+    place = Classroom(tmp_path, COURSE)
+    write(place.result_path("ada", LAB), "ada's")
+    (tmp_path / "results" / "mallory").mkdir()
+    (tmp_path / "results" / "mallory" / f"{LAB}.json").symlink_to(place.result_path("ada", LAB))
+    assert [path.parent.name for path in place.files_in(place.results, "*/*.json")] == ["ada"]
+    assert not place.result_path("mallory", LAB).exists() and place.result_path("ada", LAB).exists()
+
+
+def test_a_folder_of_results_on_another_disk_is_the_instructors(tmp_path):
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "results").symlink_to(tmp_path / "disk")
+    place = Classroom(tmp_path, COURSE)
+    write(place.result_path("ada", LAB), "ada's")
+    assert len(place.files_in(place.results, "*/*.json")) == 1 and (tmp_path / "disk" / "ada").is_dir()
 
 
 def test_links_beside_a_notebook_are_put_aside_before_nbgrader_copies_what_they_lead_to(tmp_path):

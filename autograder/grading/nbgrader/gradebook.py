@@ -222,7 +222,7 @@ class Book:
                 if grade.manual_score is not None:
                     grade.manual_score = rescaled(grade.manual_score, was, now)
             one.max_score = now
-            for receipt in self.classroom.results.glob(f"*/{escape(lab.name)}.recorded"):
+            for receipt in self.classroom.files_in(self.classroom.results, f"*/{escape(lab.name)}.recorded"):
                 kept = _read_receipt(receipt)
                 if name in kept.earlier or one.name in kept.shared:
                     if name in kept.earlier:
@@ -393,7 +393,7 @@ class Book:
         return self._receipt_of(submission.student, submission.lab)
 
     def _receipt_of(self, student: str, lab: str) -> Path:
-        return self.classroom.result_path(student, lab).with_suffix(".recorded")
+        return self.classroom.result_path(student, lab, "recorded")
 
     def _stamp(self, submission: Submission, marked: Marked) -> str:
         """Names what was found, when it was handed in, and the gradebook, without showing a password."""
@@ -402,16 +402,16 @@ class Book:
 
     def _write_files(self, submission: Submission) -> None:
         """What nbgrader wants beside the executed notebook."""
-        path = self.classroom.notebook_path(submission.student, submission.lab)
         texts = {
             "timestamp.txt": submission.timestamp and submission.timestamp + "\n",
             "submission_secret.txt": self.classroom.secret(submission.student, submission.lab),
         }
         for name, text in texts.items():
+            path = self.classroom.notebook_path(submission.student, submission.lab, name)
             if text:
-                write(path.with_name(name), text)
+                write(path, text)
             else:
-                path.with_name(name).unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
 
     def give(self, lab: Lab, name: str, given: Mapping[str, tuple[str, str]]) -> None:
         """Write what a person gives for one question or exercise, all of it or nothing.
@@ -629,7 +629,7 @@ def earlier_marks(classroom: Classroom, student: str, lab: str) -> dict[str, lis
 
     By the name of the exercise or question: the points, and the words given with them.
     """
-    return _read_receipt(classroom.result_path(student, lab).with_suffix(".recorded")).earlier
+    return _read_receipt(classroom.result_path(student, lab, "recorded")).earlier
 
 
 def _read_receipt(path: Path) -> _Receipt:
@@ -642,7 +642,7 @@ def _read_receipt(path: Path) -> _Receipt:
 def interrupted(classroom: Classroom, student: str, lab: str) -> bool:
     """Whether a run ended between keeping what it found in a hand-in and the gradebook's knowing it."""
     result = classroom.result_path(student, lab)
-    receipt = result.with_suffix(".recorded")
+    receipt = classroom.result_path(student, lab, "recorded")
     return result.is_file() and receipt.is_file() and not _read_receipt(receipt).stamp
 
 

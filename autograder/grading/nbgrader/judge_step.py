@@ -19,12 +19,11 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.authoring.lab import Lab, read_lab
 from autograder.course import find
-from autograder.files import write
 from autograder.grading.marking import Marked, unmarkable
 from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.nbgrader import gradebook
 from autograder.grading.nbgrader.gradebook import seconds_late
-from autograder.grading.register.classroom import Classroom, leads_elsewhere
+from autograder.grading.register.classroom import Classroom, leads_elsewhere, put_link_aside
 from autograder.grading.register.policy import read_policy
 from autograder.grading.register.roll import read_roll
 from autograder.grading.run.limited import NotDone
@@ -49,11 +48,7 @@ def put_aside_time(assignment: str, student: str, notebooks: Sequence[str]) -> N
         for above, folders, files in os.walk(folder):
             for path in (Path(above, name) for name in (*folders, *files)):
                 if path.is_symlink():
-                    write(
-                        path.with_name(f"{path.name}.was-a-link"),
-                        f"{os.readlink(path)}\n".encode("utf-8", "replace"),
-                    )
-                    path.unlink()
+                    put_link_aside(path)
 
 
 class Reader(NotebookExporter):

@@ -182,18 +182,48 @@ class Classroom:
             return None
         return small_text(folder / "submission_secret.txt")
 
-    def result_path(self, student: str, lab: str) -> Path:
-        """Where what marking found is kept."""
-        return self.results / student / f"{lab}.json"
+    def result_path(self, student: str, lab: str, kind: str = "json") -> Path:
+        """Where what marking found is kept; or, of another kind, what it has reached."""
+        return self._own(self.results, student, f"{lab}.{kind}")
 
-    def notebook_path(self, student: str, lab: str) -> Path:
-        """Where the executed notebook is."""
-        return self.autograded / student / lab / f"{lab}.ipynb"
+    def notebook_path(self, student: str, lab: str, name: str = "") -> Path:
+        """Where the executed notebook is, or what lies beside it."""
+        return self._own(self.autograded, student, lab, name or f"{lab}.ipynb")
+
+    def page_path(self, student: str, lab: str, name: str = "") -> Path:
+        """Where the feedback page is, or what lies beside it."""
+        return self._own(self.feedback, student, lab, name or f"{lab}.html")
+
+    def _own(self, top: Path, *parts: str) -> Path:
+        """A path of ours below results/, autograded/ or feedback/, on which no link leads elsewhere: a link is put
+        aside as a file that says where it led."""
+        path = top
+        for part in parts:
+            path = path / part
+            if path.is_symlink():
+                put_link_aside(path)
+        return path
+
+    @staticmethod
+    def files_in(top: Path, pattern: str) -> list[Path]:
+        """The files below results/, autograded/ or feedback/ that a pattern names, sorted, none through a link."""
+        return sorted(
+            path
+            for path in top.glob(pattern)
+            if not any(p.is_symlink() for p in (path, *path.parents) if p != top and p.is_relative_to(top))
+        )
 
 
 def leads_elsewhere(folder: Path) -> bool:
     """Whether a hand-in's folder, or its student's, is a link: it may lead to another student's."""
     return folder.is_symlink() or folder.parent.is_symlink()
+
+
+def put_link_aside(path: Path) -> None:
+    """Take a link away, and leave a file that says where it led."""
+    text = f"{os.readlink(path)}\n".encode("utf-8", "replace")
+    path.unlink()
+    write(path.with_name(f"{path.name}.was-a-link"), text)
 
 
 def _names_in(folder: Path) -> list[str]:

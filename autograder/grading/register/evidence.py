@@ -70,7 +70,7 @@ def stored(classroom: Classroom, student: str | None = None) -> Iterator[tuple[s
     Of one student only, if one is named.
     """
     folder = "*" if student is None else escape(student)
-    for path in sorted(classroom.results.glob(f"{folder}/*.json")):
+    for path in classroom.files_in(classroom.results, f"{folder}/*.json"):
         student, lab = path.parent.name, path.stem
         if not (classroom.submitted / student / lab).exists():
             continue

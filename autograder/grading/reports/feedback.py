@@ -134,15 +134,15 @@ def write_feedback(
     found = {(student, lab): marked for student, lab, marked in evidence.stored(classroom) if lab in by_name}
     waiting = [
         (path.parent.parent.name, path.stem)
-        for path in sorted(classroom.autograded.glob("*/*/*.ipynb"))
+        for path in classroom.files_in(classroom.autograded, "*/*/*.ipynb")
         if path.stem == path.parent.name and path.stem in by_name
     ]
     progress.started(len(waiting))
     pages, todo = Pages(), []
     exchange = any(classroom.submitted.glob("*/*/submission_secret.txt"))
     for student, lab in waiting:
-        receipt = classroom.result_path(student, lab).with_suffix(".feedback")
-        page = classroom.feedback / student / lab / f"{lab}.html"
+        receipt = classroom.result_path(student, lab, "feedback")
+        page = classroom.page_path(student, lab)
         try:
             data = classroom.notebook_path(student, lab).read_bytes()
             sheet = sheet_of(classroom, by_name[lab], student, marks, policy, found.get((student, lab)))
@@ -220,9 +220,9 @@ def _beside(classroom: Classroom, student: str, lab: str, exchange: bool) -> Non
     """
     made_up = {"timestamp.txt": "\n", "submission_secret.txt": secrets.token_hex(64)} if exchange else {}
     for name in ("timestamp.txt", "submission_secret.txt"):
-        text = _text(classroom.notebook_path(student, lab).with_name(name)) or made_up.get(name)
+        text = _text(classroom.notebook_path(student, lab, name)) or made_up.get(name)
         if text:
-            write(classroom.feedback / student / lab / name, text)
+            write(classroom.page_path(student, lab, name), text)
 
 
 def _text(path: Path) -> str:

@@ -61,7 +61,7 @@ def write_returns(classroom: Classroom, labs: Sequence[Lab], failed: list[str]) 
         canvas: dict[str, Callable[[], bytes]] = {}
         sheets: dict[str, Sheet] = {}
         rest = 0
-        for page in sorted(classroom.feedback.glob(f"*/{lab.name}/{lab.name}.html")):
+        for page in classroom.files_in(classroom.feedback, f"*/{lab.name}/{lab.name}.html"):
             student = page.parent.parent.name
             if student in marks.students and marks.students[student].withdrawn:
                 continue

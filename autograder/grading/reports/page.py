@@ -182,7 +182,7 @@ def _pages(classroom: Classroom) -> dict[tuple[str, str], str]:
     """The address of each feedback page, as seen from the report."""
     return {
         (path.parent.parent.name, path.stem): f"../{quote(path.relative_to(classroom.root).as_posix())}"
-        for path in classroom.feedback.glob("*/*/*.html")
+        for path in classroom.files_in(classroom.feedback, "*/*/*.html")
         if path.stem == path.parent.name
     }
 
