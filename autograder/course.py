@@ -31,6 +31,7 @@ _FIELDS: dict[str, type | tuple[type, ...]] = {
     "data": list,
     "policy": dict,
     "lab": dict,
+    "term": dict,
     "bundle": dict,
     "criteria": bool,
 }
@@ -61,6 +62,8 @@ class Course:
         Folders in `root` that the library reads.
     policy, lab : mapping
         How marks are made of verdicts: for the course, and for single labs by name (see `grading.policy`).
+    term : mapping or None
+        What the labs come to, for who wants that (see `grading.reports.term`).
     bundle : mapping
         What else the students' zip holds (see `authoring.bundle`).
     criteria : bool
@@ -76,6 +79,7 @@ class Course:
     imports: tuple[str, ...] = ()
     policy: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     lab: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    term: Mapping[str, Any] | None = None
     bundle: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     criteria: bool = False
 

@@ -3,6 +3,7 @@
 returned/<lab>-moodle.zip     for "Upload multiple feedback files in a zip"
 returned/<lab>-canvas.zip     for "Upload submissions" of the gradebook: notebooks, see `as_notebook`
 returned/<lab>/               for the rest: <student>-<lab>.html
+returned/term/                <student>-term.html, where the course has a term
 """
 
 import hashlib
@@ -29,7 +30,9 @@ from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import read_policy
 from autograder.grading.register.roll import read_roll
 from autograder.grading.reports.feedback import SECONDS, Sheet, sheet_of
-from autograder.grading.reports.marks import read_marks
+from autograder.grading.reports.marks import Marks, read_marks
+from autograder.grading.reports.term import NAME
+from autograder.grading.reports.term_page import PAGE
 from autograder.grading.run.grade import described
 from autograder.grading.run.limited import NotDone, each
 from autograder.grading.run.pool import cores
@@ -53,6 +56,7 @@ def write_returns(classroom: Classroom, labs: Sequence[Lab], failed: list[str]) 
     roll = read_roll(classroom)
     policy = read_policy(classroom.course, {lab.name: lab for lab in labs})
     marks = read_marks(classroom, policy, roll)
+    yield from _terms(classroom, marks)
     found = {(student, lab): marked for student, lab, marked in evidence.stored(classroom)}
     for lab in labs:
         folder = classroom.root / "returned" / lab.name
@@ -93,6 +97,18 @@ def write_returns(classroom: Classroom, labs: Sequence[Lab], failed: list[str]) 
                 yield f"{path}: {counted(len(files), 'page')}."
         if rest:
             yield f"{folder}: {counted(rest, 'page')}."
+
+
+def _terms(classroom: Classroom, marks: Marks) -> Iterator[str]:
+    """The pages of the term, which belong to no assignment of a platform: a file a student."""
+    folder = classroom.root / "returned" / NAME
+    pages = [classroom.feedback / person.student / PAGE for person in marks.present]
+    pages = [page for page in pages if page.is_file()] if classroom.course.term is not None else []
+    if pages:
+        shutil.rmtree(folder, ignore_errors=True)
+        for page in pages:
+            write(folder / _file_name(page.parent.name, NAME), page.read_bytes())
+        yield f"{folder}: {counted(len(pages), 'page')}."
 
 
 def _notebooks(classroom: Classroom, sheets: Mapping[str, Sheet]) -> Iterator[tuple[str, str | NotDone]]:

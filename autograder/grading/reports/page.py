@@ -8,7 +8,7 @@ late penalties count.
 import re
 import shutil
 from base64 import b64encode
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -44,7 +44,8 @@ from autograder.grading.reports.figures import (
 )
 from autograder.grading.reports.marks import Mark, Marks, read_marks, shown_name
 from autograder.grading.reports.pseudonyms import pseudonyms
-from autograder.grading.reports.tables import Table, grades_csv, tables
+from autograder.grading.reports.tables import Table, grades_csv, tables, wanted
+from autograder.grading.reports.term import Terms, read_rules, term_csv, term_tables, terms_of
 from autograder.grading.run.grade import priced
 from autograder.judging.mistakes import NOT_WRITTEN
 from autograder.results import Result, Verdict
@@ -63,12 +64,13 @@ class Written:
     page: Path
     tables: tuple[Table, ...]
     waiting: int
+    term: bool = False
 
     @property
     def summary(self) -> str:
         """The page's path, and what is to be known of the tables."""
         lines = [str(self.page)]
-        names = ["grades.csv", *(table.name for table in self.tables)]
+        names = ["grades.csv", *(["term.csv"] if self.term else []), *(table.name for table in self.tables)]
         lines.append(f"Tables of marks beside it: {', '.join(names)}.")
         if self.waiting:
             one = self.waiting == 1
@@ -84,7 +86,13 @@ class Written:
         return "\n".join(lines)
 
 
-def write_report(classroom: Classroom, *, anonymous: bool = False, platforms: Iterable[str] = ()) -> Written:
+def write_report(
+    classroom: Classroom,
+    *,
+    anonymous: bool = False,
+    platforms: Iterable[str] = (),
+    now: datetime | None = None,
+) -> Written:
     """Write `report/`: the page, and the marks as the learning platforms take them.
 
     Parameters
@@ -95,6 +103,8 @@ def write_report(classroom: Classroom, *, anonymous: bool = False, platforms: It
         in `pseudonyms.csv`, beside the report's folder.
     platforms : iterable of str
         For which a table is wanted besides those that hand-ins came from.
+    now : datetime, optional
+        As of when the term is told.
 
     Returns
     -------
@@ -128,6 +138,10 @@ def write_report(classroom: Classroom, *, anonymous: bool = False, platforms: It
     students = {*marks.students, *(s for s, _ in unmarked + unread)}
     missing = _missing(classroom, marks, roll)
     kept = [] if anonymous else tables(marks, platforms)
+    rules = read_rules(classroom.course)
+    terms = terms_of(rules, marks, policy, roll, now) if rules else None
+    if terms and not anonymous:
+        kept += term_tables(terms, marks, wanted(marks, platforms))
     if anonymous:
         names = {s: p for s, p in pseudonyms(students, classroom.root).items() if s in students}
         old, marks = marks, marks.renamed(names)
@@ -138,6 +152,7 @@ def write_report(classroom: Classroom, *, anonymous: bool = False, platforms: It
         unmarked = [(names[s], lab) for s, lab in unmarked]
         unread = [(names[s], lab) for s, lab in unread]
         missing = {lab: [names[s] for s in absent] for lab, absent in missing.items()}
+        terms = terms and terms.renamed(names)
     pages = {} if anonymous else _pages(classroom)
     addresses = {s: f"students/{quote(s)}.html" for s in marks.students if len(s.encode()) < 200}
     page = render(
@@ -151,18 +166,22 @@ def write_report(classroom: Classroom, *, anonymous: bool = False, platforms: It
         pages=pages,
         addresses=addresses,
         files=kept,
+        terms=terms,
         anonymous=anonymous,
+        now=now,
     )
     for stale in classroom.report.glob("*.csv"):  # of a platform that does not occur any more
         stale.unlink()
     write(classroom.report / "grades.csv", grades_csv(marks))
+    if terms:
+        write(classroom.report / "term.csv", term_csv(terms, marks))
     for table in kept:
         write(classroom.report / table.name, table.text)
     shutil.rmtree(classroom.report / "students", ignore_errors=True)
-    for student, text in student_pages(handins, marks, policy, labs, pages, addresses):
+    for student, text in student_pages(handins, marks, terms, labs, pages, addresses):
         write(classroom.report / "students" / f"{student}.html", text)
     write(classroom.report / "index.html", page)
-    return Written(classroom.report / "index.html", tuple(kept), marks.waiting)
+    return Written(classroom.report / "index.html", tuple(kept), marks.waiting, terms is not None)
 
 
 def _earlier(classroom: Classroom, student: str, lab: str) -> int:
@@ -226,6 +245,7 @@ def render(
     pages: Mapping[tuple[str, str], str] | None = None,
     addresses: Mapping[str, str] | None = None,
     files: Sequence[Table] = (),
+    terms: Terms | None = None,
     anonymous: bool = False,
     now: datetime | None = None,
 ) -> str:
@@ -280,6 +300,8 @@ def render(
         waiting=sum(h.mark.awaits > 0 for h in handins),
         from_gradebook=marks.from_gradebook,
         files=files,
+        terms=terms,
+        grades=_grades(terms, marks) if terms else [],
         anonymous=anonymous,
         fewest=FEWEST_FOR_DISCRIMINATION,
         who=lambda student: names.get(student, student),
@@ -293,7 +315,7 @@ def render(
 def student_pages(
     handins: Sequence[HandIn],
     marks: Marks,
-    policy: Policy,
+    terms: Terms | None,
     labs: Iterable[str],
     pages: Mapping[tuple[str, str], str],
     students: Iterable[str],
@@ -313,6 +335,7 @@ def student_pages(
             course=", ".join(course),
             percent=percents.get(student),
             section=person.section,
+            term=terms.of[student] if terms else None,
             labs=rows,
         )
         yield student, text.encode("utf-8", "replace").decode("utf-8")
@@ -328,6 +351,12 @@ def _sections(marks: Marks, percents: Mapping[str, float]) -> list[tuple[str, in
         for name, of in sorted(members.items())
         if len(members) > 1
     ]
+
+
+def _grades(terms: Terms, marks: Marks) -> list[tuple[str, int]]:
+    """Each grade, and how many of the class have it so far."""
+    counts = Counter(terms.of[person.student].grade for person in marks.present)
+    return [(name, counts[name]) for _, name in terms.rules.grades]
 
 
 def _ended(verdict: Verdict, row: Result) -> bool:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from autograder.authoring.lab import Lab
+from autograder.authoring.lab import Lab, read_labs
 from autograder.errors import Usage, printable
 from autograder.grading.nbgrader.gradebook import refresh
 from autograder.grading.register import evidence
@@ -10,6 +10,7 @@ from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.roll import alphabetical, read_roll
 from autograder.grading.reports.marks import full_name, read_marks
 from autograder.grading.reports.page import moment
+from autograder.grading.reports.term import read_rules, terms_of
 from autograder.grading.run.grade import priced
 from autograder.results import Verdict
 
@@ -39,7 +40,10 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
             f"There is no hand-in of {printable(student)!r} in {classroom.submitted}; a student is named as the "
             "folder there, or as roster.csv says."
         )
-    policy = refresh(classroom, {lab.name: lab for lab in labs}, roll)
+    rules = read_rules(classroom.course)
+    policy = refresh(
+        classroom, read_labs(classroom.course, None if rules else [lab.name for lab in labs]), roll
+    )
     marks = read_marks(classroom, policy, roll)
     found = {name: marked for _, name, marked in evidence.stored(classroom, student)}
     parts = []
@@ -70,4 +74,11 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
             late = f", {mark.penalty:g} off for lateness" if mark.penalty else ""
             lines.append(f"  In all {mark.score:g} of {sum(mark.points.values()):g}{late}{waiting}")
         parts.append("\n".join(lines))
+    if rules:
+        term = terms_of(rules, marks, policy, roll).of[student]
+        grade = f", grade {term.grade}" if term.grade else ""
+        so_far = "nothing counts yet" if term.result is None else f"{term.result} of 100{grade}"
+        parts.append(
+            f"{student}, the term so far: {so_far}{'; a lab waits to be marked' if term.waits else ''}"
+        )
     return printable("\n\n".join(parts))

@@ -206,9 +206,12 @@ FORMS = {
 PLATFORMS = tuple(FORMS)
 
 
-def platform_csv(marks: Marks, platform: str) -> tuple[str, int]:
-    """The marks as a platform's import takes them ("" where it could not be told of anybody); who is left out."""
-    form, labs = FORMS[platform], list(marks.labs.values())
+def platform_csv(marks: Marks, platform: str, labs: Sequence[Lab] | None = None) -> tuple[str, int]:
+    """The marks as a platform's import takes them ("" where it could not be told of anybody); who is left out.
+
+    Of all labs, unless they are named.
+    """
+    form, labs = FORMS[platform], list(marks.labs.values()) if labs is None else labs
     said = {
         person.student: {head: read(marks, person) for head, read in form.columns.items()}
         for person in marks.present
@@ -256,6 +259,12 @@ def moodle_worksheet(marks: Marks, lab: Lab, now: datetime | None = None) -> tup
     return _csv([head, *rows]) if rows else "", left
 
 
+def wanted(marks: Marks, platforms: Iterable[str] = ()) -> list[str]:
+    """The platforms that hand-ins came from, and those that are asked for."""
+    occur = {origin.platform for origin in marks.origins.values()} | set(platforms)
+    return [platform for platform in FORMS if platform in occur]
+
+
 def tables(marks: Marks, platforms: Iterable[str] = ()) -> list[Table]:
     """A table for each platform that hand-ins came from, or that is asked for; none that has nobody in it.
 
@@ -265,11 +274,10 @@ def tables(marks: Marks, platforms: Iterable[str] = ()) -> list[Table]:
     platforms : iterable of str
         Of `PLATFORMS`: besides those that hand-ins came from.
     """
-    occur = {origin.platform for origin in marks.origins.values()} | set(platforms)
     found = []
-    for platform, form in FORMS.items():
-        made = [(form.file, *platform_csv(marks, platform))] if platform in occur else []
-        if made and platform == "Moodle":
+    for platform in wanted(marks, platforms):
+        made = [(FORMS[platform].file, *platform_csv(marks, platform))]
+        if platform == "Moodle":
             made[:0] = [
                 (f"moodle-{lab.name}.csv", *moodle_worksheet(marks, lab)) for lab in marks.labs.values()
             ]
