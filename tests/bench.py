@@ -255,7 +255,7 @@ def bench_grading(lab, counts):
         title=f"{lab.name}: {cores()} workers, all hand-ins different, start-up and gradebook included"
     )
     columns = "seconds each|times stock|times equal work|times the floor|peak MB|first tenth /s|last tenth /s"
-    table.add_column("grader, hand-ins")
+    table.add_column("grader, hand-ins", no_wrap=True)
     for column in columns.split("|"):
         table.add_column(column, justify="right")
     stocks = [("stock nbgrader", *shipped), ("stock, equal work", *equal)]

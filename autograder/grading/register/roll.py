@@ -1,5 +1,6 @@
 """The class as one list: who is in it by the roster and by what was handed in, with names, groups, extensions."""
 
+import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
@@ -121,11 +122,16 @@ def _must_be_this_class(roster: Roster, classroom: Classroom, known: set[str]) -
         )
 
 
-def alphabetical(name: str) -> str:
-    """What a name is sorted by: É beside E, and capitals beside small letters.
+# A stroke through a letter is part of it for Unicode, which takes only accents off.
+_STROKED = re.compile(r"LATIN (?:CAPITAL|SMALL) LETTER (\w) WITH ")
 
-    >>> sorted(["Zoe", "Émile", "ada"], key=alphabetical)
-    ['ada', 'Émile', 'Zoe']
+
+def alphabetical(name: str) -> str:
+    """What a name is sorted by: É beside E, Ł beside L, and capitals beside small letters.
+
+    >>> sorted(["Zoe", "Łucja", "Émile", "Mia", "ada"], key=alphabetical)
+    ['ada', 'Émile', 'Łucja', 'Mia', 'Zoe']
     """
-    plain = unicodedata.normalize("NFKD", name)
-    return "".join(c for c in plain if not unicodedata.combining(c)).casefold()
+    plain = (c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    stroked = ((c, _STROKED.match(unicodedata.name(c, ""))) for c in plain)
+    return "".join(found[1] if found else c for c, found in stroked).casefold()
