@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from autograder.grading.sandbox.inside import wire
+from autograder.grading.sandbox.inside.hand_in import frames_of_answers
 from autograder.grading.sandbox.inside.wire import Channel, WireError
+from autograder.grading.sandbox.run import _read_answers
 from autograder.judging import frames
-from autograder.judging.frames import Bytes, decode, encode, read_frame
-from autograder.judging.kinds import Once
+from autograder.judging.frames import MAX_ARRAYS, Bytes, decode, encode, read_frame
+from autograder.judging.kinds import MAX_CHARACTERS, MAX_PARTS, Once
 from autograder.judging.question import DTYPES, Answer, Inputs, inputs
 
 quick = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -334,3 +336,29 @@ def test_a_closed_other_end_is_named():
         channel.send({"op": "x"})
     os.close(reader)
     os.close(back)
+
+
+def nested(number, levels):
+    for _ in range(levels):
+        number = [number]
+    return number
+
+
+LARGEST = MAX_PARTS - 1  # and the list itself
+ODD_BUT_HONEST = {
+    "an array as a list": lambda x: np.full(LARGEST, -1.2345678901234567e-300).tolist(),
+    "a list of NumPy's numbers": lambda x: list(np.full(LARGEST, 0.1)),
+    "a list of rows": lambda x: list(np.ones((LARGEST, 3))),
+    "lists in lists": lambda x: [nested(0.1, 6) for _ in range(LARGEST // 7)],
+    "one part too many": lambda x: [0.5] * MAX_PARTS,
+    "control characters, printed": lambda x: print("\0" * MAX_CHARACTERS),
+    "a text of control characters": lambda x: "\0" * MAX_CHARACTERS,
+}
+
+
+@pytest.mark.parametrize("what", ODD_BUT_HONEST)
+def test_what_an_answer_may_hold_the_grader_reads(what):
+    answer, times = ODD_BUT_HONEST[what], 20 if "characters" in what else 2
+    written = b"".join(frames_of_answers(answer, "function", [Inputs((number,)) for number in range(times)]))
+    answers, odd = _read_answers(written, times, [times * MAX_ARRAYS, times * frames.MAX_PAYLOAD])
+    assert odd == "" and len(answers) == times

@@ -18,6 +18,7 @@ import numpy as np
 from autograder.judging.kinds import (
     MAX_CHARACTERS,
     MAX_INTEGER,
+    MAX_PARTS,
     MAX_VALUES,
     FrameError,
     Once,
@@ -33,7 +34,7 @@ MAX_PAYLOAD = 128 << 20  # bytes of arrays in one frame
 MAX_NESTED = 32  # levels of JSON
 _INFINITY = float("inf")
 MAX_NODES = 2_000_000  # values in one JSON object
-MAX_ARRAYS = 4096
+MAX_ARRAYS = MAX_PARTS  # in one frame: an answer may be a list of nothing else
 MAX_AXES = 32
 MAX_TEXT = 2_000  # characters in an answer's type or error
 

@@ -17,7 +17,7 @@ from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.question import DTYPES, LAYOUTS, Rules, Value, arranged, dtype_name, layout_of
 
 MAX_VALUES = 1_000_000  # numbers in one answer; no case asks for more than a few thousand
-MAX_PARTS = 100_000  # values in one answer, an array counting as one
+MAX_PARTS = 20_000  # values in one answer, an array counting as one: some 40 bytes of a frame's JSON each
 MAX_DEPTH = 8
 MAX_CHARACTERS = 20_000  # of text in one answer, and of what it prints
 MAX_INTEGER = 2**63

@@ -25,7 +25,10 @@ from autograder.judging.question import Answer, Inputs
 from autograder.results import Outcome
 
 PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")
-MAX_ANSWERS_JSON = 1 << 20  # bytes of it in one frame of answers: their texts, and what they printed
+# Bytes of it in one frame of answers: the parts of one that is as large as answers may be, or the texts of many small
+# ones, each character of which may take six.
+MAX_ANSWERS_JSON = 2 << 20
+_JSON_WEIGHS = 8  # times its bytes, when it has been read
 _STOPPED = (Outcome.TIMEOUT, Outcome.CRASH)
 
 
@@ -341,7 +344,7 @@ def _read_groups(
 ) -> tuple[list[Answer], tuple[Outcome, str]]:
     """The answers that these processes wrote, and the status and reason of their exercise."""
     answers: list[Answer] = []
-    room = [frames.MAX_ARRAYS, frames.MAX_PAYLOAD]
+    room = [10 * frames.MAX_ARRAYS, frames.MAX_PAYLOAD]
     for number, group in enumerate(groups):
         if number >= len(asked):
             return answers, (Outcome.CRASH, wire.death(None))
@@ -364,12 +367,12 @@ def _read_groups(
 def _read_answers(written: bytes, due: int, room: list[int]) -> tuple[list[Answer], str]:
     """The answers in what a question's process wrote, up to `due`, and what is odd about it, or "".
 
-    `room` counts down the arrays, and the bytes of them, that all answers together may have.
+    `room` counts down the arrays, and the bytes of them and of JSON, that all answers together may have.
     """
     source = frames.Bytes(written)
     answers: list[Answer] = []
     while source.left:
-        begins = written[-source.left :][:4]
+        begins, before = written[-source.left :][:4], source.left
         try:
             header, arrays = frames.read_frame(source.read, MAX_ANSWERS_JSON, 8 * frames.MAX_VALUES)
         except wire.WireError:
@@ -386,7 +389,8 @@ def _read_answers(written: bytes, due: int, room: list[int]) -> tuple[list[Answe
             return answers, wire.FORGED
         answers += found
         room[0] -= len(arrays)
-        room[1] -= sum(array.nbytes for array in arrays)
+        size = sum(array.nbytes for array in arrays)
+        room[1] -= size + _JSON_WEIGHS * (before - source.left - size)
         if min(room) < 0:
             return answers, wire.TOO_MUCH
     return answers, ""
