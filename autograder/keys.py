@@ -23,6 +23,7 @@ from autograder.errors import Complaint
 from autograder.judging.frames import LEFT_OUT, decode, encode, pack_answer, pack_inputs, unpack_inputs
 from autograder.judging.kinds import pack_value, unpack_value
 from autograder.judging.question import Answer, Misconception, Question, Rules
+from autograder.probing import idle_in
 from autograder.stopwatch import CALL_SECONDS
 
 INDEX = "lab.json"
@@ -78,6 +79,7 @@ class Key:
     rules: Rules
     misconceptions: list[Misconception]
     questions: list[Question]
+    idle: tuple[str, ...] = ()  # the arrays on which a right result does not depend
 
 
 def folders() -> list[Path]:
@@ -178,7 +180,14 @@ def _load(path: Path, name: str) -> Key:
         raise KeyMissing(f"The answer key {path} cannot be read ({error}); get the lab anew.") from None
     misconceptions = [Misconception(**m) for m in header["misconceptions"]]
     return Key(
-        name, header["lab"], header["points"], tuple(header["builds_on"]), rules, misconceptions, questions
+        name,
+        header["lab"],
+        header["points"],
+        tuple(header["builds_on"]),
+        rules,
+        misconceptions,
+        questions,
+        tuple(header.get("idle", ())),
     )
 
 
@@ -254,6 +263,9 @@ def key_of(exercise: Any) -> bytes:
         ],
         "cases": cases,
     }
+    plain = [question for question in exercise.questions() if not question.edge]
+    if idle := idle_in(exercise.reference, plain, exercise.rules):
+        header["idle"] = idle
     return zlib.compress(encode(header, arrays), 9)
 
 

@@ -21,13 +21,14 @@ _LARGEST = 10_000  # numbers in the inputs of a case that is asked again
 Slot = tuple[str, np.ndarray, Callable[..., Inputs]]
 
 
-def what_moves(function: Any, failing: Sequence[Question], rules: Rules) -> str:
-    """A sentence on what the results depend on, as the largest of these cases shows it; "" if nothing is odd."""
-    sized = [(sum(array.size for _, array, _ in _slots(function, q.inputs)), q) for q in failing]
-    sized = [(size, q) for size, q in sized if size <= _LARGEST and q.inputs.memory is None]
-    if not sized or rules.call != "function":
+def what_moves(function: Any, failing: Sequence[Question], rules: Rules, idle: Sequence[str] = ()) -> str:
+    """A sentence on what the results depend on, as the largest of these cases shows it; "" if nothing is odd.
+
+    `idle` are the arrays on which what is due does not depend either.
+    """
+    question = _largest(function, failing, rules)
+    if question is None:
         return ""
-    question = max(sized, key=lambda item: item[0])[1]
     given, calls = question.inputs, iter(range(MOST))
 
     def gives(changed: Inputs, wanted: Answer) -> bool:
@@ -46,7 +47,7 @@ def what_moves(function: Any, failing: Sequence[Question], rules: Rules) -> str:
         )
     slots = list(_slots(function, given))
     for name, array, put in slots if _is_fine(first.value) else ():
-        if gives(put(given, _moved(array)), first):
+        if name not in idle and gives(put(given, _moved(array)), first):
             return f"Your result does not depend on `{name}`: with other numbers in it, the same comes back."
     for (one, a, put_one), (other, b, put_other) in combinations(slots, 2):
         if a.shape != b.shape or a.size < 2 or np.array_equal(a, b):
@@ -54,6 +55,29 @@ def what_moves(function: Any, failing: Sequence[Question], rules: Rules) -> str:
         if gives(put_other(put_one(given, b), a), Answer(question.expected)):
             return f"With `{one}` and `{other}` exchanged it gives what is due: have they changed places in your code?"
     return ""
+
+
+def idle_in(reference: Any, questions: Sequence[Question], rules: Rules) -> tuple[str, ...]:
+    """The names of the arrays on which a right result does not depend, as the largest of these cases shows it."""
+    question = _largest(reference, questions, rules)
+    if question is None or not _is_fine(question.expected):
+        return ()
+    due = Answer(question.expected)
+
+    def moves(changed: Inputs) -> bool:
+        return not same_answer(replace(ask(reference, changed, rules.call), modified=()), due, rules)
+
+    slots = _slots(reference, question.inputs)
+    return tuple(name for name, array, put in slots if not moves(put(question.inputs, _moved(array))))
+
+
+def _largest(function: Any, questions: Sequence[Question], rules: Rules) -> Question | None:
+    """The case with the most numbers in its arrays that a function can be asked again and again."""
+    if rules.call != "function":
+        return None
+    sized = [(sum(array.size for _, array, _ in _slots(function, q.inputs)), q) for q in questions]
+    sized = [(size, q) for size, q in sized if size <= _LARGEST and q.inputs.memory is None]
+    return max(sized, key=lambda item: item[0])[1] if sized else None
 
 
 def _is_fine(value: Value) -> bool:

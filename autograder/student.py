@@ -65,7 +65,7 @@ def check(answer: Any) -> None:
         if finding.verdict is Verdict.WRONG and finding.misconception is None:
             failing = [q for q, good in zip(key.questions, finding.right, strict=True) if not good]
             with deadline(keys.lab_of(key.name).call_seconds, _code(answer).co_filename):
-                moves = what_moves(answer, failing, key.rules)
+                moves = what_moves(answer, failing, key.rules, key.idle)
             finding = replace(finding, means=" ".join(filter(None, (finding.means, moves))))
     except TookTooLong as why:
         _passed[key.name] = False

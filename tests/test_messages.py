@@ -158,6 +158,12 @@ def test_an_error_inside_a_called_function_says_so():
         (lambda: np.ones(2).shape[1], "axis-that-is-not-there", ""),
         (lambda: np.ones((2, 3)).transpose(0, 2, 1), "axes-that-do-not-match", ""),
         (lambda: nothing_of_the_kind, "name-not-defined", "nothing is called `nothing_of_the_kind`"),  # noqa: F821
+        (lambda: np.array([np.ones(2), np.ones((3, 4))]), "arrays-of-several-shapes", ""),
+        (lambda: np.array([[1.0], [1.0, 2.0]]), "arrays-of-several-shapes", ""),
+        (lambda: np.ones(4)[: 4 / 2], "fraction-for-a-place", ""),
+        (lambda: np.zeros(4 / 2), "fraction-for-a-place", ""),
+        (lambda: range(4 / 2), "fraction-for-a-place", ""),
+        (lambda: list("ab")[4 / 4], "fraction-for-a-place", ""),
         (lambda: -np.array([True]), "minus-on-booleans", ""),
         (lambda: ~np.ones(2), "logic-on-numbers", ""),
         (lambda: np.ones((2, 3))[np.ones((3, 2), bool)], "index-of-another-shape", ""),

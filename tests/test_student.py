@@ -21,7 +21,7 @@ from autograder.cells import id_of
 from autograder.judging.judge import because
 from autograder.judging.mistakes import NOT_WRITTEN
 from autograder.judging.question import Inputs, Question, Rules
-from autograder.probing import what_moves
+from autograder.probing import idle_in, what_moves
 from autograder.selfcheck import NotebookError, check_notebook
 from autograder.student import CheckFailed, check, criteria, progress, ready
 from autograder.workspace import reset
@@ -535,6 +535,22 @@ def test_entries_of_a_mapping_are_arguments_too():
     assert "`bias`" in what_moves(lambda p, x: x * p["gain"] + p["gain"], asked, Rules())
     exchanged = what_moves(lambda p, x: x * p["bias"] + p["gain"], asked, Rules())
     assert "`gain` and `bias` exchanged" in exchanged
+
+
+def test_an_array_that_moves_nothing_in_a_right_result_is_not_held_against_a_wrong_one():
+    rng = np.random.default_rng(4)
+    given = Inputs(tuple(rng.normal(size=(3, 3)) for _ in range(3)))
+    asked = [Question("", given, given.args[0] @ given.args[1], {})]
+
+    def reference(a, b, bias):
+        return a @ b
+
+    def wrong(a, b, bias):
+        return np.tanh(a @ b)
+
+    assert idle_in(reference, asked, Rules()) == ("bias",)
+    assert "does not depend on `bias`" in what_moves(wrong, asked, Rules())
+    assert what_moves(wrong, asked, Rules(), idle_in(reference, asked, Rules())) == ""
 
 
 def test_a_check_says_what_the_result_does_not_depend_on():

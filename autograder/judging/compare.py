@@ -65,6 +65,9 @@ _MESSAGES = (
      r"too many indices", "axis-that-is-not-there"),
     (r"axes don't match|axes do not match|repeated axis", "axes-that-do-not-match"),
     (r"is not defined", "name-not-defined"),
+    (r"inhomogeneous shape", "arrays-of-several-shapes"),
+    (r"slice indices must be integers|float\S* object cannot be interpreted as an integer|"
+     r"a single integer, got '|indices must be integers or slices, not float", "fraction-for-a-place"),
     (r"boolean (negative|subtract)", "minus-on-booleans"),
     (r"ufunc '(invert|bitwise_\w+)' not supported", "logic-on-numbers"),
     (r"unexpected keyword argument|positional argument|multiple values for argument", "call-that-does-not-fit"),

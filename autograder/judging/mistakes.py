@@ -123,6 +123,14 @@ STRUCTURAL = {
         "`np.split` cuts an axis into equal parts, and this axis is not so many times as long.",
         "Which axis are the parts to share among them, and how long is it? Print the `.shape`.",
     ),
+    "arrays-of-several-shapes": (
+        "Arrays, or rows, of different shapes do not fit side by side into one array.",
+        "Is one array needed at all? What is computed for each of them can be put together in a loop.",
+    ),
+    "fraction-for-a-place": (
+        "A size or a place is a float here, and they are counted in whole numbers; `/` always gives a float.",
+        "Which division of Python's gives a whole number?",
+    ),
     "array-for-yes-or-no": (
         "Somewhere a single yes or no is needed (`if`, `and`, `not`, the built-in `max`), and an array of several "
         "stands there.",

@@ -57,6 +57,12 @@ def mixed(rng):
     return inputs(random_weights(rng, len(tokens)), tokens)
 
 
+@induction_score.case("a head that may look at all words")
+def everywhere(rng):
+    tokens = rng.permutation(np.array([3, 3, 3, 5, 5, 8, 8, 1]))
+    return inputs(random_weights(rng, len(tokens), False), tokens)
+
+
 @induction_score.case("a word three times, and nothing else comes back")
 def three_times(rng):
     tokens = np.array([5, 1, 5, 2, 3, 5, 4])
@@ -167,6 +173,52 @@ def finds_itself(weights, tokens):
 
 
 @wrong(
+    means="A word is found at its own place, so that you took each word's weight for itself; the latest time must be "
+    "*before* it.",
+    nudge="For which j is tokens[j] == tokens[i] always true?",
+)
+def each_for_itself(weights, tokens):
+    return mean(np.diagonal(weights))
+
+
+@wrong(
+    means="You looked among all places, the later ones too; the latest time must be *before* the word.",
+    nudge="At position i, which tokens may you compare with: all, or those before i?",
+)
+def the_last_time_of_all(weights, tokens):
+    found = []
+    for i in range(len(tokens)):
+        others = [j for j in np.flatnonzero(tokens == tokens[i]) if j != i]
+        if others and others[-1] + 1 < len(tokens):
+            found.append(weights[i, others[-1] + 1])
+    return mean(found)
+
+
+@wrong(
+    means="The last position is left out.",
+    nudge="Which is the last i that your loop comes to?",
+)
+def without_the_last(weights, tokens):
+    return mean([weights[i, j + 1] for i, j in lasts(tokens) if i + 1 < len(tokens)])
+
+
+@wrong(
+    means="You looked for the last time of the word *before*; it is the present word whose last time counts.",
+    nudge="In “nora weaver … nora”: which word is looked for at the second nora?",
+)
+def last_time_of_the_word_before(weights, tokens):
+    return mean([weights[i + 1, j + 1] for i, j in lasts(tokens[:-1])])
+
+
+@wrong(
+    means="No place is ever found: your score is 0 for every text.",
+    nudge="`is` asks whether two names mean the very same object. Which comparison asks whether two numbers are equal?",
+)
+def never_found(weights, tokens):
+    return 0.0
+
+
+@wrong(
     means="You divided by all positions; only those count whose word stood there before.",
     nudge="Over which positions is the mean taken?",
 )
@@ -230,7 +282,7 @@ def rows_for_columns(weights, tokens):
 )
 def as_if_said_twice(weights, tokens):
     half = len(tokens) // 2
-    return mean([weights[i, i - half + 1] for i in range(half, 2 * half)])
+    return mean([weights[i, i - half + 1] for i in range(half, len(tokens))])
 
 
 @wrong(

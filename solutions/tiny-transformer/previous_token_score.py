@@ -143,6 +143,14 @@ def mean_of_the_lower_triangle(weights):
     return float(np.tril(weights, -1).mean())
 
 
+@wrong(
+    means="You averaged over the table without its first row and last column; only the line below the diagonal counts.",
+    nudge="How many numbers of row 5 come into the score?",
+)
+def mean_of_the_part(weights):
+    return float(weights[1:, :-1].mean())
+
+
 @wrong(means="You took the median; the mean is due.", nudge="What does the docstring promise?")
 def median_for_mean(weights):
     return float(np.median(diagonal(weights)))

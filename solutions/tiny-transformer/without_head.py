@@ -148,6 +148,24 @@ def as_many_rows_as_heads(w_o, head, heads):
 
 
 @wrong(
+    means="You always cut the table into two heads; how many there are, `heads` says.",
+    nudge="Where in your function does `heads` appear?",
+)
+def always_two_heads(w_o, head, heads):
+    return zeroed(w_o, rows_of(w_o, head, 2))
+
+
+@wrong(
+    means="The head's rows are −∞; that is for scores before a softmax. These rows are multiplied, so 0 is due.",
+    nudge="By what must a number be multiplied so that nothing of it arrives?",
+)
+def minus_infinity(w_o, head, heads):
+    result = w_o.copy()
+    result[rows_of(w_o, head, heads)] = -np.inf
+    return result
+
+
+@wrong(
     means="From the head's first row on everything is zero: the heads after it are gone too.",
     nudge="Where do the head's rows end?",
 )

@@ -259,6 +259,41 @@ def to_length_1(gradients, largest):
 
 
 @clip_gradients.misconception(
+    means="You subtracted what is too much from every number; all are to be multiplied by one factor.",
+    nudge="Of (3, 4), at most 1: do (−1, 0) still point the same way?",
+)
+def too_much_subtracted(gradients, largest):
+    norm = length(gradients)
+    return [g - (norm - largest) for g in gradients] if norm > largest else [g.copy() for g in gradients]
+
+
+@clip_gradients.misconception(
+    means="Of gradients that are too long together, you shorten only those arrays that are too long by themselves.",
+    nudge="Does your function ask each array how long it is, or all of them together, once?",
+)
+def the_long_arrays_only(gradients, largest):
+    factor = largest / max(length(gradients), largest)
+    return [g * (factor if length([g]) > largest else 1.0) for g in gradients]
+
+
+@clip_gradients.misconception(
+    means="The root stretches too far: over `largest` as well, or over the whole factor.",
+    nudge="Which of the two is the sum of squares, `largest` or what it is compared with?",
+)
+def root_over_the_factor(gradients, largest):
+    squares = length(gradients) ** 2
+    return [g * (largest / squares) ** 0.5 if squares > largest else g.copy() for g in gradients]
+
+
+@clip_gradients.misconception(
+    means="You add a small number to the length before you divide, as some libraries do; here the length is to be exact.",
+    nudge="When can the length be 0, and does your function divide by it then?",
+)
+def a_little_added_to_the_length(gradients, largest):
+    return [g * min(1.0, largest / (length(gradients) + 1e-6)) for g in gradients]
+
+
+@clip_gradients.misconception(
     means="Gradients that are too long are divided by `largest`, whatever their length is.",
     nudge="By what must a length be multiplied so that it becomes `largest`?",
 )

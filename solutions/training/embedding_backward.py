@@ -105,6 +105,17 @@ def once_a_position(upstream, tokens, vocabulary):
 
 
 @embedding_backward.misconception(
+    means="Of a word that stands several times only the first place counts.",
+    nudge="Token 3 stands at two places. Which rows of `upstream` belong to it?",
+)
+def the_first_place_counts(upstream, tokens, vocabulary):
+    result = table(upstream, vocabulary)
+    words, first = np.unique(tokens, return_index=True)
+    result[words] = upstream.reshape(-1, upstream.shape[-1])[first]
+    return result
+
+
+@embedding_backward.misconception(
     means="In your loop a word's row is replaced each time, not added to.",
     nudge="In your loop, is it `=` or `+=`?",
 )
@@ -231,6 +242,23 @@ def one_row_too_many(upstream, tokens, vocabulary):
 )
 def mean_over_the_different_words(upstream, tokens, vocabulary):
     return added(upstream, tokens, vocabulary) / len(np.unique(tokens))
+
+
+@embedding_backward.misconception(
+    means="The table has 210 rows, as this lab's model has words; how many are due, `vocabulary` says.",
+    nudge="Where in your function does `vocabulary` appear?",
+)
+def always_210_rows(upstream, tokens, vocabulary):
+    return added(upstream, tokens, 210)
+
+
+@embedding_backward.misconception(
+    means="A reshape to (d, words) is no transpose: it deals the numbers out anew, and rows get numbers of other words.",
+    nudge="In which order does `reshape` lay the numbers down? Try it with the rows (1, 2), (10, 20) and (100, 200).",
+)
+def reshaped_for_transposed(upstream, tokens, vocabulary):
+    rows = upstream.reshape(upstream.shape[-1], -1).T
+    return added(rows, tokens.ravel(), vocabulary)
 
 
 @embedding_backward.misconception(

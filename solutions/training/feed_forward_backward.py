@@ -163,6 +163,21 @@ def cube_has_no_derivative(z):
     return second_half(z, ROOT)
 
 
+@feed_forward_backward.misconception(
+    means="The constant is 0.044715; yours is ten times as large.",
+    nudge="Count the zeros behind the point.",
+)
+def constant_ten_times_as_large(upstream, x, w_1, b_1, w_2, b_2):
+    def other_gate(z):
+        return np.tanh(ROOT * (z + 0.44715 * z**3))
+
+    def other_slope(z):
+        t = other_gate(z)
+        return 0.5 * (1 + t) + 0.5 * z * (1 - t**2) * ROOT * (1 + 3 * 0.44715 * z**2)
+
+    return feed_back(upstream, x, w_1, b_1, w_2, b_2, other_slope, lambda z: 0.5 * z * (1 + other_gate(z)))
+
+
 @wrong_slope(
     means="The derivative of z³ is written with z³ again; its power goes down by one.",
     nudge="What is the derivative of z³?",
@@ -312,6 +327,15 @@ def no_slope_for_the_first_table(upstream, x, w_1, b_1, w_2, b_2):
     d_x, _, _, d_w_2, d_b_2 = feed_back(upstream, x, w_1, b_1, w_2, b_2)
     d = upstream @ w_2.T
     return d_x, flat(x).T @ flat(d), over_words(d), d_w_2, d_b_2
+
+
+@feed_forward_backward.misconception(
+    means="The gradient for w_1 lacks the slope of GELU.",
+    nudge="w_1 made z. Which gradient does its own come from: that for z, or that for what became of z?",
+)
+def no_slope_for_w_1(upstream, x, w_1, b_1, w_2, b_2):
+    d_x, _, *others = feed_back(upstream, x, w_1, b_1, w_2, b_2)
+    return d_x, flat(x).T @ flat(upstream @ w_2.T), *others
 
 
 @feed_forward_backward.misconception(

@@ -111,6 +111,22 @@ def cosine_from_the_start(step, steps, warmup, peak, final=0.0):
 
 
 @learning_rate.misconception(
+    means="The warm-up is missing: before its end the cosine is used, too, with a share below 0.",
+    nudge="What should the rate be at step 5 of a warm-up of 10?",
+)
+def cosine_before_its_beginning(step, steps, warmup, peak, final=0.0):
+    return down(done(step, steps, warmup), peak, final)
+
+
+@learning_rate.misconception(
+    means="The warm-up divides whole numbers: `//` cuts off what stands behind the point, and leaves 0 until its end.",
+    nudge="What is 5 // 10 in Python?",
+)
+def warmup_in_whole_numbers(step, steps, warmup, peak, final=0.0):
+    return peak * (step // warmup) if step <= warmup else down(done(step, steps, warmup), peak, final)
+
+
+@learning_rate.misconception(
     means="The warm-up counts steps from 0, so that the first one does nothing; `step` is 1 at the first step.",
     nudge="What is the rate at step 1, and at step `warmup`?",
 )
@@ -227,6 +243,22 @@ def a_quarter_of_a_wave(step, steps, warmup, peak, final):
 )
 def negative_rates(step, steps, warmup, peak, final):
     return final + (peak - final) * math.cos(math.pi * done(step, steps, warmup))
+
+
+@wrong(
+    means="The 1 is missing before the cosine: half a cosine alone lies between ½ and −½, and the rate gets negative.",
+    nudge="How does the formula bring a cosine between 1 and −1 into the range from 1 to 0?",
+)
+def no_one(step, steps, warmup, peak, final):
+    return final + (peak - final) * 0.5 * math.cos(math.pi * done(step, steps, warmup))
+
+
+@wrong(
+    means="Brackets are missing round `peak` − `final`: only `final` is multiplied by the cosine.",
+    nudge="In a - b * c, which comes first?",
+)
+def only_final_along_the_cosine(step, steps, warmup, peak, final):
+    return final + peak - final * 0.5 * (1 + math.cos(math.pi * done(step, steps, warmup)))
 
 
 @wrong(
