@@ -163,7 +163,7 @@ class People:
         refused = self._of_two_names()
         for (lab, folder), accounts in sorted(by_folder.items(), key=lambda item: item[0]):
             if len(accounts) > 1:
-                together = [owner for owner in accounts.values() if self._is_group(lab, owner)]
+                together = [owner for owner in accounts.values() if self._is_group(owner)]
                 alone = [owner for owner in accounts.values() if owner not in together]
                 # Who handed in alone is known by a name of their own; who is called as a group may be anybody.
                 for owner in together if len(alone) == 1 and together else accounts.values():
@@ -190,8 +190,9 @@ class People:
             for owner in owners
         }
 
-    def _is_group(self, lab: str, owner: Owner) -> bool:
-        return len(owner.who) == 1 and len(self._students[lab, owner]) > 1
+    def _is_group(self, owner: Owner) -> bool:
+        """Whether the roster knows the name as a group's only, whoever its members are."""
+        return bool(self._roster.people) and not any(self._roster.find(who) for who in owner.who)
 
     def _could_be(self, folder: str, owner: Owner, owners: list[Owner]) -> str:
         person = self._roster.by_student.get(folder)
