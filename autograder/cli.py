@@ -506,7 +506,7 @@ def feedback(
     Example:  autograder feedback my-lab --give-back
     """
     from autograder.grading.reports.feedback import write_feedback
-    from autograder.grading.reports.term_page import PAGE, write_pages
+    from autograder.grading.reports.term_page import write_pages
     from autograder.grading.run.progress import progress
 
     place = _classroom(classroom, db, must_exist=True)
@@ -517,7 +517,9 @@ def feedback(
         f"{counted(pages.made, 'page')} made, {pages.kept:,} unchanged, in {classroom}/feedback.", err=True
     )
     if terms := write_pages(place):
-        click.echo(f"{counted(terms, 'page')} of the term so far, {PAGE} in each student's folder.", err=True)
+        click.echo(
+            f"{counted(terms, 'page')} of the term so far, term.html in each student's folder.", err=True
+        )
     if give_back:
         from autograder.grading.reports.giving_back import write_returns
 

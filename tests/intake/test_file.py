@@ -442,7 +442,8 @@ def test_one_and_many(room, inbox):
     assert done.table() is None
     assert done.summary == (
         "1 filed, 1 file beside them that is no notebook.\n"
-        "1 hand-in without a time stamp, and so without a late penalty: nothing says when they came."
+        "1 hand-in without a time stamp, and so without a late penalty: nothing says when they came. "
+        "roster.csv may, in a column 'Handed in <lab>'."
     )
     put(inbox, {f"{s}/qkv-attention.ipynb": notebook() for s in ("bo", "cy")})
     put(inbox, {"bo/a.csv": b""})

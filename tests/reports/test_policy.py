@@ -10,6 +10,7 @@ from autograder.grading.nbgrader.gradebook import refresh
 from autograder.grading.register.policy import Policy, granted, read_policy, rescaled
 from autograder.grading.register.roll import RollError, read_roll
 from autograder.grading.reports.marks import read_marks
+from autograder.grading.reports.page import write_report
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 LATE = "2026-01-03 19:00:00 UTC"
@@ -108,6 +109,56 @@ def test_penalty_and_extension_count_at_once_and_go_again(classroom, prepared):
     assert marks_now(classroom)["ada", LAB].penalty == 1  # an hour late: one day begun
     (classroom.root / "roster.csv").unlink()
     assert marks_now(classroom)["ada", LAB].penalty == 2
+
+
+def test_a_time_that_an_instructor_sets_counts_and_goes_again(classroom, prepared):
+    marked = {"ada": results("ada"), "bo": results("bo"), "cy": results("cy")}
+    fill(classroom, marked, gradebook=prepared)  # from a platform that gives no time
+    fill(classroom, {"di": results("di")}, gradebook=prepared, timestamp=LATE)
+    with_policy(classroom, {**TENTH, "timezone": "Europe/Berlin"}, due=DUE)
+    assert {who: mark.late for (who, _), mark in marks_now(classroom).items()} == dict.fromkeys(
+        ("ada", "bo", "cy"), 0
+    ) | {"di": 25 * 3600}
+    # Due on 2 January 18:00 UTC, which is 19:00 in Berlin.
+    enrol(
+        classroom,
+        f"Login,Handed in {LAB},Extension\n"
+        "ada,2026-01-03 20:00,\nbo,2026-01-03T20:00+01:00,2 days\ncy,2026-01-02 18:59,\ndi,2026-01-02 12:00,\n",
+    )
+    found = marks_now(classroom)
+    # 25 hours late: two days begun, 2 × 10 % of 10 points
+    assert (found["ada", LAB].late, found["ada", LAB].penalty) == (25 * 3600, 2)
+    assert (found["bo", LAB].late, found["bo", LAB].penalty) == (0, 0)  # as late, with an extension
+    assert found["cy", LAB].penalty == 0 and found["di", LAB].penalty == 0  # it goes before the platform's
+    enrol(classroom, f"Login,Handed in {LAB}\nada,2026-01-02\nbo,\ncy,\ndi,\n")
+    found = marks_now(classroom)
+    assert found["ada", LAB].penalty == 1  # a date alone is the end of that day
+    assert found["bo", LAB].timestamp is None and found["di", LAB].penalty == 2
+
+
+@pytest.mark.parametrize("text", ["soon", "2 days", "2026-13-01", "0001-01-01"])
+def test_what_is_no_time_is_a_sentence(classroom, text):
+    enrol(classroom, f"Login,Name,Handed in {LAB}\nada,Ada,{text}\n")
+    with pytest.raises(RollError, match=r"roster.csv, Ada: '.*' is no time when qkv-attention was handed in"):
+        read_roll(classroom).times(policy_of())
+
+
+def test_a_time_for_a_lab_that_there_is_not(classroom):
+    enrol(classroom, "Login,Handed in\nada,2026-01-02\n")
+    with pytest.raises(RollError, match=r"a column 'Handed in ', but the labs are additive-attention"):
+        read_roll(classroom).times(policy_of())
+
+
+def test_the_report_names_who_is_late_by_an_unknown_time(classroom, prepared):
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
+    came_from(classroom, "ada", "Canvas", late=True)
+    came_from(classroom, "bo", "Canvas")
+    with_policy(classroom, TENTH, due=DUE)
+    page = write_report(classroom).page.read_text("utf-8")
+    table = page[page.index('id="untimed"') :].split("</table>")[0]
+    assert ">ada<" in table and ">bo<" not in table
+    enrol(classroom, f"Login,Handed in {LAB}\nada,2026-01-03 20:00\nbo,\n")
+    assert 'id="untimed"' not in write_report(classroom).page.read_text("utf-8")
 
 
 def test_nbgraders_own_extension_counts_where_the_roster_says_nothing(classroom, prepared):

@@ -85,7 +85,7 @@ class Collected:
         if self.untimed:
             lines.append(
                 f"{counted(self.untimed, 'hand-in')} without a time stamp, and so without a late penalty: "
-                "nothing says when they came."
+                "nothing says when they came. roster.csv may, in a column 'Handed in <lab>'."
             )
         lines += self.notes
         for lab, people in self.missing.items():

@@ -9,7 +9,7 @@ import io
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -105,6 +105,8 @@ class Person:
         The groups that this person is in.
     extension : mapping of str to str
         What was granted, as it is written ("2 days", "48h"): by lab; under "" for all labs.
+    handed_in : mapping of str to str
+        When a lab was handed in, by an instructor's word, as it is written.
     """
 
     student: str
@@ -122,6 +124,7 @@ class Person:
     withdrawn: bool = False
     group: tuple[str, ...] = ()
     extension: Mapping[str, str] = field(default_factory=dict, hash=False)
+    handed_in: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,15 +244,15 @@ def read(path: Path) -> Roster:
         return Roster()
     try:
         text, note = decoded(read_file(path, LIMITS.index))
-        return _people(_rows(text), [note] if note else [])
+        return _people(rows_of(text, _kind), [note] if note else [])
     except Refused as refused:
         raise RosterError(f"{path} is no roster that can be used. {refused}") from None
     except (csv.Error, ValueError) as error:
         raise RosterError(f"{path} is no roster: {error}.") from None
 
 
-def _rows(text: str) -> list[list[str]]:
-    """The lines in cells, by the separator that gives the most columns that are known."""
+def rows_of(text: str, known: Callable[[str], object]) -> list[list[str]]:
+    """A table's lines in cells, empty ones left out, by the separator that gives the most columns that are known."""
 
     def split(mark: str) -> list[list[str]]:
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
@@ -258,13 +261,17 @@ def _rows(text: str) -> list[list[str]]:
     text = text.replace("\r\n", "\n").replace("\r", "\n")  # old Macs end lines with the latter
     text = re.sub(r"\A(?:[\r\n]|sep=[^\n]*(?:\n|\Z))*", "", text)  # Excel's own hint comes before the table
     first = text[:10_000].split("\n")[0]
-    best = max(",;\t", key=lambda m: sum(bool(_kind(c)) for c in next(csv.reader([first], delimiter=m), [])))
+    best = max(",;\t", key=lambda m: sum(bool(known(c)) for c in next(csv.reader([first], delimiter=m), [])))
     return [row for row in split(best) if any(row)]
 
 
 def _kind(header: str) -> str:
     said = letters(header)
-    for kind, begins in (("extension", "extension"), ("participant", "identifier")):
+    for kind, begins in (
+        ("extension", "extension"),
+        ("participant", "identifier"),
+        ("handed_in", "handedin"),
+    ):
         if said.startswith(begins):  # one for all labs or assignments, or one each
             return kind
     return COLUMNS.get(said, "")
@@ -285,7 +292,7 @@ def _people(rows: list[list[str]], notes: list[str]) -> Roster:
             "its first line has no column that says who, such as Name, Login, Email or ID "
             f"({shown(', '.join(headers), 100)})"
         )
-    for kind in sorted(set(kinds) - {"", "extension", "participant"}):
+    for kind in sorted(set(kinds) - {"", "extension", "participant", "handed_in"}):
         same = [header for header, k in zip(headers, kinds) if k == kind]
         if len(same) > 1:
             notes.append(f"The columns {' and '.join(map(repr, same))} say the same; the first one counts.")
@@ -295,23 +302,25 @@ def _people(rows: list[list[str]], notes: list[str]) -> Roster:
     people = []
     for row in rows[1:]:
         cells: dict[str, str] = {}
-        extension, numbers = {}, []
+        extension, handed_in, numbers = {}, {}, []
         for header, kind, cell in zip(headers, kinds, row):
             # Brightspace marks its ids with a #, and a spreadsheet's texts may begin with a quote.
             cell = cell.lstrip("#'") if kind in ("login", "sid") else cell
             if kind == "extension" and cell:
                 extension[re.sub(r"(?i)^extensions?[\s:_-]*(for\s+)?", "", header).strip()] = cell
+            elif kind == "handed_in" and cell:
+                handed_in[re.sub(r"(?i)^handed[\s_-]*in[\s:_-]*", "", header).strip()] = cell
             elif kind == "participant":  # "Participant 123"
                 numbers += re.findall(r"\d{1,20}$", cell[-40:])
             elif kind and cell:
                 cells.setdefault(kind, cell)
-        person = _person(cells, extension, tuple(numbers))
+        person = _person(cells, tuple(numbers), extension=extension, handed_in=handed_in)
         if person and person not in people:  # a line that stands there twice is one person's
             people.append(person)
     return Roster(tuple(people), (*notes, *_check(people)))
 
 
-def _person(cells: dict[str, str], extension: dict[str, str], participant: tuple[str, ...]) -> Person | None:
+def _person(cells: dict[str, str], participant: tuple[str, ...], **by_lab: dict[str, str]) -> Person | None:
     """One line's person; None for lines that are not students'."""
     name = cells.pop("name", "")
     if cells.pop("role", "").casefold() in _STAFF or letters(name) in ("pointspossible", "studenttest"):
@@ -328,7 +337,7 @@ def _person(cells: dict[str, str], extension: dict[str, str], participant: tuple
     group = tuple(part.strip() for part in re.split("[,;]", cells.pop("group", "")) if part.strip())
     student = cells.pop("student", "") or cells.get("login") or cells.get("sid") or cells.get("lms_id")
     student = student or cells.get("email") or full
-    fields: dict[str, Any] = {**cells, "group": group, "extension": extension, "participant": participant}
+    fields: dict[str, Any] = {**cells, "group": group, "participant": participant, **by_lab}
     return Person(student=safe_student(student), name=full, withdrawn=bool(_LEFT.match(status)), **fields)
 
 

@@ -447,13 +447,13 @@ class Book:
             If the roster cannot be used.
         """
         roll = roll or read_roll(self.classroom)
-        extensions = roll.extensions(policy)
+        extensions, times = roll.extensions(policy), roll.times(policy)
         with _quiet_nbgrader(), _readable(self.classroom.db):
             self._try_again(lambda: self._name(roll))
             for lab in labs:
                 for partners in roll.partners(lab):
                     self._try_again(partial(self._share, lab, partners))
-            self._try_again(lambda: self._settle(labs, policy, extensions))
+            self._try_again(lambda: self._settle(labs, policy, extensions, times))
 
     def _name(self, roll: Roll) -> None:
         """Give the gradebook's students the roster's names, which the formgrader then shows."""
@@ -503,7 +503,11 @@ class Book:
             write(self._receipt_of(who, lab), json.dumps(vars(receipts[who])))
 
     def _settle(
-        self, labs: Sequence[str], policy: Policy, extensions: Mapping[tuple[str, str], timedelta]
+        self,
+        labs: Sequence[str],
+        policy: Policy,
+        extensions: Mapping[tuple[str, str], timedelta],
+        times: Mapping[tuple[str, str], datetime],
     ) -> None:
         db = self._gradebook.db
         cell, grade, note, sub = api.GradeCell, api.Grade, api.SubmittedNotebook, api.SubmittedAssignment
@@ -539,7 +543,8 @@ class Book:
             .filter(api.Assignment.name.in_(labs))
         )
         for one, timestamp, extension, due, student, lab in handed_in:
-            late = seconds_late(timestamp, due, extensions.get((student, lab), extension))
+            at = times.get((student, lab), timestamp)
+            late = seconds_late(at, due, extensions.get((student, lab), extension))
             penalty = policy.penalty(totals.get(one.id, 0.0), late) or None
             if one.late_submission_penalty != penalty:
                 one.late_submission_penalty = penalty

@@ -125,6 +125,8 @@ class LatePolicy(LateSubmissionPlugin):
         except MissingEntry:
             handed_in = None
         granted = roll.extensions(policy).get((student_id, lab.name))
-        if handed_in and granted is not None:
-            late = seconds_late(handed_in.timestamp, handed_in.assignment.duedate, granted)
+        at = roll.times(policy).get((student_id, lab.name))
+        if handed_in and (granted is not None or at):
+            extension = handed_in.extension if granted is None else granted
+            late = seconds_late(at or handed_in.timestamp, handed_in.assignment.duedate, extension)
         return policy.penalty(score, late) or None

@@ -194,6 +194,10 @@ class Classroom:
         """Where the feedback page is, or what lies beside it."""
         return self._own(self.feedback, student, lab, name or f"{lab}.html")
 
+    def term_path(self, student: str) -> Path:
+        """Where the page of a student's term is."""
+        return self._own(self.feedback, student, "term.html")
+
     def _own(self, top: Path, *parts: str) -> Path:
         """A path of ours below results/, autograded/ or feedback/, on which no link leads elsewhere: a link is put
         aside as a file that says where it led."""

@@ -177,19 +177,31 @@ def granted(text: str, due: datetime | None, zone: tzinfo) -> timedelta | None:
             raise ValueError(f"the extension {text[:40]!r} is longer than {_MOST // _LENGTHS['w']} weeks.")
         return timedelta(seconds=seconds)
     try:
-        moment = datetime.fromisoformat(text.strip())
+        moment = moment_of(text, zone)
     except ValueError:
         raise ValueError(
-            f"the extension {text[:40]!r} is no length of time, such as 2 days or 48h, and no new due date, "
-            "such as 2026-11-25 18:00."
+            f"the extension {text[:40]!r} is no length of time, such as 2 days or 48h, and no new due date of the "
+            "years 1970 to 2199, such as 2026-11-25 18:00."
         ) from None
+    return None if due is None else max(timedelta(), moment - due)
+
+
+def moment_of(text: str, zone: tzinfo) -> datetime:
+    """A time as somebody writes it, "2026-11-25 18:00"; a date alone is the end of that day.
+
+    Raises
+    ------
+    ValueError
+
+    >>> str(moment_of("2026-11-25", UTC))
+    '2026-11-25 23:59:59+00:00'
+    """
+    moment = datetime.fromisoformat(text.strip())
     if len(text.strip()) == 10:
         moment = moment.replace(hour=23, minute=59, second=59)
     if moment.year not in YEARS:
-        raise ValueError(f"the extension {text[:40]!r} is in no year from 1970 to 2199.")
-    if due is None:
-        return None
-    return max(timedelta(), (moment if moment.tzinfo else moment.replace(tzinfo=zone)) - due)
+        raise ValueError("it is nearer to the calendar's ends than can be told")
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
 def _lab_policy(lab: Lab, settings: Mapping[str, Any], zone: tzinfo) -> LabPolicy:

@@ -5,14 +5,14 @@ import unicodedata
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from autograder.errors import Complaint, listed
 from autograder.grading.intake import Identity, Origin, Person, Roster, read_origins
 from autograder.grading.intake import roster as rosters
 from autograder.grading.intake.names import letters, shown
 from autograder.grading.register.classroom import Classroom
-from autograder.grading.register.policy import Policy, granted
+from autograder.grading.register.policy import Policy, granted, moment_of
 
 STRANGERS = 3  # fewer say nothing of a class
 
@@ -63,17 +63,10 @@ class Roll:
             If a lab or a length of time cannot be understood.
         """
         found = {}
-        labs = {letters(lab): lab for lab in self.labs or policy.labs}
         for student, person in self.people.items():
             # What is said for one lab counts before what is said for all.
             for said, text in sorted(person.extension.items(), key=lambda item: item[0] != ""):
-                if said and letters(said) not in labs:
-                    raise RollError(
-                        f"roster.csv has a column 'Extension {said}', but the labs are {listed(labs.values())}."
-                    )
-                for lab in [labs[letters(said)]] if said else policy.labs:
-                    if lab not in policy.labs:
-                        continue
+                for lab in self._labs("Extension", said, policy) if said else policy.labs:
                     try:
                         given = granted(text, policy.labs[lab].due, policy.zone)
                     except ValueError as why:
@@ -81,6 +74,38 @@ class Roll:
                     if given is not None:
                         found[student, lab] = given
         return found
+
+    def times(self, policy: Policy) -> dict[tuple[str, str], datetime]:
+        """When labs were handed in by the roster's word, by student and lab; in UTC, without saying so.
+
+        Raises
+        ------
+        RollError
+            If a lab or a time cannot be understood.
+        """
+        found = {}
+        for student, person in self.people.items():
+            for said, text in person.handed_in.items():
+                for lab in self._labs("Handed in", said, policy):
+                    try:
+                        moment = moment_of(text, policy.zone)
+                    except ValueError:
+                        raise RollError(
+                            f"roster.csv, {person.name or student}: {text[:40]!r} is no time when {lab} was handed in, "
+                            "such as 2026-11-25 18:00."
+                        ) from None
+                    found[student, lab] = moment.astimezone(UTC).replace(tzinfo=None)
+        return found
+
+    def _labs(self, column: str, said: str, policy: Policy) -> list[str]:
+        """The lab that a column's heading names, if it is asked about."""
+        labs = {letters(lab): lab for lab in self.labs or policy.labs}
+        if letters(said) not in labs:
+            raise RollError(
+                f"roster.csv has a column '{column} {said}', but the labs are {listed(labs.values())}."
+            )
+        lab = labs[letters(said)]
+        return [lab] if lab in policy.labs else []
 
 
 def read_roll(classroom: Classroom) -> Roll:

@@ -34,6 +34,7 @@ from autograder.grading.marking.sanitise import harmless, pictures_of
 from autograder.grading.nbgrader.gradebook import Book, exists, refresh
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
+from autograder.grading.register.requests import Request
 from autograder.grading.register.roll import read_roll
 from autograder.grading.reports import shown as safely
 from autograder.grading.reports.feedback import question_of
@@ -82,6 +83,8 @@ class Answer:
         The answer as a page shows it, cleaned.
     verdict : str
         Of an exercise; "" of a question that a person marks.
+    requests : tuple of Request
+        What its student asked of it.
     """
 
     student: str
@@ -91,6 +94,7 @@ class Answer:
     source: str = ""
     html: str = ""
     verdict: str = ""
+    requests: tuple[Request, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -198,7 +202,14 @@ def read_question(classroom: Classroom, lab: Lab, name: str, *, anonymous: bool 
         row = next((row for row in marked.rows if row.exercise == name), None) if marked else None
         digest = marked.answers.get(name, "") if marked else ""
         question.answers.append(
-            Answer(person.student, full_name(person), given, digest, verdict=_verdict(lab, row))
+            Answer(
+                person.student,
+                full_name(person),
+                given,
+                digest,
+                verdict=_verdict(lab, row),
+                requests=marks.requests.get((person.student, lab.name), {}).get(name, ()),
+            )
         )
     if anonymous:
         names = pseudonyms(marks.students, classroom.root)

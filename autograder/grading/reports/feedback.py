@@ -10,7 +10,7 @@ import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from autograder.grading.nbgrader.gradebook import GradebookError, earlier_marks,
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import Policy, read_policy
+from autograder.grading.register.requests import Request
 from autograder.grading.register.roll import read_roll
 from autograder.grading.reports import shown as safely
 from autograder.grading.reports.marks import Mark, Marks, full_name, read_marks
@@ -70,6 +71,8 @@ class Line:
         What went wrong, and what to think about.
     comment : str
         What a person has said.
+    requests : tuple of Request
+        What the student asked of it, and was told.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Line:
     wrong: str = ""
     nudge: str = ""
     comment: str = ""
+    requests: tuple[Request, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -271,7 +275,11 @@ def sheet_of(
     mark = marks.marks[student, lab.name]
     rows = {row.exercise: row for row in (marked.rows if marked else ())}
     earlier = earlier_marks(classroom, student, lab.name)
-    lines = tuple(_line(lab, name, mark, rows, earlier.get(name)) for name in _order(lab, mark))
+    asked = marks.requests.get((student, lab.name), {})
+    lines = tuple(
+        replace(_line(lab, name, mark, rows, earlier.get(name)), requests=asked.get(name, ()))
+        for name in _order(lab, mark)
+    )
     unreadable = ""
     if rows and all(row.verdict is Verdict.MISSING for row in rows.values()):
         # As `marking.unmarkable` leaves it: one reason for all, which is the file's note too.

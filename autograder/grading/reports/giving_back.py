@@ -32,7 +32,6 @@ from autograder.grading.register.roll import read_roll
 from autograder.grading.reports.feedback import SECONDS, Sheet, sheet_of
 from autograder.grading.reports.marks import Marks, read_marks
 from autograder.grading.reports.term import NAME
-from autograder.grading.reports.term_page import PAGE
 from autograder.grading.run.grade import described
 from autograder.grading.run.limited import NotDone, each
 from autograder.grading.run.pool import cores
@@ -102,7 +101,7 @@ def write_returns(classroom: Classroom, labs: Sequence[Lab], failed: list[str]) 
 def _terms(classroom: Classroom, marks: Marks) -> Iterator[str]:
     """The pages of the term, which belong to no assignment of a platform: a file a student."""
     folder = classroom.root / "returned" / NAME
-    pages = [classroom.feedback / person.student / PAGE for person in marks.present]
+    pages = [classroom.term_path(person.student) for person in marks.present]
     pages = [page for page in pages if page.is_file()] if classroom.course.term is not None else []
     if pages:
         shutil.rmtree(folder, ignore_errors=True)
@@ -181,6 +180,10 @@ def as_notebook(sheet: Sheet, lab: Lab, notebook: Mapping[str, Any]) -> str:
         for line in sheet.lines:
             think = f" *To think about:* {line.nudge}" if line.nudge else ""
             said = f"\n\n> {line.comment}" if line.comment else ""
+            said += "".join(
+                f"\n\n> You asked: {one.request}\n>\n> Answer: {one.answer or 'not yet.'}"
+                for one in line.requests
+            )
             lines.append(f"{line.sign} `{line.name}`: {line.state}, {line.points}. {line.wrong}{think}{said}")
     made = [_markdown("\n\n".join(lines))]
     for line in () if sheet.unreadable else sheet.lines:

@@ -19,6 +19,7 @@ from autograder.grading.nbgrader.gradebook import (
 )
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import Policy
+from autograder.grading.register.requests import Requests, read_requests
 from autograder.grading.register.roll import Roll, alphabetical, read_roll
 from autograder.results import Result
 
@@ -165,6 +166,8 @@ class Marks:
         All who handed it in together.
     handed_in : frozenset of (student, lab)
         What lies in the classroom, marked or not.
+    requests : mapping of (student, lab) to mapping
+        What they asked, by exercise or question.
     """
 
     students: dict[str, Person] = field(default_factory=dict)
@@ -174,6 +177,7 @@ class Marks:
     origins: Mapping[tuple[str, str], Origin] = field(default_factory=dict)
     partners: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     handed_in: frozenset[tuple[str, str]] = frozenset()
+    requests: Requests = field(default_factory=dict)
 
     def state(self, student: str, lab: str) -> State:
         """How far the mark of a student in a lab is."""
@@ -250,7 +254,7 @@ def read_marks(classroom: Classroom, policy: Policy | None = None, roll: Roll | 
     roll = roll or read_roll(classroom)
     if exists(classroom.db):
         try:
-            found = _read(classroom, policy or Policy(), roll.extensions(policy) if policy else {})
+            found = _read(classroom, policy or Policy(), roll)
         except GradebookError:
             raise
         except Exception as error:  # noqa: BLE001 - drivers raise many kinds
@@ -275,6 +279,9 @@ def read_marks(classroom: Classroom, policy: Policy | None = None, roll: Roll | 
         here = found.students.get(student)
         if here and " " in origin.name and len(origin.members) < 2 and full_name(here) == student:
             found.students[student] = replace(here, name=origin.name)  # Canvas's "lovelaceada" is no name
+    found.requests = read_requests(
+        classroom, roll.roster, {*found.students, *(s for s, _ in found.handed_in)}
+    )
     found.sort(classroom.course.labs)
     return found
 
@@ -287,8 +294,10 @@ def _known_as(known: Person | None, person: Person) -> Person:
     return replace(person, **{f: getattr(person, f) or getattr(known, f) for f in fields})
 
 
-def _read(classroom: Classroom, policy: Policy, extensions: Mapping[tuple[str, str], timedelta]) -> Marks:
+def _read(classroom: Classroom, policy: Policy, roll: Roll) -> Marks:
     from nbgrader import api
+
+    extensions, times = roll.extensions(policy), roll.times(policy)
 
     names = [e for lab in read_labs(classroom.course).values() for e in lab.exercises]
     exercise_of = {id_of_test(name): name for name in names}
@@ -342,7 +351,8 @@ def _read(classroom: Classroom, policy: Policy, extensions: Mapping[tuple[str, s
         ):
             lab = found.labs[s.name]
             extension = extensions.get((s.student_id, s.name), s.extension)
-            late = seconds_late(s.timestamp, lab.due, extension)
+            timestamp = times.get((s.student_id, s.name), s.timestamp)
+            late = seconds_late(timestamp, lab.due, extension)
             found.marks[s.student_id, s.name] = Mark(
                 student=s.student_id,
                 lab=s.name,
@@ -350,7 +360,7 @@ def _read(classroom: Classroom, policy: Policy, extensions: Mapping[tuple[str, s
                 points=points.get(s.id, {}),
                 awaits=awaits.get(s.id, 0),
                 penalty=penalties.get(s.id, 0.0),
-                timestamp=s.timestamp,
+                timestamp=timestamp,
                 late=late if late > policy.grace.total_seconds() else 0.0,
                 extension=extension,
                 by_hand=frozenset(by_hand.get(s.id, ())),

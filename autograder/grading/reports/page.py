@@ -286,6 +286,18 @@ def render(
         unread=sorted(unread),
         notes=[h for h in handins if h.notes],
         late=[h for h in handins if h.mark.late > 0],
+        untimed=[
+            h
+            for h in handins
+            if not h.mark.timestamp and (o := marks.origins.get((h.student, h.lab))) and o.late
+        ],
+        asked=[
+            (student, lab, name, one.request)
+            for (student, lab), by_exercise in marks.requests.items()
+            for name, requests in by_exercise.items()
+            for one in requests
+            if not one.answer
+        ],
         extended=[h for h in handins if h.mark.extension],
         due=[(lab.name, policy.local(lab.due)) for lab in marks.labs.values() if lab.due],
         dropped={

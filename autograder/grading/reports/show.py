@@ -68,6 +68,8 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
             if row.verdict not in (Verdict.PASS, Verdict.MANUAL):
                 # In one line: the name of an exception, which students choose, may hold lines like these.
                 lines.append(f"      {' '.join(row.message.split())}")
+            for one in marks.requests.get((student, lab.name), {}).get(row.exercise, ()):
+                lines.append(f"      Asked: {one.request} Answer: {one.answer or 'not yet.'}")
         if mark:
             waiting = f"; {mark.awaits} to be marked by hand" if mark.awaits else ""
             waiting += "; interrupted: run `autograder grade` again" if mark.interrupted else ""

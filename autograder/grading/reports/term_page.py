@@ -12,8 +12,6 @@ from autograder.grading.reports.marks import full_name, read_marks
 from autograder.grading.reports.page import environment
 from autograder.grading.reports.term import hundredths, read_rules, terms_of
 
-PAGE = "term.html"
-
 
 def write_pages(classroom: Classroom, now: datetime | None = None) -> int:
     """Write `feedback/<student>/term.html` for everybody in the class; gives how many, 0 where there are no rules.
@@ -48,6 +46,6 @@ def write_pages(classroom: Classroom, now: datetime | None = None) -> int:
             },
             now=policy.local(now or datetime.now(UTC)),
         )
-        write(folder / PAGE, text.encode("utf-8", "replace"))
+        write(classroom.term_path(person.student), text.encode("utf-8", "replace"))
         written += 1
     return written
