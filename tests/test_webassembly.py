@@ -194,6 +194,40 @@ except OSError as error: print(len(held) <= 256, error.strerror)
     ]
 
 
+@needs_guest
+def test_it_may_write_beside_its_notebook_and_at_home(sandbox):
+    code = """
+import os, numpy as np, tempfile, pathlib
+os.makedirs('figures/a'); open('figures/a/é.txt', 'w').write('é')
+np.save('w.npy', np.ones(2)); print(np.load('w.npy'), os.path.basename(os.getcwd()), sorted(os.listdir('.')))
+home = pathlib.Path.home() / 'x'; home.write_text('é'); print(home.read_text(), tempfile.NamedTemporaryFile().name[:5])
+for _ in range(100):
+    open('new', 'wb').write(bytes(1 << 20)); os.replace('new', 'old')
+"""
+    run = attack(sandbox, code)
+    assert run.status == "ok" and text_of(run) == "[1. 1.] notebook ['figures', 'w.npy']\né /tmp/\n"
+
+
+DEEP_FOLDERS = {
+    "by a path": "path = '/tmp'\nfor n in range(2000):\n    path += '/a'\n    os.mkdir(path)",
+    "by a descriptor": """
+fd = os.open('/tmp', os.O_RDONLY)
+for n in range(2000):
+    os.mkdir('a', dir_fd=fd)
+    new = os.open('a', os.O_RDONLY, dir_fd=fd)
+    os.close(fd)
+    fd = new""",
+}
+
+
+@needs_guest
+@pytest.mark.parametrize("code", DEEP_FOLDERS.values(), ids=DEEP_FOLDERS)
+def test_folders_in_folders_have_an_end(sandbox, code):
+    """Else the host, which copies them with the guest, would come to the end of its stack."""
+    run = attack(sandbox, f"import os\n{code}")
+    assert error_of(run) == "OSError" and run.outputs[-1]["evalue"].startswith("[Errno 37]")
+
+
 # Memory
 
 BOMBS = {
@@ -209,6 +243,39 @@ BOMBS = {
 def test_memory_ends_as_python_says_it(sandbox, code):
     run = attack(sandbox, code)
     assert error_of(run) in ("MemoryError", "_ArrayMemoryError", "OverflowError", "ValueError"), run
+
+
+TABLE = "(x * np.arange(3 << 20)).sum()"
+HOLDING = {
+    "within": ("", "np.ones(1 << 16)", True),
+    "in small steps": ("", "sum((x * np.ones(1 << 10)).sum() for _ in range(3000))", True),
+    "all at once": ("", TABLE, False),
+    "where there was memory before": ("big = np.arange(1 << 24)\ndel big", TABLE, False),
+    "and wipes it": ("", "[(t := x * np.ones(3 << 20)), t.sum(), np.sort(t), t.fill(0)]", False),
+    "in memory from before, and wipes it": (
+        "room = np.zeros(3 << 20)",
+        "[np.multiply(x, 2.0, out=room), np.sin(room, out=room), room.sum(), room.fill(0)]",
+        False,
+    ),
+    "in a file": ("", "open('/tmp/table', 'wb').write(bytes(16 << 20))", False),
+    "in a file, bit by bit": (
+        "",
+        "[open('/tmp/table', 'wb').write(bytes(1 << 20)) for _ in range(16)]",
+        False,
+    ),
+}
+
+
+@needs_guest
+@pytest.mark.parametrize(("before", "code", "good"), HOLDING.values(), ids=HOLDING)
+def test_what_an_answer_holds_is_seen_from_outside(sandbox, before, code, good):
+    """Where its own word for it is worth nothing."""
+    prelude = f"import numpy as np, tracemalloc\ntracemalloc.get_traced_memory = lambda: (0, 0)\n{before}"
+    ask = Cell("", "holds", [replace(inputs(1.5), memory=1 << 20)])
+    runs = sandbox.run(
+        [Cell(f"{prelude}\ndef holds(x):\n    kept = {code}\n    return 1.0"), ask, DOUBLE, ASK]
+    )
+    assert (runs[1].status == "ok" and runs[1].answers[0].held == 0) == good and runs[3].status == "ok"
 
 
 DEEP = {
@@ -310,7 +377,7 @@ FORGERIES = {
     "one huge word": "os.write(1, bytes(100 << 20))",
     "what is to come": "print(os.read(0, 1 << 20))",
     "the end of the pipes": "for n in range(8):\n    try: os.close(n)\n    except OSError: pass",
-    "no way to obey": "import builtins\ndel builtins.__autograder_obey__\nos._exit(0)",
+    "no way to obey": "import builtins\ndel builtins.__autograder_hand_in__\nos._exit(0)",
     "an exit": "os._exit(3)",
     "an abort": "os.abort()",
     "other modules": "for name in list(sys.modules): sys.modules[name] = None",
@@ -346,6 +413,21 @@ def bad(x):
 
 
 @needs_guest
+@pytest.mark.parametrize("header", [{"op": "step"}, {"op": "clear", "wait": False}], ids=["steps", "clears"])
+def test_what_is_said_is_read_in_the_time_of_who_says_it(sandbox, header):
+    """Two million words are said in a moment, and would be read for half a minute."""
+    code = f"""
+import os, json, struct
+data = json.dumps({{**{header!r}, 'arrays': []}}).encode()
+left = memoryview((struct.pack('!4sIQ', b'ALW1', len(data), 0) + data) * 1_400_000)
+while left:
+    left = left[os.write(1, left) :]
+"""
+    (run,) = sandbox.run([Cell(code)], replace(LIMITS, cell_seconds=1, reruns=0))
+    assert run.status == "timeout" and run.spent < 3
+
+
+@needs_guest
 def test_output_is_bounded(sandbox):
     run = attack(sandbox, "while True: print('x' * 100_000)", cell_seconds=1)
     assert sum(map(len, map(text_of, [run]))) <= MB + 1000
@@ -359,14 +441,24 @@ def test_nothing_is_left_for_the_next_hand_in(sandbox):
     code = """
 import builtins, os, sys, numpy as np, random
 builtins.leak = 1; os.environ['LEAK'] = '1'; np.exp = None; sys.modules['leak'] = sys
-open('/home/leak', 'w').write('x'); random.seed(9); np.random.seed(9)
+open('/home/sandbox/leak', 'w').write('x'); random.seed(9); np.random.seed(9)
 """
     look = "import builtins, os, sys, random, numpy as np\nprint(hasattr(builtins, 'leak'), 'LEAK' in os.environ,"
-    look += " np.exp(0.0), 'leak' in sys.modules, os.listdir('/home'), random.random(), np.random.rand())"
+    look += (
+        " np.exp(0.0), 'leak' in sys.modules, os.listdir('/home/sandbox'), random.random(), np.random.rand())"
+    )
     before, _, after = sandbox.run([Cell(look)]), sandbox.run([Cell(code)]), sandbox.run([Cell(look)])
     assert text_of(before[0]) == text_of(after[0]) and text_of(after[0]).startswith(
-        "False False 1.0 False []"
+        "False False 1.0 False ['notebook']"
     )
+
+
+@needs_guest
+def test_sets_have_one_order_in_every_guest(sandbox):
+    """Else one hand-in would have two verdicts, by the worker that had it."""
+    look = [Cell("print([hash(text) for text in 'abc'], set(map(str, range(9))))")]
+    with WebAssembly(("numpy", "IPython")) as other:
+        assert text_of(sandbox.run(look)[0]) == text_of(other.run(look)[0])
 
 
 @needs_guest
@@ -457,6 +549,29 @@ class Memory:
 
     def untouched(self) -> bool:
         return self._whole.raw[: self.size] + self._whole.raw[2 * self.size :] == b"\xaa" * (2 * self.size)
+
+
+def test_space_that_was_given_up_is_there_again():
+    """By a file that is gone, or that another has taken the place of, open or not; not by one that is still open."""
+    memory, host = Memory(), wasi()
+    host.attach(memory.address, lambda: memory.size)
+    memory_at = {"a": 0, "b": 8}
+    for name, at in memory_at.items():
+        ctypes.memmove(memory.address + at, f"tmp/{name}".encode(), 5)
+
+    def opened(name: str) -> int:
+        assert host.call_of("path_open")(3, 0, memory_at[name], 5, 9, 1 << 6, 0, 0, 100) == 0
+        return int.from_bytes(ctypes.string_at(memory.address + 100, 4), "little")
+
+    size = host.call_of("fd_filestat_set_size")
+    for _ in range(5):
+        fd = opened("a")
+        assert size(fd, 400) == 0 and host.call_of("path_rename")(3, 0, 5, 3, 8, 5) == 0
+        assert host.call_of("path_unlink_file")(3, 8, 5) == 0 and size(fd, 900) == 0
+        other = opened("b")
+        assert size(other, 200) == 51 and size(other, 100) == 0
+        assert host.call_of("fd_close")(fd) == host.call_of("fd_close")(other) == 0
+        assert host.call_of("path_unlink_file")(3, 8, 5) == 0
 
 
 def wasi(**given):

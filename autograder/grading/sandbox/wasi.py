@@ -19,7 +19,8 @@ OK, BADF, EXIST, FAULT, INVAL, ISDIR, MFILE, NAMETOOLONG = 0, 8, 20, 21, 28, 31,
 NOENT, NOSPC, NOSYS, NOTDIR, NOTEMPTY, ROFS, SPIPE = 44, 51, 52, 54, 55, 69, 70
 _CHARACTER, _FOLDER, _FILE = 2, 3, 4
 _EVERY_RIGHT, _RIGHT_TO_WRITE = (1 << 30) - 1, 1 << 6
-MAX_PATH, MAX_NAME, MAX_NODES, MAX_VECTORS, MAX_RANDOM, MAX_WRITE = 4096, 255, 4096, 1024, 1 << 20, 1 << 24
+MAX_PATH, MAX_NAME, MAX_NODES, MAX_DEPTH = 4096, 255, 4096, 64
+MAX_VECTORS, MAX_RANDOM, MAX_WRITE, MAX_SLEEP = 1024, 1 << 20, 1 << 24, 1e9
 ROOT = 3  # the descriptor of "/"
 
 
@@ -67,14 +68,15 @@ class Written:
 
 @dataclass(eq=False)
 class Folder:
-    """A folder; `own` ones are the guest's to write in."""
+    """A folder; `own` ones are the guest's to write in, and not too `deep`: whole trees of them are copied."""
 
     entries: "dict[str, Node]" = field(default_factory=dict)
     own: bool = False
+    deep: int = 0
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "Folder":
         if id(self) not in memo:
-            memo[id(self)] = self if not self.own else Folder({}, True)
+            memo[id(self)] = self if not self.own else Folder({}, True, self.deep)
             if self.own:
                 memo[id(self)].entries.update(deepcopy(self.entries, memo))
         return memo[id(self)]
@@ -112,13 +114,25 @@ class Files:
     own : dict of str to Folder
         The folders that it may write in, by their names in the root.
     left, nodes : int
-        Bytes, and files and folders, that it may still make.
+        Bytes that it may still write, at least; files and folders that it may still make.
     """
 
     own: dict[str, Folder]
     left: int
     nodes: int = MAX_NODES
     opened: dict[int, Open] = field(default_factory=dict)
+
+    def size(self) -> int:
+        """Bytes that are in them."""
+        todo: list[Node] = [*self.own.values(), *(opened.node for opened in self.opened.values())]
+        found: dict[int, int] = {}
+        while todo:
+            node = todo.pop()
+            if isinstance(node, Folder) and node.own:
+                todo += node.entries.values()
+            elif isinstance(node, Written):
+                found[id(node)] = len(node.data)
+        return sum(found.values())
 
 
 class Wasi:
@@ -137,6 +151,8 @@ class Wasi:
         Called with a stream's number, 1 or 2, and what the guest writes there; what it raises ends the guest.
     sleep : callable
         Waits for so many seconds, or less.
+    random : callable
+        Gives so many bytes.
     """
 
     def __init__(
@@ -147,14 +163,16 @@ class Wasi:
         *,
         scratch: int,
         descriptors: int,
-        said: Callable[[int, bytes], None],
+        said: Callable[[int, bytearray], None],
         sleep: Callable[[float], object],
+        random: Callable[[int], bytes] = os.urandom,
     ) -> None:
-        self._given, self._descriptors = given, descriptors
+        self._given, self._descriptors, self._scratch = given, descriptors, scratch
         self._env = [f"{name}={value}\0".encode() for name, value in env.items()]
-        self._said, self._sleep = said, sleep
+        self._said, self._sleep, self._random = said, sleep, random
         self.files = Files({name: Folder({}, own=True) for name in own}, scratch)
         self.stdin = bytearray()
+        self.written = 0  # bytes, to files, in all
 
     def call_of(self, name: str) -> Callable[..., int]:
         """The function that a guest imports under this name."""
@@ -203,9 +221,9 @@ class Wasi:
             raise Refused(INVAL)
         return struct.iter_unpack("<II", self._load(at, 8 * count))
 
-    def _gathered(self, at: int, count: int) -> bytes:
+    def _gathered(self, at: int, count: int) -> bytearray:
         """What is to be written, or the beginning of it: nobody need take all at once."""
-        data = b""
+        data = bytearray()
         for place, length in self._vectors(at, count):
             data += self._load(place, min(length, MAX_WRITE - len(data)))
             if len(data) >= MAX_WRITE:
@@ -244,7 +262,7 @@ class Wasi:
     def _random_get(self, at: int, length: int) -> None:
         if length & 0xFFFFFFFF > MAX_RANDOM:
             raise Refused(INVAL)
-        self._store(at, os.urandom(length & 0xFFFFFFFF))
+        self._store(at, self._random(length & 0xFFFFFFFF))
 
     def _sched_yield(self) -> None:
         pass
@@ -265,7 +283,7 @@ class Wasi:
                 pause.append(max(0, until - now) / 1e9)
             said += struct.pack("<QHBxxxxxQHxxxxxx", user, 0, kind, 0, 0)
         if len(pause) == count & 0xFFFFFFFF:
-            self._sleep(min(pause))
+            self._sleep(min(MAX_SLEEP, *pause))
         self._store(events, said)
         self._store(done, struct.pack("<I", count & 0xFFFFFFFF))
 
@@ -367,13 +385,17 @@ class Wasi:
         self._resize(node, max(len(node.data), offset + len(data)))
         node.data[offset : offset + len(data)] = data
         node.changed = time.time_ns()
+        self.written += len(data)
         return len(data)
 
     def _resize(self, node: Written, size: int) -> None:
         more = size - len(node.data)
+        if more > self.files.left:  # not counting what files had that are gone
+            self.files.left = self._scratch - self.files.size()
         if more > self.files.left:
             raise Refused(NOSPC)
         self.files.left -= more
+        self.written += max(0, more)
         if more > 0:
             node.data.extend(bytes(more))
         else:
@@ -488,7 +510,9 @@ class Wasi:
         folder, name, node = self._walk(fd, self._text(at, length))
         if node is not None:
             raise Refused(EXIST)
-        self._add(folder, name, Folder({}, own=True))
+        if folder.deep >= MAX_DEPTH:
+            raise Refused(NAMETOOLONG)
+        self._add(folder, name, Folder({}, True, folder.deep + 1))
 
     def _take_away(self, folder: Folder, name: str, node: Node) -> None:
         if not folder.own or folder.entries.get(name) is not node:
@@ -501,10 +525,6 @@ class Wasi:
         if isinstance(node, Folder):
             raise Refused(ISDIR)
         self._take_away(folder, name, node)
-        if isinstance(node, Written) and all(
-            opened.node is not node for opened in self.files.opened.values()
-        ):
-            self._resize(node, 0)
 
     def _path_remove_directory(self, fd: int, at: int, length: int) -> None:
         folder, name, node = self._found(fd, at, length)

@@ -55,23 +55,25 @@ _COURSE, _SITE = "/course", "/site"
 _BROUGHT = ("ipython", "ipywidgets", "matplotlib-inline", "rich")
 _NOT_BROUGHT = frozenset({"jedi", "parso", "pexpect", "ptyprocess", "psutil", "numpy", "matplotlib", "comm"})
 _PACKAGE = Path(autograder.__file__).parent
-OBEY = "__autograder_obey__"  # as `inside.guest`, which only a guest can import, calls it
+HAND_IN = "__autograder_hand_in__"  # as `inside.guest`, which only a guest can import, calls it
 
 STACK = 8 << 20  # bytes of the guest's own stack, which CPython counts on
 THREAD_STACK = 64 << 20  # of the thread that it runs in
 PAGE, SMALL_PAGE = 1 << 16, 1 << 12
 MOST_MEMORY = (1 << 32) - PAGE
 LOOK = 0.02  # seconds between two looks at a guest
-# Bytes that an answer may add to memory and that are none of its arrays: what tracemalloc keeps, and what the C
-# library cannot use again, since memory only grows; a right answer in many small steps was seen to take 17 MB.
-UNCOUNTED = 32 << 20
+# Bytes that an answer may write on in memory and that are none of its arrays: a right one in many small steps was seen
+# to take 3 MB, tracemalloc's own among them.
+UNCOUNTED = 8 << 20
+# Before such an answer, so that memory need not grow for it: a product of matrices takes 16 MB, and writes on little.
+ROOM = "import numpy; [numpy.empty(64 << 20, 'uint8')].clear()"
 
 
 class WebAssembly(Sandbox):
     """Hand-ins run in guests of this process, one at a time."""
 
     name = "webassembly"
-    held_here = 2  # a guest, and its copy while it is asked
+    held_here = 3  # a guest, its copy while it is asked, and another while memory is measured
     _image: "Image | None" = None
 
     @classmethod
@@ -100,7 +102,8 @@ class WebAssembly(Sandbox):
 
     def _warm(self) -> "Image":
         """The memory of a guest that has imported everything."""
-        instance = self._instance(MOST_MEMORY)
+        # Nothing by chance: texts have the hashes, and sets of them the order, that they have in every worker.
+        instance = self._instance(MOST_MEMORY, random=bytes)
         empty = instance.memory()
         instance.initialise()
         call = (
@@ -125,7 +128,7 @@ class WebAssembly(Sandbox):
         instance.take(self._image)
         return instance
 
-    def _instance(self, memory: int) -> "Instance":
+    def _instance(self, memory: int, random: Callable[[int], bytes] = os.urandom) -> "Instance":
         wasi = partial(
             Wasi,
             self._given,
@@ -134,6 +137,7 @@ class WebAssembly(Sandbox):
             scratch=self.limits.scratch_bytes,
             descriptors=self.limits.open_files,
             sleep=self._awake.wait,
+            random=random,
         )
         most = drive.MAX_ANSWERS + 4 * self.limits.output_bytes + (1 << 20)
         return Instance(wasi, memory, most)
@@ -173,29 +177,31 @@ class WebAssembly(Sandbox):
         self._thread.submit(instance.take, image).result()
         return instance
 
-    def turn(self, instance: "Instance", look: Callable[[], None]) -> None:
+    def turn(self, instance: "Instance", look: Callable[[], None], source: str) -> None:
         """One turn of a guest, watched: what `look` raises ends it, and is raised here."""
         self._awake.clear()
-        running = self._thread.submit(instance.turn, f"{OBEY}()")
+        running = self._thread.submit(instance.turn, source)
         stop: BaseException | None = None
-        while True:
-            if wait([running], LOOK).done:
-                break
-            if stop is None:
-                try:
+        while not running.done():
+            try:
+                wait([running], LOOK)
+                if stop is None:
                     look()
-                except BaseException as why:  # noqa: BLE001 - raised again below
-                    stop = why
-                    self._awake.set()
+            except BaseException as why:  # noqa: BLE001 - raised again below
+                stop = why
+                self._awake.set()
             if stop is not None:
                 engine().increment_epoch()
-        if stop is not None and instance.ended:
+        if stop is not None and (instance.ended or not isinstance(stop, Exception)):
             raise stop
         running.result()
 
     def _environment(self) -> dict[str, str]:
         return {
             "HOME": HOME,
+            "USER": "student",
+            "LOGNAME": "student",
+            "LANG": "C.UTF-8",
             "TMPDIR": "/tmp",
             "MPLBACKEND": "module://matplotlib_inline.backend_inline",
             "MPLCONFIGDIR": "/tmp/matplotlib",
@@ -244,6 +250,7 @@ class _Guest(drive.Guest):
         self._failure: Exception = wire.Closed("it says no more")
         self._ended = ""
         self._memory: int | None = None
+        self._before, self._written, self._held, self._next_look = b"", 0, 0, 0.0  # while it is limited
 
     def end(self) -> None:
         """Nothing of it is left."""
@@ -269,12 +276,17 @@ class _Guest(drive.Guest):
             self._at_rest = None
         elif self._at_rest is None:
             self._at_rest = self._sandbox.kept(self._instance)
-        self._before = self._instance.size()
         self._failure = wire.Closed("it says no more")
         code: int | None = None
         self._instance.hear(frames.encode(header, arrays), self.part.got_on)
         try:
-            self._sandbox.turn(self._instance, self.check_time)
+            if self._memory is None:
+                self._sandbox.turn(self._instance, self.check_time, f"{HAND_IN}.obey()")
+            else:  # what it takes to read a question is not the answer's
+                self._sandbox.turn(self._instance, self.check_time, f"{HAND_IN}.hear()\n{ROOM}")
+                self._before = self._instance.memory()
+                self._written = self._instance.written()
+                self._sandbox.turn(self._instance, self._watch, f"{HAND_IN}.act()")
         except drive.Stopped as stop:
             self._failure, asks = stop, False
         except Flood:
@@ -291,9 +303,18 @@ class _Guest(drive.Guest):
             said = _whole_frames(said) + frames.encode({"op": "asked", "missing": False, "exit": code})
         self._said = frames.Bytes(said)
 
+    def _watch(self) -> None:
+        self.check_time()
+        began = time.monotonic()
+        if began >= self._next_look:  # what is wiped in the end was held, too
+            self._held = max(self._held, self._instance.changed_since(self._before))
+            self._next_look = time.monotonic() + 4 * (time.monotonic() - began)
+
     def event(self) -> frames.Frame:
         if not self._said.left:
             raise self._failure
+        with suppress(_AnswerEnded):
+            self.check_time()  # to read it takes time, too
         return frames.read_frame(
             self._said.read, 4 * self.limits.output_bytes + (1 << 20), 8 * frames.MAX_VALUES
         )
@@ -305,11 +326,15 @@ class _Guest(drive.Guest):
         pass  # it was told when it was said
 
     def measure(self, memory: int | None) -> None:
-        self._memory = memory
+        self._memory, self._before, self._held = memory, b"", 0
 
     def measured(self) -> int:
-        grown = self._instance.size() - self._before
-        return grown if self._memory is not None and grown > self._memory + UNCOUNTED else 0
+        if self._memory is None or not self._before:
+            return 0
+        held = max(self._held, self._instance.changed_since(self._before))
+        held += self._instance.size() - len(self._before) + self._instance.written() - self._written
+        self._before = b""
+        return held if held > self._memory + UNCOUNTED else 0
 
 
 def _whole_frames(said: bytes) -> bytes:
@@ -346,7 +371,7 @@ class Image:
 
 
 class Instance:
-    """A guest in wasmtime. But for `hear` and `said`, only one thread may use it at a time.
+    """A guest in wasmtime. But for `hear`, `said` and `changed_since`, only one thread may use it at a time.
 
     Parameters
     ----------
@@ -386,6 +411,10 @@ class Instance:
         """Bytes of its memory."""
         return int(self._memory.data_len(self._store))
 
+    def written(self) -> int:
+        """Bytes that it has written to files, in all."""
+        return self._wasi.written
+
     def memory(self) -> bytes:
         """A copy of all of it."""
         return ctypes.string_at(self._base, self.size())
@@ -410,6 +439,12 @@ class Instance:
         runs = np.split(changed, np.flatnonzero(np.diff(changed) > 1) + 1)
         parts = ((int(run[0]) * SMALL_PAGE, pages[run[0] : run[-1] + 1].tobytes()) for run in runs)
         return Image(len(whole), tuple(parts), deepcopy(self._wasi.files))
+
+    def changed_since(self, before: bytes) -> int:
+        """Bytes that are another in its memory than when that was this, in whole pages; at any time."""
+        here = memoryview((ctypes.c_char * len(before)).from_address(self._base))
+        now, then = (np.frombuffer(one, np.uint64).reshape(-1, SMALL_PAGE // 8) for one in (here, before))
+        return SMALL_PAGE * int((now != then).any(axis=1).sum())
 
     def take(self, image: Image) -> None:
         """Be what this image is."""

@@ -1,7 +1,8 @@
 """The hand-in in a WebAssembly guest: IPython as elsewhere, and no process, thread or signal besides.
 
 The grader makes one guest, has it `prepare`, and takes a copy of its memory: each hand-in begins as that copy. An
-order is one call of `obey`, so between two of them the guest is at rest and can be copied again.
+order is one call of `obey`, or one of `hear` and one of `act`, so between two of them the guest is at rest and can be
+copied again.
 """
 
 import builtins
@@ -12,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from autograder.grading.sandbox.inside import wire
+from autograder.grading.sandbox.inside import HOME, wire
 from autograder.grading.sandbox.inside.hand_in import HandIn, preload
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.grading.sandbox.inside.shell import Shell, prepare_shell
 from autograder.judging import frames
 
-OBEY = "__autograder_obey__"  # what the grader calls, among the builtins
+HAND_IN = "__autograder_hand_in__"  # by which the grader finds it, among the builtins
 
 
 class _Pipes:
@@ -93,8 +94,11 @@ def _widen() -> None:
 
 def prepare(modules: Sequence[str], limits: dict[str, Any]) -> None:
     """Import what hand-ins need, and begin one."""
+    for folder in (f"{HOME}/notebook", "/tmp/matplotlib", "/tmp/ipython"):
+        os.makedirs(folder)
+    os.chdir(f"{HOME}/notebook")
     preload(modules)
     _widen()
     hand_in = HandIn(prepare_shell(_Shell), _Pipes(), Limits(**limits))
     hand_in.begin()
-    setattr(builtins, OBEY, hand_in.obey)
+    setattr(builtins, HAND_IN, hand_in)

@@ -61,13 +61,25 @@ class HandIn:
         imports.guard()
 
     def obey(self) -> None:
-        """The next order."""
+        """Take the next order, and do as it says."""
+        self.hear()
+        self.act()
+
+    def hear(self) -> None:
+        """Take the next order."""
         order, arrays = self._channel.receive()
+        questions = []
+        if order["op"] == "ask":
+            asked, values = frames.decode(wire.together(arrays))
+            questions = [frames.unpack_inputs(question, values) for question in asked["questions"]]
+        self._order = order, questions
+
+    def act(self) -> None:
+        """Do as it says."""
+        order, questions = self._order
         if order["op"] == "run":
             self._run(order["source"], order["count"])
             return
-        asked, values = frames.decode(wire.together(arrays))
-        questions = [frames.unpack_inputs(question, values) for question in asked["questions"]]
         missing = object()
         function = self._the_shell().user_ns.get(order["exercise"], missing)
         code = 0 if function is missing else self._answer(function, order["call"], questions)
