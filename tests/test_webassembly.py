@@ -249,6 +249,7 @@ TABLE = "(x * np.arange(3 << 20)).sum()"
 HOLDING = {
     "within": ("", "np.ones(1 << 16)", True),
     "in small steps": ("", "sum((x * np.ones(1 << 10)).sum() for _ in range(3000))", True),
+    "a product of matrices": ("", "(np.full((300, 40), x) @ np.ones((40, 300))).sum()", True),
     "all at once": ("", TABLE, False),
     "where there was memory before": ("big = np.arange(1 << 24)\ndel big", TABLE, False),
     "and wipes it": ("", "[(t := x * np.ones(3 << 20)), t.sum(), np.sort(t), t.fill(0)]", False),
