@@ -23,7 +23,7 @@ from autograder.grading.intake.unpack import Zips
 if TYPE_CHECKING:
     from rich.table import Table
 
-_OURS = "submitted submitted-earlier collected results autograded feedback report returned".split()
+_OURS = "submitted submitted-earlier collected results autograded feedback report returned answers".split()
 MOST_ROWS = 20  # of one student and one outcome, in the table
 _QUIET = (Outcome.FILED, Outcome.UNCHANGED, Outcome.OLDER)  # what needs no look
 

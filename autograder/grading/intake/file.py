@@ -331,6 +331,7 @@ class _Filing:
                 kept = self._earlier / _earlier_name(current)
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 there.replace(kept)
+                _note_time(kept, current)
             beside.replace(self._path)
         if there and there != self._path:
             there.unlink(missing_ok=True)
@@ -411,6 +412,7 @@ class _Filing:
         folder.mkdir(parents=True, exist_ok=True)
         with self._beside(path, origin) as beside:
             beside.replace(path)
+        _note_time(path, origin)
         return self._place.shown(path)
 
     @staticmethod
@@ -441,6 +443,12 @@ class _Filing:
             yield Path(name)
         finally:
             Path(name).unlink(missing_ok=True)
+
+
+def _note_time(kept: Path, origin: Origin) -> None:
+    """When an earlier attempt was handed in, if that is known, beside it: its name may have a download's time."""
+    if origin.handed_in:
+        write(kept.with_suffix(".txt"), f"{origin.handed_in}\n")
 
 
 def _earlier_name(origin: Origin) -> str:

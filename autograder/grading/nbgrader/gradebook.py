@@ -370,7 +370,7 @@ class Book:
             (there,) = db.query(note.id).filter(of_lab).one()
             grades = db.query(api.Grade).filter(api.Grade.notebook_id == there).all()
             comments = db.query(api.Comment).filter(api.Comment.notebook_id == there).all()
-        handed_in.timestamp = _utc(submission.timestamp)
+        handed_in.timestamp = utc_of(submission.timestamp)
         by_name = {cells.marked[g.cell_id][0]: (g, cells.marked[g.cell_id][1]) for g in grades}
         return by_name, {cells.commented[c.cell_id]: c for c in comments}, new
 
@@ -685,7 +685,8 @@ def naive(moment: datetime) -> datetime:
 _NO_TIME = re.compile(r"\d{10}|\d[eE]|.{101}", re.DOTALL)
 
 
-def _utc(timestamp: str | None) -> datetime | None:
+def utc_of(timestamp: str | None) -> datetime | None:
+    """What a hand-in's timestamp.txt says, as the gradebook keeps times; None where it says no time."""
     try:
         moment = parse_utc(timestamp) if timestamp and not _NO_TIME.search(timestamp) else None
     except Exception:  # noqa: BLE001 - a time that a library cannot parse may raise anything
@@ -701,7 +702,7 @@ def put_aside_time(folder: Path) -> bool:
     path = folder / "timestamp.txt"
     if leads_elsewhere(folder):
         return False
-    if not os.path.lexists(path) or _utc(small_text(path)) is not None:
+    if not os.path.lexists(path) or utc_of(small_text(path)) is not None:
         return False
     with suppress(OSError):  # where nothing can be renamed, it stays
         path.replace(path.with_name("timestamp.txt.unreadable"))

@@ -3,6 +3,7 @@
     submitted/<student>/<lab>/<lab>.ipynb     what was handed in (and timestamp.txt)
     results/<student>/<lab>.json              what marking it found (see `evidence`)
     results/<student>/<lab>.recorded          what of it has reached which gradebook
+    results/<student>/<lab>.attempts, .counts what each attempt came to, and which counts (see `run.attempts`)
     autograded/, feedback/, gradebook.db      nbgrader's own
     report/                                   the class in one page
     secret                                    what the seeds of fresh cases come from
@@ -11,6 +12,7 @@ Folders below submitted/ and results/ are named after students, so no file of ou
 """
 
 import os
+import re
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,6 +24,9 @@ from autograder.course import Course
 from autograder.errors import Complaint, Usage
 from autograder.files import NotOrdinary, read_ordinary, write
 from autograder.grading.marking.handin import MAX_BYTES
+
+MOST_ATTEMPTS = 20  # earlier ones that are looked at, the newest of them
+_EARLIER = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{12}\.ipynb")  # as `collect` calls them
 
 
 class GradingError(Complaint):
@@ -128,12 +133,46 @@ class Classroom:
         ]
 
     def submission(self, student: str, lab: str) -> Submission:
-        """Read one hand-in; links are never followed, and no more is read than may be marked."""
+        """Read the hand-in that counts; links are never followed, and no more is read than may be marked."""
         try:
+            if (name := self.counting(student, lab)) and (earlier := self._earlier(student, lab, name)):
+                return earlier
             return self._submission(student, lab)
         except (OSError, ValueError) as error:
             why = f"The hand-in cannot be read ({getattr(error, 'strerror', None) or type(error).__name__})."
             return Submission(student, lab, None, why, None)
+
+    def attempts(self, student: str, lab: str) -> dict[str, Submission]:
+        """All attempts, the newest first: under "" that in submitted/, the earlier ones under their files' names."""
+        folder, names = self.root / "submitted-earlier" / student / lab, []
+        if folder.is_dir() and not leads_elsewhere(folder):
+            names = sorted(filter(_EARLIER.fullmatch, os.listdir(folder)), reverse=True)[:MOST_ATTEMPTS]
+        return {name: one for name in ("", *names) if (one := self.attempt(student, lab, name))}
+
+    def attempt(self, student: str, lab: str, name: str) -> Submission | None:
+        """One of the attempts, by its name in `attempts`; None where it is not there, or too large."""
+        try:
+            return self._earlier(student, lab, name) if name else self._submission(student, lab)
+        except (OSError, ValueError):
+            return None
+
+    def counting(self, student: str, lab: str) -> str:
+        """The file of the earlier attempt that counts, where the best one does; "" if the newest does."""
+        if self.course.policy.get("attempts") != "best":
+            return ""
+        return small_text(self.result_path(student, lab, "counts")) or ""
+
+    def _earlier(self, student: str, lab: str, name: str) -> Submission | None:
+        """An attempt that `collect` has put into submitted-earlier/; None if it is not there, or too large."""
+        path = self.root / "submitted-earlier" / student / lab / name
+        if not _EARLIER.fullmatch(name) or leads_elsewhere(path.parent):
+            return None
+        try:
+            data = read_ordinary(path, MAX_BYTES + 1)
+        except OSError:
+            return None
+        timestamp = small_text(path.with_suffix(".txt"))
+        return Submission(student, lab, data, "", timestamp) if len(data) <= MAX_BYTES else None
 
     def _submission(self, student: str, lab: str) -> Submission:
         folder = self.submitted / student / lab

@@ -5,6 +5,7 @@ timezone = "Europe/Paris"       # of due dates that name none, and of times on p
 grace = 10                      # minutes after the due date that count as in time
 penalty_per_day = 0.1           # the part of the points that each day begun takes off; 0 by default
 most_penalty = 0.5              # and the most that lateness takes off; all of it by default
+attempts = "best"               # which of several counts: the last, by default, or the best (see `run.attempts`)
 
 [lab.my-lab]
 due = 2026-11-20T18:00:00
@@ -31,6 +32,7 @@ _COURSE = {
     "grace": (int, float),
     "penalty_per_day": (int, float),
     "most_penalty": (int, float),
+    "attempts": str,
 }
 _LAB = {"due": datetime, "dropped": list, "points": dict}
 
@@ -63,6 +65,8 @@ class Policy:
     labs : mapping of str to LabPolicy
     zone : tzinfo
         In which times are told.
+    best_attempt : bool
+        Whether the best of several attempts counts, and not the last.
     """
 
     grace: timedelta = timedelta()
@@ -70,6 +74,7 @@ class Policy:
     most: float = 1.0
     labs: Mapping[str, LabPolicy] = field(default_factory=dict)
     zone: tzinfo = UTC
+    best_attempt: bool = False
 
     @property
     def rules(self) -> str:
@@ -130,7 +135,10 @@ def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
     for name, part in (("penalty_per_day", per_day), ("most_penalty", most)):
         if not 0 <= part <= 1:
             raise CourseError(f"{FILE}, [policy]: {name} is {part:g}; a part of the points, 0 to 1, is due.")
-    return Policy(timedelta(minutes=float(grace)), per_day, most, of_labs, zone)
+    attempts = settings.get("attempts", "last")
+    if attempts not in ("last", "best"):
+        raise CourseError(f"{FILE}, [policy]: attempts is {attempts!r}; last or best is due.")
+    return Policy(timedelta(minutes=float(grace)), per_day, most, of_labs, zone, attempts == "best")
 
 
 def rescaled(score: float, of: float, points: float) -> float:

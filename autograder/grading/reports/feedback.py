@@ -280,6 +280,9 @@ def sheet_of(
         replace(_line(lab, name, mark, rows, earlier.get(name)), requests=asked.get(name, ()))
         for name in _order(lab, mark)
     )
+    facts = list(_facts(lab, student, mark, marks, policy))
+    if classroom.counting(student, lab.name):
+        facts.append("Of your attempts an earlier one counts, which has more points than the newest.")
     unreadable = ""
     if rows and all(row.verdict is Verdict.MISSING for row in rows.values()):
         # As `marking.unmarkable` leaves it: one reason for all, which is the file's note too.
@@ -294,7 +297,7 @@ def sheet_of(
         title=lab.title,
         lab=lab.name,
         total=_total(mark),
-        facts=tuple(_facts(lab, student, mark, marks, policy)),
+        facts=tuple(facts),
         lines=lines,
         waits=waits,
         notes=tuple(marked.notes) if marked and not unreadable else (),

@@ -13,6 +13,7 @@ from autograder.grading.marking import Marked, faulty
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom, GradingError, Submission
 from autograder.grading.register.policy import LabPolicy, read_policy
+from autograder.grading.register.roll import read_roll
 from autograder.grading.run.limited import NotDone
 from autograder.grading.run.pool import Options, Pool
 from autograder.grading.run.progress import Progress
@@ -93,6 +94,14 @@ def grade(
         Pool(root, present, grader.options, workers, scheduler, progress.said) as pool,
         ExitStack() as opened,
     ):
+        if policy.best_attempt:
+            from autograder.grading.run.attempts import choose_attempts
+
+            roll = read_roll(classroom)
+            granted, times = roll.extensions(policy), roll.times(policy)
+            grader.run.notes += choose_attempts(
+                classroom, by_name, handed_in, policy, pool, grader.options, granted, times, force
+            )
         known = [who for who in handed_in if not force and classroom.result_path(*who).exists()]
         new = [who for who in handed_in if who not in set(known)]
         if new:
