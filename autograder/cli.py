@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from autograder.results import Result
 
 SANDBOXES = ("auto", "bubblewrap", "webassembly", "none")  # as autograder.grading.sandbox.CHOICES
+FORMS = ("json", "gradescope", "prairielearn", "github")  # as autograder.grading.platforms.replies.FORMS
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
@@ -114,6 +115,13 @@ CLASS = _shared(
         help="The class's folder.",
     ),
     click.option("--db", metavar="URL", help="The gradebook; by default gradebook.db in the class's folder."),
+)
+SANDBOX = click.option(
+    "--sandbox",
+    type=click.Choice(SANDBOXES),
+    default="auto",
+    show_default=True,
+    help="What hand-ins run in; none is NO protection, only for ones you trust.",
 )
 WORKERS = click.option(
     "--workers", type=click.IntRange(1), help="How many work side by side; by default one a core."
@@ -354,13 +362,7 @@ def collect(
 @click.option(
     "--no-follow-through", is_flag=True, help="Give no points for what only an earlier error broke."
 )
-@click.option(
-    "--sandbox",
-    type=click.Choice(SANDBOXES),
-    default="auto",
-    show_default=True,
-    help="What hand-ins run in; none is NO protection, only for ones you trust.",
-)
+@SANDBOX
 def grade(
     labs: Sequence[str],
     classroom: Path,
@@ -394,13 +396,7 @@ def grade(
 
         chosen = _labs(labs, place)
     place.must_exist()
-    if sandbox == "none":
-        click.secho(
-            "NO SANDBOX: the hand-ins can read and change every file that you can, and use the network.",
-            fg="red",
-            bold=True,
-            err=True,
-        )
+    _warn_of(sandbox)
     if tried is not None:
         kind = tried.result()
         if sandbox == "auto" and (why := why_not_first(kind)):
@@ -429,6 +425,40 @@ def grade(
         err=True,
     )
     sys.exit(1 if run.faults else 0)
+
+
+@main.command()
+@COURSE
+@click.argument("notebook", type=click.Path(path_type=Path))
+@click.option("--lab", metavar="LAB", help="The lab that is due; by default the one whose cells it holds.")
+@click.option("--as", "form", type=click.Choice(FORMS), default="json", show_default=True, help="For whom.")
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; by default stdout.")
+@SANDBOX
+def mark(notebook: Path, lab: str | None, form: str, output: Path | None, sandbox: str) -> None:
+    """Mark one hand-in, a notebook or the folder it lies in, and say what came of it as JSON.
+
+    No class, no gradebook: it is for platforms that mark each hand-in as it comes.
+    Exit code 0 if it was judged, whatever the marks, or cannot be read; 1 if the grader failed.
+
+    \b
+    Example:  autograder mark hand-in.ipynb --lab my-lab --as gradescope --output results.json
+    """
+    from autograder.course import find
+    from autograder.files import write
+    from autograder.grading.platforms.one import mark_one
+    from autograder.grading.platforms.replies import FORMS
+    from autograder.grading.sandbox.choice import find as find_sandbox
+
+    _warn_of(sandbox)
+    outcome = mark_one(find(), notebook, lab, lambda: find_sandbox(sandbox).name)
+    if outcome.fault:
+        click.echo(printable(f"Fault: {outcome.fault}"), err=True)
+    reply = f"{FORMS[form](outcome)}\n"
+    if output:
+        write(output, reply)
+    else:
+        click.echo(reply, nl=False)
+    sys.exit(1 if outcome.fault else 0)
 
 
 @main.command()
@@ -561,6 +591,16 @@ def report(classroom: Path, db: str | None, anonymous: bool, platforms: Sequence
     click.echo(page)
     for sentence in more:
         click.echo(sentence, err=True)
+
+
+def _warn_of(sandbox: str) -> None:
+    if sandbox == "none":
+        click.secho(
+            "NO SANDBOX: the hand-ins can read and change every file that you can, and use the network.",
+            fg="red",
+            bold=True,
+            err=True,
+        )
 
 
 def _classroom(folder: Path, db: str | None, must_exist: bool = False) -> "Classroom":

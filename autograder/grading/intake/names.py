@@ -123,12 +123,18 @@ def lab_of_cells(data: bytes, grade_ids: Mapping[str, str]) -> str:
         The lab of each grade_id that stands in one lab only.
     """
     count = defaultdict(set)
-    # In UTF-16 every other byte of a grade_id is zero.
-    for name in re.findall(rb'"grade_id"\s{0,9}:\s{0,9}"([\w-]{1,80})"', data.replace(b"\0", b"")):
-        if lab := grade_ids.get(name.decode("ascii", "replace")):
+    for name in grade_ids_in(data):
+        if lab := grade_ids.get(name):
             count[lab].add(name)
     most = sorted(count, key=lambda lab: len(count[lab]), reverse=True)
     return most[0] if len(most) == 1 or (most and len(count[most[0]]) > len(count[most[1]])) else ""
+
+
+def grade_ids_in(data: bytes) -> set[str]:
+    """The grade_ids that stand in a notebook's bytes, which are not parsed."""
+    # In UTF-16 every other byte of a grade_id is zero.
+    found = re.findall(rb'"grade_id"\s{0,9}:\s{0,9}"([\w-]{1,80})"', data.replace(b"\0", b""))
+    return {name.decode("ascii", "replace") for name in found}
 
 
 def copy_number(path: str) -> int:

@@ -179,32 +179,7 @@ class Classroom:
         if leads_elsewhere(folder) or not folder.is_dir():
             return Submission(student, lab, None, "Instead of a folder there is a link or a file.", None)
         timestamp = small_text(folder / "timestamp.txt")
-        path, why = folder / f"{lab}.ipynb", ""
-        if not os.path.lexists(path):
-            names = [name for name in os.listdir(folder) if name.endswith(".ipynb") and name[0] != "."]
-            others = sorted(folder / name for name in names)
-            if len(others) != 1:
-                found = "none was handed in" if not others else f"there are {len(others)} others"
-                return Submission(
-                    student, lab, None, f"There is no notebook {lab}.ipynb ({found}).", timestamp
-                )
-            path = others[0]
-            why = f"The file was called {path.name!r}; it was taken as {lab}.ipynb."
-        try:
-            data = read_ordinary(path, MAX_BYTES + 1)
-        except NotOrdinary:
-            return Submission(student, lab, None, f"{path.name!r} is not an ordinary file.", timestamp)
-        except OSError as error:
-            why = f"{path.name!r} cannot be opened ({error.strerror})."
-            return Submission(student, lab, None, why, timestamp)
-        if len(data) > MAX_BYTES:
-            size = path.stat().st_size / 1e6
-            why = (
-                f"The file is {size:.0f} MB; a notebook of at most {MAX_BYTES / 1e6:.0f} MB can be marked. "
-                "Clear its outputs and hand it in again."
-            )
-            return Submission(student, lab, None, why, timestamp)
-        return Submission(student, lab, data, why, timestamp)
+        return Submission(student, lab, *notebook_in(folder, lab), timestamp)
 
     @cached_property
     def salt(self) -> str:
@@ -255,6 +230,38 @@ class Classroom:
             for path in top.glob(pattern)
             if not any(p.is_symlink() for p in (path, *path.parents) if p != top and p.is_relative_to(top))
         )
+
+
+def notebook_in(folder: Path, lab: str) -> tuple[bytes | None, str]:
+    """The bytes of a lab's notebook in a folder, and what was odd; None, and why, where none may be read."""
+    path, why = folder / f"{lab}.ipynb", ""
+    if not os.path.lexists(path):
+        names = [name for name in os.listdir(folder) if name.endswith(".ipynb") and name[0] != "."]
+        others = sorted(folder / name for name in names)
+        if len(others) != 1:
+            found = "none was handed in" if not others else f"there are {len(others)} others"
+            return None, f"There is no notebook {lab}.ipynb ({found})."
+        path = others[0]
+        why = f"The file was called {path.name!r}; it was taken as {lab}.ipynb."
+    data, why_not = read_notebook(path)
+    return data, why_not or why
+
+
+def read_notebook(path: Path) -> tuple[bytes | None, str]:
+    """The bytes of a notebook's file; None, and why, where it may not be read."""
+    try:
+        data = read_ordinary(path, MAX_BYTES + 1)
+    except NotOrdinary:
+        return None, f"{path.name!r} is not an ordinary file."
+    except OSError as error:
+        return None, f"{path.name!r} cannot be opened ({error.strerror})."
+    if len(data) > MAX_BYTES:
+        size = path.stat().st_size / 1e6
+        return None, (
+            f"The file is {size:.0f} MB; a notebook of at most {MAX_BYTES / 1e6:.0f} MB can be marked. "
+            "Clear its outputs and hand it in again."
+        )
+    return data, ""
 
 
 def leads_elsewhere(folder: Path) -> bool:

@@ -45,6 +45,7 @@ from autograder.results import Kind, Result, Verdict
 
 SECONDS = 30  # for one page; an honest one takes a fiftieth of a second
 MAX_CELLS = 60  # of the student's own that a page shows
+WAITS = "waits"  # the state of an answer that nobody has read
 _SCHEME = re.compile(r"#+\s*BEGIN MARK SCHEME.*?(?:#+\s*END MARK SCHEME[^\n]*|\Z)", re.DOTALL)
 
 
@@ -283,12 +284,8 @@ def sheet_of(
     facts = list(_facts(lab, student, mark, marks, policy))
     if classroom.counting(student, lab.name):
         facts.append("Of your attempts an earlier one counts, which has more points than the newest.")
-    unreadable = ""
-    if rows and all(row.verdict is Verdict.MISSING for row in rows.values()):
-        # As `marking.unmarkable` leaves it: one reason for all, which is the file's note too.
-        messages = {row.message for row in rows.values()}
-        unreadable = messages.pop() if marked and messages == set(marked.notes) else ""
-    waits = tuple(line.name for line in lines if line.state == "waits")
+    unreadable = _why_unreadable(marked) if marked else ""
+    waits = tuple(line.name for line in lines if line.state == WAITS)
     who = marks.students.get(student)
     return Sheet(
         course=classroom.course.title,
@@ -303,6 +300,42 @@ def sheet_of(
         notes=tuple(marked.notes) if marked and not unreadable else (),
         unreadable=unreadable,
     )
+
+
+def sheet_of_one(lab: Lab, marked: Marked, points: Mapping[str, float]) -> Sheet:
+    """What is said of a hand-in that is in no classroom: neither whose it is nor when it came.
+
+    Parameters
+    ----------
+    points : mapping of str to float
+        What each exercise and question is worth today.
+    """
+    rows = {row.exercise: row.worth(points[row.exercise]) for row in marked.rows}
+    scores = {name: row.score for name, row in rows.items()}
+    scores |= {name: 0.0 for name in marked.untouched if name in lab.by_hand}
+    mark = Mark(student="", lab=lab.name, scores=scores, points={n: row.max_score for n, row in rows.items()})
+    lines = tuple(_line(lab, name, mark, rows, None) for name in _order(lab, mark))
+    unreadable = _why_unreadable(marked)
+    return Sheet(
+        course=lab.course.title,
+        student="",
+        name="",
+        title=lab.title,
+        lab=lab.name,
+        total=_total(mark),
+        facts=(),
+        lines=lines,
+        waits=tuple(line.name for line in lines if line.state == WAITS),
+        notes=() if unreadable else tuple(marked.notes),
+        unreadable=unreadable,
+    )
+
+
+def _why_unreadable(marked: Marked) -> str:
+    """Why nothing of a hand-in could be marked, as `marking.unmarkable` leaves it: one reason for all."""
+    reasons = {row.message for row in marked.rows}
+    nothing = all(row.verdict is Verdict.MISSING for row in marked.rows)
+    return reasons.pop() if nothing and reasons and reasons == set(marked.notes) else ""
 
 
 def _order(lab: Lab, mark: Mark) -> list[str]:
@@ -353,7 +386,7 @@ def _line(lab: Lab, name: str, mark: Mark, rows: Mapping[str, Result], earlier: 
     if not most:
         return Line(name, "·", "does not count", "–", comment=comment)
     if score is None:
-        return Line(name, "…", "waits", points, wrong="A person will read this answer.", comment=comment)
+        return Line(name, "…", WAITS, points, wrong="A person will read this answer.", comment=comment)
     if name not in lab.exercises:
         if name in mark.by_hand:
             return Line(name, "✎", "read by a person", points, comment=comment)

@@ -1,0 +1,1 @@
+"""Marking where instructors mark already: one hand-in in, what the platform reads out; and what is uploaded there."""
