@@ -6,7 +6,7 @@ import random
 import re
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -66,7 +66,12 @@ def wrong_answer(exercise: Exercise, misconception: Misconception) -> str | None
     What it uses of its module comes with it; the right function that some start from does too.
     None for a misconception that is made by other code rather than written out.
     """
-    function = inspect.unwrap(misconception.function) if misconception.function else None
+    return written_out(exercise, misconception.function)
+
+
+def written_out(exercise: Exercise, function: Callable | None) -> str | None:
+    """The same of any function that is registered with an exercise, such as a right variant."""
+    function = inspect.unwrap(function) if function else None
     if not inspect.isfunction(function) and not inspect.isclass(function):
         return None
     path = Path(inspect.getfile(function))
@@ -141,7 +146,9 @@ def _is_written_out(node: ast.stmt, exercise: str, line: int) -> bool:
 
 def _registers(decorator: ast.expr, exercise: str) -> bool:
     called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return ast.unparse(called) in {f"{exercise}.misconception", f"{exercise}.structural"}
+    return ast.unparse(called) in {
+        f"{exercise}.{kind}" for kind in ("misconception", "structural", "variant")
+    }
 
 
 def _bound(node: ast.stmt) -> list[str]:

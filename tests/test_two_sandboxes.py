@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from our_course import COURSE, ROOT
-from sample_class import perfect, with_answer, wrong_answer
+from sample_class import perfect, with_answer, written_out, wrong_answer
 
 from autograder.authoring.lab import read_labs
 from autograder.cells import grade_id, id_of
@@ -29,6 +29,8 @@ pytestmark = [
 ]
 ALL = [name for name, lab in read_labs(COURSE).items() if not lab.needs]
 LABS = ["attention-masks", "multi-head-attention"]  # of the others, CI has no minutes: WIDE=1 compares all
+# Mistakes whose name hangs on the machine: a fit to too few rows has many solutions, and the last digits choose.
+KNOWN = {"fitted-to-some-positions"}
 WIDE = pytest.mark.skipif(not os.environ.get("WIDE"), reason="It takes half an hour: WIDE=1 asks for it.")
 
 
@@ -48,9 +50,9 @@ def rows_of(lab, kind, files, most=None):
 # In how many of the cases a list of float32 is, to the last digit, what a mistake gives, differs between processors
 # too: a list has no dtype that would say how exact its numbers are. It is a clause of a message, never a verdict.
 # So does which of two equal differences is the larger. How much is held is measured from outside, in coarser steps.
-# The type of whole numbers that nobody has chosen is the machine's.
+# The type of whole numbers that nobody has chosen is the machine's; some words of an error are the Python version's.
 _BY_A_DIGIT = re.compile(
-    r"In \d+ of \d+ cases that fail, your result is what this mistake gives: "
+    r"In \d+ of \d+ cases that fail, your result is what this mistake gives: |, got \d+(?=\))"
     r"|(?<=most at )\[[\d, ]+\]: .*?\. |(?<=holds )[\d.]+ MB|(?<=holds )int(32|64)"
 )
 
@@ -70,14 +72,22 @@ def test_a_right_and_every_wrong_answer(name):
     lab = read_labs(COURSE)[name]
     right = perfect(lab)
     files = {"right": nbformat.writes(right).encode()}
-    for number in range(max(len(exercise.misconceptions) for exercise in lab.exercises.values())):
-        wrong = right
-        for exercise in lab.exercises.values():
-            known = exercise.misconceptions[number : number + 1]
-            if known and (answer := wrong_answer(exercise, known[0])):
-                wrong = with_answer(wrong, exercise.name, answer)
-        files[f"wrong {number}"] = nbformat.writes(wrong).encode()
-    assert different(rows_of(lab, "bubblewrap", files), rows_of(lab, "webassembly", files)) == {}
+    functions = {
+        "wrong": lambda exercise: [mistake.function for mistake in exercise.misconceptions],
+        "variant": lambda exercise: exercise.variants,
+    }
+    for kind, of in functions.items():
+        for number in range(max(len(of(exercise)) for exercise in lab.exercises.values())):
+            notebook = right
+            for exercise in lab.exercises.values():
+                function = of(exercise)[number : number + 1]
+                if function and (answer := written_out(exercise, function[0])):
+                    notebook = with_answer(notebook, exercise.name, answer)
+            files[f"{kind} {number}"] = nbformat.writes(notebook).encode()
+    found = different(rows_of(lab, "bubblewrap", files), rows_of(lab, "webassembly", files))
+    assert {
+        place: (one, two) for place, (one, two) in found.items() if one[2] not in KNOWN or one[:2] != two[:2]
+    } == {}
 
 
 # Attacks whose rows differ, and why that is right.

@@ -145,8 +145,9 @@ def test_there_are_no_processes_threads_sockets_or_doors(sandbox):
 
 
 @needs_guest
-def test_a_shell_line_says_that_there_are_no_programs(sandbox):
-    run = attack(sandbox, "!ls")
+@pytest.mark.parametrize("code", ["!ls", "x = !ls", "%%bash\nls", "%%sh\nls", "%sx ls", "%%script python\n1"])
+def test_a_shell_line_says_that_there_are_no_programs(sandbox, code):
+    run = attack(sandbox, code)
     assert error_of(run) == "OSError" and "There are no other programs" in run.outputs[0]["evalue"]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from autograder.errors import listed
 from autograder.judging.compare import failing_property, first_difference, same_answer
 from autograder.judging.forms import explained_by_a_form, form_of
-from autograder.judging.kinds import PRECISION
+from autograder.judging.kinds import PRECISION, arrays_in, tolerance
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.patterns import in_common, right_parts, times, what_holds
 from autograder.judging.question import Answer, Misconception, Question, Rules, Value
@@ -254,6 +254,7 @@ def _explanation(
     best: tuple[Misconception | None, list[int]] = (None, [])
     best_score = 0
     failing = {i for i, difference in enumerate(differences) if difference}
+    exact = [_as_exact_as(question.expected, rules) for question in questions]
     for misconception in misconceptions:
         agree, misses = [], 0
         for i, (question, answer) in enumerate(zip(questions, answers, strict=True)):
@@ -263,7 +264,7 @@ def _explanation(
             difference = differences[i]
             if answer.modified and difference and difference.kind != "modified" and not theirs.modified:
                 answer = replace(answer, modified=())  # a wrong result explains itself; this is said besides
-            same = same_answer(theirs, answer, rules, question.inputs.memory)
+            same = same_answer(theirs, answer, exact[i], question.inputs.memory)
             if same and not _other_precision(theirs, answer, question.expected):
                 agree.append(i)
             elif difference is None:
@@ -309,6 +310,15 @@ def _in_the_digits_of(value: Value, expected: Value) -> Value:
 def _says_much(answer: Answer) -> bool:
     """Whether to agree with this answer is no chance: it is no error, and no single whole number or truth."""
     return not answer.error and not isinstance(answer.value, (bool, int))
+
+
+def _as_exact_as(due: Value, rules: Rules) -> Rules:
+    """The rules for comparing with a mistake: one in float32 may come in float64, and is not more exact for that."""
+    if not any(array.dtype == np.float32 for array in arrays_in(due)):
+        return rules
+    return replace(
+        rules, tolerance=max(rules.tolerance, tolerance(rules.tolerance, np.empty(0, np.float32))[0])
+    )
 
 
 def _other_precision(theirs: Answer, answer: Answer, expected: Value) -> bool:

@@ -66,7 +66,7 @@ LOOK = 0.02  # seconds between two looks at a guest
 # to take 3 MB, tracemalloc's own among them.
 UNCOUNTED = 8 << 20
 # Before such an answer, so that memory need not grow for it: a product of matrices takes 16 MB, and writes on little.
-ROOM = "import numpy; [numpy.empty(64 << 20, 'uint8')].clear()"
+ROOM = "import numpy; [numpy.empty(32 << 20, 'uint8')].clear()"
 
 
 class WebAssembly(Sandbox):
@@ -104,7 +104,7 @@ class WebAssembly(Sandbox):
         """The memory of a guest that has imported everything."""
         # Nothing by chance: texts have the hashes, and sets of them the order, that they have in every worker.
         instance = self._instance(MOST_MEMORY, random=bytes)
-        empty = instance.memory()
+        empty = instance.memory(bytearray())
         instance.initialise()
         call = (
             f"import sys; sys.path.insert(0, {_COURSE!r}); sys.path.append({_SITE!r})\n"
@@ -250,7 +250,8 @@ class _Guest(drive.Guest):
         self._failure: Exception = wire.Closed("it says no more")
         self._ended = ""
         self._memory: int | None = None
-        self._before, self._written, self._held, self._next_look = b"", 0, 0, 0.0  # while it is limited
+        self._roomy = self._measured = False
+        self._before, self._written, self._held, self._next_look = bytearray(), 0, 0, 0.0
 
     def end(self) -> None:
         """Nothing of it is left."""
@@ -273,9 +274,9 @@ class _Guest(drive.Guest):
         if self._at_rest is not None:  # questions leave no trace in the hand-in
             self._instance = self._sandbox.restored(self._at_rest, self._instance)
         if not asks:
-            self._at_rest = None
-        elif self._at_rest is None:
-            self._at_rest = self._sandbox.kept(self._instance)
+            self._at_rest, self._roomy = None, False
+        elif self._at_rest is None or (self._memory is not None and not self._roomy):
+            self._keep()
         self._failure = wire.Closed("it says no more")
         code: int | None = None
         self._instance.hear(frames.encode(header, arrays), self.part.got_on)
@@ -283,9 +284,9 @@ class _Guest(drive.Guest):
             if self._memory is None:
                 self._sandbox.turn(self._instance, self.check_time, f"{HAND_IN}.obey()")
             else:  # what it takes to read a question is not the answer's
-                self._sandbox.turn(self._instance, self.check_time, f"{HAND_IN}.hear()\n{ROOM}")
-                self._before = self._instance.memory()
-                self._written = self._instance.written()
+                self._sandbox.turn(self._instance, self.check_time, f"{HAND_IN}.hear()")
+                self._before = self._instance.memory(self._before)
+                self._written, self._measured = self._instance.written(), True
                 self._sandbox.turn(self._instance, self._watch, f"{HAND_IN}.act()")
         except drive.Stopped as stop:
             self._failure, asks = stop, False
@@ -302,6 +303,16 @@ class _Guest(drive.Guest):
         if asks and self._instance.ended:  # as a process says of one that it has forked
             said = _whole_frames(said) + frames.encode({"op": "asked", "missing": False, "exit": code})
         self._said = frames.Bytes(said)
+
+    def _keep(self) -> None:
+        """What the hand-in is now, for each answer to begin as that; with room, if memory is limited."""
+        self._roomy = self._memory is not None
+        if self._roomy:
+            with suppress(Exception):  # whatever it did to NumPy: it would only lack the room
+                self._sandbox.turn(self._instance, self.check_time, ROOM)
+        self._at_rest = self._sandbox.kept(self._instance)
+        if self._instance.ended:
+            self._instance = self._sandbox.restored(self._at_rest, self._instance)
 
     def _watch(self) -> None:
         self.check_time()
@@ -326,14 +337,13 @@ class _Guest(drive.Guest):
         pass  # it was told when it was said
 
     def measure(self, memory: int | None) -> None:
-        self._memory, self._before, self._held = memory, b"", 0
+        self._memory, self._held, self._measured = memory, 0, False
 
     def measured(self) -> int:
-        if self._memory is None or not self._before:
+        if self._memory is None or not self._measured:
             return 0
         held = max(self._held, self._instance.changed_since(self._before))
         held += self._instance.size() - len(self._before) + self._instance.written() - self._written
-        self._before = b""
         return held if held > self._memory + UNCOUNTED else 0
 
 
@@ -415,9 +425,12 @@ class Instance:
         """Bytes that it has written to files, in all."""
         return self._wasi.written
 
-    def memory(self) -> bytes:
-        """A copy of all of it."""
-        return ctypes.string_at(self._base, self.size())
+    def memory(self, into: bytearray) -> bytearray:
+        """A copy of all of it, in that place, if it is of its size."""
+        size = self.size()
+        into = into if len(into) == size else bytearray(size)
+        ctypes.memmove((ctypes.c_char * size).from_buffer(into), self._base, size)
+        return into
 
     def initialise(self) -> None:
         """As a new guest begins."""
@@ -430,9 +443,9 @@ class Instance:
         ctypes.memmove(place, self._base, size)
         return Image(size, ((0, memoryview(place)[:size]),), deepcopy(self._wasi.files))
 
-    def image_since(self, empty: bytes) -> Image:
+    def image_since(self, empty: bytearray) -> Image:
         """What it is now, where it differs from a new one, whose memory was this."""
-        whole = self.memory()
+        whole = self.memory(bytearray())
         pages = np.frombuffer(whole, np.uint64).reshape(-1, SMALL_PAGE // 8)
         before = np.frombuffer(empty.ljust(len(whole), b"\0"), np.uint64).reshape(pages.shape)
         changed = np.flatnonzero((pages != before).any(axis=1))
@@ -440,7 +453,7 @@ class Instance:
         parts = ((int(run[0]) * SMALL_PAGE, pages[run[0] : run[-1] + 1].tobytes()) for run in runs)
         return Image(len(whole), tuple(parts), deepcopy(self._wasi.files))
 
-    def changed_since(self, before: bytes) -> int:
+    def changed_since(self, before: bytearray) -> int:
         """Bytes that are another in its memory than when that was this, in whole pages; at any time."""
         here = memoryview((ctypes.c_char * len(before)).from_address(self._base))
         now, then = (np.frombuffer(one, np.uint64).reshape(-1, SMALL_PAGE // 8) for one in (here, before))

@@ -9,7 +9,7 @@ import builtins
 import os
 from collections.abc import Sequence
 from functools import wraps
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -51,10 +51,19 @@ class _Shell(Shell):
         self.emitter.step()
         return failed
 
-    def system(self, cmd: str) -> None:
-        raise OSError(
-            "There are no other programs where this notebook is marked, so no line may begin with `!`."
-        )
+    def system(self, cmd: str) -> NoReturn:
+        raise OSError(f"{_NO_PROGRAMS}, so no line may begin with `!`.")
+
+    def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> NoReturn:
+        self.system(cmd)
+
+
+_NO_PROGRAMS = "There are no other programs where this notebook is marked"
+_PROGRAMS = ("bash", "sh", "script", "system", "sx")  # magics that start one
+
+
+def _no_magic(*_: Any) -> NoReturn:
+    raise OSError(f"{_NO_PROGRAMS}.")
 
 
 # What makes arrays of Python's own numbers. Whole ones get 32 bits in a guest, as on any system of 32 bits, and what
@@ -99,6 +108,9 @@ def prepare(modules: Sequence[str], limits: dict[str, Any]) -> None:
     os.chdir(f"{HOME}/notebook")
     preload(modules)
     _widen()
-    hand_in = HandIn(prepare_shell(_Shell), _Pipes(), Limits(**limits))
+    shell = prepare_shell(_Shell)
+    for name in _PROGRAMS:
+        shell.magics_manager.register_function(_no_magic, "line_cell", name)
+    hand_in = HandIn(shell, _Pipes(), Limits(**limits))
     hand_in.begin()
     setattr(builtins, HAND_IN, hand_in)
