@@ -523,10 +523,17 @@ import numpy as np
 def count(n):
     kinds = [x.dtype.name for x in (np.arange(3), np.array([1, 2]), np.full(2, 7), np.array([[True]]), np.array(1.5))]
     narrow = np.arange(3, dtype=np.int32).dtype.name, np.array([1], np.int32).dtype.name, np.sum([[1, 2]], axis=(0, 1))
-    return int(np.prod([2, 80, 8, 128, n, 2])), int(np.arange(n).sum()), int((np.arange(n) ** 2)[-1]), kinds, narrow
+    many = [2, 80, 8, 128, n, 2]
+    ways = [np.multiply(n, n), np.power(n, 2), np.dot([n], [n]), np.multiply.reduce([n, n]), np.full(1, n, int)[0] * n,
+            (np.ones(1, int) * n * n)[0], (np.zeros(1, dtype=int) + n)[0] * n]
+    floats = [np.multiply(2, np.ones(1, np.float32)).dtype.name, np.multiply.outer([1.5], [2]).dtype.name]
+    np.add.at(kept := np.zeros(2), [0, 0], 1.0)
+    return int(np.prod(many)), int(np.arange(n).sum()), int((np.arange(n) ** 2)[-1]), kinds, narrow, ways, floats
 """
     (_, run) = sandbox.run([Cell(code), Cell("", "count", [inputs(100_000)])])
-    product, total, square, kinds, narrow = run.answers[0].value
+    assert not run.answers[0].error
+    product, total, square, kinds, narrow, ways, floats = run.answers[0].value
+    assert ways == 7 * [10**10] and floats == ["float32", "float64"]
     assert (product, total, square) == (32_768_000_000, 4_999_950_000, 9_999_800_001)
     assert kinds == ["int64", "int64", "int64", "bool", "float64"] and narrow == ("int32", "int32", 3)
 

@@ -69,11 +69,22 @@ def _no_magic(*_: Any) -> NoReturn:
 # What makes arrays of Python's own numbers. Whole ones get 32 bits in a guest, as on any system of 32 bits, and what
 # counts the bytes of a cache goes over that; elsewhere they get 64.
 _DTYPE_AT = {"array": 1, "asarray": 1, "arange": 3, "full": 2}  # its place among the arguments
-_TAKES = ("prod", "sum", "cumprod", "cumsum")
+_TYPED = "zeros ones empty eye identity tri fromiter linspace zeros_like ones_like full_like".split()
+_TAKES = "prod sum cumprod cumsum dot multiply power".split()
+_PLAIN = (int, list, tuple, range)
 
 
 def _widen() -> None:
     """Have NumPy give whole numbers 64 bits where nothing says otherwise, as it does on the student's machine."""
+
+    def typed(function: Any) -> Any:
+        @wraps(function)
+        def make(*given: Any, **named: Any) -> Any:
+            if named.get("dtype") is int:
+                named["dtype"] = np.int64
+            return function(*(np.int64 if part is int else part for part in given), **named)
+
+        return make
 
     def making(name: str, function: Any) -> Any:
         @wraps(function)
@@ -89,13 +100,20 @@ def _widen() -> None:
     def taking(function: Any) -> Any:
         @wraps(function)
         def take(first: Any, *given: Any, **named: Any) -> Any:
-            listed = isinstance(first, (list, tuple, range))
-            return function(np.array(first) if listed else first, *given, **named)
+            plain = isinstance(first, _PLAIN) and all(type(part) in _PLAIN for part in given)
+            return function(
+                np.array(first) if plain or isinstance(first, _PLAIN[1:]) else first, *given, **named
+            )
 
+        for name in filter(str.isalpha, dir(function)):  # of a ufunc
+            part = getattr(function, name)
+            setattr(take, name, taking(part) if name in ("reduce", "accumulate") else part)
         return take
 
     for name in _DTYPE_AT:
-        setattr(np, name, making(name, getattr(np, name)))
+        setattr(np, name, typed(making(name, getattr(np, name))))
+    for name in _TYPED:
+        setattr(np, name, typed(getattr(np, name)))
     for name in _TAKES:
         setattr(np, name, taking(getattr(np, name)))
     np.int_ = np.int64
