@@ -1,12 +1,17 @@
-"""Hand-ins that would cost more than themselves, by what they try."""
+"""Hand-ins that would cost more than themselves, by what they try.
+
+`python tests/hostile_class.py` marks ten honest hand-ins without and with them, and prints both.
+"""
 
 import json
 from copy import deepcopy
+from pathlib import Path
 
 import nbformat
+from command import autograder
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
-from sample_class import perfect
+from sample_class import HOSTILE, perfect, with_answer
 
 from autograder.authoring.lab import Lab
 
@@ -127,3 +132,67 @@ _ERRORS = (
     "import sys\nclass E(Exception): pass\nE.__name__ = '[a](javascript&colon;x)'\n"
     "for i in range(3): get_ipython().showtraceback((E, E('x' * 49_000), None))"
 )
+
+
+def beside(folder: Path, lab: Lab, honest: int = 10) -> dict[bool, dict[str, tuple[list[tuple], str, float]]]:
+    """A class graded and shown twice, without the hostile hand-ins (False) and with them (True).
+
+    Of each honest student the marks, the feedback page and the seconds that the judging took.
+    """
+    seen = {}
+    attacks = hostile(lab) | {
+        name: written(with_answer(perfect(lab), next(iter(lab.exercises)), source))
+        for name, source in HOSTILE.items()
+    }
+    for both in (False, True):
+        room = folder / f"{both}"
+        hand_ins = {f"honest{n:02}": written(perfect(lab)) for n in range(honest - 1)}
+        hand_ins["honest-wrong"] = written(with_answer(perfect(lab), next(iter(lab.exercises)), "x = 1"))
+        for student, data in (hand_ins | (attacks if both else {})).items():
+            path = room / "submitted" / student / lab.name / f"{lab.name}.ipynb"
+            path.parent.mkdir(parents=True)
+            path.write_bytes(data)
+        room.joinpath("secret").write_text("0" * 32)  # the same fresh cases both times
+        for command in (
+            ("grade", lab.name, "--json", room / "rows"),
+            ("feedback", lab.name),
+            ("report",),
+        ):
+            done = autograder(*command, "--classroom", room)
+            assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
+        rows = [json.loads(line) for line in (room / "rows").read_text().splitlines()]
+        seen[both] = {
+            student: (
+                [(r["exercise"], r["score"], r["verdict"]) for r in rows if r["student"] == student],
+                (room / "feedback" / student / lab.name / f"{lab.name}.html").read_text("utf-8"),
+                sum(r["seconds"] for r in rows if r["student"] == student),
+            )
+            for student in sorted({r["student"] for r in rows})
+            if both or student.startswith("honest")
+        }
+        assert len(seen[both]) == len(hand_ins) + both * len(attacks)
+    return seen
+
+
+if __name__ == "__main__":
+    import tempfile
+
+    from our_course import lab as lab_of
+
+    with tempfile.TemporaryDirectory() as made:
+        seen = beside(Path(made), lab_of("qkv-attention"))
+    print("honest student   marks                pages  seconds alone  beside the hostile")
+    for student, (marks, page, seconds) in seen[False].items():
+        now = seen[True][student]
+        same = [
+            "the same" if one == other else "DIFFERENT"
+            for one, other in zip((marks, page), now[:2], strict=True)
+        ]
+        points = sum(score or 0 for _, score, _ in marks)
+        print(f"{student:16} {points:4} points, {same[0]:9} {same[1]:9} {seconds:8.2f} {now[2]:14.2f}")
+    others = {s: one for s, one in seen[True].items() if s not in seen[False]}
+    for student, (marks, _, seconds) in others.items():
+        verdicts = ", ".join(sorted({verdict for _, _, verdict in marks}))
+        print(
+            f"{student:16} {sum(score or 0 for _, score, _ in marks):4} points, {verdicts}, {seconds:.2f} s"
+        )

@@ -15,7 +15,7 @@ import psutil
 import pytest
 from nbgrader.api import Gradebook
 from our_course import COURSE, Silent, lab
-from sample_class import hand_ins
+from sample_class import hand_ins, perfect, with_answer
 
 from autograder.grading.marking import faulty, unmarkable
 from autograder.grading.nbgrader.gradebook import Book, GradebookError
@@ -418,6 +418,93 @@ def test_a_lost_connection_loses_no_row(classroom, server, tmp_path):
     assert len(rows) == len(first)
     with Gradebook(url, "attention-labs") as book:
         assert len(book.find_assignment(LAB).submissions) == 12
+
+
+# What a class may be called, and say, that a database has its own opinion of.
+NAMES = [
+    "'; DROP TABLE student; --",
+    'x"; DELETE FROM grade; --',
+    "%s %(id)s {0} $1 :id ?",
+    "E'\\\\000'",
+    "NULL",
+    "0",
+    "-1",
+    "1e9",
+    "\\",
+    "Zo\u00eb",
+    "Zoe\u0308",
+    "\u202eeil",
+    "\U0001f600" * 20,
+    "a" * 128,
+    "o'brien",
+    "ADA",
+    "ada",
+    "ada ",
+    "new\nline",
+    "t\tab",
+    "\u0130stanbul",
+    "<b>x</b>",
+    "select",
+    "\x7f",
+]
+SAID = [
+    "raise ValueError('a\\0b')",
+    "raise ValueError('\\ud800 \\udfff')",
+    "raise type('\\0', (Exception,), {})('x')",
+    "raise ValueError('x' * 5_000_000)",
+    'raise ValueError("\'; DROP TABLE grade; --")',
+    "raise ValueError('%s %(x)s \\\\ :x $1')",
+    "raise ValueError('\\x1b[2J\\x00\\x7f\\ufffe\\U0010ffff')",
+    "def alignment(*a, **k): return float('nan')",
+    "def alignment(*a, **k): raise ValueError('\\0' * 100_000)",
+    "def alignment(*a, **k): return '\\ud800\\0' * 1000",
+    "print('\\0\\ud800' * 10_000)",
+]
+
+
+@pytest.mark.long
+def test_a_hostile_class_is_the_same_in_postgresql(server, tmp_path):
+    """Names and words that a database takes for something else, or refuses: NUL, half characters, SQL."""
+    url, _, _ = server
+    room = tmp_path / "class"
+    first = next(iter(lab(LAB).exercises))
+    for number, name in enumerate(NAMES + [f"s{i}" for i in range(len(SAID))]):
+        notebook = perfect(lab(LAB))
+        source = SAID[number - len(NAMES)] if number >= len(NAMES) else "raise ValueError('\\0')"
+        notebook = with_answer(notebook, first, source)
+        for cell in notebook.cells:  # an answer in prose, that a person marks
+            if cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution"):
+                cell.source = f"\0 \ud800 '; -- {source} " + "x" * 100_000
+        path = room / "submitted" / name / LAB / f"{LAB}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(json.dumps(notebook).encode())
+        (path.parent / "timestamp.txt").write_text("2026-01-01 00:00:00 UTC'; DROP TABLE student; --\0")
+    shutil.copytree(room, tmp_path / "other")
+    long = "Name,Login,Email\n" + "".join(
+        f"{'N' * 300}\0' {i},s{i},{'e' * 300}{i}@x\n" for i in range(len(SAID))
+    )
+    for folder in (room, tmp_path / "other"):
+        (folder / "roster.csv").write_text(long)
+        (folder / "secret").write_text("0" * 32)
+    here, rows = run(tmp_path / "other")
+    there, stored = run(room, "--db", url)
+    assert (there.returncode, there.stderr.count("\n")) == (here.returncode, here.stderr.count("\n")), (
+        there.stderr
+    )
+    assert (
+        marks(stored) == marks(rows) and len({row["student"] for row in rows}) >= len(SAID) + len(NAMES) - 6
+    )
+    own = f"sqlite:///{tmp_path / 'other' / 'gradebook.db'}"
+    with Gradebook(url, "attention-labs") as book, Gradebook(own, "attention-labs") as other:
+        scores = [
+            {s.student.id: s.score for s in one.find_assignment(LAB).submissions} for one in (book, other)
+        ]
+    assert scores[0] == scores[1] and len(scores[0]) == len({row["student"] for row in rows})
+    for command in ("feedback", "report"):
+        done = subprocess.run(
+            [BIN / "autograder", command, "--classroom", room, "--db", url], text=True, capture_output=True
+        )
+        assert done.returncode == 0, done.stderr
 
 
 def test_a_gradebook_that_goes_away_gets_a_sentence_and_loses_no_row(classroom, tmp_path):

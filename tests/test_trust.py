@@ -16,7 +16,7 @@ from zoneinfo import ZoneInfo
 import nbformat
 import numpy as np
 import pytest
-from hostile_class import LINKS, PIXEL
+from hostile_class import LINKS, PIXEL, beside
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from our_course import COURSE, ROOT, lab
@@ -862,3 +862,12 @@ def test_a_forged_frame_is_named_to_the_instructor_and_told_calmly_to_the_studen
     verdict, why = _ended(exercise, CellRun(status=Outcome.CRASH, answers=[], forged=True), None)
     assert verdict is Verdict.CRASH
     assert why == f"`{exercise.name}` could not be asked: this notebook writes where only its answers may go."
+
+
+@pytest.mark.long
+def test_ten_honest_hand_ins_are_the_same_beside_the_hostile(tmp_path):
+    """Marks and pages, to the byte; the seconds are in what `python tests/hostile_class.py` prints."""
+    seen = beside(tmp_path, lab(LAB))
+    assert len(seen[False]) == 10 and len(seen[True]) >= 30
+    for student, (marks, page, _) in seen[False].items():
+        assert seen[True][student][:2] == (marks, page)

@@ -256,3 +256,10 @@ def test_two_accounts_that_could_be_one_person_are_filed_as_nobody(room, inbox):
         "roster.csv which is whose: a column GitHub."
     )
     assert list(filed(room)) == ["mal1/qkv-attention"]
+
+
+def test_a_zero_byte_in_a_name_keeps_nobody_else_out(tmp_path):
+    """The whole roster was taken for UTF-16, and no roster."""
+    (tmp_path / "roster.csv").write_bytes(b"Name,Login\nAda\0 L,ada\nBo,bo\n")
+    people = roster.read(tmp_path / "roster.csv").people
+    assert [person.student for person in people] == ["ada", "bo"] and people[1].name == "Bo"

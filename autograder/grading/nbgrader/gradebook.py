@@ -31,6 +31,7 @@ from traitlets.utils.importstring import import_item
 from autograder.authoring.lab import Lab
 from autograder.authoring.nbgrader_settings import settings
 from autograder.cells import grade_id, id_of_test
+from autograder.errors import printable
 from autograder.files import write
 from autograder.grading.marking import Marked
 from autograder.grading.register import evidence
@@ -463,7 +464,9 @@ class Book:
             first, last = person.first, person.last
             if not (first or last):  # the formgrader shows "last, first"
                 first, _, last = person.name.rpartition(" ")
-            for column, said in (("first_name", first), ("last_name", last), ("email", person.email)):
+            for column, text in (("first_name", first), ("last_name", last), ("email", person.email)):
+                # A student chooses it: PostgreSQL has no zero byte, and refuses what is longer than nbgrader's column.
+                said = printable(text)[: getattr(api.Student, column).type.length]
                 if said and getattr(student, column) != said:
                     setattr(student, column, said)
         self._gradebook.db.commit()
