@@ -63,9 +63,10 @@ def check(answer: Any) -> None:
     try:
         finding = _judged(key, answer, key.misconceptions)
         if finding.verdict is Verdict.WRONG and finding.misconception is None:
-            failing = [q for q, good in zip(key.questions, finding.right, strict=True) if not good]
+            tried = list(zip(key.questions, finding.right, strict=True))
+            failing, fine = ([q for q, good in tried if good is right] for right in (False, True))
             with deadline(keys.lab_of(key.name).call_seconds, _code(answer).co_filename):
-                moves = what_moves(answer, failing, key.rules, key.idle)
+                moves = what_moves(answer, failing, key.rules, key.idle, fine)
             finding = replace(finding, means=" ".join(filter(None, (finding.means, moves))))
     except TookTooLong as why:
         _passed[key.name] = False

@@ -291,6 +291,30 @@ def test_proportions_are_right_in_all_cases_or_in_none():
     assert said not in cases(SQUARE, SQUARE * rows, (SQUARE, SQUARE**2 / 9)).means
 
 
+@pytest.mark.parametrize(
+    ("came", "said"),
+    [
+        (lambda due: due[:2], "What is there is right; along the last axis but one it ends too early."),
+        (lambda due: due[:, 2:], "What is there is right; along the last axis it begins too late."),
+        (lambda due: np.hstack([due, due[:, :1] + 9]), "Along the last axis it begins with what is due;"),
+        (lambda due: np.vstack([due[:2] - 9, due]), "Along the last axis but one it ends with what is due;"),
+    ],
+)
+def test_of_a_result_of_another_length_it_is_said_what_it_holds(came, said):
+    assert said in cases(SQUARE, came(SQUARE), (SQUARE * 2, came(SQUARE * 2))).means
+    assert "along" not in cases(SQUARE, came(SQUARE), (SQUARE, came(SQUARE) + 1)).means.lower()
+
+
+def test_a_mistake_of_another_shape_in_one_case_is_none():
+    """With a batch of one, the first sentence alone and all sentences in one heap are the same."""
+    one, two = SQUARE.reshape(1, 4, 4), SQUARE.reshape(2, 2, 4)
+    questions = [Question("", Inputs(), x, {"first": Answer(x[0])}) for x in (one, 2 * one, two)]
+    answers = [Answer(q.expected.reshape(-1, 4)) for q in questions]
+    known = [Misconception("first", "Only the first sentence.", "")]
+    assert judge(questions[:2], answers[:2], Rules(), known).misconception == "first"
+    assert judge(questions, answers, Rules(), known).misconception is None
+
+
 def test_digits_lost_are_no_numbers_in_other_places():
     wanted = np.sin(np.arange(60.0).reshape(10, 6) * 0.1)
     got = np.sin((np.arange(60.0).reshape(10, 6) * 0.1).astype(np.float32)).astype(np.float64)

@@ -514,6 +514,12 @@ def _odd(weights, values):
         (lambda q, k, v: _odd(q @ q.T, v), "does not depend on `k`"),
         (lambda q, k, v: _odd(k @ q.T, v) - 0.3, "With `q` and `k` exchanged it gives what is due"),
         (lambda q, k, v: _odd(q @ k.T, v) + np.random.normal(), "Called twice with the same arguments"),
+        (lambda q, k, v: _odd(q @ k.T, v.T) - 0.3, "With rows and columns of `v` exchanged"),
+        (lambda q, k, v: _odd(q @ -k.T, v) - 0.3, "With the sign of `q` changed"),
+        (lambda q, k, v: _odd(q @ k.T / 2, v) - 0.3, "With `q` multiplied by 2 it gives what is due"),
+        (lambda q, k, v: _odd(q @ k.T * len(q) ** 0.5, v) - 0.3, "With `q` multiplied by 1/√n, where n is"),
+        (lambda q, k, v: _odd(q @ k.T, 1 / v) - 0.3, "With 1 / `v` in place of `v`"),
+        (lambda q, k, v: _odd(q @ k.T, v) - 0.3 + v, "What you return is what is due plus `v`"),
         (lambda q, k, v: _odd(q @ k.T, v) * v.mean(), ""),
         (lambda q, k, v: int(np.argmax(q)), ""),  # a place is often the same for other numbers
         (lambda q, k, v: 1 / 0, ""),
@@ -527,6 +533,57 @@ def test_what_moves_a_result_is_found_by_asking_again(answer, said):
         asked.append(Question("", given, _odd(given.args[0] @ given.args[1].T, given.args[2]) - 0.3, {}))
     found = what_moves(answer, asked, Rules())
     assert said in found and bool(found) == bool(said)
+
+
+def _asked(reference, *calls):
+    return [Question("", Inputs(given), reference(*given), {}) for given in calls]
+
+
+def test_what_a_right_case_contradicts_is_not_said():
+    def guarded(x):
+        return np.zeros_like(x) if (x < 0).any() else 2 * x
+
+    failing = _asked(lambda x: 2 * x, (np.array([-1.0, 2.0, 3.0]),), (np.array([1.0, -2.0, 3.0, 4.0]),))
+    fine = _asked(lambda x: 2 * x, (np.array([1.0, 2.0, 3.0]),))
+    assert "does not depend on `x`" in what_moves(guarded, failing, Rules())
+    assert "does not depend" not in what_moves(guarded, failing, Rules(), fine=fine)
+
+
+def test_settings_may_have_changed_places_or_be_counted_from_another_end():
+    def due(x, rate=0.5, step=1, decay=0.25):
+        return x * rate**step + decay
+
+    def exchanged(x, rate=0.5, step=1, decay=0.25):
+        return x * decay**step + rate
+
+    def one_less(x, rate=0.5, step=1, decay=0.25):
+        return due(x, rate, step - 1, decay)
+
+    asked = _asked(due, (np.arange(3.0),), (np.arange(4.0), 0.3, 2, 0.7))
+    assert "`rate` and `decay` exchanged" in what_moves(exchanged, asked, Rules())
+    assert "With `step` one larger" in what_moves(one_less, asked, Rules())
+
+
+def test_a_mask_that_is_read_the_other_way_round_says_so():
+    mask = np.array([[True, False], [True, True]])
+    asked = _asked(lambda x, m: np.where(m, x, 0.0), (np.ones((2, 2)), mask))
+    assert "True and False exchanged in `m`" in what_moves(lambda x, m: np.where(m, 0.0, x), asked, Rules())
+
+
+def test_of_a_count_it_is_said_what_is_counted_too_often_or_not_at_all():
+    asked = _asked(lambda d, layers: 4 * d * d * layers, (8, 2), (16, 3), (4, 0), (6, 1))
+    asked = [q for q in asked if q.expected]
+    missing = what_moves(lambda d, layers: 3 * d * d * layers, asked, Rules())
+    assert "yours is `d`² · `layers` too few" in missing
+    assert "yours is 2 · `d` too many" in what_moves(
+        lambda d, layers: 4 * d * d * layers + 2 * d, asked, Rules()
+    )
+    assert what_moves(lambda d, layers: 4 * d * d * layers + d % 5, asked, Rules()) == ""
+
+
+def test_an_argument_may_be_a_type():
+    given = Inputs((np.arange(4.0), np.float32))
+    assert what_moves(lambda x, dtype: x * x, [Question("", given, given.args[0] * 3, {})], Rules()) == ""
 
 
 def test_entries_of_a_mapping_are_arguments_too():

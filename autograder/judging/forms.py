@@ -14,7 +14,7 @@ import numpy as np
 
 from autograder.errors import listed
 from autograder.judging.compare import same_answer
-from autograder.judging.kinds import close
+from autograder.judging.kinds import along_axis, close
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.question import Answer, Inputs, Misconception, Question, Rules, Value
 
@@ -418,7 +418,7 @@ def _of_an_array(due: np.ndarray, got: Value, given: Inputs) -> Iterator[Form]:
 def _of_rows(rows: Sequence[Row], due: np.ndarray, got: np.ndarray, axes: Sequence[int]) -> Iterator[Form]:
     along: dict[str, int]
     for along in [{"axis": axis} for axis in axes] or [{}]:
-        words = {"zero": "False" if due.dtype == bool else "0", "axis": _said(along.get("axis", -1))}
+        words = {"zero": "False" if due.dtype == bool else "0", "axis": along_axis(along.get("axis", -1))}
         for name, means, besides, change, sensible in rows:
             if sensible(due, got, **along):
                 apply = partial(lambda change, along, v, g: change(v, **along), change, along)
@@ -430,7 +430,7 @@ def _of_orders(due: np.ndarray, got: np.ndarray) -> Iterator[Form]:
     if due.ndim == got.ndim and sorted(due.shape) == sorted(got.shape):
         for one, other in combinations(range(-due.ndim, 0), 2):
             if np.swapaxes(due, one, other).shape == got.shape:
-                two = f"{_said(one)} and {_said(other)} have changed places."
+                two = f"{along_axis(one)} and {along_axis(other)} have changed places."
                 yield Form(
                     "transposed" if due.ndim == 2 else "axes-exchanged",
                     f"The numbers are right, but {two}",
@@ -538,11 +538,6 @@ def _sizes(given: Inputs, due: Value) -> Iterator[tuple[str, Callable[..., float
         for axis in range(-1, -due.ndim - 1, -1):
             yield f"`shape[{axis}]` of the result", lambda g, v, axis=axis: v.shape[axis]
         yield "how many numbers the result has", lambda g, v: v.size
-
-
-def _said(axis: int) -> str:
-    but = ("", " but one", " but two", " but three")
-    return f"the last axis{but[-1 - axis]}" if axis >= -4 else f"axis {axis}"
 
 
 def _number(value: Value) -> np.ndarray:

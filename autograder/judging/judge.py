@@ -14,7 +14,7 @@ from autograder.judging.compare import failing_property, first_difference, same_
 from autograder.judging.forms import explained_by_a_form, form_of
 from autograder.judging.kinds import PRECISION, arrays_in, tolerance
 from autograder.judging.mistakes import STRUCTURAL, Difference
-from autograder.judging.patterns import in_common, right_parts, times, what_holds
+from autograder.judging.patterns import in_common, right_parts, times, what_fits, what_holds
 from autograder.judging.question import Answer, Misconception, Question, Rules, Value
 from autograder.results import Verdict
 
@@ -148,6 +148,7 @@ def judge(
         (difference.means or STRUCTURAL[raised][0]) if raised else "",
         failing_property(answers[first].value, questions[first].inputs, rules.properties),
         _what_holds(questions, answers, differences, first, rules) if difference.kind == "values" else "",
+        _what_fits(questions, answers, differences, first) if difference.kind == "shape" else "",
         elsewhere,
         in_common(questions, right),
         also,
@@ -218,6 +219,17 @@ def _what_holds(
     return _joined(said, times(*pairs[0]), right_parts(whole, rules) if path else "")
 
 
+def _what_fits(
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    differences: Sequence[Difference | None],
+    first: int,
+) -> str:
+    path = differences[first].path  # type: ignore[union-attr]
+    places = [i for i, d in enumerate(differences) if d]
+    return what_fits([(_part(questions[i].expected, path), _part(answers[i].value, path)) for i in places])
+
+
 def _part(value: Value, path: tuple[int | str, ...]) -> Value:
     """What stands at this place of a result; None where there is no such place."""
     for at in path:
@@ -269,6 +281,8 @@ def _explanation(
                 agree.append(i)
             elif difference is None:
                 break  # it contradicts a case that is right
+            elif _of_other_shapes(theirs.value, answer.value):
+                break  # where it agrees, an axis of length 1 hides the difference
             else:
                 misses += 1
                 if misses * 2 > len(failing) or " + " in misconception.name:
@@ -286,6 +300,10 @@ def _explanation(
                 if not misses:
                     break
     return best
+
+
+def _of_other_shapes(one: Value, other: Value) -> bool:
+    return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and one.shape != other.shape
 
 
 def _tells(mistake: Misconception, question: Question, answer: Answer, rules: Rules) -> bool:

@@ -150,6 +150,12 @@ def ordinal(n: int) -> str:
     return words[n - 1] if n <= len(words) else f"{n}th"
 
 
+def along_axis(axis: int) -> str:
+    """An axis counted from the end, in words: "the last axis but one"."""
+    but = ("", " but one", " but two", " but three")
+    return f"the last axis{but[-1 - axis]}" if axis >= -4 else f"axis {axis}"
+
+
 class Kind:
     """One kind of value. What most kinds have in common stands here.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from autograder.errors import listed
 from autograder.judging.compare import same_answer
-from autograder.judging.kinds import arrays_in, close, ordinal, viewed
+from autograder.judging.kinds import along_axis, arrays_in, close, ordinal, viewed
 from autograder.judging.question import Answer, Question, Rules, Value, layout_of
 
 
@@ -245,6 +245,39 @@ def right_parts(pairs: Sequence[tuple[Value, Value]], rules: Rules) -> str:
     if not right:
         return ""
     return f"Right in every case {'is' if len(right) == 1 else 'are'} the {listed([ordinal(i + 1) for i in right])}."
+
+
+def what_fits(pairs: Sequence[tuple[Value, Value]]) -> str:
+    """Of results of another length: which part of what is due they are, or what they hold besides; "" if neither."""
+    if not all(isinstance(x, np.ndarray) and x.ndim == pairs[0][0].ndim for pair in pairs for x in pair):
+        return ""
+    for axis in range(-pairs[0][0].ndim, 0):
+        for said, is_it in _PARTS:
+            if all(
+                _but_for(axis, due, got) and is_it(np.moveaxis(due, axis, 0), np.moveaxis(got, axis, 0))
+                for due, got in pairs
+            ):
+                return said.format(along_axis(axis))
+    return ""
+
+
+def _but_for(axis: int, due: np.ndarray, got: np.ndarray) -> bool:
+    return (
+        due.size > 0 < got.size and np.delete(due.shape, axis).tolist() == np.delete(got.shape, axis).tolist()
+    )
+
+
+def _is_first(part: np.ndarray, whole: np.ndarray) -> bool:
+    return len(part) < len(whole) and bool(np.allclose(part, whole[: len(part)], equal_nan=True))
+
+
+_PARTS: Sequence[tuple[str, Callable[[np.ndarray, np.ndarray], bool]]] = [
+    ("What is there is right; along {} it ends too early.", lambda due, got: _is_first(got, due)),
+    ("What is there is right; along {} it begins too late.", lambda due, got: _is_first(got[::-1], due[::-1])),
+    ("Along {} it begins with what is due; what follows does not belong to it.", lambda due, got: _is_first(due, got)),
+    ("Along {} it ends with what is due; what stands before does not belong to it.",
+     lambda due, got: _is_first(due[::-1], got[::-1])),
+]  # fmt: skip
 
 
 def times(expected: Value, value: Value) -> str:
