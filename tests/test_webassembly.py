@@ -415,6 +415,15 @@ def bad(x):
 
 
 @needs_guest
+def test_an_answer_that_is_stopped_in_the_midst_of_a_word_keeps_what_it_said(sandbox):
+    code = "import os\ndef bad(x):\n    if x:\n        os.write(1, b'ALW1' + bytes(3))\n        os.abort()\n    return 7"
+    asked = [Cell("", "bad", [replace(inputs(0), memory=1 << 30), inputs(1), inputs(0)]), DOUBLE, ASK]
+    _, run, _, after = sandbox.run([Cell(code), *asked], LIMITS)
+    assert (run.status, run.forged, [answer.value for answer in run.answers]) == ("crash", False, [7])
+    assert after.status == "ok"
+
+
+@needs_guest
 @pytest.mark.parametrize("header", [{"op": "step"}, {"op": "clear", "wait": False}], ids=["steps", "clears"])
 def test_what_is_said_is_read_in_the_time_of_who_says_it(sandbox, header):
     """Two million words are said in a moment, and would be read for half a minute."""

@@ -246,7 +246,7 @@ class _Guest(drive.Guest):
         super().__init__(limits, seconds)
         self._sandbox, self._instance = sandbox, sandbox.take_instance()
         self._at_rest: Image | None = None  # before questions were asked
-        self._said = frames.Bytes(b"")
+        self._said, self._last = frames.Bytes(b""), cast("frames.Frame | None", None)
         self._failure: Exception = wire.Closed("it says no more")
         self._ended = ""
         self._memory: int | None = None
@@ -299,10 +299,9 @@ class _Guest(drive.Guest):
             self._ended = wire.death(code)
         except Exception as error:  # noqa: BLE001 - wasmtime's own: the guest is at its end
             self._ended = f"Its process ended: {_in_a_line(error)}"
-        said = self._instance.said()
+        self._said, self._last = frames.Bytes(self._instance.said()), None
         if asks and self._instance.ended:  # as a process says of one that it has forked
-            said = _whole_frames(said) + frames.encode({"op": "asked", "missing": False, "exit": code})
-        self._said = frames.Bytes(said)
+            self._last = {"op": "asked", "missing": False, "exit": code}, []
 
     def _keep(self) -> None:
         """What the hand-in is now, for each answer to begin as that; with room, if memory is limited."""
@@ -322,13 +321,18 @@ class _Guest(drive.Guest):
             self._next_look = time.monotonic() + 4 * (time.monotonic() - began)
 
     def event(self) -> frames.Frame:
-        if not self._said.left:
+        try:
+            if self._said.left:
+                with suppress(_AnswerEnded):
+                    self.check_time()  # to read it takes time, too
+                most = 4 * self.limits.output_bytes + (1 << 20)
+                return frames.read_frame(self._said.read, most, 8 * frames.MAX_VALUES)
+        except wire.WireError:
+            if self._last is None or not self._said.ended:  # not one that it was stopped in the midst of
+                raise
+        if self._last is None:
             raise self._failure
-        with suppress(_AnswerEnded):
-            self.check_time()  # to read it takes time, too
-        return frames.read_frame(
-            self._said.read, 4 * self.limits.output_bytes + (1 << 20), 8 * frames.MAX_VALUES
-        )
+        return self._last
 
     def how_it_died(self) -> str:
         return self._ended or wire.death(None)
@@ -345,19 +349,6 @@ class _Guest(drive.Guest):
         held = max(self._held, self._instance.changed_since(self._before))
         held += self._instance.size() - len(self._before) + self._instance.written() - self._written
         return held if held > self._memory + UNCOUNTED else 0
-
-
-def _whole_frames(said: bytes) -> bytes:
-    """Without the last one, if a guest was stopped while it wrote that."""
-    source = frames.Bytes(said)
-    at = 0
-    while source.left >= frames.PREFIX.size:
-        _, header, payload = frames.PREFIX.unpack(source.read(frames.PREFIX.size))
-        if source.left < header + payload:
-            break
-        source.read(header + payload)
-        at = len(said) - source.left
-    return said[:at]
 
 
 # Guests
