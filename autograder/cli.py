@@ -462,6 +462,26 @@ def mark(notebook: Path, lab: str | None, form: str, output: Path | None, sandbo
 
 
 @main.command()
+@COURSE
+@click.argument("platform", type=click.Choice(FORMS[1:]), metavar="PLATFORM")
+@click.argument("labs", nargs=-1, required=True, metavar="LAB...")
+@click.option("--output", type=click.Path(path_type=Path), help="A folder; by default dist/PLATFORM.")
+def package(platform: str, labs: Sequence[str], output: Path | None) -> None:
+    """Make what has Gradescope, PrairieLearn or GitHub Classroom mark labs. It holds their solutions.
+
+    PLATFORM is gradescope, prairielearn or github. For Gradescope each lab is a zip of its own.
+
+    \b
+    Example:  autograder package gradescope my-lab --output my-lab.zip
+    """
+    from autograder.course import find
+    from autograder.grading.platforms.package import package as make
+
+    for path in make(platform, find(), labs, output):
+        click.echo(f"{path} holds solutions: it is for you and the platform, not for students.")
+
+
+@main.command()
 @CLASS
 @click.argument("student")
 @click.argument("labs", nargs=-1, metavar="[LAB]...")

@@ -99,24 +99,24 @@ def core_project(project: dict, course: Course) -> str:
     extras = about["optional-dependencies"]
     lines = [
         "[build-system]",
-        *_entries(project["build-system"]),
+        *entries(project["build-system"]),
         "",
         "[project]",
-        *_entries({k: v for k, v in about.items() if isinstance(v, (str, list))}),
+        *entries({k: v for k, v in about.items() if isinstance(v, (str, list))}),
         "",
         "[project.optional-dependencies]",
-        *_entries({name: extras[name] for name in ("lab", "keras", "jax", "torch")}),
+        *entries({name: extras[name] for name in ("lab", "keras", "jax", "torch")}),
         "",
         "[project.scripts]",
-        *_entries(about["scripts"]),
+        *entries(about["scripts"]),
         "",
         "[tool.setuptools.packages.find]",
-        *_entries({"include": ["autograder*", *(f"{package}*" for package in course.library)]}),
+        *entries({"include": ["autograder*", *(f"{package}*" for package in course.library)]}),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _entries(table: dict) -> list[str]:
+def entries(table: dict) -> list[str]:
     """Strings and lists of strings as TOML writes them, which is how JSON does."""
     return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
 
