@@ -46,7 +46,7 @@ from autograder.grading.marking import mark, sanitise
 from autograder.grading.marking.handin import MAX_CELLS, Unreadable, read, rebuild
 from autograder.grading.marking.mark import READING, _Judged, _with_outputs, release_for_marking
 from autograder.grading.nbgrader import formgrader
-from autograder.grading.nbgrader.gradebook import _utc, put_aside_time
+from autograder.grading.nbgrader.gradebook import put_aside_time, utc_of
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import Policy, granted, read_policy
 from autograder.grading.reports.pseudonyms import pseudonyms
@@ -421,7 +421,7 @@ def test_reading_words_takes_time_that_grows_with_the_text_alone(source):
 )
 def test_a_time_that_no_calendar_of_ours_has_is_none(text):
     """The ends of the calendar cannot be told in another zone: nbgrader's list of hand-ins failed on them."""
-    moment = _utc(text)
+    moment = utc_of(text)
     assert moment is None or 1970 <= moment.year < 2200
     assert text[:4] not in ("9999", "1960", "0001") or moment is None
 
@@ -448,7 +448,7 @@ def test_honest_times_are_read():
         "2026-02-02 15:58 UTC",
         "2026-02-02T15:58:23+0100",
     ):
-        assert _utc(text) is not None
+        assert utc_of(text) is not None
 
 
 # Tables and terminals
@@ -871,3 +871,48 @@ def test_ten_honest_hand_ins_are_the_same_beside_the_hostile(tmp_path):
     assert len(seen[False]) == 10 and len(seen[True]) >= 30
     for student, (marks, page, _) in seen[False].items():
         assert seen[True][student][:2] == (marks, page)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="nbgrader's exchange is for one machine of several accounts")
+def test_one_hand_in_in_the_exchange_keeps_nobody_elses_out(tmp_path, caplog):
+    """A dangling link ended `nbgrader collect` for all who came after, and a folder's name was believed."""
+    from autograder.grading.nbgrader import exchange
+
+    collect = exchange.Collect(check_owner=False)
+    collect.inbound_path = str(tmp_path)
+
+    def inbound(student, hour="10"):
+        folder = tmp_path / f"{student}+{LAB}+2026-11-20 {hour}:00:00 UTC+x"
+        folder.mkdir()
+        (folder / f"{LAB}.ipynb").write_bytes(b"{}")
+        return folder
+
+    def copied(folder):
+        target = tmp_path / "to" / folder.name
+        collect.do_copy(str(folder), str(target))
+        return sorted(p.name for p in target.rglob("*")) if target.exists() else None
+
+    dangling, outside, pipe, large, linked = map(inbound, ("dangling", "outside", "pipe", "large", "linked"))
+    (dangling / "x").symlink_to("/nowhere")
+    (outside / "passwd").symlink_to("/etc/passwd")
+    (outside / "etc").symlink_to("/etc")
+    os.mkfifo(pipe / "p")
+    with open(large / "data", "wb") as file:
+        file.truncate(exchange.MAX_BYTES + 1)
+    for folder in (dangling, outside, pipe):
+        assert copied(folder) == [f"{LAB}.ipynb"]
+    assert copied(large) is None
+    (tmp_path / "link+x+y").symlink_to(linked)
+    assert copied(tmp_path / "link+x+y") is None
+    collect.check_owner = True
+    assert copied(inbound("somebody-else")) is None
+    mine = exchange.pwd.getpwuid(os.getuid()).pw_name
+    records = [
+        {"filename": folder.name, "timestamp": hour}
+        for hour, folder in (
+            (10, inbound(mine, "10")),
+            (12, inbound(f"{mine}x", "12")),
+            (11, inbound(mine, "11")),
+        )
+    ]
+    assert [r["timestamp"] for r in collect._sort_by_timestamp(records)] == [11, 10, 12]

@@ -70,6 +70,8 @@ def settings(course: Course) -> Config:
     ]
     c.AssignLatePenalties.plugin_class = "autograder.grading.nbgrader.judge_step.LatePolicy"
 
+    c.ExchangeFactory.collect = "autograder.grading.nbgrader.exchange.Collect"
+
     # The formgrader fetches nothing from elsewhere, and no link of a student's acts in it.
     c.HTMLExporter.filters = {"markdown2html": "autograder.grading.nbgrader.formgrader.markdown2html"}
     c.HTMLExporter.preprocessors = ["autograder.grading.nbgrader.formgrader.Offline"]

@@ -504,3 +504,15 @@ def test_two_students_are_not_one_where_the_file_system_thinks_so(room, tmp_path
         assert files.why_no_folder(room.root, name) == "is a name that Windows gives to no folder"
     assert files.why_no_folder(room.root, "console") == ""
     assert snapshot(room.root) == before
+
+
+def test_what_a_killed_run_has_left_goes_with_the_next(room, inbox, monkeypatch):
+    """Up to 40 MB a kill stayed beside a hand-in for ever."""
+    collect([put(inbox, {"ada/qkv-attention.ipynb": notebook("1")})], room)
+    left = room.submitted / "ada" / "qkv-attention" / ".collect-x.part"
+    left.write_bytes(b"half")
+    collect([inbox], room)
+    assert left.exists()  # another run may be writing it
+    monkeypatch.setattr("autograder.grading.intake.file.STALE", -1)
+    collect([inbox], room)
+    assert not left.exists() and list(filed(room)) == ["ada/qkv-attention"]

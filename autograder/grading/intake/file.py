@@ -14,6 +14,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -34,6 +35,7 @@ from autograder.grading.intake.unpack import opened, read_file
 STAMP = "%Y-%m-%d %H:%M:%S UTC"  # three parts, as nbgrader's parse_utc reads it
 VERSION = 1
 MAX_RECORD = 100_000  # bytes
+STALE = 3600  # seconds; another run may be writing now
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,6 +202,10 @@ def file_attempts(
     Complaint
         If the disk is full or may not be written.
     """
+    for left in root.glob("submitted*/*/*/.collect-*.part"):  # what a killed run has left
+        with suppress(OSError):
+            if time.time() - left.lstat().st_ctime > STALE:
+                left.unlink()
     together: dict[tuple[str, str], list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         together[attempt.student, attempt.lab].append(attempt)
