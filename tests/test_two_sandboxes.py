@@ -9,7 +9,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from our_course import COURSE, ROOT
-from sample_class import perfect, with_answer, written_out, wrong_answer
+from sample_class import hand_ins, perfect, with_answer, written_out, wrong_answer
 
 from autograder.authoring.lab import read_labs
 from autograder.cells import grade_id, id_of
@@ -90,8 +90,27 @@ def test_a_right_and_every_wrong_answer(name):
     } == {}
 
 
+@WIDE
+def test_a_class_of_a_hundred():
+    lab = read_labs(COURSE)["qkv-attention"]
+    files = {f"{number}: {what}": data for number, (what, data) in enumerate(hand_ins(lab, 100, seed=7))}
+    assert different(rows_of(lab, "bubblewrap", files), rows_of(lab, "webassembly", files)) == {}
+
+
 # Attacks whose rows differ, and why that is right.
-ARGUED: dict[str, str] = {}
+_NOT_THERE = "what it calls is not there, so that it fails before it does anything"
+ARGUED = {
+    **dict.fromkeys(
+        "wrong-kills-all wrong-network wrong-orphans wrong-swapped-questions timeout-swallows-interrupts "
+        "timeout-fork-bomb".split(),
+        _NOT_THERE,
+    ),
+    "crash-closes-all-files-in-a-cell": "the grader's own pipes cannot be closed: its answer is right",
+    "crash-forged-frames": "they go to descriptors that are no pipes",
+    "crash-garbage-frames": "the same, and to make the garbage takes longer than is allowed",
+    "wrong-hidden-tests-in-memory": "a search through all objects takes longer than is allowed",
+    "wrong-writes-everywhere": "its own /home takes a file, too, and then it gives the right answer",
+}
 
 
 @WIDE

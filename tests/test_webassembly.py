@@ -8,6 +8,9 @@ import json
 import os
 import random
 import shutil
+import subprocess
+import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -444,7 +447,43 @@ def test_output_is_bounded(sandbox):
     assert sum(map(len, map(text_of, [run]))) <= MB + 1000
 
 
-# One hand-in and the next
+# One hand-in and another
+
+
+@needs_guest
+def test_a_guest_that_is_stopped_stops_no_other_of_its_process(sandbox):
+    over, spoilt = threading.Event(), []
+
+    def work():
+        with WebAssembly(("numpy", "IPython"), LIMITS) as other:
+            while not over.is_set():
+                (run,) = other.run([Cell("sum(range(3_000_000))")])
+                spoilt.extend([run] if run.status != "ok" else [])
+
+    beside = threading.Thread(target=work)
+    beside.start()
+    try:
+        for _ in range(3):
+            (run,) = sandbox.run([Cell("while True: pass")], replace(LIMITS, cell_seconds=0.5, reruns=0))
+            assert run.status == "timeout"
+    finally:
+        over.set()
+        beside.join()
+    assert spoilt == []
+
+
+@needs_guest
+def test_an_interrupt_at_the_keyboard_ends_what_does_not_end():
+    code = """
+import os, signal, threading
+from autograder.grading.sandbox import Cell
+from autograder.grading.sandbox.webassembly import WebAssembly
+with WebAssembly(("numpy", "IPython")) as sandbox:
+    threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    sandbox.run([Cell("while True: pass")])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode != 0 and "KeyboardInterrupt" in done.stderr
 
 
 @needs_guest

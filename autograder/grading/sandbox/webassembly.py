@@ -91,7 +91,8 @@ class WebAssembly(Sandbox):
                 self._thread.submit(int).result()  # so that it has this stack
             self._awake = threading.Event()
             self._given = self._files()
-            self._image = self._thread.submit(self._warm).result()
+            with _TURN:
+                self._image = self._thread.submit(self._warm).result()
             self._spare = bytearray()
 
     def close(self) -> None:
@@ -179,6 +180,10 @@ class WebAssembly(Sandbox):
 
     def turn(self, instance: "Instance", look: Callable[[], None], source: str) -> None:
         """One turn of a guest, watched: what `look` raises ends it, and is raised here."""
+        with _TURN:
+            self._watched_turn(instance, look, source)
+
+    def _watched_turn(self, instance: "Instance", look: Callable[[], None], source: str) -> None:
         self._awake.clear()
         running = self._thread.submit(instance.turn, source)
         stop: BaseException | None = None
@@ -352,6 +357,9 @@ class _Guest(drive.Guest):
 
 
 # Guests
+
+# One guest of this process at a time: what stops one would stop all, and their CPU time is one.
+_TURN = threading.Lock()
 
 
 class _AnswerEnded(Exception):
