@@ -22,6 +22,7 @@ from autograder.errors import Complaint
 from autograder.files import write
 
 FILE = Path(__file__).resolve().parents[1] / "data" / "tiny_model.npz"
+SINKS = FILE.with_name("sinks.npz")
 
 
 class ModelError(Complaint):
@@ -152,3 +153,25 @@ def kept(path: Path | str) -> TinyModel | None:
         print(f"There is no model in {path} yet: train one first, in the cells above.")
         return None
     return load(path)
+
+
+def second_layer(path: Path | str = SINKS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """What the heads of the model's layer 1 ask, hold and hand over, for texts of random words, none of them twice.
+
+    Returns
+    -------
+    queries, keys, values : numpy.ndarray, shape (heads, texts, words, d_head)
+
+    Raises
+    ------
+    ModelError
+        If there is no such file, or it holds something else.
+    """
+    try:
+        with np.load(path) as kept:
+            queries, keys, values = (kept[name].astype(np.float64) for name in ("queries", "keys", "values"))
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise ModelError(
+            f"The heads in {path} cannot be read ({error}); get the course's data anew."
+        ) from None
+    return queries, keys, values

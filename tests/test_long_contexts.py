@@ -1,19 +1,23 @@
 """The lab `long-contexts`: the figures that must come out of it."""
 
+import importlib.util
 import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from attention_labs import tiny_model
 from attention_labs.pictures import long_contexts as pictures
 from autograder.authoring.lab import read_lab
 from autograder.course import read
 
+ROOT = Path(__file__).parents[1]
+
 
 @pytest.fixture(scope="module")
 def lab():
-    return read_lab(read(Path(__file__).parents[1]), "long-contexts").reference
+    return read_lab(read(ROOT), "long-contexts").reference
 
 
 @pytest.fixture
@@ -86,3 +90,36 @@ def test_what_the_pictures_say_in_words():
     assert "at the distances 0 to 1, 3." in alt
     _, alt = pictures.memory.__wrapped__([1, 2], {"all": [1000, 4_000_000]})
     assert "all: 1 kB, 4 MB." in alt
+
+
+def test_the_heads_that_rest_on_word_0_are_the_models_and_do_what_the_text_says(lab):
+    spec = importlib.util.spec_from_file_location(
+        "keep_sinks", ROOT / "solutions/long-contexts/_keep_sinks.py"
+    )
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    kept = tiny_model.second_layer()
+    anew = script.kept(read_lab(read(ROOT), "tiny-transformer").reference, tiny_model.load())
+    for one, other in zip(kept, (anew[name] for name in ("queries", "keys", "values")), strict=True):
+        assert np.allclose(one, other, rtol=0, atol=0.02)  # 16 bits
+    queries, keys, values = kept
+    causal = lab.sliding_window_mask(20, 20)
+    for head, share, without, one in ((0, 0.72, 7.4, 2.5), (1, 0.83, 7.8, 1.7)):
+        texts = list(zip(queries[head], keys[head], values[head], strict=True))
+        weights = np.array([lab.attention(q, k, np.eye(20), causal) for q, k, _ in texts])
+        assert weights[:, 1:, 0].mean() == pytest.approx(share, abs=0.006)
+        whole = np.array([lab.attention(*text, causal) for text in texts])
+        for sinks, due in ((0, without), (1, one)):
+            mask = lab.sliding_window_mask(20, 4, sinks)
+            found = np.array([lab.attention(*text, mask) for text in texts])
+            change = np.linalg.norm(found - whole, axis=-1)[:, 10:].mean()
+            assert change == pytest.approx(due, abs=0.06)
+
+
+@pytest.mark.parametrize("content", [b"", b"not a file of NumPy's"])
+def test_heads_that_cannot_be_read_are_a_sentence(tmp_path, content):
+    path = tmp_path / "sinks.npz"
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(tiny_model.ModelError, match="cannot be read"):
+        tiny_model.second_layer(path)

@@ -87,12 +87,17 @@ def test_stories_that_cannot_be_read_are_a_sentence(tmp_path, content):
 def test_the_stored_runs_are_what_the_notebook_says():
     runs = training.runs()
     starts = [run for name, run in runs.items() if name.startswith("start")]
-    assert len(runs) == 9
-    assert all(1.045 <= run.held_out < 1.095 for run in starts)
+    assert len(runs) == 11
+    assert all(0.965 <= run.held_out < 0.995 and run.scores[-1] > 0.845 for run in starts)
     first = {
         name: run.steps[np.argmax(run.scores > 0.2)] for name, run in runs.items() if run.scores.max() > 0.2
     }
-    assert [first.get(f"start {n}") for n in range(5)] == [1600, 2100, 2400, None, None]
+    assert [first.get(f"start {n}") for n in range(5)] == [1100, 1000, 1200, 900, 1000]
+    assert [first[f"all tables begin alike (seed {n})"] for n in (3, 4)] == [1600, 2300]
+    assert first["attention begins ten times smaller"] == 1900
+    few = runs["a twentieth of the stories"]
+    assert few.losses[-1] < min(run.losses[-1] for run in starts) + 0.001
+    assert few.held_out > 1.06
     assert runs["ten times the rate"].held_out > 1.5
     assert "ten times the rate" not in first
 

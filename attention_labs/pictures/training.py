@@ -123,7 +123,7 @@ def learning(losses: Sequence[float], scores: Mapping[int, float], others: Mappi
 def compared(runs: Mapping[str, Run]):
     """Several stored runs: starts in grey, what was changed in colours."""
     figure, left, right = _axes()
-    styles = iter([(ORANGE, "-"), (GREEN, "-."), (PURPLE, "--"), (BLUE, ":")])
+    styles = iter([(ORANGE, "-"), (GREEN, "-."), (PURPLE, "--"), (BLUE, ":"), (ORANGE, "--"), (GREEN, ":")])
     for n, (name, run) in enumerate(runs.items()):
         usual = name.startswith("start")
         colour, line = (GREY, "-") if usual else next(styles)
