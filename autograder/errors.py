@@ -45,10 +45,10 @@ def listed(names: object, word: str = "and") -> str:
 def counted(number: int, one: str, many: str = "") -> str:
     """A number with its noun.
 
-    >>> counted(1, "hand-in"), counted(2, "copy"), counted(2, "person", "people")
-    ('1 hand-in', '2 copies', '2 people')
+    >>> counted(1, "hand-in"), counted(2, "copy"), counted(2, "day"), counted(2, "person", "people")
+    ('1 hand-in', '2 copies', '2 days', '2 people')
     """
-    many = many or (f"{one[:-1]}ies" if one.endswith("y") else f"{one}s")
+    many = many or (f"{one[:-1]}ies" if re.search("[^aeiou]y$", one) else f"{one}s")
     return f"{number:,} {one if number == 1 else many}"
 
 

@@ -1,14 +1,18 @@
 """What course.toml and the roster say of marks, applied afresh at every report."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import made
 import pytest
 from made import LAB, by_hand, came_from, enrol, fill, policy_of, results, with_policy
-from our_course import COURSE, lab
+from our_course import COURSE, Silent, lab
 
-from autograder.grading.nbgrader.gradebook import refresh
+from autograder.course import CourseError
+from autograder.grading.nbgrader.gradebook import Book, refresh
 from autograder.grading.register.policy import Policy, granted, read_policy, rescaled
 from autograder.grading.register.roll import RollError, read_roll
+from autograder.grading.reports.feedback import write_feedback
 from autograder.grading.reports.marks import read_marks
 from autograder.grading.reports.page import write_report
 
@@ -159,6 +163,58 @@ def test_the_report_names_who_is_late_by_an_unknown_time(classroom, prepared):
     assert ">ada<" in table and ">bo<" not in table
     enrol(classroom, f"Login,Handed in {LAB}\nada,2026-01-03 20:00\nbo,\n")
     assert 'id="untimed"' not in write_report(classroom).page.read_text("utf-8")
+
+
+def test_late_days_are_used_in_the_order_of_the_due_dates(classroom, monkeypatch):
+    """Three late days each; `positions` is due a week after `qkv-attention`, and stands after it in the gradebook."""
+    labs = {name: lab(name) for name in ("positions", LAB)}
+    due = {LAB: {"due": DUE}, "positions": {"due": DUE + timedelta(days=7)}}
+    classroom.course = replace(classroom.course, policy={**TENTH, "late_days": 3}, lab=due)
+    classroom.root.mkdir()
+    with Book(classroom) as book:
+        book.prepare(list(labs.values()), read_policy(classroom.course, labs))
+    hours = {"ada": (25, 49), "bo": (-1, 49), "cy": (25, 49), "di": (97, 1)}  # after the due dates
+    for name, at in ((LAB, 0), ("positions", 1)):
+        monkeypatch.setattr(made, "LAB", name)
+        for student, late in hours.items():
+            when = f"{due[name]['due'] + timedelta(hours=late[at]):%Y-%m-%d %H:%M:%S} UTC"
+            fill(
+                classroom,
+                {student: results(student)},
+                gradebook=classroom.root / "gradebook.db",
+                timestamp=when,
+            )
+    enrol(classroom, "Login,Extension positions\nada,\nbo,\ncy,2 days\ndi,\n")
+    expected = {  # late days used, and what a tenth of 10 points a day is for the others
+        ("ada", LAB): (2, 0),
+        ("ada", "positions"): (1, 2),  # three days begun, one late day left
+        ("bo", LAB): (0, 0),
+        ("bo", "positions"): (3, 0),
+        ("cy", LAB): (2, 0),
+        ("cy", "positions"): (1, 0),  # two days more, so an hour late
+        ("di", LAB): (3, 2),  # five days begun
+        ("di", "positions"): (0, 1),
+    }
+
+    def now(labs):
+        marks = read_marks(classroom, refresh(classroom, labs)).marks
+        return {key: (mark.free_days, mark.penalty) for key, mark in marks.items()}
+
+    assert now(labs) == expected
+    assert now({"positions": labs["positions"]}) == expected  # as where one lab alone is graded
+    write_feedback(classroom, labs=[lab(LAB)], progress=Silent())
+    page = (classroom.feedback / "di" / LAB / f"{LAB}.html").read_text("utf-8")
+    assert "4 d 1 h late: 3 of your 3 late days used, 2 of 10 points are taken off." in page
+    assert (
+        "Each student has 3 late days, used in the order of the due dates"
+        in policy_of(classroom.course).rules
+    )
+
+
+def test_late_days_that_cannot_be():
+    for value, sentence in ((-1, "late_days is -1; a number of days"), ("3", "which is no whole number")):
+        with pytest.raises(CourseError, match=sentence):
+            policy_of(replace(COURSE, policy={"late_days": value}))
 
 
 def test_nbgraders_own_extension_counts_where_the_roster_says_nothing(classroom, prepared):

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from glob import escape
 from pathlib import Path
@@ -448,13 +448,12 @@ class Book:
             If the roster cannot be used.
         """
         roll = roll or read_roll(self.classroom)
-        extensions, times = roll.extensions(policy), roll.times(policy)
         with _quiet_nbgrader(), _readable(self.classroom.db):
             self._try_again(lambda: self._name(roll))
             for lab in labs:
                 for partners in roll.partners(lab):
                     self._try_again(partial(self._share, lab, partners))
-            self._try_again(lambda: self._settle(labs, policy, extensions, times))
+            self._try_again(lambda: self._settle(labs, policy, roll))
 
     def _name(self, roll: Roll) -> None:
         """Give the gradebook's students the roster's names, which the formgrader then shows."""
@@ -505,14 +504,10 @@ class Book:
         for who in changed:
             write(self._receipt_of(who, lab), json.dumps(vars(receipts[who])))
 
-    def _settle(
-        self,
-        labs: Sequence[str],
-        policy: Policy,
-        extensions: Mapping[tuple[str, str], timedelta],
-        times: Mapping[tuple[str, str], datetime],
-    ) -> None:
+    def _settle(self, labs: Sequence[str], policy: Policy, roll: Roll) -> None:
         db = self._gradebook.db
+        extensions, times = roll.extensions(policy), roll.times(policy)
+        free = free_days(db.query, policy, roll)
         cell, grade, note, sub = api.GradeCell, api.Grade, api.SubmittedNotebook, api.SubmittedAssignment
         passed = {
             (student, lab, row.exercise)
@@ -548,7 +543,7 @@ class Book:
         for one, timestamp, extension, due, student, lab in handed_in:
             at = times.get((student, lab), timestamp)
             late = seconds_late(at, due, extensions.get((student, lab), extension))
-            penalty = policy.penalty(totals.get(one.id, 0.0), late) or None
+            penalty = policy.penalty(totals.get(one.id, 0.0), late, free.get((student, lab), 0)) or None
             if one.late_submission_penalty != penalty:
                 one.late_submission_penalty = penalty
         db.commit()
@@ -677,6 +672,31 @@ def seconds_late(timestamp: datetime | None, due: datetime | None, extension: An
     if not timestamp or not due:
         return 0.0
     return max(0.0, (timestamp - (due + extension if extension else due)).total_seconds())
+
+
+def free_days(ask: Callable, policy: Policy, roll: Roll) -> dict[tuple[str, str], int]:
+    """The late days that are used, by student and lab; of all labs, since each takes from what the earlier ones left.
+
+    Parameters
+    ----------
+    ask : callable
+        The gradebook's `db.query`.
+    """
+    if not policy.late_days:
+        return {}
+    extensions, times = roll.extensions(policy.everywhere), roll.times(policy.everywhere)
+    sub, lab = api.SubmittedAssignment, api.Assignment
+    late: dict[str, list[tuple[datetime, str, float]]] = {}
+    for student, name, at, extension, due in ask(
+        sub.student_id, lab.name, sub.timestamp, sub.extension, lab.duedate
+    ).join(lab, sub.assignment_id == lab.id):
+        ours, key = policy.due.get(name), (student, name)
+        if due := naive(ours) if ours else due:
+            seconds = seconds_late(times.get(key, at), due, extensions.get(key, extension))
+            late.setdefault(student, []).append((due, name, seconds))
+    return {
+        (student, name): days for student, of in late.items() for name, days in policy.free_days(of).items()
+    }
 
 
 def naive(moment: datetime) -> datetime:

@@ -22,7 +22,7 @@ from autograder.course import find
 from autograder.grading.marking import Marked, unmarkable
 from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.nbgrader import gradebook
-from autograder.grading.nbgrader.gradebook import seconds_late
+from autograder.grading.nbgrader.gradebook import free_days, seconds_late
 from autograder.grading.register.classroom import Classroom, leads_elsewhere, put_link_aside
 from autograder.grading.register.policy import read_policy
 from autograder.grading.register.roll import read_roll
@@ -129,4 +129,5 @@ class LatePolicy(LateSubmissionPlugin):
         if handed_in and (granted is not None or at):
             extension = handed_in.extension if granted is None else granted
             late = seconds_late(at or handed_in.timestamp, handed_in.assignment.duedate, extension)
-        return policy.penalty(score, late) or None
+        free = free_days(step.gradebook.db.query, policy, roll).get((student_id, lab.name), 0)
+        return policy.penalty(score, late, free) or None

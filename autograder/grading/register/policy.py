@@ -5,6 +5,7 @@ timezone = "Europe/Paris"       # of due dates that name none, and of times on p
 grace = 10                      # minutes after the due date that count as in time
 penalty_per_day = 0.1           # the part of the points that each day begun takes off; 0 by default
 most_penalty = 0.5              # and the most that lateness takes off; all of it by default
+late_days = 4                   # of each student's, that cost nothing; none by default
 attempts = "best"               # which of several counts: the last, by default, or the best (see `run.attempts`)
 
 [lab.my-lab]
@@ -17,21 +18,22 @@ Extensions stand in the classroom's roster.csv, see `grading.roll`.
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from autograder.authoring.lab import Lab
 from autograder.course import FILE, Course, CourseError
-from autograder.errors import listed
+from autograder.errors import counted, listed
 
 _COURSE = {
     "timezone": str,
     "grace": (int, float),
     "penalty_per_day": (int, float),
     "most_penalty": (int, float),
+    "late_days": int,
     "attempts": str,
 }
 _LAB = {"due": datetime, "dropped": list, "points": dict}
@@ -67,6 +69,10 @@ class Policy:
         In which times are told.
     best_attempt : bool
         Whether the best of several attempts counts, and not the last.
+    late_days : int
+        How many days of lateness each student has free, in all labs together.
+    due : mapping of str to datetime or None
+        Of all labs of the course, whichever `labs` are asked about.
     """
 
     grace: timedelta = timedelta()
@@ -75,6 +81,8 @@ class Policy:
     labs: Mapping[str, LabPolicy] = field(default_factory=dict)
     zone: tzinfo = UTC
     best_attempt: bool = False
+    late_days: int = 0
+    due: Mapping[str, datetime | None] = field(default_factory=dict)
 
     @property
     def rules(self) -> str:
@@ -88,7 +96,14 @@ class Policy:
         most = f", at most {100 * self.most:g} %" if self.most < 1 else ""
         minutes = self.grace.total_seconds() / 60
         grace = f"; {minutes:g} minutes late is in time" if minutes else ""
-        return f"Each day begun after the due date takes off {100 * self.per_day:g} % of the points{most}{grace}."
+        free = (
+            f" Each student has {counted(self.late_days, 'late day')}, used in the order of the due dates; a day begun "
+            "that one is used for takes off nothing."
+        )
+        return (
+            f"Each day begun after the due date takes off {100 * self.per_day:g} % of the points{most}{grace}."
+            f"{free if self.late_days else ''}"
+        )
 
     def local(self, moment: datetime) -> datetime:
         """A time of the gradebook (in UTC, without saying so) as it is told."""
@@ -98,7 +113,34 @@ class Policy:
         except OverflowError:  # at the ends of the calendar
             return moment
 
-    def penalty(self, score: float, late: float) -> float:
+    def days(self, late: float) -> int:
+        """The days begun in so many seconds after the due date; none within the grace."""
+        return math.ceil(late / 86_400) if late > self.grace.total_seconds() else 0
+
+    def free_days(self, late: Iterable[tuple[datetime, str, float]]) -> dict[str, int]:
+        """The late days that each lab of one student takes: in the order of the due dates, while there are any.
+
+        Parameters
+        ----------
+        late : iterable of (datetime, str, float)
+            Of each lab: when it was due, its name, and how many seconds later it came.
+
+        >>> monday, friday = datetime(2026, 11, 16), datetime(2026, 11, 20)
+        >>> Policy(late_days=3).free_days([(friday, "b", 3 * 86_400), (monday, "a", 90_000)])
+        {'a': 2, 'b': 1}
+        """
+        left, used = self.late_days, {}
+        for _, lab, seconds in sorted(late):
+            used[lab] = min(self.days(seconds), left)
+            left -= used[lab]
+        return used
+
+    @property
+    def everywhere(self) -> "Policy":
+        """The same, asked about all labs, for what is said of due dates; without points."""
+        return replace(self, labs={lab: LabPolicy(due, {}) for lab, due in self.due.items()})
+
+    def penalty(self, score: float, late: float, free: int = 0) -> float:
         """The points that lateness takes off.
 
         Parameters
@@ -107,14 +149,13 @@ class Policy:
             The points before.
         late : float
             Seconds after the due date.
+        free : int
+            How many of the days are made up for by late days.
 
         >>> Policy(per_day=0.1, most=0.5).penalty(10, 25 * 3600)
         2.0
         """
-        if late <= self.grace.total_seconds() or not self.per_day:
-            return 0.0
-        days = math.ceil(late / 86_400)
-        return round(score * min(days * self.per_day, self.most), 6)
+        return round(score * min(max(0, self.days(late) - free) * self.per_day, self.most), 6)
 
 
 def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
@@ -138,7 +179,12 @@ def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
     attempts = settings.get("attempts", "last")
     if attempts not in ("last", "best"):
         raise CourseError(f"{FILE}, [policy]: attempts is {attempts!r}; last or best is due.")
-    return Policy(timedelta(minutes=float(grace)), per_day, most, of_labs, zone, attempts == "best")
+    late_days = settings.get("late_days", 0)
+    if not 0 <= late_days <= 1_000:
+        raise CourseError(f"{FILE}, [policy]: late_days is {late_days}; a number of days is due, 0 or more.")
+    due = {name: _due(course.lab.get(name, {}), f"[lab.{name}]", zone) for name in course.labs}
+    length = timedelta(minutes=float(grace))
+    return Policy(length, per_day, most, of_labs, zone, attempts == "best", late_days, due)
 
 
 def rescaled(score: float, of: float, points: float) -> float:
@@ -227,10 +273,17 @@ def _lab_policy(lab: Lab, settings: Mapping[str, Any], zone: tzinfo) -> LabPolic
         if not number or not 0 <= worth <= _MOST_POINTS:
             raise CourseError(f"{FILE}, {where}: {name} is to be worth {worth!r}; a number of points is due.")
         points[name] = float(worth)
+    return LabPolicy(_due(settings, where, zone), points)
+
+
+def _due(settings: Mapping[str, Any], where: str, zone: tzinfo) -> datetime | None:
     due = settings.get("due")
-    if due and due.year not in YEARS:
+    if due is None:
+        return None
+    _check({"due": due}, _LAB, where)
+    if due.year not in YEARS:
         raise CourseError(f"{FILE}, {where}: due is {due}; a year from 1970 to 2199 is due.")
-    return LabPolicy(due.replace(tzinfo=due.tzinfo or zone) if due else None, points)
+    return due.replace(tzinfo=due.tzinfo or zone)
 
 
 def _zone(name: str) -> tzinfo:
@@ -250,6 +303,7 @@ def _check(settings: Mapping[str, Any], fields: Mapping[str, Any], where: str) -
 
 _KINDS: dict[Any, str] = {
     str: "text",
+    int: "whole number",
     (int, float): "number",
     datetime: "date and time, such as 2026-11-20T18:00:00",
     list: "list of exercises",

@@ -23,7 +23,7 @@ from autograder.authoring.lab import Lab, read_lab
 from autograder.authoring.release import release
 from autograder.cells import grade_id, id_of, id_of_test
 from autograder.course import find, read
-from autograder.errors import listed
+from autograder.errors import counted, listed
 from autograder.files import concerns_disk, write
 from autograder.grading.marking import NOT_RUN, Marked
 from autograder.grading.marking.mark import release_for_marking
@@ -372,7 +372,12 @@ def _facts(lab: Lab, student: str, mark: Mark, marks: Marks, policy: Policy) -> 
             if mark.penalty
             else "nothing is taken off"
         )
-        yield f"{span(mark.late)} late: {cost}."
+        free = (
+            f"{mark.free_days} of your {counted(policy.late_days, 'late day')} used, "
+            if mark.free_days
+            else ""
+        )
+        yield f"{span(mark.late)} late: {free}{cost}."
 
 
 def _line(lab: Lab, name: str, mark: Mark, rows: Mapping[str, Result], earlier: Sequence | None) -> Line:

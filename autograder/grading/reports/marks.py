@@ -12,6 +12,7 @@ from autograder.grading.nbgrader.gradebook import (
     GradebookError,
     exists,
     first_line,
+    free_days,
     interrupted,
     opened,
     seconds_late,
@@ -88,6 +89,8 @@ class Mark:
         When it was handed in (UTC).
     late : float
         Seconds after the due date, extensions counted; 0 if in time or within the grace, or without a due date.
+    free_days : int
+        How many of the student's late days it takes.
     extension : timedelta or None
         By how much the due date was moved for this student.
     by_hand : frozenset of str
@@ -106,6 +109,7 @@ class Mark:
     penalty: float = 0.0
     timestamp: datetime | None = None
     late: float = 0.0
+    free_days: int = 0
     extension: timedelta | None = None
     by_hand: frozenset[str] = frozenset()
     comments: Mapping[str, str] = field(default_factory=dict)
@@ -305,6 +309,7 @@ def _read(classroom: Classroom, policy: Policy, roll: Roll) -> Marks:
     found = Marks(from_gradebook=True)
     with opened(classroom) as book:
         ask = book.db.query
+        free = free_days(ask, policy, roll)
         for s in book.students:
             found.students[s.id] = Person(
                 student=s.id,
@@ -362,6 +367,7 @@ def _read(classroom: Classroom, policy: Policy, roll: Roll) -> Marks:
                 penalty=penalties.get(s.id, 0.0),
                 timestamp=timestamp,
                 late=late if late > policy.grace.total_seconds() else 0.0,
+                free_days=free.get((s.student_id, s.name), 0),
                 extension=extension,
                 by_hand=frozenset(by_hand.get(s.id, ())),
                 comments=comments.get(s.id, {}),
