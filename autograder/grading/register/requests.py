@@ -1,7 +1,7 @@
 """Who asked for another look at a mark, and what they were told: classroom/requests.csv, a line a request.
 
     Student,Lab,Exercise,Request,Answer
-    ada,qkv-attention,softmax,It is right for axis 1 too.,
+    ada,my-lab,my_exercise,It is right for axis 1 too.,
 
 An instructor writes it, since a student's file says nothing but answers. A request without an answer is open. What is
 changed is a mark by hand, given where all are given.
