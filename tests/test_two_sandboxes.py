@@ -102,12 +102,19 @@ _NOT_THERE = "what it calls is not there, so that it fails before it does anythi
 ARGUED = {
     **dict.fromkeys(
         "wrong-kills-all wrong-network wrong-orphans wrong-swapped-questions timeout-swallows-interrupts "
-        "timeout-fork-bomb".split(),
+        "timeout-fork-bomb wrong-shared-memory timeout-patched-time crash-segfault wrong-kernel-ways-out "
+        "wrong-shared-sockets timeout-cell-that-hangs timeout-stops-itself crash-memory-bomb-of-many "
+        "crash-patched-fork crash-segfault-by-recursion".split(),
         _NOT_THERE,
     ),
     "crash-closes-all-files-in-a-cell": "the grader's own pipes cannot be closed: its answer is right",
+    "crash-closes-all-files": "the same",
     "crash-forged-frames": "they go to descriptors that are no pipes",
+    "crash-garbage-in-cell": "the same: its answer is right",
+    "crash-oversized-frame-in-cell": "the same: its answer is right",
     "crash-garbage-frames": "the same, and to make the garbage takes longer than is allowed",
+    "wrong-huge-by-broadcasting": "NumPy refuses more numbers than 32 bits can count",
+    "wrong-huge-by-strides": "the same",
     "wrong-hidden-tests-in-memory": "a search through all objects takes longer than is allowed",
     "wrong-writes-everywhere": "its own /home takes a file, too, and then it gives the right answer",
 }

@@ -587,6 +587,27 @@ def count(n):
 
 
 @needs_guest
+def test_a_cell_may_await(sandbox):
+    code = """
+import asyncio
+async def twice(x):
+    await asyncio.sleep(0.01)
+    return 2 * x
+print(await twice(1), await asyncio.gather(twice(2), twice(3)))
+try:
+    await asyncio.wait_for(asyncio.sleep(9), 0.01)
+except TimeoutError:
+    print("waited")
+"""
+    run, again = sandbox.run([Cell(code), Cell("assert asyncio.run(twice(2)) == 4\nawait twice(1)")])
+    assert text_of(run) == "2 [4, 6]\nwaited\n" and again.status == "ok", run
+    (run,) = sandbox.run(
+        [Cell("import asyncio\nawait asyncio.Event().wait()")], replace(LIMITS, cell_seconds=0.1)
+    )
+    assert run.status == "timeout"
+
+
+@needs_guest
 def test_pictures_are_drawn(sandbox):
     (run,) = sandbox.run(
         [Cell("%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")]
