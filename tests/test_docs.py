@@ -366,3 +366,23 @@ def test_a_guide_that_does_not_work_is_noticed(copy):
         follow("```bash\nautograder new lab a-lab\necho no exercise && false\n```\n", copy)
     with pytest.raises(AssertionError, match="no file"):
         follow("```python\nprint()\n```\n", copy)
+
+
+def test_every_test_that_security_names_is_there():
+    """Each claim has tests that hold it, by their names."""
+    table = (
+        (ROOT / "SECURITY.md")
+        .read_text("utf-8")
+        .partition("## Which test holds what")[2]
+        .partition("\n## ")[0]
+    )
+    rows = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("| ")][1:]
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    assert len(rows) > 20
+    for claim, tests in rows:
+        names = re.findall(r"`(?:tests/)?(test_\w+)(?:\.py)?`", tests)
+        assert names, claim
+        missing = [
+            n for n in names if f"def {n}(" not in source and not (ROOT / "tests" / f"{n}.py").is_file()
+        ]
+        assert missing == [], claim

@@ -550,3 +550,12 @@ def test_the_order_of_work_does_not_matter(classroom, local, tmp_path):
     renamed = {name: student for student, name in zip(students, names, strict=True)}
     mine = [{**row, "student": renamed[row["student"]]} for row in rows]
     assert marks(mine) == marks([row for row in local if row["student"] in students])
+
+
+def test_whoever_reaches_the_scheduler_runs_programs_there(scheduler):
+    """SECURITY.md says so: keep it in a network in which you trust everybody."""
+    from distributed import Client
+
+    address, process = scheduler
+    with Client(address, timeout="60s", set_as_default=False) as stranger:
+        assert stranger.run_on_scheduler(os.getpid) == process.pid
