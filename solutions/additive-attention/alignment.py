@@ -392,6 +392,35 @@ def sum_times_both_halves(encoder_states, decoder_state, layer_1, layer_2):
     return np.tanh((encoder_states + decoder_state) @ (layer_1[:n] + layer_1[n:])) @ layer_2
 
 
+@alignment.misconception(
+    means="You took the tangent (tan), which jumps from one end of the numbers to the other; tanh bends them gently.",
+    nudge="What is one letter more in NumPy's name for the hyperbolic tangent?",
+)
+@with_layers
+def tan_for_tanh(encoder_states, decoder_state, layer_1, layer_2):
+    return np.tan(joined(encoder_states, decoder_state) @ layer_1) @ layer_2
+
+
+@alignment.misconception(
+    means="Both states meet the lower half of layer_1; the upper half, which belongs to the words, is unused.",
+    nudge="Which rows of layer_1 belong to the words: the first n, or the last n?",
+)
+@with_layers
+def lower_half_for_both(encoder_states, decoder_state, layer_1, layer_2):
+    n = encoder_states.shape[1]
+    return np.tanh((encoder_states + decoder_state) @ layer_1[n:]) @ layer_2
+
+
+@alignment.misconception(
+    means="You took the tanh of each state's part by itself and added the two; the tanh is taken of their sum.",
+    nudge="What stands inside the brackets of tanh in the formula: one product, or a sum of two?",
+)
+@with_layers
+def tanh_of_each_half(encoder_states, decoder_state, layer_1, layer_2):
+    n = encoder_states.shape[1]
+    return (np.tanh(encoder_states @ layer_1[:n]) + np.tanh(decoder_state @ layer_1[n:])) @ layer_2
+
+
 # Right answers.
 
 

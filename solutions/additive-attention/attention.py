@@ -387,6 +387,27 @@ def mean_with_scaled_scores(encoder_states, decoder_state, layer_1, layer_2):
     return scaled_scores(encoder_states, decoder_state, layer_1, layer_2) / np.float32(len(encoder_states))
 
 
+@attention.misconception(
+    means="You divided the sizes of the scores, without their signs, by their sum: a very low score counts as "
+    "much as a very high one.",
+    nudge="What makes every number positive and keeps their order before softmax divides?",
+)
+@with_layers
+def signs_dropped(encoder_states, decoder_state, layer_1, layer_2):
+    sizes = np.abs(alignment.reference(encoder_states, decoder_state, layer_1, layer_2))
+    return (sizes / sizes.sum() * encoder_states).sum(axis=0)
+
+
+@attention.misconception(
+    means="The sign of the scores is turned: the word with the lowest score gets the largest weight.",
+    nudge="Is there a minus too many before the scores?",
+)
+@with_layers
+def worst_word_first(encoder_states, decoder_state, layer_1, layer_2):
+    scores = -alignment.reference(encoder_states, decoder_state, layer_1, layer_2)
+    return (attention.solution.softmax(scores) * encoder_states).sum(axis=0)
+
+
 # Right answers.
 
 

@@ -584,6 +584,15 @@ def returns_a_list(query, key, value, mask=None, scale=True):
     return dot_product_attention.reference(query, key, value, mask, scale).tolist()
 
 
+@dot_product_attention.misconception(
+    means="Where no mask is given you hide what comes later; None hides nothing.",
+    nudge="What does the docstring say that None does?",
+)
+def causal_where_no_mask_is_given(query, key, value, mask=None, scale=True):
+    causal = np.tri(query.shape[-2], key.shape[-2], dtype=bool)
+    return weights_of(query, key, causal if mask is None else mask, scale) @ value
+
+
 # Right answers.
 
 

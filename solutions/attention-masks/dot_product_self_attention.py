@@ -374,6 +374,15 @@ def q_for_everything_without_a_mask(q, k, v, scale=True):
     return self_attention(q, q, q, scale, None)
 
 
+@dot_product_self_attention.misconception(
+    means="Each position sees the earlier ones but not itself; only the first is let see itself.",
+    nudge="May a word look at itself? Then what belongs on the whole diagonal?",
+)
+def first_for_itself(q, k, v, scale=True):
+    places = np.arange(q.shape[1])
+    return self_attention(q, k, v, scale, (places[:, None] > places) | (places == 0))
+
+
 # Right answers.
 
 

@@ -433,6 +433,18 @@ def fixed_low_number_and_zeros(scores, mask=None):
     return np.where(mask, e / e.sum(axis=-1, keepdims=True), 0)
 
 
+@masked_softmax.misconception(
+    means="Where one row has nothing to attend to, all the rows become zeros: each row should be looked at by itself.",
+    nudge="`all()` and `any()` without an axis ask the whole array. Along which axis does a row lie?",
+)
+def all_empty_where_one_is(scores, mask=None):
+    hidden = np.zeros(scores.shape, bool) if mask is None else ~np.broadcast_to(mask, scores.shape)
+    if hidden.all(axis=-1).any():
+        return np.zeros_like(scores)
+    low = np.where(hidden, -np.inf, scores)
+    return normalised(np.exp(low - low.max(axis=-1, keepdims=True)))
+
+
 # Right answers.
 
 

@@ -437,6 +437,16 @@ def softmax_left_out_no_scale(queries, keys, values, upstream):
     return d @ keys, d.T @ queries, weights.T @ upstream
 
 
+@attention_backward.misconception(
+    means="The gradient of the values is made with that of the scores; it is made with the weights.",
+    nudge="out = weights @ values. What are the values multiplied by on the way there?",
+)
+def scores_gradient_for_the_values(queries, keys, values, upstream):
+    _, _, d_scores = _steps(queries, keys, values, upstream)
+    right = attention_backward.reference(queries, keys, values, upstream)
+    return right[0], right[1], d_scores.T @ upstream
+
+
 # Right answers.
 
 

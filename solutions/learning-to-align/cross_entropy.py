@@ -359,6 +359,15 @@ def rows_in_bits(logits, targets):
     return one_loss_a_row(logits, targets) / np.log(2)
 
 
+@cross_entropy.misconception(
+    means="You asked of each class by itself, yes or no (a sigmoid for each); here one class of several is right.",
+    nudge="Which function makes the probabilities of a row add up to 1?",
+)
+def each_class_by_itself(logits, targets):
+    signs = 1 - 2 * one_hot(logits, targets)
+    return float(np.mean(np.logaddexp(0, signs * logits)))
+
+
 # Right answers.
 
 

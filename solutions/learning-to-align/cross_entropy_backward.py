@@ -262,6 +262,23 @@ def only_the_targets_averaged(logits, targets):
     return shares(logits) - one_hot(logits, targets) / len(targets)
 
 
+@cross_entropy_backward.misconception(
+    means="You added 1 at the targets where it is subtracted.",
+    nudge="Where the guess is perfect, the gradient is 0. Does yours come to that?",
+)
+def one_added_at_the_targets(logits, targets):
+    return (shares(logits) + one_hot(logits, targets)) / len(logits)
+
+
+@cross_entropy_backward.misconception(
+    means="You used p(1 − p), a sigmoid's own slope, for every class: the targets do not come in.",
+    nudge="What is due at the target, and what at every other class?",
+)
+def as_a_sigmoid(logits, targets):
+    p = shares(logits)
+    return p * (1 - p) / len(logits)
+
+
 # Right answers.
 
 

@@ -247,6 +247,14 @@ def average_added_along_the_first_axis(weights, upstream):
     return weights * (upstream + (weights * upstream).sum(axis=0, keepdims=True))
 
 
+@softmax_backward.misconception(
+    means="What is subtracted is multiplied by the weights twice.",
+    nudge="In w (g − Σ w g), how often does w stand before the sum?",
+)
+def weights_once_too_often(weights, upstream):
+    return weights * upstream - weights**2 * (weights * upstream).sum(axis=-1, keepdims=True)
+
+
 # Right answers.
 
 

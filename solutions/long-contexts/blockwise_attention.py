@@ -536,6 +536,41 @@ def last_block_lost_unless_full(queries, keys, values, block, causal=False):
     return in_blocks(queries, keys, values, block, causal, end=max(1, len(keys) // block) * block)
 
 
+@blockwise_attention.misconception(
+    means="You divided the scores by √block; how many keys are looked at together has no part in it.",
+    nudge="Of which numbers is a dot product the sum? How many are there?",
+)
+def root_of_block(queries, keys, values, block, causal=False):
+    return in_blocks(queries, keys, values, block, causal, scale=block**0.5)
+
+
+@blockwise_attention.misconception(
+    means="Each block subtracts a maximum of its own, and the sums and outs are added as they are: they are "
+    "not in the same measure.",
+    nudge="By what must what was added up so far be multiplied when a larger maximum comes?",
+)
+def each_block_with_its_own_maximum(queries, keys, values, block, causal=False):
+    total, out = np.zeros((len(queries), 1)), np.zeros((len(queries), values.shape[1]))
+    for start in range(0, len(keys), block):
+        scores = queries @ keys[start : start + block].T / keys.shape[1] ** 0.5
+        if causal:
+            hidden = np.arange(start, start + scores.shape[1]) > np.arange(len(queries))[:, None]
+            scores = np.where(hidden, -np.inf, scores)
+        top = scores.max(axis=1, keepdims=True)
+        powers = np.exp(scores - np.where(np.isfinite(top), top, 0))
+        total, out = total + powers.sum(axis=1, keepdims=True), out + powers @ values[start : start + block]
+    return out / total
+
+
+@blockwise_attention.misconception(
+    means="Every block is mixed from the values of the first one.",
+    nudge="Which values belong to the keys from `start` on? Are both cut at the same places?",
+)
+def first_values_in_every_block(queries, keys, values, block, causal=False):
+    firsts = values[np.arange(len(keys)) % block]
+    return in_blocks(queries, keys, firsts, block, causal)
+
+
 # Right answers.
 
 

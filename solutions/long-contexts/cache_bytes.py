@@ -241,6 +241,14 @@ def heads_added_to_their_size(layers, kv_heads, d_head, length, bytes_per_number
     return 2 * layers * (kv_heads + d_head) * length * bytes_per_number
 
 
+@cache_bytes.misconception(
+    means="You added the number of heads and the size of one; each head has that many numbers, so they are multiplied.",
+    nudge="How many numbers do 8 heads of 128 numbers hold?",
+)
+def heads_and_numbers_added(layers, kv_heads, d_head, length, bytes_per_number=2):
+    return layers * (kv_heads + d_head) * length * bytes_per_number
+
+
 @cache_bytes.variant
 def keys_and_values_apart(layers, kv_heads, d_head, length, bytes_per_number=2):
     keys = layers * kv_heads * d_head * length * bytes_per_number

@@ -312,6 +312,16 @@ def neither_scale_nor_maximum(query, key, value, cached_keys, cached_values):
     return step(query, key, value, cached_keys, cached_values, scale=1.0, weigh=weigh)
 
 
+@decode_step.misconception(
+    means="The newest value is added with a weight of 1 to what the others get: the weights add up to more than 1.",
+    nudge="Which weight does the softmax give to the newest word?",
+)
+def newest_value_on_top(query, key, value, cached_keys, cached_values):
+    keys, values = np.vstack([cached_keys, key]), np.vstack([cached_values, value])
+    weights = softmax(keys @ query / len(query) ** 0.5)
+    return weights[:-1] @ cached_values + value, keys, values
+
+
 # Right answers.
 
 

@@ -359,6 +359,16 @@ def both_brought_to_the_sum_of_the_maxima(max_a, sum_a, out_a, max_b, sum_b, out
     return largest, sum_a * a + sum_b * b, out_a * column(a) + out_b * column(b)
 
 
+@merge_softmax.misconception(
+    means="As the maximum you return the maximum plus the logarithm of the sum: that is another way of keeping a part.",
+    nudge="What would a third part be compared with? Read in the docstring what `max` is.",
+)
+def logarithm_of_the_sum_for_the_maximum(max_a, sum_a, out_a, max_b, sum_b, out_b):
+    top, total, out = merge_softmax.reference(max_a, sum_a, out_a, max_b, sum_b, out_b)
+    with np.errstate(divide="ignore"):
+        return top + np.log(total), total, out
+
+
 # Right answers.
 
 

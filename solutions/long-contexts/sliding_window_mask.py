@@ -274,6 +274,33 @@ def returns_a_list(size, window, sinks=0):
     return sliding_window_mask.reference(size, window, sinks).tolist()
 
 
+@sliding_window_mask.misconception(
+    means="Your mask looks forwards: each position sees itself and what comes after it, and never the past.",
+    nudge="Rows are queries. Is `row - column` positive for the past or for the future?",
+)
+def sees_only_what_comes(size, window, sinks=0):
+    steps, positions = back(size)
+    return (steps <= 0) & ((steps > -window) | (positions < sinks))
+
+
+@sliding_window_mask.misconception(
+    means="No position sees itself, the first not even anything: the diagonal is hidden.",
+    nudge="May a word look at itself? Is it `<` or `<=` that compares columns with rows?",
+)
+def never_itself(size, window, sinks=0):
+    steps, positions = back(size)
+    return (steps > 0) & ((steps < window) | (positions < sinks))
+
+
+@sliding_window_mask.misconception(
+    means="You made the window smaller by the sinks; they come besides.",
+    nudge="With a window of 3 and one sink, how many positions does the last row see?",
+)
+def sinks_taken_from_the_window(size, window, sinks=0):
+    steps, positions = back(size)
+    return (steps >= 0) & ((steps < window - sinks) | (positions < sinks))
+
+
 @sliding_window_mask.variant
 def two_triangles(size, window, sinks=0):
     past = np.tril(np.ones((size, size), dtype=bool))

@@ -199,6 +199,14 @@ def returns_a_list(x):
     return merge_heads.reference(x).tolist()
 
 
+@merge_heads.misconception(
+    means="The words of all the sentences stand in one list: the axis of the batch is gone.",
+    nudge="Which three sizes does the docstring name? Which of them did you multiply together?",
+)
+def all_words_in_one_heap(x):
+    return merge(x).reshape(-1, x.shape[1] * x.shape[3])
+
+
 @merge_heads.variant
 def concatenated_heads(x):
     return np.concatenate([x[:, head] for head in range(x.shape[1])], axis=-1)

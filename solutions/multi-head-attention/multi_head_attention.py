@@ -558,6 +558,14 @@ def always_two_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None
 # Right in other words.
 
 
+@multi_head_attention.misconception(
+    means="Your tables w_q, w_k and w_v are transposed: x @ w uses the columns of w, not its rows.",
+    nudge="Which axis of w_q meets the numbers of a word in x @ w_q? Is there a `.T` too many?",
+)
+def tables_turned(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
+    return layer(queries, keys, values, w_q.T, w_k.T, w_v.T, w_o, heads, mask)
+
+
 @multi_head_attention.variant
 def loop_over_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     size = w_q.shape[1] // heads

@@ -329,6 +329,15 @@ def whole_words_for_each_kv_head(d_model, heads, kv_heads=None, bias=False):
     return 2 * d_model * (d_model + width) + (2 * (d_model + width) if bias else 0)
 
 
+@parameter_count.misconception(
+    means="Keys and values are counted together as one table; there is one for each.",
+    nudge="Which four tables are there? Count them in your formula.",
+)
+def keys_or_values_forgotten(d_model, heads, kv_heads=None, bias=False):
+    one = parts(d_model, heads, kv_heads, bias)
+    return total([one[0], one[1], one[3]])
+
+
 @parameter_count.variant
 def fraction_of_the_square(d_model, heads, kv_heads=None, bias=False):
     kv_heads = heads if kv_heads is None else kv_heads

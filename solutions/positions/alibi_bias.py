@@ -373,6 +373,26 @@ def power_divided_by_the_heads(heads, length):
     return bias(2.0 ** (-8.0 * np.arange(1, heads + 1)) / heads, distances(length))
 
 
+@alibi_bias.misconception(
+    means="The 8 of the exponent is missing: the last slope is 1/2 and not 1/256.",
+    nudge="With 8 heads the slopes are 1/2, 1/4, … 1/256. What must the exponent of the last one be?",
+)
+def eight_left_out(heads, length):
+    slopes = 2.0 ** (-np.arange(1, heads + 1) / heads)
+    places = np.arange(length)
+    return -slopes[:, None, None] * np.abs(places[:, None] - places)
+
+
+@alibi_bias.misconception(
+    means="You rounded the number of heads up to a power of two; the exponent divides by the number of heads itself.",
+    nudge="What does your function give for 6 heads, and what is m_6 by the docstring?",
+)
+def heads_rounded_up(heads, length):
+    slopes = 2.0 ** (-8 * np.arange(1, heads + 1) / 2 ** np.ceil(np.log2(heads)))
+    places = np.arange(length)
+    return -slopes[:, None, None] * np.abs(places[:, None] - places)
+
+
 # --- Right answers --------------------------------------------------------------------------------
 
 

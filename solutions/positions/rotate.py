@@ -509,6 +509,14 @@ def positions_sorted(x, positions, base=10000.0):
     return by_angles(x, angles(x, np.sort(positions), base))
 
 
+@rotate.misconception(
+    means="The rates stand in the opposite order: the last pair turns fastest.",
+    nudge="Which pair turns by the whole position, i = 0 or the last one?",
+)
+def rates_reversed(x, positions, base=10000.0):
+    return woven(*turned(*columns(x), angles(x, positions, base)[:, ::-1]))
+
+
 # --- Right answers --------------------------------------------------------------------------------
 
 

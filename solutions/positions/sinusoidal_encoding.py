@@ -361,6 +361,30 @@ def negative_exponent_cut_down(length, size):
     return waves(np.arange(length)[:, None] * 10000.0 ** (-np.arange(0, size, 2) // size))
 
 
+@sinusoidal_encoding.misconception(
+    means="Your angles are multiplied by 2π; the position times the rate is the angle already.",
+    nudge="What is the angle of position 1 in the first pair: 1, or a whole turn?",
+)
+def whole_turns(length, size):
+    return waves(2 * np.pi * np.arange(length)[:, None] * rates(size))
+
+
+@sinusoidal_encoding.misconception(
+    means="The pairs stand in the opposite order: the slowest comes first.",
+    nudge="Which pair turns fastest, i = 0 or the last one? Which way do your exponents run?",
+)
+def rates_reversed(length, size):
+    return waves(np.arange(length)[:, None] * rates(size)[::-1])
+
+
+@sinusoidal_encoding.misconception(
+    means="Your rates are powers of e; they should be powers of 10000.",
+    nudge="What is raised to the power −2i / size in the docstring?",
+)
+def powers_of_e(length, size):
+    return waves(np.arange(length)[:, None] * rates(size, np.e))
+
+
 # --- Right answers --------------------------------------------------------------------------------
 
 

@@ -221,6 +221,14 @@ def maximum_subtracted_above_only(x, axis, exp):
     return exponents(x, axis) / np.sum(np.exp(x), axis=axis, keepdims=True)
 
 
+@mistake(
+    means="You used powers of 10; softmax uses powers of e = 2.718…, which tell the numbers less far apart.",
+    nudge="What is NumPy's name for e to the power x?",
+)
+def powers_of_ten(x, axis, exp):
+    return shares(exp(x * np.log(10.0), axis), axis)
+
+
 # Right answers.
 
 

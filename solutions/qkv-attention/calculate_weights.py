@@ -482,6 +482,14 @@ def root_cut_off(queries, keys):
     return softmax(queries @ keys.T / max(1, int(keys.shape[1] ** 0.5)), 1)
 
 
+@calculate_weights.misconception(
+    means="You put the keys through softmax before the product; softmax belongs to the scores, after it.",
+    nudge="What goes into softmax: one of the arguments, or what the products and the scale have made?",
+)
+def softmax_of_the_keys(queries, keys):
+    return rows_of(queries @ rows_of(keys).T / root(keys.shape[-1]))
+
+
 # Right answers.
 
 

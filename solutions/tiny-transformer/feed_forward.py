@@ -372,6 +372,16 @@ def returns_a_list(x, w_1, b_1, w_2, b_2):
     return feed(x, w_1, b_1, w_2, b_2).tolist()
 
 
+@feed_forward.misconception(
+    means="Inside the tanh you have √(2π); the root of 2 / π is due.",
+    nudge="Is it 2 times π or 2 divided by π?",
+)
+def root_of_two_pi(x, w_1, b_1, w_2, b_2):
+    return feed(
+        x, w_1, b_1, w_2, b_2, lambda z: 0.5 * z * (1 + np.tanh((2 * np.pi) ** 0.5 * (z + 0.044715 * z**3)))
+    )
+
+
 # Right answers.
 
 

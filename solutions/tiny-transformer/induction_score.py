@@ -336,6 +336,23 @@ def the_word_before(weights, tokens):
     return mean(np.diagonal(weights, offset=-1))
 
 
+@wrong(
+    means="Of several earlier times of a word you took the one with the largest weight; the latest one counts.",
+    nudge="If a word stands there three times, which place belongs to the third one?",
+)
+def largest_of_the_times(weights, tokens):
+    times = [(i, np.flatnonzero(tokens[:i] == tokens[i])) for i in range(len(tokens))]
+    return mean([weights[i, js + 1].max() for i, js in times if len(js)])
+
+
+@wrong(
+    means="You took the row of the *next* word; the row is that of the word which came back.",
+    nudge="Who looks: the word at i, or the one after it?",
+)
+def row_of_the_next_word(weights, tokens):
+    return mean([weights[min(i + 1, len(tokens) - 1), j + 1] for i, j in lasts(tokens)])
+
+
 # Right answers.
 
 

@@ -357,6 +357,42 @@ def returns_a_list(x, gain, bias, epsilon=1e-5):
     return norm(x, gain, bias, epsilon).tolist()
 
 
+@layer_norm.misconception(
+    means="You multiplied by 1 + gain; the gain is the factor itself.",
+    nudge="Some models keep the gain less 1. What does the formula multiply by?",
+)
+def gain_counted_from_zero(x, gain, bias, epsilon=1e-5):
+    return norm(x, 1 + gain, bias, epsilon)
+
+
+@layer_norm.misconception(
+    means="You brought each word to the range from 0 to 1; its mean should be 0 and its variance 1.",
+    nudge="Which two numbers of a word does the formula use: its smallest and largest, or its mean and variance?",
+)
+def from_0_to_1(x, gain, bias, epsilon=1e-5):
+    low, high = x.min(axis=-1, keepdims=True), x.max(axis=-1, keepdims=True)
+    with np.errstate(all="ignore"):
+        return (x - low) / (high - low) * gain + bias
+
+
+@layer_norm.misconception(
+    means="You divided by the mean distance from the mean; the root of the mean square is due.",
+    nudge="What is squared in a variance, and when is the root taken?",
+)
+def mean_distance(x, gain, bias, epsilon=1e-5):
+    centred = x - x.mean(axis=-1, keepdims=True)
+    spread = np.abs(centred).mean(axis=-1, keepdims=True)
+    return centred / np.sqrt(spread**2 + epsilon) * gain + bias
+
+
+@layer_norm.misconception(
+    means="Your function's own epsilon is 1e-6; where none is given, 1e-5 is due.",
+    nudge="Compare the first line of your function with that of the stub.",
+)
+def another_usual_epsilon(x, gain, bias, epsilon=1e-5):
+    return norm(x, gain, bias, 1e-6 if epsilon == 1e-5 else epsilon)
+
+
 # Right answers.
 
 

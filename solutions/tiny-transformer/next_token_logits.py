@@ -399,6 +399,34 @@ def lower_precision(tokens, parameters, heads):
     return logits(stack(embed(tokens, parameters), parameters, heads), parameters).astype(np.float32)
 
 
+@next_token_logits.misconception(
+    means="The last block is left out.",
+    nudge="Does your loop run over all of `parameters['blocks']`? Where does its slice or its range end?",
+)
+def last_block_left_out(tokens, parameters, heads):
+    p = parameters
+    return logits(stack(embed(tokens, p), p, heads, blocks=p["blocks"][:-1]), p)
+
+
+@next_token_logits.misconception(
+    means="The last norm is used before the first block as well; it comes once, at the end.",
+    nudge="Which norms does a block hold itself? Where does the model's own gain and bias belong?",
+)
+def normed_before_the_blocks_too(tokens, parameters, heads):
+    p = parameters
+    x = norm(embed(tokens, p), p["gain"], p["bias"])
+    return logits(stack(x, p, heads), p)
+
+
+@next_token_logits.misconception(
+    means="The vectors of tokens and positions are multiplied; their sum is due.",
+    nudge="Is it `+` or `*` that stands between the two in the formula?",
+)
+def positions_multiplied(tokens, parameters, heads):
+    p = parameters
+    return logits(stack(p["tokens"][tokens] * p["positions"][: tokens.shape[1]], p, heads), p)
+
+
 # Right answers.
 
 

@@ -193,6 +193,14 @@ def not_averaged(weights):
     return diagonal(weights).copy()
 
 
+@previous_token_score.misconception(
+    means="You took the mean over all earlier words; only the word right before counts.",
+    nudge="How many weights of row i does the score look at?",
+)
+def every_earlier_weight(weights):
+    return float(weights[np.tril_indices(len(weights), -1)].mean())
+
+
 # Right answers.
 
 

@@ -436,6 +436,42 @@ def lower_precision(x, parameters, heads, mask):
     return block(x, parameters, heads, mask).astype(np.float32)
 
 
+@mistake(
+    "The feed-forward comes first, and attention second.",
+    "In which order do the parts stand in the picture?",
+)
+def feed_forward_first_with_the_norms_as_named(x, norm_1, attention, norm_2, feed_):
+    x = x + feed_(norm_1(x))
+    return x + attention(norm_2(x))
+
+
+@mistake(
+    "The second norm reads the normed words of the first one, so the feed-forward does not see what attention has written.",
+    "Of what is the second norm taken: of x as it is by then, or of the words that attention read?",
+)
+def second_norm_of_the_first(x, norm_1, attention, norm_2, feed_):
+    y = norm_1(x)
+    return x + attention(y) + feed_(norm_2(y))
+
+
+@mistake(
+    "The words as they came are counted twice in the first sum.",
+    "What is added to the result of attention: x, or twice x?",
+)
+def stream_doubled(x, norm_1, attention, norm_2, feed_):
+    x = 2 * x + attention(norm_1(x))
+    return x + feed_(norm_2(x))
+
+
+@mistake(
+    "Attention stands in both halves; the feed-forward is missing.",
+    "What is the second half of the block?",
+)
+def attention_twice(x, norm_1, attention, norm_2, feed_):
+    x = x + attention(norm_1(x))
+    return x + attention(norm_2(x))
+
+
 # Right answers.
 
 
