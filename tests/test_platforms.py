@@ -6,6 +6,7 @@ The schemas are those that the platforms document; docs/platforms.md says where.
 import base64
 import json
 import re
+from dataclasses import replace
 
 import jsonschema
 import nbformat
@@ -350,6 +351,17 @@ def test_githubs_reply_fits_into_a_variable_of_the_environment(monkeypatch):
     shorter = FORMS["github"](outcome_of(lab(LAB), many))
     assert len(shorter) < 4 / 3 * 40_000 + 4 < len(whole)
     assert read("github", shorter)["max_score"] == read("github", whole)["max_score"]
+
+
+def test_no_student_makes_up_a_line():
+    from autograder.grading.marking import unmarkable
+
+    marked = unmarkable(lab(LAB), "The file was called 'x\n\n::error::y'.")
+    outcome = outcome_of(lab(LAB), marked)
+    assert "\n" not in read("prairielearn", FORMS["prairielearn"](outcome))["format_errors"][0]
+    assert (
+        "x : :error: :y" in read("github", FORMS["github"](replace(outcome, rows=())))["tests"][0]["message"]
+    )
 
 
 def test_the_command_writes_what_it_is_asked_for(tmp_path):
