@@ -233,3 +233,19 @@ def test_the_wheel_alone_serves_a_course(wheel, tmp_path):
     run_alone(course, "report", engine=wheel)
     run_alone(tmp_path, "new", "course", tmp_path / "fresh", engine=wheel)
     run_alone(tmp_path / "fresh", "build", engine=wheel)
+
+
+@needs_sandbox
+def test_a_package_of_one_lab_is_all_that_marking_it_needs(course, tmp_path):
+    zipped = tmp_path / "words.zip"
+    run(course, "package", "gradescope", WORDS, "--output", zipped)
+    shutil.unpack_archive(zipped, tmp_path / "source")
+    alone = tmp_path / "source" / "course"
+    assert not (alone / "solutions" / DICE).exists()
+    handed_in = tmp_path / "hand-in.ipynb"
+    nbformat.write(perfect(read_labs(read(course))[WORDS]), handed_in)
+    outcome = json.loads(run(alone, "mark", handed_in, "--lab", WORDS))
+    assert outcome["score"] == outcome["max_score"] > 0
+    assert [row["exercise"] for row in outcome["results"] if row["verdict"] == "pass"] == EXERCISES[WORDS]
+    other = json.loads(run(alone, "mark", course / "notebooks" / DICE / f"{DICE}.ipynb", "--lab", WORDS))
+    assert other["unreadable"].startswith("This is the notebook of another lab;")

@@ -152,8 +152,8 @@ def _other_lab(course: Course, lab: Lab, data: bytes) -> str:
     answers = {*map(grade_id, lab.exercises), *map(id_of_test, lab.exercises), *lab.by_hand}
     if named & answers or named <= {id_of(cell) for cell in lab.read_solution().cells}:
         return ""
-    other = lab_of_cells(data, _grade_ids(course))
-    whose = f"the notebook of {other}" if other else "the notebook of another lab"
+    others = {name: home for name, home in _grade_ids(course).items() if home != lab.name}
+    whose = f"the notebook of {lab_of_cells(data, others) or 'another lab'}"
     return f"This is {whose}; {lab.name} is due here. Hand in {lab.name}.ipynb."
 
 
