@@ -204,6 +204,7 @@ def test_it_may_write_beside_its_notebook_and_at_home(sandbox):
 import os, numpy as np, tempfile, pathlib
 os.makedirs('figures/a'); open('figures/a/é.txt', 'w').write('é')
 np.save('w.npy', np.ones(2)); print(np.load('w.npy'), os.path.basename(os.getcwd()), sorted(os.listdir('.')))
+new = pathlib.Path('new'); new.touch(); new.touch(); new.unlink()
 home = pathlib.Path.home() / 'x'; home.write_text('é'); print(home.read_text(), tempfile.NamedTemporaryFile().name[:5])
 for _ in range(100):
     open('new', 'wb').write(bytes(1 << 20)); os.replace('new', 'old')
@@ -605,6 +606,13 @@ except TimeoutError:
         [Cell("import asyncio\nawait asyncio.Event().wait()")], replace(LIMITS, cell_seconds=0.1)
     )
     assert run.status == "timeout"
+
+
+@needs_guest
+def test_widgets_can_be_made(sandbox):
+    code = "import ipywidgets\nprint(ipywidgets.IntSlider().value)\nipywidgets.interact(lambda x: print(x), x=3);"
+    (run,) = sandbox.run([Cell(code)])
+    assert run.status == "ok" and text_of(run) == "3\n", run
 
 
 @needs_guest

@@ -328,7 +328,7 @@ class Wasi:
     def _nothing_to_do(self, *_: int) -> None:
         pass
 
-    _fd_fdstat_set_flags = _fd_filestat_set_times = _path_filestat_set_times = _nothing_to_do
+    _fd_fdstat_set_flags = _fd_filestat_set_times = _nothing_to_do
     _fd_sync = _fd_datasync = _fd_advise = _nothing_to_do
 
     def _fd_close(self, fd: int) -> None:
@@ -476,6 +476,9 @@ class Wasi:
 
     def _path_filestat_get(self, fd: int, flags: int, at: int, length: int, to: int) -> None:
         self._store(to, _stat(self._found(fd, at, length)[2]))
+
+    def _path_filestat_set_times(self, fd: int, flags: int, at: int, length: int, *times: int) -> None:
+        self._found(fd, at, length)  # nothing to do, but for what is not there
 
     def _path_open(
         self, fd: int, _: int, at: int, length: int, how: int, rights: int, __: int, flags: int, to: int

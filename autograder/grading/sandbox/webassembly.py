@@ -53,7 +53,7 @@ _STDLIB = (
 _COURSE, _SITE = "/course", "/site"
 # With what they require, where it is Python.
 _BROUGHT = ("ipython", "ipywidgets", "matplotlib-inline", "rich")
-_NOT_BROUGHT = frozenset({"jedi", "parso", "pexpect", "ptyprocess", "psutil", "numpy", "matplotlib", "comm"})
+_NOT_BROUGHT = frozenset({"jedi", "parso", "pexpect", "ptyprocess", "psutil", "numpy", "matplotlib"})
 _PACKAGE = Path(autograder.__file__).parent
 HAND_IN = "__autograder_hand_in__"  # as `inside.guest`, which only a guest can import, calls it
 
