@@ -231,7 +231,8 @@ def _changed(slot: Slot, change: Callable[[Value], Value], given: Inputs) -> Inp
 
 
 def _scaled(factor: Callable[[np.ndarray], float], value: np.ndarray) -> np.ndarray:
-    return (value * factor(value)).astype(value.dtype)
+    scaled = value * factor(value)
+    return scaled.astype(value.dtype) if value.dtype.kind == "f" else scaled
 
 
 def _of_one(value: Value, name: str) -> Iterator[tuple[str, Callable[[Value], Value]]]:
@@ -263,7 +264,7 @@ def _of_one(value: Value, name: str) -> Iterator[tuple[str, Callable[[Value], Va
             "or divide where you should multiply?",
             lambda v: 1 / v,
         )
-    if _is_array(value):
+    if _is_array(value) or (isinstance(value, np.ndarray) and value.dtype.kind == "i" and value.size):
         for words, factor in _FACTORS:
             yield (
                 f"With `{name}` multiplied by {words.format(name)} it gives what is due: by what do you multiply or "
@@ -296,6 +297,8 @@ def _with_an_argument(values: Sequence[tuple[Question, Value]], slots: Sequence[
                 wanted, got = (wanted[part], got[part]) if same_kind else (None, None)
             if not all(map(_is_array, (wanted, got, argument))) or wanted.shape != got.shape:
                 break
+            if argument.size == wanted.size:
+                argument = argument.reshape(wanted.shape)  # a row (1, n) for a vector (n,)
             if np.allclose(wanted, got, rtol=1e-6, atol=1e-9):
                 continue  # it is another part that fails here
             try:

@@ -289,6 +289,9 @@ def test_proportions_are_right_in_all_cases_or_in_none():
     said = "Each row is the expected one times a number of its own"
     assert said in cases(SQUARE, SQUARE * rows, (SQUARE, SQUARE * rows[::-1])).means
     assert said not in cases(SQUARE, SQUARE * rows, (SQUARE, SQUARE**2 / 9)).means
+    hidden = np.tril(SQUARE)
+    assert said in cases(hidden, hidden * rows, (hidden, hidden * rows[::-1])).means
+    assert said not in cases(hidden, SQUARE * rows, (hidden, hidden * rows)).means
 
 
 @pytest.mark.parametrize(

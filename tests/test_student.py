@@ -539,6 +539,13 @@ def _asked(reference, *calls):
     return [Question("", Inputs(given), reference(*given), {}) for given in calls]
 
 
+def test_a_row_beside_a_vector_and_places_in_whole_numbers_are_tried_too():
+    asked = _asked(lambda x, row: 3 * x, *[(np.arange(float(n)), np.ones((1, n)) * n) for n in (8, 9)])
+    assert "what is due minus `row`" in what_moves(lambda x, row: 3 * x - row[0], asked, Rules())
+    asked = _asked(np.cos, (np.arange(5),), (np.arange(3, 9),))
+    assert "With `x` multiplied by ½" in what_moves(lambda x: np.cos(2 * x), asked, Rules())
+
+
 def test_what_a_right_case_contradicts_is_not_said():
     def guarded(x):
         return np.zeros_like(x) if (x < 0).any() else 2 * x

@@ -1,5 +1,6 @@
 """What can be said of a wrong answer that no misconception explains: which cases, and where in them."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -150,10 +151,14 @@ def _in_proportion(axis: int) -> Rule:
     def rule(wanted: np.ndarray, got: np.ndarray, agree: np.ndarray) -> bool | None:
         if wanted.ndim < 2 or min(wanted.shape[-2:]) < 2:
             return None
-        if (np.abs(wanted) < 1e-9).any():
+        there = np.abs(wanted) > 1e-9
+        if (got[~there] != wanted[~there]).any() or (there.sum(axis=axis) < 2).all():
             return False
-        ratio = got / wanted
-        return bool(np.allclose(ratio, np.take(ratio, [0], axis=axis), rtol=1e-6, atol=0))
+        ratio = np.divide(got, wanted, out=np.full(wanted.shape, np.nan), where=there)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of a row of zeros
+            usual = np.nanmean(ratio, axis=axis, keepdims=True)
+        return bool(np.allclose(ratio[there], np.broadcast_to(usual, ratio.shape)[there], rtol=1e-6, atol=0))
 
     return rule
 

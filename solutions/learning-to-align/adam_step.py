@@ -506,6 +506,17 @@ def rate_written_out(parameter, gradient, mean, square, step, rate, beta_1, beta
     return _moved(parameter, gradient, mean, square, step, 1e-3, beta_1, beta_2, epsilon)[:3]
 
 
+@wrong(
+    means="β₁ and β₂ have changed places in the averages: the mean forgets slowly and the square fast.",
+    nudge="Which of the two stands in the formula for m, and which in that for s?",
+)
+def betas_exchanged_in_the_averages(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
+    mean = beta_2 * mean + (1 - beta_2) * gradient
+    square = beta_1 * square + (1 - beta_1) * gradient**2
+    m, s = mean / (1 - beta_1**step), square / (1 - beta_2**step)
+    return parameter - rate * m / (np.sqrt(s) + epsilon), mean, square
+
+
 # Right answers.
 
 

@@ -148,8 +148,8 @@ def subtracts_the_mean(x, axis=0):
 
 
 @stable_softmax.misconception(
-    means="You subtracted the smallest number, "
-    "so where 1000 and -1000 stand side by side the largest becomes 2000.",
+    means="You subtracted the smallest number, or one in the middle: where 1000 and -1000 stand side by side, "
+    "the largest stays far above 0.",
     nudge="After the subtraction no number should be above 0. What must you subtract?",
 )
 def subtracts_the_minimum(x, axis=0):

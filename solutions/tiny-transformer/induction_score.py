@@ -173,6 +173,14 @@ def finds_itself(weights, tokens):
 
 
 @wrong(
+    means="A word is found at its own place, so that you look at the one after it, which is still to come.",
+    nudge="For which j is tokens[j] == tokens[i] always true? The latest time must be before i.",
+)
+def finds_itself_but_for_the_last(weights, tokens):
+    return mean([weights[i, i + 1] for i in range(len(tokens) - 1)])
+
+
+@wrong(
     means="A word is found at its own place, so that you took each word's weight for itself; the latest time must be "
     "*before* it.",
     nudge="For which j is tokens[j] == tokens[i] always true?",

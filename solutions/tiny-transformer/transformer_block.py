@@ -204,12 +204,33 @@ def no_norms(x, norm_1, attention, norm_2, feed_):
     nudge="In self-attention all three are the same words. Which ones does the formula name?",
 )
 def only_queries_normed(x, parameters, heads, mask):
+    return attending(x, parameters, heads, mask, normed="q")
+
+
+@transformer_block.misconception(
+    means="Queries and values are made of the normed words, keys of the words as they came.",
+    nudge="In self-attention all three are the same words. Which ones does the formula name?",
+)
+def keys_not_normed(x, parameters, heads, mask):
+    return attending(x, parameters, heads, mask, normed="qv")
+
+
+@transformer_block.misconception(
+    means="Queries and keys are made of the normed words, values of the words as they came.",
+    nudge="In self-attention all three are the same words. Which ones does the formula name?",
+)
+def values_not_normed(x, parameters, heads, mask):
+    return attending(x, parameters, heads, mask, normed="qk")
+
+
+def attending(x, parameters, heads, mask, normed):
+    """The block, where only the named ones of queries, keys and values are made of normed words."""
     p = parameters
     y = norm(x, p["gain_1"], p["bias_1"])
     d, length = x.shape[-1], x.shape[1]
     shape = (len(x), length, heads, d // heads)
     q, k, v = (
-        (z @ p[name]).reshape(shape).swapaxes(1, 2) for z, name in ((y, "w_q"), (x, "w_k"), (x, "w_v"))
+        ((y if name in normed else x) @ p[f"w_{name}"]).reshape(shape).swapaxes(1, 2) for name in "qkv"
     )
     scores = np.where(mask, q @ k.swapaxes(-1, -2) / math.sqrt(d // heads), -np.inf)
     weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
