@@ -204,6 +204,11 @@ def test_it_may_write_beside_its_notebook_and_at_home(sandbox):
 import os, numpy as np, tempfile, pathlib
 os.makedirs('figures/a'); open('figures/a/é.txt', 'w').write('é')
 np.save('w.npy', np.ones(2)); print(np.load('w.npy'), os.path.basename(os.getcwd()), sorted(os.listdir('.')))
+import shutil
+os.makedirs('a/b'); open('a/b/c', 'w').close(); shutil.move('a', 'figures/moved'); assert os.path.exists('figures/moved/b/c')
+for bad in ('figures/moved/b/in', 'figures', '/course/x', '/x', 'y' * 300):
+    try: os.rename('figures/moved', bad); print('moved to', bad)
+    except OSError: assert os.path.exists('figures/moved/b/c')
 new = pathlib.Path('new'); new.touch(); new.touch(); new.unlink()
 home = pathlib.Path.home() / 'x'; home.write_text('é'); print(home.read_text(), tempfile.NamedTemporaryFile().name[:5])
 for _ in range(100):
@@ -222,6 +227,11 @@ for n in range(2000):
     new = os.open('a', os.O_RDONLY, dir_fd=fd)
     os.close(fd)
     fd = new""",
+    "by moving": """
+for n in range(2000):
+    os.mkdir('/tmp/new')
+    if n: os.rename('/tmp/old', '/tmp/new/old')
+    os.rename('/tmp/new', '/tmp/old')""",
 }
 
 

@@ -81,6 +81,13 @@ class Folder:
                 memo[id(self)].entries.update(deepcopy(self.entries, memo))
         return memo[id(self)]
 
+    def folders(self) -> "list[Folder]":
+        """This one, and all below it."""
+        found = [self]
+        for folder in found:
+            found += [node for node in folder.entries.values() if isinstance(node, Folder)]
+        return found
+
     def put(self, path: str, node: "Node") -> None:
         """Put something at a path below, with the folders that it takes."""
         *above, name = path.strip("/").split("/")
@@ -540,13 +547,23 @@ class Wasi:
     def _path_rename(self, fd: int, at: int, length: int, to_fd: int, to: int, to_length: int) -> None:
         folder, name, node = self._found(fd, at, length)
         target, new, there = self._walk(to_fd, self._text(to, to_length))
-        if isinstance(node, Folder) or isinstance(there, Folder):
-            raise Refused(ISDIR)  # a folder could be moved into itself
         if node is there:
             return
+        if isinstance(there, Folder) or (isinstance(node, Folder) and there is not None):
+            raise Refused(ISDIR)
         if not target.own:
             raise Refused(ROFS)
+        if len(new.encode()) > MAX_NAME:
+            raise Refused(NAMETOOLONG)
+        moved = node.folders() if isinstance(node, Folder) else []
+        down = target.deep + 1 - moved[0].deep if moved else 0
+        if any(one is target for one in moved):
+            raise Refused(INVAL)
+        if any(one.deep + down > MAX_DEPTH for one in moved):
+            raise Refused(NAMETOOLONG)
         self._take_away(folder, name, node)
+        for one in moved:
+            one.deep += down
         if there is not None:
             self._take_away(target, new, there)
         self._add(target, new, node)
