@@ -166,7 +166,7 @@ def test_the_report_names_who_is_late_by_an_unknown_time(classroom, prepared):
 
 
 def test_late_days_are_used_in_the_order_of_the_due_dates(classroom, monkeypatch):
-    """Three late days each; `positions` is due a week after `qkv-attention`, and stands after it in the gradebook."""
+    """Three late days each; `positions` is due a week after `qkv-attention`, and stands before it in the gradebook."""
     labs = {name: lab(name) for name in ("positions", LAB)}
     due = {LAB: {"due": DUE}, "positions": {"due": DUE + timedelta(days=7)}}
     classroom.course = replace(classroom.course, policy={**TENTH, "late_days": 3}, lab=due)
@@ -174,7 +174,7 @@ def test_late_days_are_used_in_the_order_of_the_due_dates(classroom, monkeypatch
     with Book(classroom) as book:
         book.prepare(list(labs.values()), read_policy(classroom.course, labs))
     hours = {"ada": (25, 49), "bo": (-1, 49), "cy": (25, 49), "di": (97, 1)}  # after the due dates
-    for name, at in ((LAB, 0), ("positions", 1)):
+    for name, at in (("positions", 1), (LAB, 0)):
         monkeypatch.setattr(made, "LAB", name)
         for student, late in hours.items():
             when = f"{due[name]['due'] + timedelta(hours=late[at]):%Y-%m-%d %H:%M:%S} UTC"
