@@ -173,7 +173,7 @@ def test_late_days_are_used_in_the_order_of_the_due_dates(classroom, monkeypatch
     classroom.root.mkdir()
     with Book(classroom) as book:
         book.prepare(list(labs.values()), read_policy(classroom.course, labs))
-    hours = {"ada": (25, 49), "bo": (-1, 49), "cy": (25, 49), "di": (97, 1)}  # after the due dates
+    hours = {"ada": (25, 49), "bo": (-1, 49), "cy": (25, 49), "di": (97, 1), "ed": (25, 49)}  # after due
     for name, at in (("positions", 1), (LAB, 0)):
         monkeypatch.setattr(made, "LAB", name)
         for student, late in hours.items():
@@ -184,7 +184,10 @@ def test_late_days_are_used_in_the_order_of_the_due_dates(classroom, monkeypatch
                 gradebook=classroom.root / "gradebook.db",
                 timestamp=when,
             )
-    enrol(classroom, "Login,Extension positions\nada,\nbo,\ncy,2 days\ndi,\n")
+    enrol(
+        classroom,
+        f"Login,Extension positions,Extension {LAB}\nada,,\nbo,,\ncy,2 days,\ndi,,\ned,,1 day\n",
+    )
     expected = {  # late days used, and what a tenth of 10 points a day is for the others
         ("ada", LAB): (2, 0),
         ("ada", "positions"): (1, 2),  # three days begun, one late day left
@@ -194,6 +197,8 @@ def test_late_days_are_used_in_the_order_of_the_due_dates(classroom, monkeypatch
         ("cy", "positions"): (1, 0),  # two days more, so an hour late
         ("di", LAB): (3, 2),  # five days begun
         ("di", "positions"): (0, 1),
+        ("ed", LAB): (1, 0),  # a day more, so an hour late
+        ("ed", "positions"): (2, 1),
     }
 
     def now(labs):
