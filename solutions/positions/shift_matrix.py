@@ -332,6 +332,22 @@ def waves(positions, size):
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), size)
 
 
+@shift_matrix.misconception(
+    means="Your matrix holds ones beside the diagonal: that moves the columns along, and not the positions.",
+    nudge="One row of positions is many hands of a clock. What happens to each of them in one step?",
+)
+def ones_beside_the_diagonal(size, shift):
+    return np.eye(size, k=shift)
+
+
+@shift_matrix.misconception(
+    means="Your matrix multiplies every number by `shift`; a hand that moves on turns and keeps its length.",
+    nudge="What should the matrix for a shift of 0 do?",
+)
+def stretched_by_the_shift(size, shift):
+    return np.eye(size) * shift
+
+
 # --- Right answers --------------------------------------------------------------------------------
 
 

@@ -226,6 +226,15 @@ def minus_sign_and_no_axis(x, axis=0):
     return np.exp(-x) / np.exp(-x).sum(axis=axis)
 
 
+@softmax.misconception(
+    means="You took e to the power x, less 1: `np.expm1`, or a 1 subtracted. A score of 0 then gets no share.",
+    nudge="What is e to the power 0, and which share should the smallest of 2, 1, 0 get?",
+)
+def one_subtracted(x, axis=0):
+    with np.errstate(all="ignore"):
+        return shares(np.expm1(x), axis)
+
+
 # Right answers.
 
 

@@ -157,6 +157,14 @@ def subtracts_the_minimum(x, axis=0):
 
 
 @stable_softmax.misconception(
+    means="You divided the numbers by 1000 first, so 1000 and 999 are hardly apart any more and the shares change.",
+    nudge="Softmax depends on differences only. Which operation leaves all of them as they are?",
+)
+def divides_by_a_thousand(x, axis=0):
+    return shares(exponents(x / 1000, axis), axis)
+
+
+@stable_softmax.misconception(
     means="You divided by the largest number instead of subtracting it: "
     "that shrinks the differences between the numbers.",
     nudge="Softmax depends on differences only. Which operation leaves 1000 and 999 one apart?",
