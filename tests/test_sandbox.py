@@ -599,11 +599,15 @@ def held(sandbox, source, size=5000):
 
 
 def test_what_an_answer_holds_is_measured(sandbox):
-    assert TABLE <= held(sandbox, "") < 1.1 * TABLE
-    assert 0 < held(sandbox, "", size=100) <= AT_MOST
+    assert 0.95 * TABLE < held(sandbox, "") < 1.2 * TABLE
+    assert held(sandbox, "", size=100) == 0, "said only where it is too much"
 
 
+# None of it asks what the process says of itself: the first few forge that all the same.
 FORGED = {
+    "nothing": "",
+    "the module patched": "tracemalloc.get_traced_memory = lambda: (0, 0)",
+    "another module in its place": "import sys; sys.modules['tracemalloc'] = type(sys)('tracemalloc')",
     "the count stopped": "count = tracemalloc.stop",
     "the count forgotten": "count = tracemalloc.clear_traces",
     "the peak reset": "old = holds\ndef holds(size):\n    x = old(size)\n    tracemalloc.reset_peak()\n    return x",
@@ -627,6 +631,57 @@ def at_once(self, function, call, questions):
 process.Forked._answer = at_once
 """,
     "shared memory from before": f"import mmap\nroom = np.frombuffer(mmap.mmap(-1, {TABLE}), float)\nroom[:] = 1",
+    "a bytearray": "table = bytearray",
+    "a mapping": "import mmap\ntable = lambda size: mmap.mmap(-1, size)",
+    "a private mapping": "import mmap\ntable = lambda size: mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)",
+    "the C library's": """
+import ctypes
+ctypes.CDLL(None).malloc.restype = ctypes.c_void_p
+def table(size):
+    return (ctypes.c_char * size).from_address(ctypes.CDLL(None).malloc(ctypes.c_size_t(size)))
+""",
+    "a thread": """
+import threading
+old = holds
+def holds(size):
+    found = []
+    thread = threading.Thread(target=lambda: found.append(old(size)))
+    thread.start(), thread.join()
+    return found[0]
+""",
+    "a child": """
+import os
+old = holds
+def holds(size):
+    if os.fork() == 0:
+        old(size), os._exit(0)
+    os.wait()
+    return 2.0
+""",
+    "a child that is gone before anybody can look": """
+import os
+def holds(size):
+    if size > 1000 and os.fork() == 0:
+        os._exit(0)
+    return 2.0
+""",
+    "a file": """
+import os
+def holds(size):
+    with open("/tmp/table", "wb") as file:
+        for _ in range(size // 100):
+            file.write(b"1" * 800_000)
+    os.unlink("/tmp/table")
+    return 2.0
+""",
+    "a file from before": f"""
+import os
+file = os.open("/dev/shm/table", os.O_RDWR | os.O_CREAT)
+os.write(file, b"1" * {TABLE})
+def holds(size):
+    os.pwrite(file, b"2" * 8000, 0)
+    return 2.0
+""",
     "a mapped file": "room = np.memmap('/tmp/room', float, 'w+', shape=5_000_000)\nroom[:] = 1",
     "shared memory in the place of ballast": f"""
 import mmap
@@ -698,6 +753,11 @@ def test_what_an_answer_holds_cannot_be_forged(sandbox, name):
         source += "\nold = holds\ndef holds(size):\n    count()\n    return old(size)"
     if "room = " in source:
         source += "\ndef holds(size):\n    table = room[: size * 1000]\n    table[:] = 2\n    return float(table[-1])"
+    if "table = " in source and "room" not in source and "def serve" not in source:
+        source += (
+            "\ndef holds(size):\n    kept = memoryview(table(8000 * size)).cast('B')\n"
+            "    for i in range(0, len(kept), 4096): kept[i] = 50\n    return 2.0"
+        )
     if "let_go" in source:
         source += "\nold = holds\ndef holds(size):\n    let_go()\n    return old(size)"
     if "kept busy" in name:
@@ -713,11 +773,13 @@ def test_what_an_answer_holds_cannot_be_forged(sandbox, name):
     [
         "import subprocess; subprocess.Popen(['sleep', '60'])",
         "ballast = np.ones(5_000_000)",
+        "import threading, time\nold = holds\ndef holds(size):\n    some = threading.Thread(target=time.sleep, args=[0.05])\n"
+        "    some.start(), some.join()\n    return old(size)",
         "import threading, time\ndef beat():\n    while True: time.sleep(0.01)\nthreading.Thread(target=beat, daemon=True).start()",
     ],
 )
 def test_what_lies_beside_an_answer_is_not_held_by_it(sandbox, code):
-    assert 0 < held(sandbox, f"import numpy as np\n{code}", size=100) <= AT_MOST
+    assert held(sandbox, f"import numpy as np\n{code}", size=100) == 0
 
 
 def test_more_answers_than_fit_into_a_frame_cost_that_question(sandbox):

@@ -120,7 +120,7 @@ def test_inputs_come_back_as_they_went(args, kwargs, memory):
     assert found.memory == memory
 
 
-@pytest.mark.parametrize("layout", ["C", "F", "strided"])
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "repeated"])
 def test_an_input_lies_in_memory_as_it_did(layout):
     array = arranged(np.arange(12.0).reshape(3, 4), layout)
     found = travelled((array, array))

@@ -17,7 +17,6 @@ import numpy as np
 
 from autograder.judging.kinds import (
     MAX_CHARACTERS,
-    MAX_INTEGER,
     MAX_PARTS,
     MAX_VALUES,
     FrameError,
@@ -244,13 +243,13 @@ def unpack_inputs(packed: Any, arrays: Sequence[np.ndarray]) -> Inputs:
 
 _TEXTS = ("type", "error", "line", "within")
 # What the fields of an answer are that most have nothing to say in, and leave out.
-LEFT_OUT: dict[str, Any] = {**dict.fromkeys((*_TEXTS[1:], "printed"), ""), "modified": [], "held": 0}
-_KINDS: dict[str, Any] = {**dict.fromkeys((*_TEXTS, "printed"), str), "modified": list, "held": int}
+LEFT_OUT: dict[str, Any] = {**dict.fromkeys((*_TEXTS[1:], "printed"), ""), "modified": []}
+_KINDS: dict[str, Any] = {**dict.fromkeys((*_TEXTS, "printed"), str), "modified": list}
 _KINDS["value"] = (dict, type(None))
 
 
 def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
-    """An answer as JSON; its arrays are appended to `arrays`.
+    """An answer as JSON; its arrays are appended to `arrays`. How much it held is no matter of its own word.
 
     >>> list(pack_answer(Answer(np.ones(2)), [])), pack_answer(Answer(), [])["type"]
     (['type', 'value'], 'ndarray')
@@ -262,8 +261,6 @@ def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
         packed["printed"] = answer.printed[:MAX_CHARACTERS]
     if answer.modified:
         packed["modified"] = [str(name)[:MAX_TEXT] for name in answer.modified][:100]
-    if answer.held:
-        packed["held"] = answer.held
     return packed
 
 
@@ -277,8 +274,6 @@ def unpack_answer(packed: Any, arrays: "Once") -> Answer:
         raise FrameError("an answer's words are too long, or no words")
     if len(fields["printed"]) > MAX_CHARACTERS:
         raise FrameError("an answer prints too much")
-    if not 0 <= fields["held"] < MAX_INTEGER:
-        raise FrameError("no such amount of memory")
     value = None if fields["value"] is None else unpack_value(fields["value"], arrays)
     return Answer(**{**fields, "value": value, "modified": tuple(fields["modified"])})
 

@@ -18,6 +18,7 @@ from autograder.judging.question import DTYPES, LAYOUTS, Rules, Value, arranged,
 
 MAX_VALUES = 1_000_000  # numbers in one answer; no case asks for more than a few thousand
 MAX_PARTS = 20_000  # values in one answer, an array counting as one: some 40 bytes of a frame's JSON each
+MAX_REPEATED = 100_000_000  # times that one row stands in an argument
 MAX_DEPTH = 8
 MAX_CHARACTERS = 20_000  # of text in one answer, and of what it prints
 MAX_INTEGER = 2**63
@@ -232,8 +233,10 @@ class Array(Kind):
         return np.array(array, order="C", subok=False)
 
     def pack(self, value: np.ndarray, arrays: list[np.ndarray]) -> dict:
-        arrays.append(value)
         layout = layout_of(value)
+        arrays.append(value[:1] if layout == "repeated" else value)
+        if layout == "repeated":
+            return {layout: [len(arrays) - 1, len(value)]}
         return {"array" if layout == "C" else layout: len(arrays) - 1}
 
     def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> np.ndarray:
@@ -241,6 +244,13 @@ class Array(Kind):
             return _item(arrays, packed)
         if isinstance(arrays, Once):  # an answer's arrays lie as they came
             raise FrameError("no such kind of value")
+        if name == "repeated":
+            if not isinstance(packed, list) or len(packed) != 2 or type(packed[1]) is not int:
+                raise FrameError("an array and how often it is repeated were due")
+            row, times = _item(arrays, packed[0]), packed[1]
+            if len(row.shape) == 0 or len(row) != 1 or not 1 < times <= MAX_REPEATED:
+                raise FrameError("no such repetition")
+            return np.broadcast_to(row, (times, *row.shape[1:]))
         return arranged(_item(arrays, packed), name)
 
     def changed(self, value: np.ndarray, change: Callable[[np.ndarray], Value]) -> Value:
@@ -248,6 +258,8 @@ class Array(Kind):
 
     def unchanged(self, before: np.ndarray, after: Any) -> bool:
         same = before.dtype == after.dtype and before.shape == after.shape
+        if layout_of(before) == layout_of(after) == "repeated":
+            before, after = before[:1], after[:1]
         return same and before.tobytes() == after.tobytes()
 
     def same(self, one: np.ndarray, other: Value, rules: Rules) -> bool:

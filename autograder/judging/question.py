@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
-LAYOUTS = ("C", "F", "strided")
+LAYOUTS = ("C", "F", "strided", "repeated")
 
 Value = Any  # as above; a type cannot say it
 
@@ -174,12 +174,14 @@ CALLS = ("function", "layer")
 
 
 def layout_of(array: np.ndarray) -> str:
-    """How an array lies in memory: one of `LAYOUTS`."""
+    """How an array lies in memory: one of `LAYOUTS`; "repeated" if one row stands for all, as `np.broadcast_to` makes it."""
+    if array.ndim and len(array) > 1 and array.strides[0] == 0 and array.size:
+        return "repeated"
     return "C" if array.flags.c_contiguous else "F" if array.flags.f_contiguous else "strided"
 
 
 def arranged(array: np.ndarray, layout: str) -> np.ndarray:
-    """A copy of an array in this layout; "strided" leaves gaps in its last axis.
+    """A copy of an array in this layout; "strided" leaves gaps in its last axis, "repeated" keeps the first row alone.
 
     >>> arranged(np.ones((2, 3)), "strided").flags.contiguous
     False
@@ -188,4 +190,6 @@ def arranged(array: np.ndarray, layout: str) -> np.ndarray:
         wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
         wide[..., ::2] = array
         return wide[..., ::2]
+    if layout == "repeated" and array.ndim:
+        return np.broadcast_to(np.array(array[:1], subok=False), array.shape)
     return np.array(array, order="F" if layout == "F" else "C", subok=False)

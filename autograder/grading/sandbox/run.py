@@ -360,7 +360,7 @@ def _read_groups(
         if len(found) < len(group):
             return answers, (Outcome.CRASH, wire.death(report["exit"]))
         if report["held"] > 0:
-            answers[-1] = replace(answers[-1], held=max(answers[-1].held, report["held"]))
+            answers[-1] = replace(answers[-1], held=report["held"])
     return answers, (Outcome.OK, "")
 
 

@@ -62,9 +62,6 @@ THREAD_STACK = 64 << 20  # of the thread that it runs in
 PAGE, SMALL_PAGE = 1 << 16, 1 << 12
 MOST_MEMORY = (1 << 32) - PAGE
 LOOK = 0.02  # seconds between two looks at a guest
-# Bytes that an answer may write on in memory and that are none of its arrays: a right one in many small steps was seen
-# to take 3 MB, tracemalloc's own among them.
-UNCOUNTED = 8 << 20
 # Before such an answer, so that memory need not grow for it: a product of matrices takes 16 MB, and writes on little.
 ROOM = "import numpy; [numpy.empty(32 << 20, 'uint8')].clear()"
 
@@ -353,7 +350,7 @@ class _Guest(drive.Guest):
             return 0
         held = max(self._held, self._instance.changed_since(self._before))
         held += self._instance.size() - len(self._before) + self._instance.written() - self._written
-        return held if held > self._memory + UNCOUNTED else 0
+        return held if held > self._memory + drive.UNCOUNTED else 0
 
 
 # Guests

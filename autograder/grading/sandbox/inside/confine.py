@@ -440,6 +440,17 @@ class Processes:
             finally:
                 os.close(fd)
 
+    def scratch(self, pid: int) -> list[int]:
+        """Descriptors of the scratch places that this process has of its own; to be had before it runs a cell."""
+        places = []
+        for place in SCRATCH:
+            with suppress(OSError):
+                fd = os.open(f"{pid}/root{place}", os.O_PATH | os.O_DIRECTORY, dir_fd=self._proc)
+                places.append(fd)
+                if os.path.exists(place) and os.fstat(fd).st_dev == os.stat(place).st_dev:
+                    os.close(places.pop())  # this one's, too: nothing is around the process
+        return places
+
     def _sizes(self, pid: int) -> dict[str, int]:
         """The kernel's own account of a process's memory, in bytes; empty for one that is dying."""
         found = re.findall(rb"^(\w+):\s+(\d+) kB", self._read(f"{pid}/status"), re.MULTILINE)
@@ -452,7 +463,7 @@ class Processes:
             pid = left.pop()
             children = [
                 int(child)
-                for thread in self._threads(pid)
+                for thread in self.threads(pid)
                 for child in self._read(f"{pid}/task/{thread}/children").split()
             ]
             found += children
@@ -466,7 +477,12 @@ class Processes:
             os.write(fd, b"1000")
             os.close(fd)
 
-    def _threads(self, pid: int) -> list[str]:
+    def last_begun(self) -> int:
+        """The number of the process or thread that was begun last among those that can be seen from here."""
+        return int(self._read("loadavg").split()[-1])
+
+    def threads(self, pid: int) -> list[str]:
+        """The numbers of a process's threads; none for one that is gone."""
         try:
             fd = os.open(f"{pid}/task", os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._proc)
         except OSError:

@@ -18,14 +18,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.grading.sandbox.inside import confine, wire
-from autograder.grading.sandbox.inside.drive import GRACE, Drive, Guest, Stopped, is_whole
+from autograder.grading.sandbox.inside.drive import GRACE, UNCOUNTED, Drive, Guest, Stopped, is_whole
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging import frames
 
 LOOK = 0.05  # seconds between two looks at a hand-in
 LOOK_CLOSELY = 0.003  # the same, while it may hold little
 DYING = 0.2  # seconds that a hand-in which has closed its pipe may take to end
-UNCOUNTED = 8 << 20  # bytes that an answer writes on the way and that are none of its arrays, at most
 MAX_EVENT = 1 << 16  # bytes of an event's JSON while an answer's memory is measured
 
 
@@ -33,23 +32,30 @@ class Growth:
     """How much more the processes below one hold than it held when this was made, at most: seen from outside.
 
     The kernel remembers how much a process has held, so what comes and goes between two looks is
-    seen too; only pages that were there and are written over, or are shared, have to be met.
+    seen too; only pages that were there and are written over, or are shared, have to be met. A process that the answer
+    begins could be gone before it is met, so it may begin none, and no thread that nobody meets: `hidden` says.
 
     Parameters
     ----------
     processes : confine.Processes
     root : int
         The hand-in; what it comes to hold itself counts as well.
+    places : sequence of int
+        Descriptors of its scratch places: all that lies there counts, whenever it was written.
     """
 
-    def __init__(self, processes: confine.Processes, root: int) -> None:
-        self._processes, self._root = processes, root
+    def __init__(self, processes: confine.Processes, root: int, places: Sequence[int] = ()) -> None:
+        self._processes, self._root, self._places = processes, root, places
         until = monotonic() + GRACE
         while self._copies() and monotonic() < until:
             self.end()  # what cells have left running
             select.poll().poll(2)
         processes.forget_most(root)
         self._most, self._anonymous = processes.most(root), processes.held(root)
+        self._met = set(processes.threads(root))
+        self._begun = (
+            processes.last_begun() - len(self._met) if places else None
+        )  # else others begin some, too
         self._seen, self.most = False, self._anonymous  # until a copy is seen that answers: nobody else may
 
     def look(self) -> None:
@@ -58,6 +64,8 @@ class Growth:
         first = min(copies, default=0)
         if copies and not self._seen:
             self._seen, self.most = True, 0
+        for pid in (self._root, *([first] if first else [])):
+            self._met.update(self._processes.threads(pid))
         # The first began as a copy of the hand-in. What it forks in turn counts with all that it holds.
         held = sum(max(0, most - (self._anonymous if pid == first else 0)) for pid, most in copies.items())
         held += max(0, self._processes.most(self._root) - self._most)
@@ -65,7 +73,11 @@ class Growth:
         of_root = self._processes.written(self._root)
         if copies and self._processes.most(first):  # while there is a copy, what both have is neither's alone
             written = max(written, of_root)  # and what one has written, the other has kept as it was
-        self.most = max(self.most, held, written)
+        self.most = max(self.most, max(held, written) + sum(map(_filled, self._places)))
+
+    def hidden(self) -> bool:
+        """Whether more was begun than the copy that answers, and threads that were met."""
+        return self._begun is not None and self._processes.last_begun() - self._begun > len(self._met)
 
     def _copies(self) -> dict[int, int]:
         """What the hand-in has forked and lives: how much each has held at the most."""
@@ -116,6 +128,7 @@ class Keeper(Guest):
         self._warm = warm
         self._exit: int | None = None  # the hand-in's exit code, once that is known
         self._over = False  # it has been ended
+        self._places: list[int] = []  # its scratch places
         self._growth: Growth | None = None  # while an answer's memory is measured
         self._next_look, self._cpu_seen = 0.0, 0.0  # seconds: the clock's, and CPU time at the last look
         self._used: dict[int, confine.Use] = {}
@@ -145,6 +158,7 @@ class Keeper(Guest):
             header, _ = self._hand_in.receive(1000, 0)  # "ready": what fails before is the grader's fault
             if header != {"op": "ready"}:
                 raise RuntimeError("the hand-in's process did not start")
+            self._places = self._processes.scratch(self._child) if self._processes else []
             plan, arrays = self._grader.receive()
             for end, values in Drive(self).cells(plan["cells"], arrays):
                 if end["op"] == "cell":
@@ -152,8 +166,8 @@ class Keeper(Guest):
         finally:
             with suppress(wire.Closed):
                 self._ask_starter("end")
-            os.close(orders)
-            os.close(events)
+            for descriptor in (orders, events, *self._places):
+                os.close(descriptor)
         self._grader.send(end)
 
     # As a guest
@@ -184,7 +198,7 @@ class Keeper(Guest):
 
     def measure(self, memory: int | None) -> None:
         if memory is not None and self._processes is not None:
-            self._growth, self._memory = Growth(self._processes, self._child), memory
+            self._growth, self._memory = Growth(self._processes, self._child, self._places), memory
             self._hand_in.every = LOOK_CLOSELY
 
     def answered(self, written: bytearray) -> None:
@@ -199,6 +213,8 @@ class Keeper(Guest):
             return 0
         self._growth.look()
         most = self._growth.most
+        if self._growth.hidden():
+            most = max(most, self._memory + UNCOUNTED + 1)
         self._growth, self._hand_in.every = None, LOOK
         return most if most > self._memory + UNCOUNTED else 0
 
@@ -238,6 +254,12 @@ class Keeper(Guest):
             self._exit = self._starter.receive()[0]["exit"]
             self._over = what == "end"
         return self._exit
+
+
+def _filled(place: int) -> int:
+    """Bytes of memory in the files of a scratch place."""
+    system = os.fstatvfs(place)
+    return (system.f_blocks - system.f_bfree) * system.f_frsize
 
 
 def _end_below(processes: confine.Processes, root: int) -> None:
