@@ -114,11 +114,14 @@ def test_each_attempt_has_its_own_lateness(room):
     comes(room, "ada", "2026-11-07-17-00-00", handed_in())  # 7, five days late: 7 − 5 × 0.7 = 3.5
     comes(room, "bo", "2026-11-02-17-00-00", handed_in("attention"))  # 4, in time
     comes(room, "bo", "2026-11-04-17-00-00", handed_in())  # 7, two days late: 7 − 1.4 = 5.6
+    comes(room, "cy", "2026-11-03-17-00-00", handed_in())  # 7, a day late: 6.3
+    comes(room, "cy", "2026-11-04-17-00-00", handed_in("alignment"))  # 3, two days late
     assert not marked(room).faults
     rows = table(room)
     known = ("raw_score", "late_submission_penalty")
     assert tuple(rows["ada"][k] for k in known) == ("4.0", "0.0")
     assert tuple(rows["bo"][k] for k in known) == ("7.0", "1.4")
+    assert tuple(rows["cy"][k] for k in known) == ("7.0", "0.7")
     # More points for one exercise, and a due date moved: the choice follows at the next run, and nothing is judged
     # but the hand-in that counts now.
     room.course = replace(room.course, lab={LAB: {"due": datetime(2026, 11, 8, 18)}})
