@@ -226,7 +226,7 @@ def no_maximum_subtracted(logits, temperature, uniform):
 
 @choose.misconception(
     means="You added up exponentials that were never divided by their sum.",
-    nudge="What should the last of the cumulated numbers be?",
+    nudge="What should the last of the cumulative sums be?",
 )
 def never_divided_by_the_sum(logits, temperature, uniform):
     if temperature == 0:
@@ -250,7 +250,7 @@ def no_exponentials(logits, temperature, uniform):
 
 
 @choose.misconception(
-    means="You took the first token whose own probability exceeds `uniform`; the probabilities are not cumulated.",
+    means="You took the first token whose own probability exceeds `uniform`; the cumulative sums are what counts.",
     nudge="Where does the interval of the third token begin?",
 )
 def not_cumulated(logits, temperature, uniform):
@@ -270,7 +270,7 @@ def nearest_probability(logits, temperature, uniform):
 
 
 @choose.misconception(
-    means="You chose the token whose cumulated probability is nearest to `uniform`.",
+    means="You chose the token whose cumulative probability is nearest to `uniform`.",
     nudge="Does an interval lie before or around the place where it ends?",
 )
 def nearest_end(logits, temperature, uniform):
@@ -281,7 +281,7 @@ def nearest_end(logits, temperature, uniform):
 
 @choose.misconception(
     means="You took the token before the one whose interval holds `uniform`.",
-    nudge="Of the cumulated probabilities, is it the first above `uniform` that counts, or the last below it?",
+    nudge="Of the cumulative probabilities, is it the first above `uniform` that counts, or the last below it?",
 )
 def one_too_early(logits, temperature, uniform):
     if temperature == 0:
@@ -342,7 +342,7 @@ def all_alike(logits, temperature, uniform):
 
 
 @choose.misconception(
-    means="You returned the cumulated probability at which you stopped; the token's number is due.",
+    means="You returned the cumulative probability at which you stopped; the token's number is due.",
     nudge="Which function tells *where* something is, not what it is?",
 )
 def the_sum_for_the_token(logits, temperature, uniform):

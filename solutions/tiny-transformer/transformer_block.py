@@ -200,7 +200,7 @@ def no_norms(x, norm_1, attention, norm_2, feed_):
 
 
 @transformer_block.misconception(
-    means="Queries are made of the normed words, keys and values of the words as they came.",
+    means="Queries are made of the normalised words, keys and values of the words as they came.",
     nudge="In self-attention all three are the same words. Which ones does the formula name?",
 )
 def only_queries_normed(x, parameters, heads, mask):
@@ -366,7 +366,7 @@ def exact_gelu_inside(x, parameters, heads, mask):
 
 
 @mistake(
-    "The feed-forward reads the normed words that attention read; it should read the second norm of what "
+    "The feed-forward reads the normalised words that attention read; it should read the second norm of what "
     "attention has made of x.",
     "Which two entries of `parameters` have you not used? What is the second norm taken of?",
 )
