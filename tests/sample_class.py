@@ -8,7 +8,6 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator
 from copy import deepcopy
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -233,19 +232,17 @@ def main(folder: Path, name: str = "", count: int = 30) -> None:
     name : str
         The lab; by default the course's second, or its only one.
     """
-    from autograder.grading.nbgrader.gradebook import Book
+    from autograder.grading.nbgrader.gradebook import opened
     from autograder.grading.register.classroom import Classroom
-    from autograder.grading.register.policy import read_policy
 
     course = find()
     lab = read_lab(course, name or course.labs[min(1, len(course.labs) - 1)])
     due = datetime(2026, 11, 20, 18, tzinfo=UTC)
     folder.mkdir(parents=True, exist_ok=True)
     write_zip(folder / "download.zip", lab, count, due)
-    policy = read_policy(course, {lab.name: lab})
-    of_lab = replace(policy.labs[lab.name], due=due)
-    with Book(Classroom(folder, course)) as book:
-        book.prepare([lab], replace(policy, labs={lab.name: of_lab}))
+    # As the formgrader sets it: the course names none, and what it has named goes when it no longer does.
+    with opened(Classroom(folder, course)) as book:
+        book.update_or_create_assignment(lab.name, duedate=due.replace(tzinfo=None))
 
 
 if __name__ == "__main__":

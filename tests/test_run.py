@@ -123,3 +123,17 @@ def test_a_due_date_goes_with_its_line_and_one_of_the_gradebooks_own_stays(tmp_p
         assert after(None) is None
         book.update_or_create_assignment(LAB, duedate=due.replace(tzinfo=None))  # in the formgrader
         assert after(None) == due.replace(tzinfo=None)
+
+
+def test_a_class_to_try_things_on_keeps_its_due_date(tmp_path):
+    import sample_class
+    from our_course import COURSE, lab
+
+    from autograder.grading.register.classroom import Classroom
+    from autograder.grading.register.policy import read_policy
+
+    sample_class.main(tmp_path, LAB, 1)
+    with gradebook.Book(Classroom(tmp_path, COURSE)) as book:
+        book.prepare([lab(LAB)], read_policy(COURSE, {LAB: lab(LAB)}))
+    with gradebook.opened(Classroom(tmp_path, COURSE)) as book:
+        assert book.find_assignment(LAB).duedate  # some of its hand-ins are late
