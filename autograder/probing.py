@@ -22,9 +22,8 @@ from autograder.judging.question import Answer, Inputs, Question, Rules, Value
 MOST = 300  # calls of the function; a block of a Transformer has 16 arrays, and so 120 pairs of them
 _LARGEST = 10_000  # numbers in the inputs of a case that is asked again
 
-Change = tuple[
-    str, Callable[[Inputs], Inputs]
-]  # what is changed, in words, and how; it raises where it cannot
+# What is changed, in words, and how; it raises where it cannot.
+Change = tuple[str, Callable[[Inputs], Inputs]]
 
 
 @dataclass(frozen=True)

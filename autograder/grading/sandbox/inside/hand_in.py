@@ -128,9 +128,8 @@ def frames_of_answers(function: Any, call: str, questions: Sequence[Inputs]) -> 
     packed: list[dict[str, Any]] = []
     arrays: list[np.ndarray] = []
     for given in questions:
-        answer = ask(
-            function, replace(given, memory=None), call
-        )  # the driver measures, where no code of theirs is
+        # Memory is not measured here, where their code is: whoever drives this does.
+        answer = ask(function, replace(given, memory=None), call)
         more = _size(answer.value) + len(answer.printed) + len(answer.error)
         if packed and (size + more > GATHERED_BYTES or monotonic() > due):
             yield frames.encode({"first": first, "answers": packed}, arrays)

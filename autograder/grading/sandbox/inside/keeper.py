@@ -53,9 +53,8 @@ class Growth:
         processes.forget_most(root)
         self._most, self._anonymous = processes.most(root), processes.held(root)
         self._met = set(processes.threads(root))
-        self._begun = (
-            processes.last_begun() - len(self._met) if places else None
-        )  # else others begin some, too
+        # Where the hand-in has no places of its own, others begin some, too.
+        self._begun = processes.last_begun() - len(self._met) if places else None
         self._seen, self.most = False, self._anonymous  # until a copy is seen that answers: nobody else may
 
     def look(self) -> None:
