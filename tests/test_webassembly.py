@@ -619,6 +619,39 @@ except TimeoutError:
 
 
 @needs_guest
+def test_to_wait_for_another_thread_takes_as_long_as_it_says(sandbox):
+    code = """
+import queue, threading
+from concurrent.futures import Future
+lock, full = threading.Lock(), queue.Queue(1)
+with lock:
+    assert not lock.acquire(timeout=0.01) and not lock.acquire(False) and lock.locked()
+assert not threading.Event().wait(0.01) and not threading.Semaphore(0).acquire(timeout=0.01)
+event = threading.Condition()
+with event:
+    print(event.wait(0.01))
+full.put(1, timeout=0.01)
+for wait in ("full.put(2, timeout=0.01)", "queue.Queue().get(timeout=0.01)", "queue.SimpleQueue().get(timeout=0.01)",
+             "Future().result(0.01)", "threading.Barrier(2).wait(0.01)"):
+    try: eval(wait)
+    except Exception as error: print(type(error).__name__)
+"""
+    run = attack(sandbox, code)
+    assert text_of(run).split() == [
+        "False",
+        "Full",
+        "Empty",
+        "Empty",
+        "TimeoutError",
+        "BrokenBarrierError",
+    ], run
+    endless = attack(
+        sandbox, "from threading import Lock\nlock = Lock()\nlock.acquire(), lock.acquire()", cell_seconds=0.1
+    )
+    assert endless.status == "timeout"
+
+
+@needs_guest
 def test_widgets_can_be_made(sandbox):
     code = "import ipywidgets\nprint(ipywidgets.IntSlider().value)\nipywidgets.interact(lambda x: print(x), x=3);"
     (run,) = sandbox.run([Cell(code)])

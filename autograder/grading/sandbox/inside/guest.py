@@ -5,9 +5,12 @@ order is one call of `obey`, or one of `hear` and one of `act`, so between two o
 copied again.
 """
 
+import _thread
 import asyncio
 import builtins
 import os
+import queue
+import threading
 from collections.abc import Sequence
 from functools import wraps
 from time import sleep
@@ -140,11 +143,42 @@ class _Loop(asyncio.BaseEventLoop):
         """Nobody else could wake it."""
 
 
+_LOCK = threading.Lock
+
+
+class _Lock:
+    """A lock. To wait for one ends a guest, and there is no other thread that would release it: time passes."""
+
+    def __init__(self) -> None:
+        self._lock = _LOCK()
+        self.release, self.locked = self._lock.release, self._lock.locked
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        if self._lock.acquire(False):
+            return True
+        if blocking:
+            sleep(1e9 if timeout == -1 else timeout)
+        return False
+
+    __enter__ = acquire
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
+def _without_threads() -> None:
+    """Have whatever waits for another thread wait as long as it would."""
+    for module, name in ((threading, "Lock"), (threading, "_allocate_lock"), (_thread, "allocate_lock")):
+        setattr(module, name, _Lock)
+    queue.SimpleQueue = queue._PySimpleQueue  # type: ignore[attr-defined, misc]
+
+
 def prepare(modules: Sequence[str], limits: dict[str, Any]) -> None:
     """Import what hand-ins need, and begin one."""
     for folder in (f"{HOME}/notebook", "/tmp/matplotlib", "/tmp/ipython"):
         os.makedirs(folder)
     os.chdir(f"{HOME}/notebook")
+    _without_threads()
     preload(modules)
     _widen()
     asyncio.new_event_loop = asyncio.events.new_event_loop = _Loop
