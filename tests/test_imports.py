@@ -5,9 +5,10 @@ import sys
 import tomllib
 from functools import partial
 
+import nbformat
 import numpy as np
 import pytest
-from our_course import COURSE, ROOT
+from our_course import COURSE, ROOT, release
 
 from autograder import imports
 from autograder.grading.sandbox import PRELOAD, Cell
@@ -106,3 +107,17 @@ def test_the_guard_is_silent_without_a_course(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path, env={"PYTHONPATH": str(COURSE.root), "PATH": ""}
     )
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("name", COURSE.labs)
+def test_a_notebook_says_first_what_all_its_answers_are_held_to(name):
+    """What may be imported, that arguments stay as they are, and in NumPy's labs how exact a result is."""
+    text = nbformat.reads(release(name).decode("utf-8"), as_version=4).cells[0].source
+    said = [
+        "NumPy, Matplotlib and Python's standard library",
+        "SciPy, are refused",
+        "leave their arguments as they are",
+    ]
+    keras = "why_unavailable" in (ROOT / "solutions" / name / "lab.toml").read_text("utf-8")
+    said.append("Keras and its backend" if keras else "they compute in float64")
+    assert [words for words in said if words not in text] == []
