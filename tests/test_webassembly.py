@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -512,6 +513,26 @@ open('/home/sandbox/leak', 'w').write('x'); random.seed(9); np.random.seed(9)
     assert text_of(before[0]) == text_of(after[0]) and text_of(after[0]).startswith(
         "False False 1.0 False ['notebook']"
     )
+
+
+@needs_guest
+def test_one_that_was_closed_keeps_no_file_open(monkeypatch):
+    opened = []
+
+    class Noted(zipfile.ZipFile):
+        def __init__(self, *given):
+            super().__init__(*given)
+            opened.append(self)
+
+    monkeypatch.setattr(place.zipfile, "ZipFile", Noted)
+    with WebAssembly(("numpy",), LIMITS) as one:
+        assert one.run([DOUBLE])[0].status == "ok"
+        assert all(zipped.fp for zipped in opened)
+    assert opened and not any(zipped.fp for zipped in opened)
+    opened.clear()
+    with pytest.raises(SandboxError):
+        WebAssembly(("no_such_module_anywhere",), LIMITS).start()
+    assert opened and not any(zipped.fp for zipped in opened)
 
 
 @needs_guest

@@ -16,7 +16,7 @@ import time
 import zipfile
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from copy import deepcopy
 from dataclasses import asdict, dataclass
 from functools import cache, partial
@@ -87,15 +87,18 @@ class WebAssembly(Sandbox):
                 self._thread = ThreadPoolExecutor(1, thread_name_prefix="guest")
                 self._thread.submit(int).result()  # so that it has this stack
             self._awake = threading.Event()
-            self._given = self._files()
-            with _TURN:
-                self._image = self._thread.submit(self._warm).result()
+            with ExitStack() as opened:
+                self._given = self._files(opened)
+                with _TURN:
+                    self._image = self._thread.submit(self._warm).result()
+                self._opened = opened.pop_all()
             self._spare = bytearray()
 
     def close(self) -> None:
         with self._lock:
             if self._image is not None:
                 self._thread.shutdown(cancel_futures=True)
+                self._opened.close()
                 self._image = None
 
     def _warm(self) -> "Image":
@@ -213,11 +216,11 @@ class WebAssembly(Sandbox):
             **self._env,
         }
 
-    def _files(self) -> Folder:
+    def _files(self, opened: ExitStack) -> Folder:
         """All that a guest can read: Python, the engine's student's part, the course's library, data and keys."""
         root = Folder()
         root.put("/dev/null", Given(bytes))
-        for name, read in _stdlib():
+        for name, read in _stdlib(opened):
             root.put(f"{_STDLIB}/{name}", Given(read))
         for name, path in _brought():
             root.put(f"{_SITE}/{name}", Given(path.read_bytes))
@@ -618,14 +621,14 @@ def _why_unavailable() -> str:
     return _why_not_ours("python-stdlib.zip") or _why_not_compiled()
 
 
-def _stdlib() -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """The names of the files of the guest's Python and its packages, and what reads them."""
-    zipped = zipfile.ZipFile(_artifact("python-stdlib.zip"))
+def _stdlib(opened: ExitStack) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    """The names of the files of the guest's Python and its packages, and what reads them until this is closed."""
+    zipped = opened.enter_context(zipfile.ZipFile(_artifact("python-stdlib.zip")))
     for name in zipped.namelist():
         if not name.endswith("/"):
             yield name, partial(zipped.read, name)
     inner = "matplotlib/mpl-data.zip"
-    pictures = zipfile.ZipFile(zipped.open(inner))
+    pictures = opened.enter_context(zipfile.ZipFile(opened.enter_context(zipped.open(inner))))
     for name in pictures.namelist():
         if not name.endswith("/"):
             yield f"matplotlib/mpl-data/{name.removeprefix('mpl-data/')}", partial(pictures.read, name)
