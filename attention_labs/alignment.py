@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from attention_labs.bar import Bar
 from attention_labs.embeddings import DATA, DIMENSIONS, load_embeddings, tokenize
 
 SIGNS = {".", ",", "?"}
@@ -143,7 +143,7 @@ class Watch:
 
     def __init__(self, steps: int, measure: Callable, keep: Sequence[int] = (), every: int = 20):
         self.steps, self.measure, self.keep, self.every = steps, measure, {*keep}, every
-        self.losses, self.shares, self.kept, self._shown = [], {}, {}, None
+        self.losses, self.shares, self.kept, self._bar = [], {}, {}, Bar(steps)
 
     def __call__(self, step: int, loss: float, parameters) -> None:
         """Note a step: its number, its loss and the parameters after it; step 0 has no loss."""
@@ -156,13 +156,6 @@ class Watch:
             self._show(step)
 
     def _show(self, step: int) -> None:
-        from IPython.display import display
-
         loss = f", loss {np.mean(self.losses[-20:]):.2f}" if self.losses else ""
         text = f"step {step} of {self.steps}{loss}, {self.shares[step]:.0%} of the linked words found"
-        html = f'<progress value="{step}" max="{self.steps}"></progress> {escape(text)}'
-        bundle = {"text/plain": text, "text/html": html}
-        if self._shown is None:
-            self._shown = display(bundle, raw=True, display_id=True)
-        else:
-            self._shown.update(bundle, raw=True)
+        self._bar.show(step, text)

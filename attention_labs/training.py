@@ -11,12 +11,12 @@ import time
 import zipfile
 from collections.abc import Callable, Mapping
 from functools import cache
-from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from attention_labs.bar import Bar
 from attention_labs.tiny_model import ModelError
 
 DATA = Path(__file__).resolve().parents[1] / "data"
@@ -121,7 +121,7 @@ class Watch:
         self.steps, self.measure, self.every = steps, measure, every
         self.losses: list[float] = []
         self.scores: dict[int, float] = {}
-        self._shown: Any = None
+        self._bar = Bar(steps)
         self._began: tuple[int, float] = (0, 0.0)
 
     def __call__(self, step: int, loss: float, parameters: Mapping) -> None:
@@ -136,17 +136,10 @@ class Watch:
             self._show(step)
 
     def _show(self, step: int) -> None:
-        from IPython.display import display
-
         loss, score = np.mean(self.losses[-100:]), self.scores[step]
         first, began = self._began
         left = (time.monotonic() - began) * (self.steps - step) / max(step - first, 1)
         text = f"step {step} of {self.steps}, loss {loss:.2f}, induction score {score:.2f}"
         if step < self.steps:
             text += f", about {left:.0f} s left"
-        html = f'<progress value="{step}" max="{self.steps}"></progress> {escape(text)}'
-        bundle = {"text/plain": text, "text/html": html}
-        if self._shown is None:
-            self._shown = display(bundle, raw=True, display_id=True)
-        else:
-            self._shown.update(bundle, raw=True)
+        self._bar.show(step, text)

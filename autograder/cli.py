@@ -255,17 +255,22 @@ def new_lab(name: str, exercise: str) -> None:
 @COURSE
 @LABS
 @click.option("--check", "only_check", is_flag=True, help="Write nothing; exit 1 if a file would change.")
-def build(labs: Sequence[str], only_check: bool) -> None:
+@click.option("--anew", is_flag=True, help="Save all pictures and measurements of this run, too.")
+def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
     """Make the students' notebooks and the answer keys from the solutions.
+
+    What a saved picture looks like, and what was measured once, is no drift: after a change to what draws or
+    measures it, build that lab with --anew.
 
     \b
     Example:  autograder build --check
+    Example:  autograder build training --anew
     """
     from autograder.authoring.build import build as make
     from autograder.authoring.proof import doubts
 
     chosen = _labs(labs)
-    drift = make(chosen, check=only_check)
+    drift = make(chosen, check=only_check, anew=anew)
     for sentence in (sentence for lab in chosen for sentence in doubts(lab)):
         click.echo(f"Warning: {sentence}", err=True)
     for sentence in drift:

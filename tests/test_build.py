@@ -243,6 +243,31 @@ def test_what_is_measured_is_another_each_time_and_no_drift():
     assert built("0.1 s", "illustration") == "0.2 s"
 
 
+@pytest.mark.parametrize(("anew", "kept"), [(False, "old"), (True, "new")])
+def test_pictures_and_measurements_are_made_anew_where_that_is_asked(copy, monkeypatch, anew, kept):
+    def outputs(age):
+        picture = {"text/html": f'<img src="data:image/png;base64,{age}">'}
+        return [
+            [nbformat.v4.new_output("display_data", picture)],
+            [nbformat.v4.new_output("stream", text=age)],
+        ]
+
+    def with_outputs(notebook, age):
+        notebook = deepcopy(notebook)
+        drawn, measured = notebook.cells[-2:]
+        drawn.outputs, measured.outputs = outputs(age)
+        return notebook
+
+    lab = masks_of(copy)
+    notebook = lab.read_solution()
+    for tag in ("illustration", building.MEASURED):
+        notebook.cells.append(nbformat.v4.new_code_cell("1", id=f"a-{tag}", metadata={"tags": [tag]}))
+    lab.solution.write_text(building._dump(building.tidy(with_outputs(notebook, "old"), lab)), "utf-8")
+    monkeypatch.setattr(building, "run", lambda notebook, course: with_outputs(notebook, "new"))
+    build([lab], anew=anew)
+    assert [cell.outputs for cell in lab.read_solution().cells[-2:]] == outputs(kept)
+
+
 def test_the_release_for_marking_keeps_the_marking_schemes():
     kept = release(solution("attention-masks"), MASKS, keep_mark_schemes=True)
     assert any("MARK SCHEME" in c.source for c in kept.cells)

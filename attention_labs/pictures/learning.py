@@ -33,8 +33,8 @@ def there_and_back():
         arrow(axes, start, end, lw=1.6)
     axes.plot([9.4, 9.4], [0.5, -0.35], color=ORANGE, lw=2, ls="--")
     arrow(axes, (9.4, -0.35), (0.95, -0.35), lw=2, color=ORANGE, ls="--")
-    axes.text(5.2, -0.62, "the way back: gradients", color=ORANGE, ha="center")
-    axes.text(5.2, 4.35, "the way there: numbers; what is learned is blue", ha="center")
+    axes.text(5.2, -0.62, "backward (the way back): gradients", color=ORANGE, ha="center")
+    axes.text(5.2, 4.35, "forward (the way there): numbers; what is learned is blue", ha="center")
     return figure, (
         "A diagram. Queries of the French words and keys of the English words lead to attention weights; weights "
         "and values of the English words lead to contexts; contexts and an output matrix lead to logits, and "
@@ -106,7 +106,8 @@ def valley(paths: Mapping[str, np.ndarray], height: Callable):
     lines = axes.contour(
         x, y, height(x, y), levels=[0.3, 1.5, 4, 8, 14, 22, 34, 50], colors=GREY, linewidths=0.7
     )
-    axes.clabel(lines, fontsize=8, fmt=lambda level: f"height {level:g}")
+    # The innermost ones are where the paths end: a label there would lie under them.
+    axes.clabel(lines, levels=[4, 8, 14, 22, 34, 50], fontsize=9, fmt=lambda level: f"height {level:g}")
     styles = [(ORANGE, "o", "-"), (BLUE, "s", "-"), (PURPLE, "^", "-")]
     for (name, places), (colour, marker, line) in zip(paths.items(), styles):
         axes.plot(*places.T, marker=marker, ls=line, ms=4, lw=1.3, color=colour, label=name)
@@ -140,7 +141,7 @@ def emerging(stages: Mapping[str, np.ndarray], french: Sequence[str], english: S
 @picture
 def progress_made(losses: Sequence[float], shares: Mapping[int, float], levels: Mapping[str, float]):
     """The loss and the share of linked words found, step by step; `levels` are drawn across."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.9))
     steps = np.arange(1, len(losses) + 1)
     left.plot(steps, losses, color=BLUE, lw=1)
     left.set(
@@ -158,7 +159,7 @@ def progress_made(losses: Sequence[float], shares: Mapping[int, float], levels: 
     from matplotlib.ticker import PercentFormatter
 
     right.yaxis.set_major_formatter(PercentFormatter(1))
-    right.legend(loc="lower right", bbox_to_anchor=(1, 0.13), framealpha=0)
+    figure.legend(loc="outside lower right", ncols=4, frameon=False)
     for axes in (left, right):
         axes.grid()
     across = ", ".join(f"{name} {level:.0%}" for name, level in levels.items())

@@ -1,5 +1,6 @@
 """The pictures of the lab `tiny-transformer`."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
@@ -156,6 +157,22 @@ def head_scores(tables: Mapping[str, np.ndarray]):
     return figure, "Tables of scores from 0 to 1, a row for each layer. " + ". ".join(said) + "."
 
 
+_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def numbered(words: Sequence[str]) -> list[str]:
+    """Words that occur again with the number of the time.
+
+    >>> numbered(["the", "red", "the"])
+    ['the¹', 'red', 'the²']
+    """
+    every, so_far, labels = Counter(words), Counter(), []
+    for word in words:
+        so_far[word] += 1
+        labels.append(word + str(so_far[word]).translate(_SUPERSCRIPT) * (every[word] > 1))
+    return labels
+
+
 @picture
 def attention(weights: Mapping[str, np.ndarray], words: Sequence[str]):
     """The weights (L, L) of some heads over one text, by title."""
@@ -163,7 +180,9 @@ def attention(weights: Mapping[str, np.ndarray], words: Sequence[str]):
     said = []
     for axes, (title, table) in zip(np.atleast_1d(panels), weights.items()):
         hidden = np.triu(np.ones(table.shape, bool), 1)
-        bar = heatmap(axes, table, words, words, title=title, limits=(0, 1), hidden=hidden)
+        bar = heatmap(
+            axes, table, numbered(words), numbered(words), title=title, limits=(0, 1), hidden=hidden
+        )
         if axes is not np.atleast_1d(panels)[-1]:
             bar.remove()
         if axes is not np.atleast_1d(panels)[0]:

@@ -16,14 +16,14 @@ def way_back():
     """One block, forward and backward: the stream, its two branches, and what returns through each."""
     figure, panels = plt.subplots(1, 2, figsize=(9, 5.4))
     for axes, title, back in zip(panels, ("forward", "backward"), (False, True)):
-        axes.set(xlim=(0, 10), ylim=(0, 12), title=title)
+        axes.set(xlim=(0, 10), ylim=(-0.5, 12), title=title)
         axes.set_axis_off()
         colour = ORANGE if back else GREY
 
         def way(start, end, axes=axes, back=back, colour=colour, **style):
             arrow(axes, *((end, start) if back else (start, end)), color=colour, **style)
 
-        way((2.2, 0.2), (2.2, 11.8), lw=3)
+        way((2.2, -0.4), (2.2, 11.8), lw=3)
         stream = "its gradient: straight on" if back else "the stream x"
         axes.text(1.8, 5.9, stream, rotation=90, ha="right", va="center")
         for low, norm, part in ((1.4, "layer norm 1", "attention"), (6.9, "layer norm 2", "feed-forward")):
@@ -145,31 +145,33 @@ def course():
     axes.set(xlim=(0, 20), ylim=(0.4, 11.2))
     axes.set_axis_off()
     left = [
-        ("additive-attention", "scores, shares, an average", BLUE),
-        ("qkv-attention", "softmax; queries, keys, values", BLUE),
-        ("attention-masks", "who may look at whom", BLUE),
-        ("multi-head-attention", "several questions at once", GREEN),
+        ("1 additive-attention", "scores, shares, an average", BLUE),
+        ("2 qkv-attention", "softmax; queries, keys, values", BLUE),
+        ("3 attention-masks", "who may look at whom", BLUE),
+        ("4 multi-head-attention", "several questions at once", GREEN),
     ]
     right = [
-        ("positions", "where a word stands", GREEN),
-        ("learning-to-align", "gradients, and learning from them", PURPLE),
-        ("long-contexts", "a cache, and attention in blocks", PURPLE),
-        ("keras-attention", "the same as a library's layer", GREY),
+        ("5 positions", "where a word stands", GREEN),
+        ("6 learning-to-align", "gradients, and learning from them", PURPLE),
+        ("7 long-contexts", "a cache, and attention in blocks", PURPLE),
+        ("10 keras-attention", "the same as a library's layer", GREY),
     ]
     for row in range(4):
         y = 9.7 - 2.6 * row
         for x, (name, what, colour), way in ((3.2, left[row], 1), (16.8, right[row], -1)):
             box(axes, x, y, f"{name}\n{what}", colour)
-            arrow(axes, (x + 3.3 * way, y), (x + 4.7 * way, y), lw=1.4)
+            ends = (x + 3.3 * way, y), (x + 4.7 * way, y)
+            arrow(axes, *(reversed(ends) if "keras" in name else ends), lw=1.4)
     middle = (
-        "tiny-transformer\n\nlayer norm,\nfeed-forward,\na block, a stack;\nheads that copy\n\n"
-        "training\n\nthe way back,\na rate, a minute\nof gradients:\na model\nthat is yours"
+        "8 tiny-transformer\n\nlayer norm,\nfeed-forward,\na block, a stack;\nheads that copy\n\n"
+        "9 training\n\nthe way back,\na rate, a minute\nof gradients:\na model\nthat is yours"
     )
     text = box(axes, 10, 5.8, middle, ORANGE)
     text.set(fontsize=11.5, linespacing=1.75)
     said = "; ".join(f"{name}: {what}" for name, what, _ in [*left, *right])
     return figure, (
-        "The course in one picture. Four labs on the left and four on the right, with arrows to the middle: "
+        "The course in one picture. Four labs on the left and four on the right, by number, with arrows to the "
+        "middle; the last arrow, to lab 10, leads out of it: "
         f"{said}. "
         "In the middle tiny-transformer: layer norm, feed-forward, a block, a stack; heads that look back and copy. Below "
         "it training: the way back, a rate, a minute of your own gradients: a language model that is yours."
