@@ -112,7 +112,7 @@ OF_LIBRARY = {
     "pictures/additive": ["additive-attention"],
     "pictures/learning": ["learning-to-align"],
     "pictures/qkv": ["qkv-attention"],
-    "tiny_model": ["tiny-transformer", "training"],
+    "tiny_model": ["long-contexts", "tiny-transformer", "training"],  # the first looks for its sinks
     "training": ["tiny-transformer", "training"],  # what trained the former's model takes its lists from it
     "download": [],
     "published": [],
@@ -154,7 +154,7 @@ def test_points_and_prose_decide_nothing(copied):
             {"qkv-attention", "learning-to-align"},
         ),  # by a text with the language filled in
         ("sentence_pairs.txt", {"learning-to-align"}),
-        ("tiny_model.npz", {"tiny-transformer", "training"}),
+        ("tiny_model.npz", {"long-contexts", "tiny-transformer", "training"}),
         ("stories.npz", {"tiny-transformer", "training"}),
         ("README.md", set()),
     ],

@@ -256,7 +256,8 @@ def test_a_fault_takes_no_mark_away_that_is_of_the_same_bytes(classroom, local, 
     with Gradebook(f"sqlite:///{folder}/gradebook.db", COURSE.id) as book:
         before = book.find_submission(LAB, "s02").score
     run_ = graded(folder, lambda row: None, workers=2, force=True)
-    assert len(run_.faults) == 2 and "The mark that is there stands." in run_.faults[1]
+    stands = ["The mark that is there stands." in fault for fault in sorted(run_.faults)]
+    assert stands == [False, True]  # s01's file is another one now
     assert "stands" not in run_.faults[0]
     with Gradebook(f"sqlite:///{folder}/gradebook.db", COURSE.id) as book:
         assert book.find_submission(LAB, "s02").score == before
@@ -488,9 +489,10 @@ def test_a_hostile_class_is_the_same_in_postgresql(server, tmp_path):
         (folder / "secret").write_text("0" * 32)
     here, rows = run(tmp_path / "other")
     there, stored = run(room, "--db", url)
-    assert (there.returncode, there.stderr.count("\n")) == (here.returncode, here.stderr.count("\n")), (
-        there.stderr
-    )
+    said = [
+        [line for line in ran.stderr.splitlines() if not line.startswith("marking:")] for ran in (here, there)
+    ]
+    assert there.returncode == here.returncode and len(said[0]) == len(said[1]), there.stderr
     assert (
         marks(stored) == marks(rows) and len({row["student"] for row in rows}) >= len(SAID) + len(NAMES) - 6
     )

@@ -16,7 +16,7 @@ import yaml
 from command import autograder
 from our_course import COURSE, lab, release
 from sample_class import perfect, wrong_answer
-from test_platforms import EXERCISE, LAB, answered, points, read, record
+from test_replies import EXERCISE, LAB, answered, points, read, record
 
 from autograder.grading.platforms.package import package
 from autograder.grading.sandbox.bubblewrap import Bubblewrap

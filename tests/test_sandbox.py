@@ -784,8 +784,8 @@ def test_what_lies_beside_an_answer_is_not_held_by_it(sandbox, code):
 
 def test_more_answers_than_fit_into_a_frame_cost_that_question(sandbox):
     """Each was small enough, and all together the grader took for a sandbox that had failed: no mark at all."""
-    many = Cell("import numpy as np\ndef many(x): return [np.zeros(1)] * 4000")
-    asked = Cell("", exercise="many", questions=[inputs(n) for n in range(3)])
+    many = Cell("import numpy as np\ndef many(x): return [np.zeros(1)] * 19_000")
+    asked = Cell("", exercise="many", questions=[inputs(n) for n in range(12)])
     runs = sandbox.run([DOUBLE, many, asked, ask()])
     assert (runs[2].status, runs[2].answers) == ("crash", [])
     assert "more than answers can be" in runs[2].reason
