@@ -137,3 +137,18 @@ def test_a_class_to_try_things_on_keeps_its_due_date(tmp_path):
         book.prepare([lab(LAB)], read_policy(COURSE, {LAB: lab(LAB)}))
     with gradebook.opened(Classroom(tmp_path, COURSE)) as book:
         assert book.find_assignment(LAB).duedate  # some of its hand-ins are late
+
+
+def test_the_formgraders_list_finds_a_hand_ins_notebooks_by_an_index(tmp_path):
+    from our_course import COURSE, lab
+    from sqlalchemy import text
+
+    from autograder.grading.register.classroom import Classroom
+    from autograder.grading.register.policy import read_policy
+
+    for _ in range(2):  # a class that has it keeps it
+        with gradebook.Book(Classroom(tmp_path, COURSE)) as book:
+            book.prepare([lab(LAB)], read_policy(COURSE, {LAB: lab(LAB)}))
+    wanted = "EXPLAIN QUERY PLAN SELECT * FROM submitted_notebook WHERE assignment_id = 'x'"
+    with gradebook.opened(Classroom(tmp_path, COURSE)) as book:
+        assert "USING INDEX" in str(book.db.execute(text(wanted)).fetchall())

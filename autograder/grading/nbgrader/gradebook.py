@@ -24,6 +24,7 @@ from typing import Any
 from nbgrader import api
 from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
 from nbgrader.utils import parse_utc
+from sqlalchemy import text as sql
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import OperationalError, SAWarning, SQLAlchemyError
 from traitlets.utils.importstring import import_item
@@ -50,6 +51,10 @@ try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
+
+
+# nbgrader's schema has none here, and the formgrader's list of a lab's 300 hand-ins takes seconds without.
+_INDEX = "CREATE INDEX IF NOT EXISTS notebooks_of_hand_ins ON submitted_notebook (assignment_id)"
 
 
 class GradebookError(GradingError):
@@ -200,6 +205,8 @@ class Book:
 
     def _prepare(self, lab: Lab, of_lab: LabPolicy, stamp: str) -> None:
         set_due(self._gradebook, self.classroom, lab.name, of_lab.due)
+        self._gradebook.db.execute(sql(_INDEX))
+        self._gradebook.db.commit()
         if self._gradebook.find_assignment(lab.name).notebooks and self._prepared(lab.name) == stamp:
             return
         self._rescale(lab, of_lab.points)
