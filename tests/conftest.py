@@ -1,5 +1,6 @@
 """Lets the tests import what stands beside them; fixtures of several files; no skips where CI wants none."""
 
+import importlib.util
 import os
 import re
 import sys
@@ -49,3 +50,14 @@ def pytest_runtest_makereport(item, call):
             report.outcome = "failed"
             report.longrepr = f"{item.nodeid} may not be skipped here: {reason}"
     return report
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One for all tests of a process: Playwright has one loop in it, and takes no second."""
+    from e2e import driving
+
+    if not driving.CHROMIUM or not importlib.util.find_spec("playwright"):
+        pytest.skip("No browser here: Debian's package `chromium` and PyPI's `playwright` run these tests.")
+    with driving.chromium() as browser:
+        yield browser

@@ -671,7 +671,6 @@ def holds(size):
     with open("/tmp/table", "wb") as file:
         for _ in range(size // 100):
             file.write(b"1" * 800_000)
-    os.unlink("/tmp/table")
     return 2.0
 """,
     "a file from before": f"""

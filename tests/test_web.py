@@ -179,11 +179,11 @@ def serving(folder):
         server.server_close()
 
 
-def opened(site, until):
+def opened(browser, site, until):
     """What the start page's cell says in a browser, and the addresses that were asked for, but for the site's own."""
     asked = []
-    with serving(site) as address, driving.chromium() as browser:
-        page = browser.new_page()
+    with serving(site) as address, browser.new_context() as context:
+        page = context.new_page()
         page.set_default_timeout(driving.PATIENCE * 1000)
         page.on("request", lambda request: asked.append(request.url))
         page.goto(f"{address}/")
@@ -198,25 +198,19 @@ def opened(site, until):
     return said, [url for url in asked if not url.startswith((address, "blob:", "data:"))]
 
 
-BROWSER = pytest.mark.skipif(
-    not driving.CHROMIUM, reason="No browser here: Debian's package `chromium` runs this test."
-)
-
-
-@BROWSER
-def test_a_browser_opens_it_and_says_what_could_not_be_fetched(real_site):
+def test_a_browser_opens_it_and_says_what_could_not_be_fetched(browser, real_site):
     """All packages come from the site itself; NumPy, which is on no index in reach, is missed by name."""
-    said, elsewhere = opened(real_site, "could not be fetched from this site")
+    said, elsewhere = opened(browser, real_site, "could not be fetched from this site")
     assert said.rstrip().endswith("Then reload the page, and run this cell again.")
     assert elsewhere == []
 
 
-@BROWSER
 @pytest.mark.skipif(
     "PYODIDE" not in os.environ, reason="PYODIDE, an address or a folder with NumPy, is not set."
 )
-def test_the_first_cell_runs_where_numpy_can_be_fetched(tmp_path):
-    said, _ = opened(web.write_site(COURSE, tmp_path / "site", os.environ["PYODIDE"]), "exercises right")
+def test_the_first_cell_runs_where_numpy_can_be_fetched(browser, tmp_path):
+    site = web.write_site(COURSE, tmp_path / "site", os.environ["PYODIDE"])
+    said, _ = opened(browser, site, "exercises right")
     assert "Error" not in said
 
 

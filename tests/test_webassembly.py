@@ -494,8 +494,13 @@ with WebAssembly(("numpy", "IPython")) as sandbox:
     threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
     sandbox.run([Cell("while True: pass")])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
-    assert done.returncode != 0 and "KeyboardInterrupt" in done.stderr
+    said = ""
+    for _ in range(3):  # a signal that comes while Python cleans up after itself is lost, as everywhere
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+        said += done.stderr
+        if done.returncode:
+            break
+    assert done.returncode != 0 and "KeyboardInterrupt" in done.stderr, said
 
 
 @needs_guest

@@ -1,7 +1,5 @@
 """A browser, and pages that notice when something acts that should not."""
 
-import importlib.util
-
 import pytest
 
 from e2e import driving
@@ -12,14 +10,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if "e2e" in item.path.parts:
             item.add_marker(pytest.mark.long)
-
-
-@pytest.fixture(scope="session")
-def browser():
-    if not driving.CHROMIUM or not importlib.util.find_spec("playwright"):
-        pytest.skip("No browser here: Debian's package `chromium` and PyPI's `playwright` run these tests.")
-    with driving.chromium() as browser:
-        yield browser
 
 
 @pytest.fixture
