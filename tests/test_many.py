@@ -256,9 +256,9 @@ def test_a_fault_takes_no_mark_away_that_is_of_the_same_bytes(classroom, local, 
     with Gradebook(f"sqlite:///{folder}/gradebook.db", COURSE.id) as book:
         before = book.find_submission(LAB, "s02").score
     run_ = graded(folder, lambda row: None, workers=2, force=True)
-    stands = ["The mark that is there stands." in fault for fault in sorted(run_.faults)]
+    # Two workers fail in any order.
+    stands = ["stands" in fault for fault in sorted(run_.faults)]
     assert stands == [False, True]  # s01's file is another one now
-    assert "stands" not in run_.faults[0]
     with Gradebook(f"sqlite:///{folder}/gradebook.db", COURSE.id) as book:
         assert book.find_submission(LAB, "s02").score == before
         changed = book.find_submission_notebook(LAB, LAB, "s01").grades
