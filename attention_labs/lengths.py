@@ -10,13 +10,12 @@ What differs from run to run is how the head is told of positions. The heads tra
 measured a second time with a window: each place then sees only the last 32, so that no distance is new.
 """
 
-import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from attention_labs.bar import Bar
+from attention_labs.bar import watched
 
 TRAINED = 32  # words in a training sentence
 LENGTHS = (32, 64, 128, 256)
@@ -54,7 +53,7 @@ def beyond(
     """
     aids = {length: _Aids(length, sinusoidal_encoding, rotate, alibi_bias) for length in LENGTHS}
     results = {}
-    for task, method in _watched([(task, method) for task in TASKS for method in METHODS]):
+    for task, method in watched([(task, method) for task in TASKS for method in METHODS]):
         results[task, method], windowed = np.swapaxes(
             [_one_run(task, method, aids, seed, steps) for seed in seeds], 0, 1
         )
@@ -96,7 +95,7 @@ def stretched(
     }
     earlier, found = np.tri(length, k=-1, dtype=bool), {}
     trained = _Turned(_turns(rotate, np.arange(TRAINED)), np.tri(TRAINED, k=-1, dtype=bool))
-    for task, seed in _watched([(task, seed) for task in TASKS for seed in seeds]):
+    for task, seed in watched([(task, seed) for task in TASKS for seed in seeds]):
         rng = np.random.default_rng(seed)
         words = rng.normal(size=(_WORDS, _SIZE))
         head = _train(rng, words, task, "rotary", trained, steps)
@@ -105,17 +104,6 @@ def stretched(
             score, _ = _score(asked, words, task, "rotary", _Turned(turns, earlier, earlier), head)
             found.setdefault((task, way), []).append(score)
     return {name: np.array(scores) for name, scores in found.items()}
-
-
-def _watched(runs: Sequence[tuple]) -> Iterator[tuple]:
-    """The runs one by one, with a bar that shows how far it is; none in a build, which saves what is shown."""
-    bar = None if os.environ.get("COURSE_BUILD") else Bar(len(runs))
-    for done, run in enumerate(runs):
-        if bar:
-            bar.show(done, f"{', '.join(map(str, run))}: {done + 1} of {len(runs)}")
-        yield run
-    if bar:
-        bar.show(len(runs), "done")
 
 
 class _Turned(NamedTuple):

@@ -7,7 +7,6 @@
 """
 
 import csv
-import time
 import zipfile
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -122,14 +121,11 @@ class Watch:
         self.losses: list[float] = []
         self.scores: dict[int, float] = {}
         self._bar = Bar(steps)
-        self._began: tuple[int, float] = (0, 0.0)
 
     def __call__(self, step: int, loss: float, parameters: Mapping) -> None:
         """Note a step: its number, its loss, and the parameters after it."""
         if step <= len(self.losses):  # a new start
             self.losses, self.scores = [], {}
-        if not self.losses or not self._began[1]:
-            self._began = step, time.monotonic()
         self.losses.append(float(loss))
         if step % self.every == 0 or step == self.steps:
             self.scores[step] = float(self.measure(parameters))
@@ -137,9 +133,5 @@ class Watch:
 
     def _show(self, step: int) -> None:
         loss, score = np.mean(self.losses[-100:]), self.scores[step]
-        first, began = self._began
-        left = (time.monotonic() - began) * (self.steps - step) / max(step - first, 1)
         text = f"step {step} of {self.steps}, loss {loss:.2f}, induction score {score:.2f}"
-        if step < self.steps:
-            text += f", about {left:.0f} s left"
         self._bar.show(step, text)

@@ -16,6 +16,7 @@ from autograder.files import concerns_disk
 
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
+    from autograder.course import Course
     from autograder.grading.register.classroom import Classroom
     from autograder.results import Result
 
@@ -65,7 +66,7 @@ def _extras() -> set[str]:
     return {name[0].replace("-", "_").lower() for name in named if name}
 
 
-_STUDENTS = ("start", "lab", "reset", "check")
+_STUDENTS = ("start", "lab", "update", "reset", "check")
 _KEPT = {  # what somebody should know who ends a command in the middle
     "collect": "What is filed is kept; the same command goes on from there.",
     "grade": "What is marked is kept; the same command goes on from there.",
@@ -146,13 +147,31 @@ def start(folder: Path) -> None:
     from autograder.course import find
     from autograder.workspace import start as copy_labs
 
-    copied = copy_labs(folder, find())
+    course = find()
+    copied = copy_labs(folder, course)
     said = (
         f"{counted(len(copied), 'lab')} copied to {folder}."
         if copied
         else f"{folder} has all the labs already."
     )
     click.echo(said)
+    _say_what_is_older(folder, course)
+
+
+def _say_what_is_older(folder: Path, course: "Course") -> None:
+    from autograder.workspace import older
+
+    for lab, changed in older(folder, course).items():
+        click.echo(
+            f"{lab}: your copy is older than the course's text, which has changed in {_headings(changed)}. "
+            f"`autograder update {folder / lab / lab}.ipynb` takes it over; your answers stay."
+        )
+
+
+def _headings(changed: list[str]) -> str:
+    """Where something has changed: three places, and how many more."""
+    named = [f"“{heading}”" for heading in changed[:3]]
+    return listed([*named, counted(len(changed) - 3, "other place")] if len(changed) > 3 else named)
 
 
 @main.command(context_settings={"ignore_unknown_options": True})
@@ -170,6 +189,7 @@ def lab(folder: Path, options: Sequence[str]) -> None:
 
     course = find()
     copy_labs(folder, course)
+    _say_what_is_older(folder, course)
     try:
         from autograder.jupyter import open_lab
     except ModuleNotFoundError as error:
@@ -193,6 +213,26 @@ def reset(notebook: Path, exercise: str | None) -> None:
 
     kept = bring_back(notebook, exercise)
     click.echo(f"{exercise or notebook.stem} is as it was at the start. Your version is kept in {kept}.")
+
+
+@main.command()
+@COURSE
+@click.argument("notebook", type=click.Path(path_type=Path, dir_okay=False))
+def update(notebook: Path) -> None:
+    """Take the course's newer text over into your copy of a lab; your answers and your own cells stay.
+
+    Where you and the course have changed the same cell, yours is below it. Your version is kept beside the notebook.
+
+    \b
+    Example:  autograder update work/my-lab/my-lab.ipynb
+    """
+    from autograder.workspace import update as take_over
+
+    changed, kept = take_over(notebook)
+    if changed:
+        click.echo(f"{notebook.stem}: changed in {_headings(changed)}. Your version is kept in {kept}.")
+    else:
+        click.echo(f"{notebook.stem} has the course's text of today.")
 
 
 @main.command()

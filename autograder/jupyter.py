@@ -16,6 +16,7 @@ from jupyter_server.serverapp import ServerApp
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from traitlets import List, Unicode
 
+from autograder import screen
 from autograder.workspace import START_PAGE
 
 # Extensions that are not for students: Jupyter's news, an instructor's tools, a way to the classic notebook.
@@ -100,7 +101,10 @@ def _write_settings(folder: Path, labs: Sequence[str]) -> None:
     }
     everything: dict[str, dict[str, Any]] = {
         "ServerApp": server,
-        "LabApp": {"extension_manager": "readonly"},
+        "LabApp": {
+            "extension_manager": "readonly",
+            "extra_labextensions_path": [str(screen.write_extension(folder / "labextensions").parent)],
+        },
         "LabsInOrder": {"labs": list(labs)},
     }
     if "JUPYTER_TOKEN" not in os.environ:
@@ -108,6 +112,7 @@ def _write_settings(folder: Path, labs: Sequence[str]) -> None:
         everything["IdentityProvider"] = {"token": secrets.token_hex(24)}
     (folder / "labconfig").mkdir()
     (folder / "labconfig" / "page_config.json").write_text(json.dumps(_PAGE), "utf-8")
+    (folder / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(screen.SETTINGS), "utf-8")
     (folder / "jupyter_server_config.json").write_text(json.dumps(everything), "utf-8")
     own = os.environ.get("JUPYTER_CONFIG_PATH")
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join([str(folder), *([own] if own else [])])

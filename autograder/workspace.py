@@ -1,12 +1,13 @@
-"""A student's own folder: copies of the labs that are never overwritten, a start page, and resets."""
+"""A student's own folder: copies of the labs that are never overwritten, a start page, resets and renewals."""
 
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from autograder import keys
+from autograder import keys, renewal
 from autograder.cells import grade_id, id_of, id_of_test
 from autograder.course import ANSWERS, Course, find
 from autograder.errors import Usage, listed
@@ -32,6 +33,8 @@ class Standing:
         Exercises whose saved check says right, and all of them.
     unanswered : int
         Questions to explain in words that still stand as they were handed out.
+    older : bool
+        Whether the course's text has changed since the copy was made.
     """
 
     lab: str
@@ -41,6 +44,7 @@ class Standing:
     passed: int
     total: int
     unanswered: int = 0
+    older: bool = False
 
 
 def start(folder: Path, course: Course) -> list[str]:
@@ -62,11 +66,19 @@ def start(folder: Path, course: Course) -> list[str]:
         if not target.exists():
             write(target, source.read_bytes())
             copied.append(lab)
+        if lab in copied or not (renewal.handed_out(target).is_file() or renewal.changes(target, source)):
+            renewal.keep(target, source.read_bytes())
         if outside:
             for path in course.answers(lab).iterdir():
                 write(folder / lab / ANSWERS / path.name, path.read_bytes())
     _start_page(folder, course.title)
     return copied
+
+
+def older(folder: Path, course: Course) -> dict[str, list[str]]:
+    """The labs in `folder` whose copies are older than the course's text, each with the headings of what changed."""
+    found = {lab: renewal.changes(folder / lab / f"{lab}.ipynb", course.released(lab)) for lab in course.labs}
+    return {lab: changed for lab, changed in found.items() if changed}
 
 
 def standings(folder: Path) -> list[Standing]:
@@ -82,7 +94,14 @@ def standings(folder: Path) -> list[Standing]:
         open_questions = sum(id_of(cell) in about.by_hand and untouched(cell) for cell in cells)
         found.append(
             Standing(
-                lab, about.title, about.difficulty, about.minutes, right, len(about.points), open_questions
+                lab,
+                about.title,
+                about.difficulty,
+                about.minutes,
+                right,
+                len(about.points),
+                open_questions,
+                bool(renewal.changes(path, about.folder.parent / path.name)),
             )
         )
     return found
@@ -98,7 +117,44 @@ def overview(folder: str | Path = ".") -> None:
     """
     from IPython.display import Markdown, display
 
-    display(Markdown(_table(standings(Path(folder)))))
+    found = standings(Path(folder))
+    if found:
+        display(Markdown(_table(found)))
+        return
+    here = Path(folder).resolve()
+    above = standings(here.parent)
+    print(
+        f"There are no labs in {here}: overview() shows those in the folders below it. "
+        + ('They are in the folder above: overview("..").' if above else "Open the start page, README.ipynb.")
+    )
+
+
+def update(path: Path, course: Course | None = None) -> tuple[list[str], Path]:
+    """Bring a student's copy up to the course's text of today; answers and own cells stay.
+
+    Returns
+    -------
+    list of str, Path
+        The headings of what has changed, and where the version before is kept; none if nothing has.
+
+    Raises
+    ------
+    WorkspaceError
+    """
+    source = _released(path, course or find())
+    changed = renewal.changes(path, source)
+    if not changed:
+        return [], path
+    mine, new = renewal.read(path), renewal.read(source)
+    if mine is None or new is None:
+        raise WorkspaceError(
+            f"{path} cannot be read as a notebook; `autograder reset {path}` brings its first version back."
+        )
+    made = renewal.renewed(mine, renewal.read(renewal.handed_out(path)), new)
+    kept = _aside(path, "update")
+    _write(path, made)
+    renewal.keep(path, source.read_bytes())
+    return changed, kept
 
 
 def reset(path: Path, exercise: str | None = None, course: Course | None = None) -> Path:
@@ -120,15 +176,7 @@ def reset(path: Path, exercise: str | None = None, course: Course | None = None)
     ------
     WorkspaceError
     """
-    course = course or find()
-    lab = path.stem
-    source = course.released(lab)
-    if not path.is_file():
-        raise WorkspaceError(f"There is no notebook {path}.")
-    if lab not in course.labs or not source.is_file():
-        raise WorkspaceError(
-            f"{path.name} is not one of the labs ({listed(course.labs)}), so it has no first version."
-        )
+    lab, source = path.stem, _released(path, course or find())
     fresh = json.loads(source.read_text("utf-8"))
     if exercise is not None:
         name = grade_id(exercise)
@@ -151,10 +199,30 @@ def reset(path: Path, exercise: str | None = None, course: Course | None = None)
                 f"{path} has no cell for {exercise} any more; bring the whole lab back instead."
             ) from None
         fresh["cells"][at] = stub
-    stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S-%f")
-    kept = path.with_name(f"{lab}.before-reset-{stamp}.ipynb")
-    shutil.copy2(path, kept)
+    kept = _aside(path, "reset")
     _write(path, fresh)
+    if exercise is None:
+        renewal.keep(path, source.read_bytes())
+    return kept
+
+
+def _released(path: Path, course: Course) -> Path:
+    """The course's own file of the lab that `path` is a copy of."""
+    source = course.released(path.stem)
+    if not path.is_file():
+        raise WorkspaceError(f"There is no notebook {path}.")
+    if path.stem not in course.labs or not source.is_file():
+        raise WorkspaceError(
+            f"{path.name} is not one of the labs ({listed(course.labs)}), so it has no first version."
+        )
+    return source
+
+
+def _aside(path: Path, why: str) -> Path:
+    """A copy of a notebook beside it, under a name that says when it was made and before what."""
+    stamp = datetime.now().strftime("%Y-%m-%d-%H%M%S-%f")
+    kept = path.with_name(f"{path.stem}.before-{why}-{stamp}.ipynb")
+    shutil.copy2(path, kept)
     return kept
 
 
@@ -162,14 +230,17 @@ def _start_page(folder: Path, title: str) -> None:
     path = folder / START_PAGE
     page = _page(standings(folder), title)
     if path.exists():
-        try:
-            there = json.loads(path.read_text("utf-8"))
-            own = [c["source"] for c in there["cells"]] != [c["source"] for c in page["cells"]]
-        except (ValueError, KeyError, TypeError):
-            own = True
-        if own:
+        there = renewal.read(path)
+        if not there or [*map(_text, there["cells"])] != [*map(_text, page["cells"])]:
             return  # the student has made it theirs
     _write(path, page)
+
+
+def _text(cell: dict) -> str:
+    """What stands in a cell of a start page, without the list of labs that it used to have."""
+    source = cell.get("source", "")
+    text = "".join(source) if isinstance(source, list) else str(source)
+    return re.sub(r"\n(\d+\. \[.*\]\(\S+\.ipynb\), about \d+ minutes, .*\n)+", "", text)
 
 
 def _page(found: list[Standing], title: str) -> dict:
@@ -179,11 +250,6 @@ def _page(found: list[Standing], title: str) -> dict:
         "Each lab is a notebook: read, fill in the cells marked `# YOUR CODE HERE`, and run the `check(...)`",
         "cell below each. It tells you what kind of mistake it sees. Start at the top; the first lines of",
         "each lab say what it builds on.",
-        "",
-        *(
-            f"{i}. [{s.title}]({s.lab}/{s.lab}.ipynb), about {s.minutes} minutes, {s.difficulty}"
-            for i, s in enumerate(found, 1)
-        ),
         "",
         "Run the next cell (Shift+Enter) to see how far you are. It reads the saved notebooks.",
     ]
@@ -210,24 +276,29 @@ def _page(found: list[Standing], title: str) -> dict:
 
 
 def _table(found: list[Standing]) -> str:
-    lines = ["| | lab | time | exercises right |", "|---|---|---|---|"]
+    lines = ["| next | lab | time | difficulty | exercises right |", "|---|---|---|---|---|"]
     done = {s.lab for s in found if s.passed == s.total and not s.unanswered}
     following = next((s.lab for s in found if s.lab not in done), None)
     for s in found:
         mark = "done" if s.lab in done else "**next**" if s.lab == following else ""
         bar = "●" * s.passed + "○" * (s.total - s.passed)
-        link = f"[{s.title}]({s.lab}/{s.lab}.ipynb)"
+        link = f"[{s.title}]({s.lab}/{s.lab}.ipynb)" + (" (there is a newer text)" if s.older else "")
         words = f", and {s.unanswered} to explain in words" if s.unanswered else ""
-        lines.append(f"| {mark} | {link} | {s.minutes} min | {bar} {s.passed} of {s.total}{words} |")
+        lines.append(
+            f"| {mark} | {link} | {s.minutes} min | {s.difficulty} | {bar} {s.passed} of {s.total}{words} |"
+        )
+    if any(s.older for s in found):
+        lines += [
+            "",
+            "`autograder update` with the path of a lab takes a newer text over; your answers stay.",
+        ]
     return "\n".join(lines)
 
 
 def cells_of(path: Path) -> list[dict]:
     """The cells of a saved notebook; none if it cannot be read."""
-    try:
-        return [cell for cell in json.loads(path.read_text("utf-8"))["cells"] if isinstance(cell, dict)]
-    except (OSError, ValueError, KeyError, TypeError):
-        return []
+    notebook = renewal.read(path)
+    return notebook["cells"] if notebook else []
 
 
 def untouched(cell: dict) -> bool:

@@ -210,6 +210,24 @@ def test_a_broken_solution_is_refused(spoil, sentence):
         tidy(notebook, MASKS)
 
 
+@pytest.mark.parametrize(
+    "asks", ["**Guess first**: which row?", "Before you run it, **guess**, and write it down."]
+)
+def test_what_is_to_be_guessed_first_is_hidden(asks):
+    notebook = solution("attention-masks")
+    there = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+    there[2].source += f"\n\n{asks}"
+    there[3].source = "**What you should see.** The first."
+    said = f"the cell {there[2].id!r} says to guess first. The next text, {there[3].id!r}, is to begin with <details>"
+    with pytest.raises(BuildError, match=re.escape(said)):
+        tidy(notebook, MASKS)
+    there[3].source = "<details><summary>What you should see</summary>\n\nThe first.\n</details>"
+    tidy(notebook, MASKS)
+    there[-1].source = asks
+    with pytest.raises(BuildError, match=re.escape("The next text is to begin with <details>")):
+        tidy(notebook, MASKS)
+
+
 def test_a_solution_without_an_end_is_named():
     notebook = solution("attention-masks")
     cell = next(c for c in notebook.cells if id_of(c) == "causal-mask")

@@ -64,6 +64,9 @@ def started(monkeypatch):
         seen["arguments"] = arguments
         seen["settings"] = json.loads((place / "jupyter_server_config.json").read_text())
         seen["page"] = json.loads((place / "labconfig" / "page_config.json").read_text())
+        (own,) = seen["settings"]["LabApp"]["extra_labextensions_path"]
+        seen["extensions"] = {path.name: path.read_text() for path in Path(own).rglob("*") if path.is_file()}
+        seen["themes"] = json.loads((place / "labconfig" / "default_setting_overrides.json").read_text())
         seen["environment"] = dict(os.environ)
 
     for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_TOKEN", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "MPLCONFIGDIR"):
@@ -86,6 +89,14 @@ def test_what_is_typed_goes_to_the_server(started, tmp_path):
     assert started["arguments"][-2:] == ["--no-browser", "--port=8890"]
     assert started["settings"]["LabsInOrder"] == {"labs": ["softmax"]}
     assert started["page"]["disabledExtensions"]["@jupyter/nbgrader"] is True
+
+
+def test_jupyterlab_learns_of_narrow_and_of_dark_screens(started, tmp_path):
+    jupyter.open_lab(tmp_path, ["softmax"])
+    about = json.loads(started["extensions"]["package.json"])
+    assert about["jupyterlab"]["_build"]["load"] == "static/entry.js"
+    assert f'window._JUPYTERLAB ??= {{}})["{about["name"]}"]' in started["extensions"]["entry.js"]
+    assert started["themes"] == {"@jupyterlab/apputils-extension:themes": {"adaptive-theme": True}}
 
 
 def test_a_home_that_cannot_be_written_to_is_not_used(started, tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -121,6 +122,7 @@ def tidy(notebook: NotebookNode, lab: Lab) -> NotebookNode:
             cell.execution_count = None
             cell.outputs = [_tidy_output(output) for output in cell.outputs]
     _say_points(notebook, lab)
+    _is_hidden(notebook, lab)
     for name in lab.exercises:
         for wanted in (grade_id(name), id_of_test(name)):
             if wanted not in seen:
@@ -152,6 +154,21 @@ def _say_points(notebook: NotebookNode, lab: Lab) -> None:
         elif cell.cell_type == "markdown":
             cell.source = _HEADING.sub(in_heading, cell.source)
             cell.source = _REMINDER.sub(rf"\g<1>{_points(sum(lab.by_hand.values()))}", cell.source)
+
+
+_GUESS = re.compile(r"\bguess\W+(first|before)\b|\*\*guess\*\*", re.I)
+
+
+def _is_hidden(notebook: NotebookNode, lab: Lab) -> None:
+    """See that what "guess first" asks for is folded in the text that follows: an answer in sight is no question."""
+    texts = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
+    for asks, answers in zip_longest(texts, texts[1:]):
+        if _GUESS.search(asks.source) and not (answers and answers.source.startswith("<details>")):
+            name = f", {answers.id!r}," if answers else ""
+            raise BuildError(
+                f"{lab.name}: the cell {asks.id!r} says to guess first. The next text{name} is to begin with <details>, "
+                "so that what comes out is hidden until it is asked for."
+            )
 
 
 def _points(worth: float) -> str:

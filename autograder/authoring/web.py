@@ -25,6 +25,7 @@ from urllib.request import urlopen
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from autograder import screen
 from autograder.authoring.bundle import contents
 from autograder.course import FILE, VARIABLE, Course
 from autograder.errors import Complaint, Usage
@@ -40,7 +41,7 @@ _KERNEL = ("micropip", "piplite", "pyodide-kernel", "ipykernel", "comm", "ipytho
 _NEEDS = ("ipython", "ipywidgets", "matplotlib", "numpy")  # of the student's part and of courses' libraries
 _EXTENSIONS = ("@jupyterlite/pyodide-kernel-extension", "@jupyter-widgets/jupyterlab-manager")
 _SETTINGS = {
-    "@jupyterlab/apputils-extension:themes": {"adaptive-theme": True},  # dark where the system is dark
+    **screen.SETTINGS,
     "@jupyterlab/docmanager-extension:plugin": {"autosaveInterval": 20},
 }
 # Run by IPython when a kernel starts: what Pyodide could not fetch is missing for a reason.
@@ -257,15 +258,16 @@ def _download(exact: list[str], folder: Path, python: str) -> None:
 def _build_lite(lite: Path, pages: Path, site: Path) -> None:
     """JupyterLite's own build: its programs, and the notebooks."""
     extensions = Path(sys.prefix) / "share" / "jupyter" / "labextensions"
+    own = str(screen.write_extension(lite / "labextensions"))
     settings = {
         "LiteBuildConfig": {
             "contents": [str(pages)],
             "output_dir": str(site),
             "apps": ["lab", "notebooks"],
             "no_sourcemaps": True,
-            # Of the extensions installed here, these two; nbgrader's and others are not a student's.
+            # Of the extensions installed here, two; nbgrader's and others are not a student's.
             "ignore_sys_prefix": ["federated_extensions"],
-            "federated_extensions": [str(extensions / name) for name in _EXTENSIONS],
+            "federated_extensions": [*(str(extensions / name) for name in _EXTENSIONS), own],
         }
     }
     (lite / "jupyter_lite_config.json").write_text(json.dumps(settings), "utf-8")

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from autograder.course import find
-from e2e.driving import BIN, ROOT, SERVER_OPTIONS, environment, jupyterlab, serving
+from e2e.driving import BIN, ROOT, SERVER_OPTIONS, Notebook, environment, jupyterlab, serving
 
 LABS = find(ROOT).labs
 
@@ -72,6 +72,38 @@ def test_a_folder_that_is_shown_with_a_number_opens_and_has_its_own_name(page, s
         arg=f"{LABS[1]}/{LABS[1]}.ipynb",
     )
     assert (home / "work" / LABS[1] / f"{LABS[1]}.ipynb").is_file()
+
+
+@pytest.fixture
+def screen(browser, server):
+    """Opens a lab in a window of this width, on a system that is light or dark."""
+    pages = []
+
+    def opened(width, scheme):
+        pages.append(browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme))
+        return Notebook.at(pages[-1], server, f"{LABS[4]}/{LABS[4]}.ipynb")
+
+    yield opened
+    for page in pages:
+        page.close()
+
+
+def test_a_narrow_window_is_the_labs_and_where_the_system_is_dark_so_is_jupyterlab(screen):
+    phone = screen(390, "dark")
+    phone.page.wait_for_function("jupyterapp.shell.leftCollapsed")
+    assert phone.page.evaluate("document.body.dataset.jpThemeName") == "JupyterLab Dark"
+    assert phone.panel.bounding_box()["width"] > 300
+    text = phone.panel.locator(".jp-RenderedMarkdown").first.bounding_box()
+    assert text["width"] > 260
+    assert phone.too_wide() == []
+    phone.page.set_viewport_size({"width": 1280, "height": 900})
+    phone.page.wait_for_function("!jupyterapp.shell.leftCollapsed")
+
+    half = screen(700, "light")
+    half.page.wait_for_function("jupyterapp.shell.leftCollapsed")
+    assert half.page.evaluate("document.body.dataset.jpThemeName") == "JupyterLab Light"
+    assert half.panel.bounding_box()["width"] > 600
+    assert half.too_wide() == []
 
 
 def test_an_instructors_menu_would_be_noticed(page, tmp_path, env):
