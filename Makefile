@@ -16,7 +16,7 @@ $(BIN)/mypy
 $(BIN)/pytest -q -rs -n auto --dist worksteal $(1)
 endef
 
-.PHONY: help setup lab test test-all test-keras build grade feedback report demo bench bundle web data portable keras clean
+.PHONY: help setup lab test test-all test-keras build grade feedback report demo bench bundle release web data portable keras clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -73,7 +73,10 @@ keras: .venv/ready-lab  ## Add Keras, on TensorFlow, JAX or PyTorch, for the lab
 	$(call install,keras)
 
 bundle: setup  ## One zip for students: dist/attention-labs.zip
-	$(BIN)/python -m autograder.authoring.bundle
+	@$(BIN)/autograder bundle
+
+release: setup  ## What a release holds, in dist/: two wheels, their pins, the students' zip
+	@$(BIN)/python -m autograder.authoring.projects
 
 web: setup  ## The labs as a static site, dist/web: they run in the browser
 	$(BIN)/autograder web $(if $(PYODIDE),--pyodide "$(PYODIDE)")

@@ -3,7 +3,7 @@
 Names are loaded when first used, so that ``import autograder`` costs nothing.
 """
 
-__version__ = "1.0.0"
+__version__ = "2.0.0"
 
 _HOME = {
     "check": "student",

@@ -60,9 +60,10 @@ class Commands(click.Group):
 
 def _extras() -> set[str]:
     """The modules that come with the engine's extras, as its own metadata names them."""
-    from importlib.metadata import requires
+    from importlib.metadata import packages_distributions, requires
 
-    named = (re.match(r"[\w-]+", text) for text in requires("attention-labs") or () if "extra ==" in text)
+    texts = [text for name in packages_distributions().get("autograder", ()) for text in requires(name) or ()]
+    named = (re.match(r"[\w-]+", text) for text in texts if "extra ==" in text)
     return {name[0].replace("-", "_").lower() for name in named if name}
 
 
@@ -318,6 +319,24 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
     if not drift:
         click.echo("Everything is as the solutions say.")
     sys.exit(1 if drift and only_check else 0)
+
+
+@main.command()
+@COURSE
+@click.option(
+    "--output", type=click.Path(path_type=Path), help="The zip; by default dist/<the course's id>.zip."
+)
+def bundle(output: Path | None) -> None:
+    """Make one zip for students: the labs with their checks and all that they need. It holds no solution.
+
+    \b
+    Example:  autograder bundle --output statistics.zip
+    """
+    from autograder.authoring.bundle import write
+    from autograder.course import find
+
+    zipped = write(find(), output)
+    click.echo(f"{zipped}: {zipped.stat().st_size / 1e6:.1f} MB")
 
 
 @main.command()

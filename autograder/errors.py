@@ -16,7 +16,8 @@ _ESCAPES = re.compile(
 )
 
 INSTALL_ALL = (
-    "install the engine with all that instructors need, `pip install 'attention-labs[lab,grading,alike]'`."
+    "`make setup` brings it; where the engine came as a wheel, "
+    "`pip install 'labs-autograder[lab,grading,alike]'` does."
 )
 
 

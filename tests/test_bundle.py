@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from importlib.metadata import version
 from pathlib import Path
 
 import nbformat
@@ -13,6 +14,7 @@ import pytest
 from sample_class import perfect
 from test_build import shown
 
+from autograder import __version__
 from autograder.authoring import bundle as bundling
 from autograder.authoring.lab import read_labs
 from autograder.course import read
@@ -128,6 +130,7 @@ def test_its_project_installs_the_core_with_what_the_labs_need(unpacked):
     assert project["project"]["optional-dependencies"] == {
         name: extras[name] for name in ("lab", "keras", "jax", "torch")
     }
+    assert own["project"]["version"] == __version__
     for field in ("name", "version", "requires-python", "scripts", "license"):
         assert project["project"][field] == own["project"][field]
     assert project["project"]["requires-python"] in (unpacked / "environment.yml").read_text("utf-8")
@@ -140,8 +143,24 @@ def test_it_is_the_same_to_the_byte_each_time(tmp_path):
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
     (tmp_path / "course.toml").write_text('title = "A"\nid = "a"\nlabs = ["one"]\n', "utf-8")
-    with pytest.raises(Complaint, match=r"one\.ipynb; run `make build` first"):
+    with pytest.raises(Complaint, match=r"one\.ipynb; run `autograder build` first"):
         bundling.write(read(tmp_path))
+
+
+def test_what_students_may_import_comes_along_as_it_is_installed_here(tmp_path):
+    for name, said in (("nh3", ""), ("not_there_at_all", "not_there_at_all, which is not installed here")):
+        text = f'title = "A"\nid = "a"\nlabs = []\nimports = ["{name}"]\n'
+        (tmp_path / "course.toml").write_text(text, "utf-8")
+        if said:
+            with pytest.raises(Complaint, match=said):
+                bundling.contents(read(tmp_path))
+            continue
+        files = bundling.contents(read(tmp_path))
+        project = tomllib.loads(files["pyproject.toml"].decode())["project"]
+        assert "nh3" in project["dependencies"]
+        assert list(project["optional-dependencies"]) == ["lab"]
+        assert files["constraints.txt"].decode().count(f"\nnh3=={version('nh3')}\n") == 1
+        assert files["README.md"].decode().startswith("# A\n")
 
 
 def test_start_and_check_work_with_nothing_but_the_bundle(unpacked):

@@ -13,8 +13,10 @@ import pytest
 from command import autograder
 from sample_class import perfect, with_answer, wrong_answer
 
+from autograder.authoring import projects
 from autograder.authoring.lab import read_labs
 from autograder.course import read
+from autograder.errors import Complaint
 from autograder.grading.sandbox.choice import why_unavailable
 
 ROOT = Path(__file__).parents[1]
@@ -199,21 +201,11 @@ def test_nothing_of_the_repositorys_own_course_is_in_reach(course):
 def wheel(tmp_path_factory):
     """The engine as its wheel brings it, unpacked by itself."""
     made, unpacked = tmp_path_factory.mktemp("wheel"), tmp_path_factory.mktemp("installed")
-    source = made / "source"
-    rubbish = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for name in ("autograder", "attention_labs"):
-        shutil.copytree(ROOT / name, source / name, ignore=rubbish)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
-    ran = subprocess.run([*pip, "wheel", "--no-deps", "-w", made, source], text=True, capture_output=True)
-    if ran.returncode:
-        pytest.skip(
-            f"No wheel can be built here, which needs setuptools from the network: {ran.stderr[-300:]}"
-        )
-    (built,) = made.glob("*.whl")
+    try:
+        built = projects.wheel(projects.engine(), made)
+    except Complaint as complaint:
+        pytest.skip(f"No wheel can be built here, which needs setuptools from the network: {complaint}")
     shutil.unpack_archive(built, unpacked, "zip")
-    shutil.rmtree(unpacked / "attention_labs")
     return unpacked
 
 
@@ -233,6 +225,31 @@ def test_the_wheel_alone_serves_a_course(wheel, tmp_path):
     run_alone(course, "report", engine=wheel)
     run_alone(tmp_path, "new", "course", tmp_path / "fresh", engine=wheel)
     run_alone(tmp_path / "fresh", "build", engine=wheel)
+    run_alone(tmp_path / "fresh", "bundle", engine=wheel)
+    shutil.unpack_archive(tmp_path / "fresh" / "dist" / "fresh.zip", tmp_path / "student")
+    given = tmp_path / "student" / "fresh"
+    assert (given / "constraints.txt").read_bytes() == (ROOT / "constraints.txt").read_bytes()
+    assert not [path for path in given.rglob("*") if path.name in ("solutions", "grading", "authoring")]
+    run_alone(given, "start", "work", engine=given)
+    assert (given / "work" / "first-steps" / "first-steps.ipynb").is_file()
+
+
+@pytest.mark.long
+def test_the_wheel_makes_the_same_of_itself_and_brings_no_course(wheel):
+    """A package for a platform, made where there is no repository, is the one that the repository makes."""
+    code = "from autograder.authoring.projects import *; write_files(Path('.'), engine())"
+    again = wheel.parent / "again"
+    again.mkdir()
+    (wheel.parent / "alone").mkdir(exist_ok=True)
+    (wheel.parent / "alone" / "sitecustomize.py").write_text(_ALONE)
+    env = {**os.environ, "PYTHONPATH": f"{wheel}{os.pathsep}{wheel.parent / 'alone'}"}
+    subprocess.run([sys.executable, "-P", "-c", code], cwd=again, env=env, check=True)
+    made = {
+        path.relative_to(again).as_posix(): path.read_bytes() for path in again.rglob("*") if path.is_file()
+    }
+    assert made == projects.engine()
+    assert {name.split("/")[0] for name in made if "/" in name} == {"autograder", "alike"}
+    assert not [path for path in wheel.iterdir() if "attention" in path.name]
 
 
 @needs_sandbox

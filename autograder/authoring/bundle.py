@@ -1,24 +1,24 @@
-"""`make bundle`: what a student needs, in one zip, with no solution and no instructor's code in it.
-
-    python -m autograder.authoring.bundle [ZIP]      by default dist/<the course's id>.zip
+"""`autograder bundle`: what a student needs, in one zip, with no solution and no instructor's code in it.
 
 The zip is the same to the byte for the same files.
 """
 
-import json
 import re
-import sys
-import tomllib
-import zipfile
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions, version
 from pathlib import Path, PurePosixPath
+from string import Template
 
 import autograder
-from autograder.course import FILE, Course, find, kept_back
-from autograder.errors import Complaint
+from autograder.authoring import projects
+from autograder.authoring.lab import read_labs
+from autograder.course import FILE, Course, kept_back
+from autograder.errors import Complaint, listed
+from autograder.files import write as write_file
 
 _ENGINE = Path(autograder.__file__).parent
-_SAME_TIME = (2025, 1, 1, 0, 0, 0)
+_README = Path(__file__).parent / "templates" / "bundle" / "README.md.txt"
+_KERAS = ("keras", "jax", "tensorflow", "torch")  # what the extra `keras` brings
 _ENVIRONMENT = """\
 # For those who use conda: conda env create -f environment.yml
 name: {name}
@@ -43,13 +43,26 @@ def contents(course: Course) -> dict[str, bytes]:
 
     [bundle] in course.toml says what else there is: `files`, and `renamed` files by the names that they have
     in the bundle.
+
+    Raises
+    ------
+    Complaint
+        If a file is not there or not for students, or a package that the course needs is not installed.
     """
     root = course.root
+    needs = _needs(course)
+    pins = projects.shipped("constraints.txt").decode()
+    pinned = {line.partition("==")[0].lower() for line in pins.splitlines()}
+    new = [f"{name}=={number}\n" for name, number in needs.items() if name.lower() not in pinned]
+    files = {
+        "install.py": projects.shipped("install.py"),
+        "constraints.txt": "".join([pins, *new]).encode(),
+    }
     copied = (_own(course, path) for path in _copied(course))
-    files = {str(path.relative_to(root)): path.read_bytes() for path in copied}
+    files |= {path.relative_to(root).as_posix(): path.read_bytes() for path in copied}
     for package in ("", "judging"):
         for path in sorted((_ENGINE / package).glob("*.py")):
-            files[f"autograder/{path.relative_to(_ENGINE)}"] = path.read_bytes()
+            files[f"autograder/{path.relative_to(_ENGINE).as_posix()}"] = path.read_bytes()
     for name, source in course.bundle.get("renamed", {}).items():
         if (
             PurePosixPath(name).is_absolute()
@@ -58,11 +71,48 @@ def contents(course: Course) -> dict[str, bytes]:
         ):
             raise BundleError(f"{root / FILE}: [bundle] names {name!r}, which leads out of the zip's folder.")
         files[name] = _own(course, root / source).read_bytes()
-    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
-    files["pyproject.toml"] = core_project(project, course).encode()
-    python = project["project"]["requires-python"]
-    files["environment.yml"] = _ENVIRONMENT.format(python=python, name=course.id).encode()
+    if "README.md" not in files:
+        files["README.md"] = _readme(course)
+    about = projects.about()["project"]
+    files["pyproject.toml"] = projects.project(
+        ["autograder", *course.library],
+        ["lab", *(projects.STUDENTS_EXTRAS if "keras" in course.imports else ())],
+        name=course.id,
+        description=course.title,
+        dependencies=[*about["dependencies"], *needs],
+    )
+    files["environment.yml"] = _ENVIRONMENT.format(python=about["requires-python"], name=course.id).encode()
     return dict(sorted(files.items()))
+
+
+def _needs(course: Course) -> dict[str, str]:
+    """The packages that bring what students may import besides, with the versions that are installed here."""
+    found: dict[str, str] = {}
+    known = packages_distributions() if set(course.imports) - set(_KERAS) else {}
+    for module in course.imports:
+        if module in _KERAS and "keras" in course.imports:
+            continue
+        if module not in known:
+            raise Complaint(
+                f"{course.root / FILE}: students may import {module}, which is not installed here, so nobody can "
+                "say in which version it comes along. Install it beside the engine."
+            )
+        name = known[module][0]
+        found[name] = version(name)
+    return found
+
+
+def _readme(course: Course) -> bytes:
+    """The one of a course that brings none of its own."""
+    oldest, newest = re.findall(r"3\.(\d+)", projects.about()["project"]["requires-python"])
+    labs = read_labs(course).values()
+    text = Template(_README.read_text("utf-8")).substitute(
+        title=course.title,
+        lab=course.labs[0] if course.labs else "a-lab",
+        labs="\n".join(f"| {lab.name} | {lab.minutes} | {lab.difficulty} |" for lab in labs),
+        pythons=listed((f"3.{minor}" for minor in range(int(oldest), int(newest))), "or"),
+    )
+    return text.encode()
 
 
 def _copied(course: Course) -> Iterator[Path]:
@@ -74,9 +124,7 @@ def _copied(course: Course) -> Iterator[Path]:
     for lab in course.labs:
         yield course.released(lab)
         yield from sorted(course.answers(lab).iterdir())
-    for folder in course.data:  # not the programs that made the data: they may hold answers
-        files = sorted(p for p in (root / folder).iterdir() if p.is_file() and p.name[0] != ".")
-        yield from (path for path in files if path.suffix != ".py")
+    yield from projects.data_files(course)
 
 
 def _own(course: Course, path: Path) -> Path:
@@ -93,54 +141,12 @@ def _own(course: Course, path: Path) -> Path:
     return path
 
 
-def core_project(project: dict, course: Course) -> str:
-    """A pyproject.toml that installs the core, with extras for the labs, from the repository's own."""
-    about = project["project"]
-    extras = about["optional-dependencies"]
-    lines = [
-        "[build-system]",
-        *entries(project["build-system"]),
-        "",
-        "[project]",
-        *entries({k: v for k, v in about.items() if isinstance(v, (str, list))}),
-        "",
-        "[project.optional-dependencies]",
-        *entries({name: extras[name] for name in ("lab", "keras", "jax", "torch")}),
-        "",
-        "[project.scripts]",
-        *entries(about["scripts"]),
-        "",
-        "[tool.setuptools.packages.find]",
-        *entries({"include": ["autograder*", *(f"{package}*" for package in course.library)]}),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def entries(table: dict) -> list[str]:
-    """Strings and lists of strings as TOML writes them, which is how JSON does."""
-    return [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in table.items()]
-
-
 def write(course: Course, target: Path | None = None) -> Path:
     """Write the zip; by default `dist/<id>.zip`."""
     target = target or course.root / "dist" / f"{course.id}.zip"
     try:
         files = contents(course)
     except FileNotFoundError as error:
-        raise Complaint(f"There is no file {error.filename}; run `make build` first.") from None
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(target, "w") as archive:
-        for name, data in files.items():
-            info = zipfile.ZipInfo(f"{course.id}/{name}", _SAME_TIME)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.external_attr = 0o644 << 16
-            archive.writestr(info, data)
+        raise Complaint(f"There is no file {error.filename}; run `autograder build` first.") from None
+    write_file(target, projects.zipped((f"{course.id}/{name}", files[name]) for name in files))
     return target
-
-
-if __name__ == "__main__":
-    try:
-        zipped = write(find(), *map(Path, sys.argv[1:2]))
-    except Complaint as complaint:
-        sys.exit(str(complaint))
-    print(f"{zipped}: {zipped.stat().st_size / 1e6:.1f} MB")

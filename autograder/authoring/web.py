@@ -25,6 +25,7 @@ from urllib.request import urlopen
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import autograder
 from autograder import screen
 from autograder.authoring.bundle import contents
 from autograder.course import FILE, VARIABLE, Course
@@ -204,7 +205,7 @@ def _write_wheel(folder: Path, name: str, files: Mapping[str, bytes], needs: Ite
     """A wheel of these files."""
     from wheel.wheelfile import WheelFile
 
-    number = version("attention-labs")
+    number = autograder.__version__
     stem = f"{canonicalize_name(name).replace('-', '_')}-{number}"
     about = [f"Name: {name}", f"Version: {number}", *(f"Requires-Dist: {need}" for need in needs)]
     about_files = {

@@ -13,16 +13,13 @@ import json
 import re
 import shutil
 import tempfile
-import tomllib
 import uuid
-import zipfile
-from collections.abc import Iterator, Mapping, Sequence
-from io import BytesIO
+from collections.abc import Sequence
 from pathlib import Path
 
-import autograder
-from autograder.authoring.bundle import entries
+from autograder.authoring import projects
 from autograder.authoring.lab import Lab, read_lab
+from autograder.authoring.projects import Files
 from autograder.course import FILE, Course
 from autograder.errors import Complaint, Usage
 from autograder.files import write
@@ -30,13 +27,8 @@ from autograder.grading.marking import faulty
 from autograder.grading.platforms.one import outcome_of
 from autograder.grading.platforms.replies import FORMS
 
-Files = dict[str, bytes]
-
-_ENGINE = Path(autograder.__file__).parent
 _TEMPLATES = Path(__file__).parent / "templates"
-_WHEN = (2025, 1, 1, 0, 0, 0)
 _SECONDS = 600  # the most that PrairieLearn allows; the script gives up before
-_NOT_OURS = {"__pycache__", ".ipynb_checkpoints"}
 
 
 def package(platform: str, course: Course, names: Sequence[str], output: Path | None = None) -> list[Path]:
@@ -75,7 +67,7 @@ def package(platform: str, course: Course, names: Sequence[str], output: Path | 
         for path in zips:
             _must_be_free(path)
         for path, lab in zips.items():
-            write(path, _zipped(_gradescope(lab)))
+            write(path, projects.zipped(sorted(_gradescope(lab).items())))
         return list(zips)
     _must_be_free(output)
     _write_folder(output, (_prairielearn if platform == "prairielearn" else _github)(course, labs))
@@ -92,13 +84,13 @@ def _gradescope(lab: Lab) -> Files:
         "setup.sh": _template("setup.sh"),
         "run_autograder": _template("run_autograder", lab),
         "fallback.json": _fallback("gradescope", lab),
-        **_below("engine", engine_files()),
+        **_below("engine", projects.engine()),
         **_below("course", course_files(lab.course, [lab])),
     }
 
 
 def _prairielearn(course: Course, labs: Sequence[Lab]) -> Files:
-    files = {"image/Dockerfile": _template("Dockerfile"), **_below("image/engine", engine_files())}
+    files = {"image/Dockerfile": _template("Dockerfile"), **_below("image/engine", projects.engine())}
     for lab in labs:
         question = {
             "info.json": _question_info(lab),
@@ -136,7 +128,7 @@ def _question_info(lab: Lab) -> bytes:
 def _github(course: Course, labs: Sequence[Lab]) -> Files:
     files = {
         "grader/mark": _template("mark"),
-        **_below("grader/engine", engine_files()),
+        **_below("grader/engine", projects.engine()),
         **_below("grader/course", course_files(course, labs)),
     }
     for lab in labs:
@@ -146,76 +138,14 @@ def _github(course: Course, labs: Sequence[Lab]) -> Files:
     return files
 
 
-def engine_files() -> Files:
-    """The engine as its own project, to be installed with the versions in constraints.txt by install.py.
-
-    Raises
-    ------
-    Complaint
-        If this engine was installed without them.
-    """
-    root = _ENGINE.parent
-    files = {
-        f"autograder/{path.relative_to(_ENGINE).as_posix()}": path.read_bytes()
-        for path in _all_files(_ENGINE)
-        if path.suffix == ".py" or "templates" in path.parts
-    }
-    try:
-        project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))
-        files |= {name: (root / name).read_bytes() for name in ("constraints.txt", "install.py")}
-    except FileNotFoundError as error:
-        raise Complaint(
-            f"There is no file {error.filename}: a package is made by the engine's own repository, where it was "
-            "installed with `make setup`."
-        ) from None
-    files["pyproject.toml"] = _project(project).encode()
-    return files
-
-
-def _project(project: Mapping) -> str:
-    about = dict(project["project"])
-    extras = about["optional-dependencies"]
-    for name in ("readme", "license-files"):  # files that are not here
-        about.pop(name, None)
-    lines = [
-        "[build-system]",
-        *entries(project["build-system"]),
-        "",
-        "[project]",
-        *entries({name: value for name, value in about.items() if isinstance(value, (str, list))}),
-        "",
-        "[project.optional-dependencies]",
-        *entries({name: extras[name] for name in ("grading", "portable")}),
-        "",
-        "[project.scripts]",
-        *entries(about["scripts"]),
-        "",
-        "[tool.setuptools.packages.find]",
-        *entries({"include": ["autograder*"]}),
-        "",
-        "[tool.setuptools.package-data]",
-        *entries({"autograder": ["**/templates/**"]}),
-    ]
-    return "\n".join(lines) + "\n"
-
-
 def course_files(course: Course, labs: Sequence[Lab]) -> Files:
     """The author's side of these labs, with what of the course they need."""
-    places = [course.root / FILE]
+    places = [course.root / FILE, *projects.data_files(course)]
     for lab in labs:
-        places += [*_all_files(lab.folder), *_all_files(lab.released.parent)]
+        places += [*projects.all_files(lab.folder), *projects.all_files(lab.released.parent)]
     for name in course.library:
-        places += [path for path in _all_files(course.root / name) if path.suffix != ".pyc"]
-    for name in course.data:  # what the library reads: files of the folder itself
-        places += [p for p in _all_files(course.root / name) if p.suffix != ".py" and p.parent.name == name]
+        places += [path for path in projects.all_files(course.root / name) if path.suffix != ".pyc"]
     return {path.relative_to(course.root).as_posix(): path.read_bytes() for path in places}
-
-
-def _all_files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        inside = path.relative_to(folder).parts
-        if path.is_file() and not any(part in _NOT_OURS or part.startswith(".") for part in inside):
-            yield path
 
 
 def _fallback(platform: str, lab: Lab) -> bytes:
@@ -235,32 +165,12 @@ def _below(folder: str, files: Files) -> Files:
     return {f"{folder}/{name}": data for name, data in files.items()}
 
 
-def _is_program(data: bytes) -> bool:
-    return data.startswith(b"#!")
-
-
-def _zipped(files: Files) -> bytes:
-    made = BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
-        for name, data in sorted(files.items()):
-            info = zipfile.ZipInfo(name, _WHEN)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.create_system = 3  # whichever system this is: the permissions are Unix's
-            info.external_attr = (0o100755 if _is_program(data) else 0o100644) << 16
-            archive.writestr(info, data)
-    return made.getvalue()
-
-
 def _write_folder(folder: Path, files: Files) -> None:
     """Write a folder whole or not at all: beside it first, then renamed."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
-        for name, data in files.items():
-            path = beside / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
-            path.chmod(0o755 if _is_program(data) else 0o644)
+        projects.write_files(beside, files)
         beside.chmod(0o755)
         beside.rename(folder)
     except BaseException:

@@ -9,16 +9,15 @@ returned/term/                <student>-term.html, where the course has a term
 import hashlib
 import json
 import shutil
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import nbformat
 
 from autograder.authoring.lab import Lab, read_lab
+from autograder.authoring.projects import zipped
 from autograder.cells import grade_id, id_of_test
 from autograder.course import read
 from autograder.errors import counted
@@ -35,8 +34,6 @@ from autograder.grading.reports.term import NAME
 from autograder.grading.run.grade import described
 from autograder.grading.run.limited import NotDone, each
 from autograder.grading.run.pool import cores
-
-_WHEN = (1980, 1, 1, 0, 0, 0)  # the same pages make the same zip
 
 
 def write_returns(classroom: Classroom, labs: Sequence[Lab], failed: list[str]) -> Iterator[str]:
@@ -92,7 +89,7 @@ def write_returns(classroom: Classroom, labs: Sequence[Lab], failed: list[str]) 
             path = classroom.root / "returned" / f"{lab.name}-{platform}.zip"
             path.unlink(missing_ok=True)
             if files:
-                write(path, _zip(files))
+                write(path, zipped((name, files[name]()) for name in sorted(files)))
                 yield f"{path}: {counted(len(files), 'page')}."
         if rest:
             yield f"{folder}: {counted(rest, 'page')}."
@@ -219,13 +216,3 @@ def as_notebook(sheet: Sheet, lab: Lab, notebook: Mapping[str, Any]) -> str:
 
 def _markdown(text: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "metadata": {}, "source": text.replace("<", "&lt;")}
-
-
-def _zip(files: Mapping[str, Callable[[], bytes]]) -> bytes:
-    made = BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, read_page in sorted(files.items()):
-            info = zipfile.ZipInfo(name, _WHEN)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(info, read_page())
-    return made.getvalue()

@@ -43,8 +43,9 @@ DIGESTS = {
     "python-stdlib.zip": "a7b8f7cbd4799ac8c81223cbc47f8cea503adac934a04826778b66e5a5e9b847",
 }
 MISSING = (
-    "The WebAssembly sandbox is not installed: `make portable` brings it (or `python3 install.py portable`), "
-    "some 350 MB with what it compiles."
+    "The WebAssembly sandbox is not installed: `make portable` brings it (or `python3 install.py portable`; where "
+    "the engine came as a wheel, `pip install 'labs-autograder[portable]'` and then "
+    "`python -m autograder.grading.sandbox.webassembly`), some 350 MB with what it compiles."
 )
 
 _STDLIB = (
@@ -588,7 +589,7 @@ def _why_not_ours(name: str) -> str:
     return ""
 
 
-_AGAIN = "`make portable` puts it right."
+_AGAIN = "`make portable` puts it right, or `python -m autograder.grading.sandbox.webassembly`."
 
 
 def _why_not_compiled() -> str:
