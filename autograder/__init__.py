@@ -6,6 +6,7 @@ Names are loaded when first used, so that ``import autograder`` costs nothing.
 __version__ = "2.0.0"
 
 _HOME = {
+    "answers": "student",
     "check": "student",
     "criteria": "student",
     "mine": "own",

@@ -292,6 +292,30 @@ def new_lab(name: str, exercise: str) -> None:
     click.echo(f"{folder} holds the lab's skeleton. Edit it, and run `autograder build {name}`.")
 
 
+@main.command("import")
+@COURSE
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+def import_(files: Sequence[Path]) -> None:
+    """Make labs of another grader's source notebooks: nbgrader's, or otter's.
+
+    Runs each with its own solutions to see what its tests ask, and says cell by cell what came over.
+    Exit code 0 if everything did, 1 if something is left to do by hand.
+
+    \b
+    Example:  autograder import source/ps1/problem1.ipynb --course mine
+    """
+    from autograder.authoring.importing import bring
+    from autograder.course import find
+
+    whole = True
+    for path in files:
+        report = bring(path, find())
+        whole = whole and report.whole
+        click.echo(printable(report.text()))
+        click.echo(f"solutions/{report.lab} holds the lab. Read it, and run `autograder build {report.lab}`.")
+    sys.exit(0 if whole else 1)
+
+
 @main.command()
 @COURSE
 @LABS

@@ -9,7 +9,7 @@ import numpy as np
 
 from autograder.judging.judge import Finding
 from autograder.judging.kinds import close, short, viewed
-from autograder.judging.question import Answer, Inputs
+from autograder.judging.question import Answer, Inputs, Tolerance
 
 Places = list[int | None]  # rows or columns to show; None for those left out
 SHOWN = 8  # rows and columns of a table; of larger ones the middle is left out
@@ -102,7 +102,7 @@ def comparable(finding: Finding) -> tuple[np.ndarray, np.ndarray] | None:
     return wanted, got
 
 
-def tables(wanted: np.ndarray, got: np.ndarray, rtol: float) -> str:
+def tables(wanted: np.ndarray, got: np.ndarray, allowed: Tolerance) -> str:
     """Yours, expected and the difference as tables of coloured cells.
 
     Readable without colour, aloud and in the dark: every cell carries its number, every differing cell is
@@ -111,10 +111,10 @@ def tables(wanted: np.ndarray, got: np.ndarray, rtol: float) -> str:
     Parameters
     ----------
     wanted, got : numpy.ndarray, shape (R, C)
-    rtol : float
+    allowed : float, or two of them
         Cells that agree to this are not framed.
     """
-    agree = close(wanted, got, rtol)
+    agree = close(wanted, got, allowed)
     rows, columns = (_chosen(np.atleast_1d(~agree.all(axis=axis))) for axis in (1, 0))
     with np.errstate(all="ignore"):
         gap = got.astype(np.float64) - wanted.astype(np.float64)

@@ -4,6 +4,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -60,6 +61,12 @@ def check(answer: Any) -> None:
     if stranger := imports.foreign(_own_codes(answer, namespace), namespace):
         _passed[key.name] = False
         raise CheckFailed(f"{key.name}: {imports.refusal(stranger)}")
+    if not key.questions:
+        said = (
+            f"{key.name} is there. What it is asked is not shown here: that is found out when it is marked."
+        )
+        _show(said, lambda: _paragraph(said))
+        return
     try:
         finding = _judged(key, answer, key.misconceptions)
         if finding.verdict is Verdict.WRONG and finding.misconception is None:
@@ -144,6 +151,35 @@ def progress(lab: str | None = None) -> None:
     print(f"{lab}: {earned:g} of {total:g} points so far{rest}.")
     if labs[lab].certificate and all(_passed.get(name) for name in points):
         print(f"\n{labs[lab].certificate.strip()}")
+
+
+class answers:
+    """What variables hold at this place of the notebook, as something that `check` can ask.
+
+    Parameters
+    ----------
+    *names : str
+        Variables of the notebook: ``answer_height = answers("height", "width")``, and then ``check(answer_height)``.
+        Called, it gives a dict with a copy of each.
+    """
+
+    def __init__(self, *names: str):
+        here = sys._getframe(1).f_globals
+        self._names, self._held = names, {name: _kept(here[name]) for name in names if name in here}
+
+    def __call__(self) -> dict[str, Any]:
+        for name in self._names:
+            if name not in self._held:
+                raise NameError(f"name {name!r} is not defined")
+        return dict(self._held)
+
+
+def _kept(value: Any) -> Any:
+    """A copy, so that later cells may go on with the value itself; it, where it cannot be copied."""
+    try:
+        return deepcopy(value)
+    except Exception:  # noqa: BLE001 - whatever a value of the notebook may raise
+        return value
 
 
 def whose() -> None:

@@ -113,7 +113,7 @@ def tidy(notebook: NotebookNode, lab: Lab) -> NotebookNode:
                 if cell.source.strip() != f"check({exercise.name})":
                     raise BuildError(f"{lab.name}: the cell {name!r} must read check({exercise.name}).")
                 grader["points"] = exercise.points
-            elif grader.get("grade") and cell.cell_type == "code":
+            elif grader.get("grade") and cell.cell_type == "code" and not grader.get("solution"):
                 tests = [id_of_test(e) for e in lab.exercises]
                 raise BuildError(
                     f"{lab.name}: the cell {name!r} tests no exercise; the test cells are {listed(tests)}."

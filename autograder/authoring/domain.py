@@ -15,6 +15,7 @@ Edge = tuple[str, Value]
 
 USUAL = (2, 6)  # the sizes that an axis has in most cases
 LARGE = 16  # the size of every axis, where all are large
+_SOMEWHERE = 5  # draws from a domain that has no edges
 _LAYOUTS = {"F": "arrays in Fortran's order", "strided": "slices with gaps"}
 
 
@@ -47,6 +48,8 @@ class Domain:
         drawn += self._laid_out(rng)
         if corners:
             drawn += self._corners(rng)
+            if not self.sizes and not self.flags:  # no edges, so only places in between
+                drawn += [("somewhere in it", self._point(rng), ("anywhere", "")) for _ in range(_SOMEWHERE)]
         return drawn
 
     def _laid_out(self, rng: np.random.Generator, **edge: Any) -> Iterator[tuple[str, Inputs, Edge]]:

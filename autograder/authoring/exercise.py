@@ -23,7 +23,7 @@ An exercise reads as a few short blocks in a file of its own (see `autograder.au
 import inspect
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -53,6 +53,19 @@ def sizes(rng: np.random.Generator, count: int, low: int = 2, high: int = 8) -> 
     3
     """
     return [int(n) for n in rng.choice(np.arange(low, high + 1), size=count, replace=False)]
+
+
+@dataclass(frozen=True)
+class _Case:
+    """What `Exercise.case` says."""
+
+    label: str
+    draw: Callable[..., Inputs]
+    memory: int | None
+    hidden: bool
+
+    def drawn(self, stream: np.random.SeedSequence) -> tuple[str, Inputs, tuple[str, Value] | None]:
+        return self.label, replace(self.draw(np.random.default_rng(stream)), memory=self.memory), None
 
 
 class Exercise:
@@ -107,7 +120,8 @@ class Exercise:
         self.misconceptions: list[Misconception] = []
         self.variants: list[Callable] = []
         self.where: Domain | None = None
-        self._cases: list[tuple[str, Callable, int | None]] = []
+        self.proposed: Domain | None = None
+        self._cases: list[_Case] = []
 
     def __repr__(self) -> str:
         return f"Exercise({self.name!r}, points={self.points})"
@@ -120,6 +134,7 @@ class Exercise:
         magnitudes: Sequence[float] = (),
         dtypes: Sequence[str] = (),
         layouts: bool = True,
+        proposed: bool = False,
     ) -> Callable[[F], F]:
         """Decorate the function that draws inputs anywhere in the exercise's domain.
 
@@ -139,15 +154,18 @@ class Exercise:
             What floating arrays among the inputs are turned into; the first is the usual one.
         layouts : bool
             Whether arrays that do not lie in one piece in memory are asked too.
+        proposed : bool
+            Only try it on the reference: no person has said yet that every right answer holds there.
         """
 
         def register(draw: F) -> F:
-            if self.where is not None:
+            if self.where or self.proposed:
                 raise ExerciseError(f"{self.name} has two domains; one is due.")
-            self.where = Domain(
+            where = Domain(
                 dict(sizes or {}), dict(flags or {}), tuple(magnitudes), tuple(dtypes), layouts, draw
             )
-            wanted = self.where.arguments()
+            self.where, self.proposed = (None, where) if proposed else (where, None)
+            wanted = where.arguments()
             given = set(list(inspect.signature(draw).parameters)[1:])
             if given != wanted:
                 raise ExerciseError(
@@ -158,7 +176,7 @@ class Exercise:
 
         return register
 
-    def case(self, label: str, *, memory: int | None = None) -> Callable[[F], F]:
+    def case(self, label: str, *, memory: int | None = None, hidden: bool = False) -> Callable[[F], F]:
         """Decorate a function of a `numpy.random.Generator` that returns `inputs(...)`.
 
         Parameters
@@ -167,10 +185,12 @@ class Exercise:
             What the case is, for a person.
         memory : int, optional
             How many bytes the call may hold at once beside its inputs.
+        hidden : bool
+            Ask it only when it is marked; students do not see it.
         """
 
         def register(draw: F) -> F:
-            self._cases.append((label, draw, memory))
+            self._cases.append(_Case(label, draw, memory, hidden))
             return draw
 
         return register
@@ -249,13 +269,23 @@ class Exercise:
         """The cases' labels and inputs, and which edge each is at; with no seed, those that students see."""
         visible, seed = seed is None, zlib.crc32(self.name.encode()) if seed is None else seed
         streams = np.random.SeedSequence(seed).spawn(len(self._cases) + 1)
-        drawn: list = [
-            (label, replace(draw(np.random.default_rng(stream)), memory=memory), None)
-            for (label, draw, memory), stream in zip(self._cases, streams, strict=False)
-        ]
+        cases = list(zip(self._cases, streams, strict=False))
+        drawn = [case.drawn(stream) for case, stream in cases if not case.hidden]
         if self.where is not None:
             drawn += self.where.edges(np.random.default_rng(streams[-1]), corners=not visible)
+        if not visible:
+            drawn += [case.drawn(stream) for case, stream in cases if case.hidden]
         return drawn
+
+    def hidden_questions(self) -> list[Question]:
+        """One draw of the cases that students do not see."""
+        count = sum(case.hidden for case in self._cases)
+        return self.questions(0)[-count:] if count else []
+
+    def try_proposed(self) -> None:
+        """Ask the reference all over its proposed domain; raises ExerciseError where it has no answer."""
+        for label, given, _ in self.proposed.edges(np.random.default_rng(0), True) if self.proposed else ():
+            self._expected(f"{label} of the domain that is proposed", given)
 
     def questions(self, seed: int | None = None) -> list[Question]:
         """The cases with what the reference and each misconception make of them."""

@@ -31,7 +31,8 @@ def weaknesses(lab: Lab, seed: int | None = None) -> list[str]:
 def _weak(exercise: Exercise, seed: int | None) -> Iterator[str]:
     where = f"{exercise.lab.name}: {exercise.name}"
     # Fresh cases have corners too, two edges at once; which mistake it is shows without them.
-    questions = exercise.questions(seed)[: len(exercise.questions())]
+    questions = exercise.questions(seed)[: len(exercise.questions())] + exercise.hidden_questions()
+    exercise.try_proposed()
     if not questions:
         yield f"{where} has no case; give it one, or a domain."
     for words, answers in _thoughtless(questions):
@@ -84,16 +85,25 @@ def _zeros(value: Value) -> Value:
 
 
 def doubts(lab: Lab) -> list[str]:
-    """A sentence for each exercise that a table of the visible cases answers: all its fresh ones are among them."""
-    return [
-        f"{lab.name}: every case of {exercise.name} is one that students see, so a table of these answers it; give "
-        "it a domain, or draw a case from the `rng` that it is given."
-        for exercise in lab.exercises.values()
-        if _all_seen(exercise)
-    ]
+    """What to think over: domains that are only proposed, and exercises that a table of the visible cases answers."""
+    found = []
+    for exercise in lab.exercises.values():
+        if exercise.proposed:
+            found.append(
+                f"{lab.name}: the domain of {exercise.name} is proposed and not asked yet; read it, and take out "
+                "`proposed=True` where every right answer holds all over it."
+            )
+        elif _all_seen(exercise):
+            found.append(
+                f"{lab.name}: every case of {exercise.name} is one that students see, so a table of these answers "
+                "it; give it a domain, or draw a case from the `rng` that it is given."
+            )
+    return found
 
 
 def _all_seen(exercise: Exercise) -> bool:
+    if not any(given.args or given.kwargs for _, given, _ in exercise.draw()):
+        return False  # it is asked without arguments, so there is nothing to draw
     seen = {_as_bytes(given) for _, given, _ in exercise.draw()}
     return all(_as_bytes(given) in seen for seed in range(2) for _, given, _ in exercise.draw(seed))
 

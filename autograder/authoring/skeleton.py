@@ -1,6 +1,9 @@
 """`autograder new`: a course or a lab that builds, checks and grades as it stands, to be edited from there."""
 
+import os
 import re
+import shutil
+from collections.abc import Mapping
 from keyword import iskeyword
 from pathlib import Path
 from string import Template
@@ -81,6 +84,20 @@ def write_lab(course: Course, name: str, exercise: str = "") -> Path:
     write(folder / f"{name}.ipynb", nbformat.writes(_notebook(name, exercise)) + "\n")
     _list_lab(course, name)
     return folder
+
+
+def add_lab(course: Course, name: str, files: Mapping[str, str]) -> None:
+    """Write a lab's folder with these files, whole or not at all, and its line into course.toml."""
+    folder = course.solutions / name
+    beside = folder.with_name(f".{name}.{os.getpid()}")
+    try:
+        for file, text in files.items():
+            write(beside / file, text)
+        beside.rename(folder)
+        _list_lab(course, name)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
 
 
 def _filled(template: str, **values: str) -> str:

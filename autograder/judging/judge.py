@@ -334,9 +334,10 @@ def _as_exact_as(due: Value, rules: Rules) -> Rules:
     """The rules for comparing with a mistake: one in float32 may come in float64, and is not more exact for that."""
     if not any(array.dtype == np.float32 for array in arrays_in(due)):
         return rules
-    return replace(
-        rules, tolerance=max(rules.tolerance, tolerance(rules.tolerance, np.empty(0, np.float32))[0])
-    )
+    least = tolerance(rules.tolerance, np.empty(0, np.float32))
+    if isinstance(rules.tolerance, tuple):
+        return replace(rules, tolerance=least)
+    return replace(rules, tolerance=max(rules.tolerance, least[0]))
 
 
 def _other_precision(theirs: Answer, answer: Answer, expected: Value) -> bool:

@@ -14,7 +14,16 @@ import numpy as np
 
 from autograder.errors import cut
 from autograder.judging.mistakes import STRUCTURAL, Difference
-from autograder.judging.question import DTYPES, LAYOUTS, Rules, Value, arranged, dtype_name, layout_of
+from autograder.judging.question import (
+    DTYPES,
+    LAYOUTS,
+    Rules,
+    Tolerance,
+    Value,
+    arranged,
+    dtype_name,
+    layout_of,
+)
 
 MAX_VALUES = 1_000_000  # numbers in one answer; no case asks for more than a few thousand
 MAX_PARTS = 20_000  # values in one answer, an array counting as one: some 40 bytes of a frame's JSON each
@@ -77,22 +86,26 @@ class Speaking:
 # Numbers, compared
 
 
-def tolerance(rtol: float, *arrays: np.ndarray) -> tuple[float, float]:
+def tolerance(allowed: Tolerance, *arrays: np.ndarray) -> tuple[float, float]:
     """Relative and absolute tolerance for the least precise of the arrays' dtypes."""
     kinds = {a.dtype.char for a in arrays}
-    return _PRECISION["e"] if "e" in kinds else _PRECISION["f"] if "f" in kinds else (rtol, rtol * 1e-3)
+    least = _PRECISION["e"] if "e" in kinds else _PRECISION["f"] if "f" in kinds else None
+    if isinstance(allowed, tuple):
+        relative, absolute = least or (0.0, 0.0)
+        return max(relative, allowed[0]), max(absolute, allowed[1])
+    return least or (allowed, allowed * 1e-3)
 
 
-def same_values(expected: np.ndarray, value: np.ndarray, rtol: float) -> bool:
+def same_values(expected: np.ndarray, value: np.ndarray, allowed: Tolerance) -> bool:
     """Whether two arrays of one shape agree to tolerance; NaN equals NaN.
 
     >>> same_values(np.ones(2), np.ones(2) + 1e-9, 1e-7)
     True
     """
-    return expected.shape == value.shape and everywhere(close(expected, value, rtol))
+    return expected.shape == value.shape and everywhere(close(expected, value, allowed))
 
 
-def close(expected: np.ndarray, value: np.ndarray, rtol: float) -> np.ndarray:
+def close(expected: np.ndarray, value: np.ndarray, allowed: Tolerance) -> np.ndarray:
     """Where two arrays of one shape agree to tolerance, as booleans; NaN equals NaN."""
     # What `np.isclose` says; it takes five times as long, and this is most of what judging does.
     wanted, got = expected.astype(np.float64, copy=False), value.astype(np.float64, copy=False)
@@ -100,7 +113,7 @@ def close(expected: np.ndarray, value: np.ndarray, rtol: float) -> np.ndarray:
     if everywhere(same):
         return same
     with np.errstate(all="ignore"):
-        relative, absolute = tolerance(rtol, expected, value)
+        relative, absolute = tolerance(allowed, expected, value)
         near = np.abs(got - wanted) <= absolute + relative * np.abs(wanted)
         return same | (near & np.isfinite(wanted)) | (np.isnan(wanted) & np.isnan(got))
 

@@ -17,6 +17,7 @@ DTYPES = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float
 LAYOUTS = ("C", "F", "strided", "repeated")
 
 Value = Any  # as above; a type cannot say it
+Tolerance = float | tuple[float, float]  # relative; or relative and absolute
 
 _NAMES = {np.dtype(name): name for name in DTYPES}
 
@@ -135,8 +136,9 @@ class Rules:
 
     Parameters
     ----------
-    tolerance : float
-        Largest relative error in float64; widened for float32 and float16 inputs.
+    tolerance : float, or two of them
+        Largest relative error in float64, or that and the largest absolute one, which add up; widened for float32
+        and float16 inputs.
     view : str
         "module:function" that turns an array into what is compared in its place; "" compares the array.
     compare : str
@@ -155,7 +157,7 @@ class Rules:
         answer and the arguments, and returns what is judged.
     """
 
-    tolerance: float = 1e-7
+    tolerance: Tolerance = 1e-7
     view: str = ""
     compare: str = ""
     properties: Sequence[str] = ()
@@ -164,6 +166,8 @@ class Rules:
     call: str = "function"
 
     def __post_init__(self) -> None:
+        if isinstance(self.tolerance, list):  # as a key's JSON has it
+            object.__setattr__(self, "tolerance", tuple(self.tolerance))
         for name, known in (("returns", RETURNS), ("call", CALLS)):
             if getattr(self, name) not in known and not (name == "call" and ":" in self.call):
                 raise ValueError(f"{name} is {getattr(self, name)!r}; it can be {', '.join(known)}")

@@ -1,0 +1,718 @@
+"""`autograder import`: another grader's source notebook becomes a lab of the course.
+
+The functions that its tests ask become exercises, whose reference is the notebook's own solution and whose cases are
+the calls that the tests make, recorded by running them (`recording`). Variables that tests read are asked as they
+stand (`autograder.answers`). The report says of every cell what came over, what did not, and what hangs on it.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from keyword import iskeyword
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.authoring import otter
+from autograder.authoring.asserting import EXACT, Asked, runnable, statements
+from autograder.authoring.recording import Call, Recorded, record
+from autograder.authoring.skeleton import SkeletonError, add_lab
+from autograder.authoring.writing import Case, domain_of, exercise_file, too_long
+from autograder.cells import grade_id, id_of_test
+from autograder.course import Course
+from autograder.errors import Complaint, Usage, counted, cut, listed
+from autograder.files import write
+from autograder.judging.question import Tolerance
+
+REPORT = "imported.md"
+MOST_CASES = 60
+BIGGEST = 20 << 20  # bytes of a source notebook
+
+_BEGIN, _END = "### BEGIN SOLUTION", "### END SOLUTION"
+_HIDDEN = re.compile(r"^[ \t]*#+ *BEGIN HIDDEN TESTS.*?(?:^[ \t]*#+ *END HIDDEN TESTS[^\n]*|\Z)", re.M | re.S)
+
+
+class ImportFailed(Complaint):
+    """A notebook cannot be imported at all; the text says why."""
+
+
+class NoSource(Usage):
+    """A file is no source notebook of nbgrader or otter."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of the source notebook.
+
+    Parameters
+    ----------
+    number : int
+        From 1.
+    role : {"text", "given", "solution", "test", "by hand", "task"}
+    source : str
+    name : str
+        Its grade_id, or what the other grader calls it.
+    points : float
+    code : bool
+    """
+
+    number: int
+    role: str
+    source: str
+    name: str = ""
+    points: float = 0.0
+    code: bool = True
+
+    @property
+    def plain(self) -> str:
+        """The source as Python reads it: without magics and shell commands."""
+        return "\n".join("pass" if re.match(r"\s*[%!]", line) else line for line in self.source.split("\n"))
+
+
+@dataclass
+class Line:
+    """What the report says of a cell."""
+
+    cell: Cell
+    came: str = ""
+    left: list[str] = field(default_factory=list)
+    lost: float = 0.0
+
+
+@dataclass
+class Plan:
+    """An exercise to be written: a function, or a group of variables.
+
+    `reads` are the variables; empty for a function. `tests` are the numbers of its test cells.
+    """
+
+    name: str
+    home: Cell
+    reads: list[str] = field(default_factory=list)
+    points: float = 0.0
+    tests: list[int] = field(default_factory=list)
+    calls: list[tuple[Call, bool, str]] = field(
+        default_factory=list
+    )  # with whether it is hidden, and its label
+    hidden: bool = True
+    tolerances: list[Tolerance] = field(default_factory=list)
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """The loosest that a test used, so that nobody is refused whom they accept."""
+        pairs = [t if isinstance(t, tuple) else (t, 0.0) for t in self.tolerances if t != EXACT]
+        return (max(p[0] for p in pairs), max(p[1] for p in pairs)) if pairs else EXACT
+
+
+@dataclass(frozen=True)
+class Report:
+    """What `autograder import` says.
+
+    Parameters
+    ----------
+    lab : str
+    lines : list of Line
+    """
+
+    lab: str
+    lines: list[Line]
+
+    @property
+    def points(self) -> float:
+        """Of the source notebook."""
+        return sum(line.cell.points for line in self.lines)
+
+    @property
+    def lost(self) -> float:
+        """Points that hang on what did not come over."""
+        return sum(line.lost for line in self.lines)
+
+    @property
+    def whole(self) -> bool:
+        """Whether everything came over."""
+        return not any(line.left for line in self.lines)
+
+    def text(self) -> str:
+        """The report, cell by cell, for a file and for the terminal."""
+        rows = [f"# What became of {self.lab}", ""]
+        for line in self.lines:
+            name = f" `{line.cell.name}`" if line.cell.name else ""
+            worth = f" ({_worth(line.cell.points)})" if line.cell.points else ""
+            rows.append(f"- cell {line.cell.number}{name}{worth}: {line.came or 'left out'}")
+            rows += [f"    - not: {sentence}" for sentence in line.left]
+            if line.lost:
+                rows.append(f"    - {_worth(line.lost)} hang on this")
+        said = f"{_worth(self.points - self.lost)} of {self.points:g} came over"
+        rest = sum(len(line.left) for line in self.lines)
+        rows += ["", f"{said}; {counted(rest, 'thing')} did not, or not wholly." if rest else f"{said}."]
+        return "\n".join(rows) + "\n"
+
+
+def _worth(points: float) -> str:
+    return f"{points:g} point{'' if points == 1 else 's'}"
+
+
+def bring(path: Path, course: Course) -> Report:
+    """Make a lab of a source notebook, below `solutions/`, with its line in course.toml.
+
+    Raises
+    ------
+    NoSource
+        If the file is no source notebook of nbgrader or otter in Python.
+    ImportFailed, RecordingError, SkeletonError
+    """
+    notebook = read_source(path)
+    values = otter.is_source(notebook)
+    cells = _cells(otter.as_nbgrader(notebook) if values else notebook)
+    if not any(cell.points for cell in cells):
+        raise NoSource(f"{path} has no cell with points: it is no source notebook of nbgrader or otter.")
+    lab = _lab_name(path, course)
+    work = _Import(lab, cells, values, set(_taken(course)))
+    recorded = record(work.order(), path.parent)
+    work.plan(recorded)
+    add_lab(course, lab, work.files(path.name, recorded))
+    report = Report(lab, list(work.lines.values()))
+    write(course.solutions / lab / REPORT, report.text())
+    return report
+
+
+def read_source(path: Path) -> NotebookNode:
+    """The notebook in a file; raises NoSource for anything else."""
+    try:
+        if path.stat().st_size > BIGGEST:
+            raise NoSource(f"{path} has more than {BIGGEST >> 20} MB; clear its outputs first.")
+        notebook = nbformat.reads(path.read_text("utf-8"), as_version=4)
+        nbformat.validate(notebook)
+    except (OSError, ValueError, AttributeError, KeyError, TypeError, nbformat.ValidationError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise NoSource(f"There is no file {path}.") from None
+        raise NoSource(f"{path} is no notebook that can be read ({type(error).__name__}).") from None
+    language = notebook.metadata.get("kernelspec", {}).get("language") or notebook.metadata.get(
+        "language_info", {}
+    ).get("name", "python")
+    if str(language).lower() not in ("python", "python3", "ipython"):
+        raise NoSource(f"{path} is written in {language}; only notebooks in Python can be imported.")
+    return notebook
+
+
+def _cells(notebook: NotebookNode) -> list[Cell]:
+    """The cells of an nbgrader source notebook, each with its part in it."""
+    found = []
+    for number, cell in enumerate(notebook.cells, start=1):
+        about = cell.metadata.get("nbgrader") or {}
+        grade, solution = about.get("grade"), about.get("solution")
+        role = "given" if cell.cell_type == "code" else "text"
+        if about.get("task"):
+            role = "task"
+        elif grade and solution:
+            role = "by hand"
+        elif grade and cell.cell_type == "code":
+            role = "test"
+        elif solution:
+            role = "solution" if cell.cell_type == "code" else "by hand"
+        points = about.get("points")
+        counts = isinstance(points, (int, float)) and (grade or about.get("task"))
+        worth = float(points) if counts and isinstance(points, (int, float)) else 0.0
+        found.append(
+            Cell(number, role, cell.source, str(about.get("grade_id", "")), worth, cell.cell_type == "code")
+        )
+    return found
+
+
+def _lab_name(path: Path, course: Course) -> str:
+    """A name for the lab, made of the file's."""
+    name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "lab"
+    name = name if name[0].isalpha() else f"lab-{name}"
+    if name in course.labs or (course.solutions / name).exists():
+        raise SkeletonError(
+            f"There is a lab {name!r} already: take it out of course.toml and of solutions/, or give {path} another name."
+        )
+    return name
+
+
+def _taken(course: Course) -> Iterator[str]:
+    """The names of the exercises that the course has."""
+    for lab in course.labs:
+        yield from (p.stem for p in (course.solutions / lab).glob("*.py") if not p.stem.startswith("_"))
+
+
+class _Import:
+    """One notebook on its way: what each cell defines and uses, the exercises, and what the report says."""
+
+    def __init__(self, lab: str, cells: list[Cell], values: bool, taken: set[str]):
+        self.lab, self.cells, self.values, self.taken = lab, cells, values, taken
+        self.lines = {cell.number: Line(cell) for cell in cells}
+        self.trees = {cell.number: _parsed(cell) for cell in cells if cell.code}
+        self.functions: dict[str, Cell] = {}  # by name, where it is defined last
+        self.made: dict[str, list[Cell]] = {}  # variables of solution cells, where they are assigned
+        for cell in self._with("solution"):
+            functions, variables = _defined(self.trees[cell.number])
+            self.functions |= dict.fromkeys(functions, cell)
+            for name in variables:
+                self.made.setdefault(name, []).append(cell)
+        self.asked: dict[int, list[Asked]] = {}
+        for cell in self._with("test"):
+            try:
+                self.asked[cell.number] = statements(cell.plain, self.values)
+            except SyntaxError as error:
+                self.asked[cell.number] = []
+                self.lines[cell.number].left.append(f"it is no Python ({error.msg}, line {error.lineno})")
+        self.exercises: dict[str, Plan] = {}
+        self.pieces: dict[int, list[tuple[str, str]]] = {}  # of a solution cell: grade_id and source
+
+    def _with(self, *roles: str) -> list[Cell]:
+        return [cell for cell in self.cells if cell.role in roles and cell.code]
+
+    def order(self) -> list[dict]:
+        """What the recording is told to run."""
+        order = []
+        for cell in self._with("given", "solution", "test", "by hand"):
+            if self.trees[cell.number] is None and cell.role != "test":
+                continue
+            test = cell.role == "test"
+            reads = {name for asked in self.asked.get(cell.number, ()) for name in asked.parts} & set(
+                self.made
+            )
+            order.append(
+                {
+                    "number": cell.number,
+                    "source": runnable(cell.plain) if test else cell.plain,
+                    "functions": [name for name, home in self.functions.items() if home == cell],
+                    "test": test,
+                    "reads": sorted(reads) if test else [],
+                    "given": cell.role == "given",
+                }
+            )
+        return order
+
+    # What becomes of the tests
+
+    def plan(self, recorded: Recorded) -> None:
+        """Make exercises of what the test cells ask, and say of every cell what came of it."""
+        self.recorded = recorded
+        since: list[Cell] = []  # the solution cells that stand before this test cell, and after the last one
+        tested = False
+        for cell in self.cells:
+            if cell.role == "solution":
+                since = [cell] if tested else [*since, cell]
+                tested = False
+            elif cell.role == "test":
+                tested = True
+                self._plan_test(cell, since)
+            if cell.number in recorded.errors:
+                self.lines[cell.number].left.append(f"it raises {cut(recorded.errors[cell.number], 160)}")
+        for name, plan in list(self.exercises.items()):
+            self._settle(name, plan)
+        self._say_rest()
+
+    def _plan_test(self, cell: Cell, since: list[Cell]) -> None:
+        line = self.lines[cell.number]
+        hidden = _hidden_lines(cell.source)
+        wanted: dict[str, list[tuple[Call, bool, str]]] = {}
+        reads: dict[str, bool] = {}
+        tolerances: dict[str, list[Tolerance]] = {}
+        other: list[Asked] = []
+        calls = [call for call in self.recorded.calls if call.cell == cell.number]
+        lost: dict[str, str] = {}
+        for asked in self.asked[cell.number]:
+            secret = bool(hidden & set(asked.lines))
+            of_it = [c for c in calls if asked.calls(c.function, c.line) and c.function in self.functions]
+            variables = [
+                name
+                for name in asked.parts
+                if name in self.made and (cell.number, name) in self.recorded.held
+            ]
+            if asked.nature in ("property", "error"):
+                other.append(asked)
+                continue
+            if asked.nature == "nothing":
+                continue
+            for call in of_it:
+                numbers = too_long(call.args, call.kwargs)
+                if call.lost or numbers:
+                    lost.setdefault(
+                        call.function, call.lost or f"{numbers:,} numbers are too many to write down"
+                    )
+                elif not call.error:
+                    wanted.setdefault(call.function, []).append((call, secret, asked.source))
+                    tolerances.setdefault(call.function, []).append(asked.tolerance)
+            for name in variables if not of_it else ():
+                _, why = self.recorded.held[cell.number, name]
+                if why:
+                    lost[name] = f"it is {why}"
+                else:
+                    reads[name] = reads.get(name, True) and secret
+                    tolerances.setdefault(name, []).append(asked.tolerance)
+            if not of_it and not variables:
+                other.append(asked)
+        self._count(cell, since, wanted, reads, tolerances)
+        for name, why in lost.items():
+            line.left.append(f"`{name}` cannot be asked: {why}")
+        for asked in other:
+            if not self._implied(asked, wanted, reads):
+                line.left.append(f"`{cut(asked.source, 100)}` {_WHY[asked.nature]}")
+
+    def _implied(self, asked: Asked, wanted: Mapping[str, Any], reads: Mapping[str, Any]) -> bool:
+        """Whether every answer with the reference's values has this property too."""
+        if asked.nature != "property":
+            return False
+        subjects = [name for name in asked.parts if name in self.functions or name in self.made]
+        known = {*wanted, *reads, *self.exercises, *(n for p in self.exercises.values() for n in p.reads)}
+        return bool(subjects) and all(name in known for name in subjects)
+
+    def _count(
+        self,
+        cell: Cell,
+        since: list[Cell],
+        wanted: Mapping[str, list],
+        reads: Mapping[str, bool],
+        tolerances: Mapping[str, list[Tolerance]],
+    ) -> None:
+        """Give a test cell's cases and points to the exercises that it is about."""
+        near = [name for name in wanted if self.functions[name] in since]
+        chosen = near or ([] if any(self._made_in(name, since) for name in reads) else list(wanted))
+        plans = [self._of_function(name) for name in chosen]
+        for plan, name in zip(plans, chosen, strict=True):
+            plan.calls += wanted[name]
+            plan.tolerances += tolerances[name]
+        names = [name for name in reads if self._made_in(name, since)] or ([] if plans else list(reads))
+        if names:
+            plan = self._of_variables(names, since)
+            plan.reads += [name for name in names if name not in plan.reads]
+            plan.hidden = plan.hidden and all(reads[name] for name in names)
+            plan.tolerances += [t for name in names for t in tolerances[name]]
+            plans.append(plan)
+        line = self.lines[cell.number]
+        if not plans:
+            line.lost = cell.points
+            return
+        share = round(cell.points / len(plans), 2)
+        for number, plan in enumerate(plans):
+            plan.points += share if number else round(cell.points - share * (len(plans) - 1), 10)
+            plan.tests.append(cell.number)
+
+    def _made_in(self, name: str, since: list[Cell]) -> bool:
+        return any(cell in since for cell in self.made[name])
+
+    def _of_function(self, name: str) -> Plan:
+        return self.exercises.setdefault(name, Plan(name, self.functions[name]))
+
+    def _of_variables(self, names: list[str], since: list[Cell]) -> Plan:
+        """The exercise on variables of one solution cell."""
+        homes = [cell for name in names for cell in self.made[name] if not since or cell in since]
+        home = max(homes, key=lambda cell: cell.number) if homes else self.made[names[0]][-1]
+        for plan in self.exercises.values():
+            if plan.reads and plan.home == home:
+                return plan
+        plan = Plan(self._free(f"answer_{names[0]}"), home)
+        return self.exercises.setdefault(plan.name, plan)
+
+    def _free(self, name: str) -> str:
+        name = re.sub(r"_{2,}", "_", re.sub(r"[^A-Za-z0-9_]", "", name)).strip("_") or "answer"
+        taken, number = {*self.taken, *self.functions, *self.made, *self.exercises}, 1
+        free = name
+        while free in taken:
+            number += 1
+            free = f"{name}_{number}"
+        return free
+
+    def _settle(self, name: str, plan: Plan) -> None:
+        """Take an exercise out again that cannot be one here."""
+        why = ""
+        if not plan.reads and name in self.taken:
+            why = f"another lab has an exercise `{name}`; rename one of them"
+        elif (
+            not plan.reads and not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", name)
+        ) or iskeyword(name):
+            why = f"`{name}` is no name for an exercise: plain letters, and no double `_`, are"
+        elif plan.points <= 0:
+            why = "no points hang on it"
+        elif plan.home.number in self.recorded.errors:
+            why = "its solution raises"
+        if why:
+            del self.exercises[name]
+            for number in plan.tests:
+                line = self.lines[number]
+                if plan.points:
+                    line.left.append(f"`{name}`: {why}")
+                    others = [p for p in self.exercises.values() if number in p.tests]
+                    line.lost = line.lost if others else line.cell.points
+
+    # What the report says of the cells
+
+    def _say_rest(self) -> None:
+        for cell in self.cells:
+            line = self.lines[cell.number]
+            mine = [plan.name for plan in self.exercises.values() if cell.number in plan.tests]
+            if cell.role == "test":
+                names = listed(f"`{name}`" for name in mine)
+                line.came = f"asked as {names}" if mine else "its visible part is kept, without points"
+                if not mine and not line.left:
+                    line.left.append("nothing in it compares what students write with a value")
+            elif cell.role == "solution":
+                homes = [plan.name for plan in self.exercises.values() if plan.home == cell]
+                line.came = (
+                    f"the answer to {listed(f'`{n}`' for n in homes)}"
+                    if homes
+                    else "an answer without points"
+                )
+            elif cell.role == "by hand":
+                line.came = "marked by hand"
+            elif cell.role == "task":
+                line.came, line.lost = "its text", cell.points
+                line.left.append(
+                    "a task for which students add cells: there is no such kind; ask a question by hand"
+                )
+            else:
+                line.came = "text" if cell.role == "text" else "as it is"
+            if cell.code and cell.source != cell.plain and cell.role != "test":
+                line.left.append("magics and shell commands are taken out: a lab has none")
+            if cell.code and self.trees[cell.number] is None and cell.role != "test":
+                line.left.append("it is no Python, and is kept as text")
+
+    # The lab's files
+
+    def files(self, source: str, recorded: Recorded) -> dict[str, str]:
+        """The files of the lab's folder, by name."""
+        title = next(
+            (m[1] for c in self.cells if (m := re.search(r"^# +(.+)", c.source, re.M)) and not c.code), ""
+        )
+        title = re.sub(r"[*_`#]", "", title).strip() or self.lab.replace("-", " ").capitalize()
+        quoted = title.replace("\\", "").replace('"', "'")
+        files = {"lab.toml": f'title = "{quoted}"\nminutes = 60\ndifficulty = "moderate"\n'}
+        for plan in self.exercises.values():
+            files[f"{plan.name}.py"] = self._exercise(plan, source)
+        files[f"{self.lab}.ipynb"] = (
+            nbformat.writes(nbformat.v4.new_notebook(cells=list(self._notebook()))) + "\n"
+        )
+        return files
+
+    def _exercise(self, plan: Plan, source: str) -> str:
+        cases: dict[str, Case] = {}
+        if plan.reads:
+            cases[""] = Case("what the variables hold", hidden=plan.hidden)
+        for call, hidden, asked in plan.calls:
+            one = Case(_label(asked), call.args, call.kwargs, hidden)
+            if one.arguments not in cases or not hidden:
+                cases[one.arguments] = one
+        if len(cases) > MOST_CASES:
+            line = self.lines[plan.tests[-1]]
+            line.left.append(
+                f"{len(cases) - MOST_CASES} of the {len(cases)} calls of `{plan.name}`: these are enough"
+            )
+        rules: dict[str, Any] = {} if plan.tolerance == EXACT else {"tolerance": plan.tolerance}
+        if plan.calls and all(call.printed for call, _, _ in plan.calls):
+            rules["returns"] = "printed"
+        function = next(
+            (n for n in self.trees[plan.home.number].body if getattr(n, "name", "") == plan.name), None
+        )
+        domain = ""
+        if isinstance(function, ast.FunctionDef) and not rules.get("returns"):
+            domain = domain_of(plan.name, function, [(call.args, call.kwargs) for call, _, _ in plan.calls])
+        where = f"{source}, cell {plan.home.number}, tested in {listed(plan.tests)}"
+        earlier = [] if plan.reads else self._used_by(plan)
+        kept = list(cases.values())[:MOST_CASES]
+        return exercise_file(plan.name, where, plan.points, rules, kept, domain, earlier)
+
+    def _used_by(self, plan: Plan) -> list[str]:
+        """The exercises that a function calls."""
+        tree = self.trees[plan.home.number]
+        mine = next(
+            (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == plan.name), None
+        )
+        names = {node.id for node in ast.walk(mine) if isinstance(node, ast.Name)} if mine else set()
+        order = list(self.exercises)
+        return [
+            name for name in order if name in names and name != plan.name and not self.exercises[name].reads
+        ]
+
+    def _notebook(self) -> Iterator[NotebookNode]:
+        """The cells of the solution notebook."""
+        used = [
+            name
+            for name in ("answers", "check")
+            if name == "check" or any(p.reads for p in self.exercises.values())
+        ]
+        yield _code(f"from autograder import {', '.join(used)}", "autograder", setup=True)
+        for cell in self.cells:
+            name = re.sub(r"[^A-Za-z0-9-]+", "-", cell.name).strip("-")[:50] or f"cell-{cell.number}"
+            if not cell.code:
+                yield _text(cell, name)
+            elif self.trees[cell.number] is None and cell.role != "test":
+                yield nbformat.v4.new_markdown_cell(f"```\n{cell.source}\n```", id=f"cell-{cell.number}")
+            elif cell.role == "given":
+                shows = self._only_shows(cell)
+                tags = ["illustration"] if shows else []
+                yield _code(_without_magics(cell), f"cell-{cell.number}", setup=not shows, tags=tags)
+            elif cell.role == "solution":
+                yield from self._answers(cell, name)
+            elif cell.role == "by hand":
+                yield _graded(_without_magics(cell), name, grade=True, solution=True, points=cell.points)
+            else:
+                yield from self._checks(cell)
+
+    def _only_shows(self, cell: Cell) -> bool:
+        """Whether a given cell makes nothing that a later one uses, of what students write."""
+        tree = self.trees[cell.number]
+        uses = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        makes = any(
+            isinstance(n, (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)) for n in tree.body
+        )
+        later = {
+            node.id
+            for other in self.cells
+            if other.code and other.number > cell.number and self.trees[other.number] is not None
+            for node in ast.walk(self.trees[other.number])
+            if isinstance(node, ast.Name)
+        }
+        return not makes and bool(uses & {*self.functions, *self.made}) and not set(_defined(tree)[1]) & later
+
+    def _answers(self, cell: Cell, name: str) -> Iterator[NotebookNode]:
+        """A solution cell, cut so that each exercise has one of its own."""
+        plans = [plan for plan in self.exercises.values() if plan.home == cell]
+        if not plans:
+            yield _graded(_without_magics(cell), name, solution=True)
+            return
+        ends = {_end_of(self.trees[cell.number], plan): plan.name for plan in plans}
+        sources = cut_up(_without_magics(cell), self.trees[cell.number], sorted(ends)[:-1])
+        for end, source in zip(sorted(ends), sources, strict=True):
+            yield _graded(source, grade_id(ends[end]), solution=True)
+
+    def _checks(self, cell: Cell) -> Iterator[NotebookNode]:
+        """What stands in the place of a test cell: the checks of the exercises that it is the last test of."""
+        for plan in self.exercises.values():
+            if plan.tests[-1] != cell.number:
+                continue
+            if plan.reads:
+                names = ", ".join(f'"{name}"' for name in plan.reads)
+                yield _code(f"{plan.name} = answers({names})", f"ask-{grade_id(plan.name)}"[:60], setup=True)
+            source = f"check({plan.name})"
+            yield _graded(source, id_of_test(plan.name), grade=True, locked=True, points=plan.points)
+        if not any(cell.number in plan.tests for plan in self.exercises.values()):
+            visible = _HIDDEN.sub("", _without_magics(cell)).strip()
+            if visible and _parsed_source(visible) is not None:
+                yield _code(visible, f"cell-{cell.number}", tags=["illustration"])
+
+
+_WHY = {
+    "property": "asks for a property, not for a value: write a check for it",
+    "error": "expects an error",
+    "value": "compares nothing that students write",
+}
+
+
+def _label(asked: str) -> str:
+    return cut(" ".join(asked.split()), 70)
+
+
+def _parsed(cell: Cell) -> Any:
+    return _parsed_source(cell.plain)
+
+
+def _parsed_source(source: str) -> Any:
+    try:
+        return None if source.lstrip().startswith("%%") else ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+
+
+def _defined(tree: Any) -> tuple[list[str], list[str]]:
+    """The functions and the variables that a cell makes, in its own scope."""
+    functions: list[str] = []
+    variables: list[str] = []
+    todo = list(tree.body) if tree is not None else []
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, ast.FunctionDef):
+            functions.append(node.name)
+        elif not isinstance(node, (ast.ClassDef, ast.AsyncFunctionDef, ast.Lambda)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                variables.append(node.id)
+            if not isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
+                todo[:0] = ast.iter_child_nodes(node)
+    return list(dict.fromkeys(functions)), [
+        n for n in dict.fromkeys(variables) if n not in functions and n != "_"
+    ]
+
+
+def _hidden_lines(source: str) -> set[int]:
+    """The numbers of the lines between the marks of hidden tests, from 1."""
+    found: set[int] = set()
+    for part in _HIDDEN.finditer(source):
+        first = source.count("\n", 0, part.start()) + 1
+        found |= set(range(first, first + part[0].count("\n") + 1))
+    return found
+
+
+def _end_of(tree: ast.Module, plan: Plan) -> int:
+    """The index of the top-level statement that finishes an exercise's answer."""
+    last = 0
+    for index, statement in enumerate(tree.body):
+        functions, variables = _defined(ast.Module([statement], []))
+        if plan.name in functions or set(plan.reads) & set(variables):
+            last = index
+    return last
+
+
+def cut_up(source: str, tree: ast.Module, after: Iterable[int]) -> list[str]:
+    """A cell's source, cut after these statements; a solution region that a cut goes through is closed and opened.
+
+    >>> text = "### BEGIN SOLUTION\\na = 1\\nb = 2\\n### END SOLUTION"
+    >>> cut_up(text, ast.parse(text), [0])[1]
+    '### BEGIN SOLUTION\\nb = 2\\n### END SOLUTION'
+    """
+    lines = source.split("\n")
+    pieces, begin, inside = [], 0, False
+    starts = []
+    for index in after:
+        following = tree.body[index + 1]
+        start = min([following.lineno, *(d.lineno for d in getattr(following, "decorator_list", []))]) - 1
+        floor = tree.body[index].end_lineno or 0
+        while start > floor and re.match(r"#(?!.*(BEGIN|END) SOLUTION)|$", lines[start - 1]):
+            start -= 1
+        starts.append(start)
+    for end in [*starts, len(lines)]:
+        piece = lines[begin:end]
+        opened = inside
+        for text in piece:
+            inside = "BEGIN SOLUTION" in text or (inside and "END SOLUTION" not in text)
+        text = "\n".join([*([_BEGIN] if opened else []), *piece, *([_END] if inside else [])])
+        pieces.append(text.strip("\n"))
+        begin = end
+    return pieces
+
+
+def _without_magics(cell: Cell) -> str:
+    """A cell's source without the lines that are no Python, and with nbgrader's marks as they are due."""
+    lines = [line for line in cell.source.split("\n") if not re.match(r"\s*[%!]", line)]
+    return "\n".join(lines).strip("\n")
+
+
+def _code(source: str, ident: str, *, setup: bool = False, tags: Sequence[str] = ()) -> NotebookNode:
+    cell = nbformat.v4.new_code_cell(source, id=ident)
+    if setup or tags:
+        cell.metadata["tags"] = [*(["setup"] if setup else []), *tags]
+    return cell
+
+
+def _graded(source: str, name: str, **flags: Any) -> NotebookNode:
+    cell = nbformat.v4.new_code_cell(source, id=name[:60])
+    cell.metadata["nbgrader"] = _flags(name, **flags)
+    return cell
+
+
+def _flags(name: str, points: float | None = None, **flags: bool) -> dict:
+    about: dict[str, Any] = {f: flags.get(f, False) for f in ("grade", "solution", "locked", "task")}
+    about |= {"grade_id": name, "schema_version": 3}
+    return about if points is None else {**about, "points": points}
+
+
+def _text(cell: Cell, name: str) -> NotebookNode:
+    if cell.role != "by hand":
+        return nbformat.v4.new_markdown_cell(cell.source, id=f"cell-{cell.number}")
+    made = nbformat.v4.new_markdown_cell(cell.source, id=name[:60])
+    made.metadata["nbgrader"] = _flags(name, cell.points, grade=True, solution=True)
+    return made

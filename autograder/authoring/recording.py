@@ -1,0 +1,301 @@
+"""Running a foreign source notebook to see what its tests ask: in a process of its own, and nothing is pickled.
+
+Each cell is run with its own solution; while a test cell runs, the calls that it makes of the functions to be
+written are kept, with their arguments, results and errors, and the variables that it reads.
+"""
+
+import builtins
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from autograder.errors import Complaint
+from autograder.judging.answer import ask, pack
+from autograder.judging.frames import decode, encode
+from autograder.judging.kinds import FrameError, pack_value, unpack_value
+from autograder.judging.question import Inputs, Value
+
+SECONDS = 300  # of CPU time, for all cells of a notebook
+MEMORY = 4 << 30  # bytes of address space
+BESIDE = 200 << 20  # bytes of files beside the notebook that are copied for it
+MOST = 40  # calls of one function that are kept of a test cell
+
+
+class RecordingError(Complaint):
+    """A source notebook cannot be run; the text says why."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call that a test cell made.
+
+    Parameters
+    ----------
+    cell, line : int
+        Where: the cell's number, and the line in it.
+    function : str
+    args : tuple, kwargs : dict
+        Values; empty where `lost` says what was none.
+    result : value
+    error : str
+        The type of what it raised, else "".
+    printed : bool
+        Whether it printed and returned nothing.
+    lost : str
+        Why it cannot be a case: what among the arguments or results is no value; "" where it can.
+    """
+
+    cell: int
+    line: int
+    function: str
+    args: tuple = ()
+    kwargs: dict = field(default_factory=dict)
+    result: Value = None
+    error: str = ""
+    printed: bool = False
+    lost: str = ""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What running a notebook showed.
+
+    Parameters
+    ----------
+    calls : list of Call
+    held : dict of (int, str) to (value, str)
+        What each variable held when a test cell began, and why that is no value; "" where it is one.
+    errors : dict of int to str
+        What cells raised.
+    constants : dict of str to value
+        Small values of variables that no solution cell made.
+    """
+
+    calls: list[Call]
+    held: dict[tuple[int, str], tuple[Value, str]]
+    errors: dict[int, str]
+    constants: dict[str, Value]
+
+
+def record(cells: Sequence[dict], folder: Path) -> Recorded:
+    """Run the cells in a process with limits, in a copy of the folder that the notebook lies in.
+
+    Parameters
+    ----------
+    cells : sequence of dict
+        `number`, `source`, `functions` (that it defines and that are to be kept), `test` (bool), `reads` (variables).
+    folder : Path
+
+    Raises
+    ------
+    RecordingError
+    """
+    with tempfile.TemporaryDirectory() as place:
+        work = Path(place) / "work"
+        _copy(folder, work)
+        (Path(place) / "order.json").write_text(json.dumps(list(cells)), "utf-8")
+        env = {**os.environ, "MPLBACKEND": "agg", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "autograder.authoring.recording", place]
+        try:
+            ran = subprocess.run(
+                command, cwd=work, env=env, capture_output=True, stdin=subprocess.DEVNULL, timeout=6 * SECONDS
+            )
+        except subprocess.TimeoutExpired:
+            raise RecordingError(
+                f"The notebook did not come to its end in {6 * SECONDS} seconds; make its cells quicker."
+            ) from None
+        try:
+            return _unpacked((Path(place) / "recorded").read_bytes())
+        except (OSError, FrameError, KeyError, TypeError, ValueError):
+            last = ran.stderr.decode("utf-8", "replace").strip().split("\n")[-1][:200]
+            raise RecordingError(
+                "Running the notebook ended its process "
+                f"({last or f'exit code {ran.returncode}'}): it may take {SECONDS} s of CPU time and "
+                f"{MEMORY >> 30} GB of memory."
+            ) from None
+
+
+def _copy(folder: Path, work: Path) -> None:
+    """The files beside a notebook, as far as there is room; links and hidden folders are left out."""
+    left = BESIDE
+    work.mkdir()
+    for here, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
+        for name in sorted(files):
+            path = Path(here) / name
+            if path.is_symlink() or not path.is_file() or path.suffix == ".ipynb":
+                continue
+            left -= path.stat().st_size
+            if left < 0:
+                return
+            target = work / path.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+
+
+def _unpacked(data: bytes) -> Recorded:
+    header, arrays = decode(data)
+    calls = [
+        Call(
+            **{name: call[name] for name in ("cell", "line", "function", "error", "printed", "lost")},
+            args=unpack_value(call["args"], arrays),
+            kwargs=unpack_value(call["kwargs"], arrays),
+            result=unpack_value(call["result"], arrays),
+        )
+        for call in header["calls"]
+    ]
+    held = {(cell, name): (unpack_value(v, arrays), lost) for cell, name, v, lost in header["held"]}
+    constants = {name: unpack_value(value, arrays) for name, value in header["constants"].items()}
+    return Recorded(calls, held, {int(n): said for n, said in header["errors"].items()}, constants)
+
+
+# The other side
+
+
+class _Recorder:
+    """Stands in a notebook for its functions, and keeps the outermost calls that test cells make."""
+
+    def __init__(self) -> None:
+        self.cell: int | None = None
+        self.depth = 0
+        self.calls: list[tuple[Call, Callable, str]] = []
+        self.counts: dict[tuple[int, str], int] = {}
+
+    def around(self, name: str, function: Callable) -> Callable:
+        @functools.wraps(function)
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            if self.cell is None or self.depth or self._too_many(name):
+                return function(*args, **kwargs)
+            line = self._line()
+            given, lost = self._given(args, kwargs)
+            self.depth += 1
+            error = ""
+            result = None
+            try:
+                result = function(*args, **kwargs)
+                return result
+            except Exception as raised:
+                error = type(raised).__name__
+                raise
+            finally:
+                self.depth -= 1
+                kind, value = pack(result)
+                if not lost and value is None and kind != "NoneType":
+                    lost = f"it returns a {kind}"
+                call = Call(self.cell, line, name, given.args, dict(given.kwargs), value, error, lost=lost)
+                self.calls.append((call, function, kind))
+
+        return recorded
+
+    def _too_many(self, name: str) -> bool:
+        at = (self.cell or 0, name)
+        self.counts[at] = self.counts.get(at, 0) + 1
+        return self.counts[at] > MOST
+
+    def _line(self) -> int:
+        frame, ours = sys._getframe(2), f"<cell {self.cell}>"
+        while frame is not None and frame.f_code.co_filename != ours:
+            frame = frame.f_back  # type: ignore[assignment]
+        return frame.f_lineno if frame is not None else 0
+
+    def _given(self, args: tuple, kwargs: dict) -> tuple[Inputs, str]:
+        packed = {}
+        for place, value in [*enumerate(args), *kwargs.items()]:
+            kind, plain = pack(value)
+            if plain is None and kind != "NoneType":
+                return Inputs(), f"an argument is a {kind}"
+            packed[place] = plain
+        return Inputs(tuple(packed[i] for i in range(len(args))), {k: packed[k] for k in kwargs}), ""
+
+    def settled(self) -> list[Call]:
+        """The calls, each made once more at the end: what differs depends on chance or on what came between."""
+        return [self._settled(*kept) for kept in self.calls]
+
+    def _settled(self, call: Call, function: Callable, kind: str) -> Call:
+        if call.lost:
+            return call
+        again = ask(function, Inputs(call.args, call.kwargs))
+        if again.raised != call.error or not _alike(again.value, call.result):
+            return _lost(call, "it gives something else when it is called again")
+        if again.modified and not call.error:
+            return _lost(call, f"it changes its argument {again.modified[0]}")
+        printed = call.result is None and not call.error and bool(again.printed.strip())
+        return Call(**{**vars(call), "printed": printed})
+
+
+def _lost(call: Call, why: str) -> Call:
+    return Call(call.cell, call.line, call.function, error=call.error, lost=why)
+
+
+def _alike(one: Value, other: Value) -> bool:
+    from autograder.judging.kinds import same
+    from autograder.judging.question import Rules
+
+    if one is None or other is None:
+        return one is other
+    return same(one, other, Rules())
+
+
+def main(place: Path) -> None:
+    """Run what `order.json` holds, and write `recorded`."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 5))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    from IPython.display import display
+
+    builtins.display = display  # type: ignore[attr-defined]
+    sys.path.insert(0, "")
+    cells = json.loads((place / "order.json").read_text("utf-8"))
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    recorder, held, errors, given = _Recorder(), [], {}, set()
+    arrays: list = []
+    for cell in cells:
+        number = cell["number"]
+        for name in cell["reads"]:
+            if name in namespace:
+                kind, value = pack(namespace[name])
+                lost = "" if value is not None or kind == "NoneType" else f"a {kind}"
+                held.append([number, name, pack_value(value, arrays), lost])
+        recorder.cell = number if cell["test"] else None
+        before = set(namespace)
+        try:
+            exec(compile(cell["source"], f"<cell {number}>", "exec"), namespace)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            errors[number] = f"{type(error).__name__}: {error}"[:300]
+        recorder.cell = None
+        for name in cell["functions"]:
+            if callable(namespace.get(name)) and not hasattr(namespace[name], "__wrapped__"):
+                namespace[name] = recorder.around(name, namespace[name])
+        if cell["given"]:
+            given |= set(namespace) - before
+    constants = {
+        name: pack_value(namespace[name], arrays)
+        for name in given
+        if isinstance(namespace.get(name), (bool, int, float, str)) and not name.startswith("_")
+    }
+    calls = []
+    for call in recorder.settled():
+        packed = {
+            name: getattr(call, name) for name in ("cell", "line", "function", "error", "printed", "lost")
+        }
+        packed |= {name: pack_value(getattr(call, name), arrays) for name in ("args", "kwargs", "result")}
+        calls.append(packed)
+    header = {"calls": calls, "held": held, "errors": errors, "constants": constants}
+    (place / "recorded").write_bytes(encode(header, arrays))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

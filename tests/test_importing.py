@@ -1,0 +1,202 @@
+"""`autograder import`: another grader's source notebook becomes a lab that builds, checks and marks."""
+
+import nbformat
+import pytest
+from command import autograder
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from autograder.authoring.asserting import EXACT, statements
+from autograder.authoring.writing import literal
+from autograder.grading.sandbox.choice import why_unavailable
+
+needs_sandbox = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable() or "there is a sandbox")
+
+
+def code(source, name="", points=None, **flags):
+    cell = new_code_cell(source.strip("\n"))
+    if name:
+        about = {f: flags.get(f, False) for f in ("grade", "solution", "locked", "task")}
+        cell.metadata["nbgrader"] = {**about, "grade_id": name, "schema_version": 3}
+        if points is not None:
+            cell.metadata["nbgrader"]["points"] = points
+    return cell
+
+
+def answer(source, name):
+    return code(source, name, solution=True)
+
+
+def asks(source, name, points):
+    return code(source, name, points, grade=True, locked=True)
+
+
+def by_hand(cell, name, points):
+    cell.metadata["nbgrader"] = {
+        **{"grade": True, "solution": True, "locked": False, "task": False},
+        **{"grade_id": name, "schema_version": 3, "points": points},
+    }
+    return cell
+
+
+TILES = [
+    new_markdown_cell("# Tiles and *paint*"),
+    code("%matplotlib inline\nimport numpy as np\nSIDE = 3"),
+    answer(
+        """
+def area(width, height):
+    ### BEGIN SOLUTION
+    return width * height
+    ### END SOLUTION
+
+def tiles(width, height, side=1):
+    ### BEGIN SOLUTION
+    return int(np.ceil(area(width, height) / side**2))
+    ### END SOLUTION
+""",
+        "floor",
+    ),
+    asks("assert area(2, 3) == 6\nassert area(4, 7) == 28", "test_area", 1),
+    asks(
+        """
+many = tiles(6, 6, side=SIDE)
+assert many == 4
+### BEGIN HIDDEN TESTS
+assert tiles(5, 7, side=2) == 9
+### END HIDDEN TESTS
+""",
+        "test_tiles",
+        2,
+    ),
+    answer("### BEGIN SOLUTION\npaint = 2.5 * area(3, 4)\ntins = [1, 2, 3]\n### END SOLUTION", "paint"),
+    asks(
+        "assert abs(paint - 30) < 0.01\n### BEGIN HIDDEN TESTS\nassert tins == [1, 2, 3]\n### END HIDDEN TESTS",
+        "t3",
+        3,
+    ),
+    code("print(paint)"),
+    by_hand(new_markdown_cell("Because."), "why", 2),
+    by_hand(code("area(1, 1)"), "use", 1),
+]
+
+
+@pytest.fixture
+def course(tmp_path):
+    folder = tmp_path / "mine"
+    assert autograder("new", "course", folder).returncode == 0
+    return folder
+
+
+def brought(course, cells, code=0, name="tiles-and-paint"):
+    path = course.parent / f"{name}.ipynb"
+    nbformat.write(new_notebook(cells=cells), path)
+    ran = autograder("import", path, "--course", course)
+    assert ran.returncode == code, ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+    return ran.stdout + ran.stderr
+
+
+def test_functions_variables_and_marks_by_hand_come_over_and_build(course):
+    said = brought(course, TILES, code=1)
+    assert "9 of 9 points came over" in said.replace("9 points of 9 came over", "9 of 9 points came over")
+    assert "magics and shell commands are taken out" in said  # the one thing that did not come over
+    built = autograder("build", "tiles-and-paint", "--course", course)
+    assert built.returncode == 0, built.stderr
+    assert "the domain of area is proposed" in built.stderr
+    tiles = (course / "solutions/tiles-and-paint/tiles.py").read_text("utf-8")
+    assert "builds_on=[area]" in tiles and "inputs(5, 7, side=2)" in tiles and "hidden=True" in tiles
+    released = nbformat.read(course / "notebooks/tiles-and-paint/tiles-and-paint.ipynb", 4)
+    text = "\n".join(cell.source for cell in released.cells)
+    assert "width * height" not in text and "np.ceil" not in text and "side=2" not in text
+    assert 'answer_paint = answers("paint", "tins")' in text
+
+
+@needs_sandbox
+def test_an_imported_lab_is_marked_as_its_tests_would(course):
+    brought(course, TILES, code=1)
+    assert autograder("build", "--course", course).returncode == 0
+    lab = "tiles-and-paint"
+    right = course / f"solutions/{lab}/{lab}.ipynb"
+    hand_ins = {
+        "right": {},
+        "wrong": {"return width * height": "return width + height", "2.5 * area(3, 4)": "2.4 * area(3, 4)"},
+        "cheat": {"return int(np.ceil(area(width, height) / side**2))": "return 4"},
+        "none": {"paint = 2.5": "pain = 2.5"},
+    }
+    for student, changes in hand_ins.items():
+        text = right.read_text("utf-8")
+        for old, new in changes.items():
+            assert old in text
+            text = text.replace(old, new)
+        place = course / "classroom/submitted" / student / lab / f"{lab}.ipynb"
+        place.parent.mkdir(parents=True)
+        place.write_text(text, "utf-8")
+    ran = autograder("grade", lab, cwd=course)
+    assert ran.returncode == 0, ran.stderr
+    said = {student: autograder("show", student, cwd=course).stdout for student in hand_ins}
+    assert "In all 6 of 9; 2 to be marked by hand" in said["right"]
+    assert "✗ area " in said["wrong"] and "✗ answer_paint" in said["wrong"]
+    assert "✗ tiles " in said["cheat"]  # only a hidden case tells
+    assert "name 'paint' is not defined" in said["none"]
+
+
+@pytest.mark.parametrize(
+    ("source", "nature", "tolerance"),
+    [
+        ("assert f(3) == 9", "value", EXACT),
+        ("x = f(3)\nassert x == 9", "value", EXACT),
+        ("assert (f(3) == [9, 1]).all()", "value", EXACT),
+        ("assert np.allclose(f(3), 9, atol=0.1)", "value", (1e-5, 0.1)),
+        ("assert math.isclose(f(3), 9, abs_tol=1e-3)", "value", (1e-9, 1e-3)),
+        ("assert abs(f(3) - 9) < 10**-3", "value", (0.0, 1e-3)),
+        ("assert 1/100 > np.max(np.abs(f(3) - 9))", "value", (0.0, 0.01)),
+        ("np.testing.assert_allclose(f(3), 9)", "value", (1e-7, 0.0)),
+        ("np.testing.assert_almost_equal(f(3), 9, decimal=2)", "value", (0.0, 0.015)),
+        ("assert round(f(3), 2) == 9.12", "value", (0.0, 0.0051)),
+        ("### AUTOTEST f(3)", "value", EXACT),
+        ("assert len(f(3)) == 9", "property", EXACT),
+        ("assert f(3).shape == (9,)", "property", EXACT),
+        ("assert isinstance(f(3), int)", "property", EXACT),
+        ("assert f(3) > 8", "property", EXACT),
+        ("with pytest.raises(ValueError):\n    f(3)", "error", EXACT),
+        ("try:\n    f(3)\nexcept ValueError:\n    pass", "error", EXACT),
+        ("print(f(3))", "nothing", EXACT),
+    ],
+)
+def test_what_a_statement_asks(source, nature, tolerance):
+    asked = statements(source)[-1]
+    assert (asked.nature, asked.tolerance) == (nature, pytest.approx(tolerance))
+    assert nature in ("nothing", "error") or asked.calls("f", 1)
+
+
+def test_a_power_without_end_is_no_tolerance():
+    assert statements("assert abs(f(3) - 9) < 9**9**9**9**9")[0].tolerance == (0.0, EXACT)
+
+
+@pytest.mark.parametrize(
+    "value", [1, -2.5, float("inf"), "it's", None, True, [1, (2,)], {"a": {1, 2}}, {3: []}, 10**30, 1 + 2j]
+)
+def test_a_literal_reads_back(value):
+    assert eval(literal(value), {"float": float}) == value
+
+
+def test_what_is_no_source_is_a_sentence(course, tmp_path):
+    assert "no cell with points" in brought(course, [code("x = 1")], code=2, name="plain")
+    path = tmp_path / "broken.ipynb"
+    path.write_text("{", "utf-8")
+    ran = autograder("import", path, "--course", course)
+    assert (ran.returncode, "is no notebook" in ran.stderr) == (2, True)
+    assert autograder("import", tmp_path / "not-there.ipynb", "--course", course).returncode == 2
+
+
+def test_a_lab_that_is_there_stays(course):
+    brought(course, TILES, code=1)
+    before = (course / "course.toml").read_text("utf-8")
+    assert "There is a lab 'tiles-and-paint' already" in brought(course, TILES, code=2)
+    assert (course / "course.toml").read_text("utf-8") == before
+
+
+def test_a_notebook_that_ends_its_process_is_a_sentence_and_writes_nothing(course):
+    said = brought(course, [*TILES, code("import os\nos._exit(3)")], code=1)
+    assert "ended its process (exit code 3)" in said
+    assert not (course / "solutions/tiles-and-paint").exists()
+    assert "tiles-and-paint" not in (course / "course.toml").read_text("utf-8")
