@@ -74,6 +74,74 @@ def table(results: dict[tuple[str, str], np.ndarray]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def found_by_distance(
+    alibi_bias: Callable, *, seeds: Sequence[int] = (0, 1, 2), steps: int = 400
+) -> dict[str, float]:
+    """Heads with ALiBi's slope 1/2 that look for the latest same word: their weight on it, by how far back it is.
+
+    Returns
+    -------
+    dict of str to float
+        In sentences of 256 words, for matches up to 31, 32 to 63, and 64 or more places back.
+    """
+    method, apart = "ALiBi, slope 1/2", {"up to 31": (1, 31), "32 to 63": (32, 63), "64 or more": (64, 255)}
+    found: dict[str, list] = {name: [] for name in apart}
+    for back, weights, right in _at_256(
+        "latest same", method, _no_positions, _no_positions, alibi_bias, seeds, steps
+    ):
+        for name, (least, most) in apart.items():
+            distance = (back * right).sum(axis=-1)
+            found[name].append((weights * right).sum(axis=-1)[(least <= distance) & (distance <= most)])
+    return {name: float(np.concatenate(parts).mean()) for name, parts in found.items()}
+
+
+def lost_by_rotary(
+    rotate: Callable, *, seeds: Sequence[int] = (0, 1, 2), steps: int = 400
+) -> list[dict[str, float]]:
+    """Rotary heads that look three words back: where their weight is in sentences of 256 words, one dict a seed."""
+    runs = []
+    for back, weights, right in _at_256("three back", "rotary", _no_positions, rotate, None, seeds, steps):
+        far = back >= TRAINED
+        runs.append(
+            {
+                "the right word": float((weights * right).sum(axis=-1).mean()),
+                "wrong words nearer than 32": float((weights * ~right * ~far).sum(axis=-1).mean()),
+                "words 32 or more back": float((weights * far).sum(axis=-1).mean()),
+            }
+        )
+    return runs
+
+
+def _at_256(task, method, sinusoidal_encoding, rotate, alibi_bias, seeds, steps):
+    """For each seed the heads of `beyond`, asked what `beyond` asks: places back, weights, and which word is right."""
+    alibi_bias = alibi_bias or (lambda heads, length: np.zeros((heads, length, length)))
+    aids = {length: _Aids(length, sinusoidal_encoding, rotate, alibi_bias) for length in LENGTHS}
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        words = rng.normal(size=(_WORDS, _SIZE))
+        head = _train(rng, words, task, method, aids[TRAINED], steps)
+        for length in LENGTHS[:-1]:
+            _score(
+                rng, words, task, method, aids[length], head
+            )  # so that the sentences are those of `beyond`
+        length = LENGTHS[-1]
+        sentences = rng.integers(_WORDS, size=(8, length))
+        batch, query, key = _questions(task, sentences)
+        late = query >= length // 2
+        weights = _attend(words[sentences], method, aids[length], head, aids[length].earlier)[-1]
+        yield (
+            query[late, np.newaxis] - np.arange(length),
+            weights[batch[late], query[late]],
+            key[late, np.newaxis] == np.arange(length),
+        )
+
+
+def _no_positions(*asked):
+    """In place of what tells positions: zeros, or the words as they are."""
+    first = asked[0]
+    return np.zeros(asked) if isinstance(first, int) else first
+
+
 def stretched(
     rotate: Callable, *, seeds: Sequence[int] = (0, 1, 2), steps: int = 400, length: int = 256
 ) -> dict[tuple[str, str], np.ndarray]:

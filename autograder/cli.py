@@ -332,10 +332,12 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
     Example:  autograder build training --anew
     """
     from autograder.authoring.build import build as make
+    from autograder.authoring.build import build_pages
     from autograder.authoring.proof import doubts
+    from autograder.course import find
 
     chosen = _labs(labs)
-    drift = make(chosen, check=only_check, anew=anew)
+    drift = make(chosen, check=only_check, anew=anew) + build_pages(find(), check=only_check)
     for sentence in (sentence for lab in chosen for sentence in doubts(lab)):
         click.echo(f"Warning: {sentence}", err=True)
     for sentence in drift:

@@ -3,6 +3,7 @@
 course.toml                   title, id, labs in order
 solutions/<lab>/              the author's side of a lab
 notebooks/<lab>/              the student's side: <lab>.ipynb, and the answer key in answers/
+notebooks/<page>.ipynb        pages without code that students get beside the labs
 classroom/                    a class's hand-ins and marks
 """
 
@@ -24,11 +25,13 @@ ANSWERS = "answers"  # the folder of a lab's key, beside its notebook
 # What each entry of course.toml holds; "labs" may also be a table of tables, one a lab, in the course's order.
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "title": str,
+    "about": str,
     "id": str,
     "labs": list,
     "library": list,
     "imports": list,
     "data": list,
+    "pages": list,
     "policy": dict,
     "lab": dict,
     "term": dict,
@@ -60,6 +63,10 @@ class Course:
         Other packages that its students have and may import (see `autograder.imports`).
     data : tuple of str
         Folders in `root` that the library reads.
+    about : str
+        What the start page says of the course: whom it is for, and what they need to know.
+    pages : tuple of str
+        Files of Markdown in `root`, each of which students get as a notebook beside their start page.
     policy, lab : mapping
         How marks are made of verdicts: for the course, and for single labs by name (see `grading.policy`).
     term : mapping or None
@@ -77,6 +84,8 @@ class Course:
     library: tuple[str, ...] = ()
     data: tuple[str, ...] = ()
     imports: tuple[str, ...] = ()
+    about: str = ""
+    pages: tuple[str, ...] = ()
     policy: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     lab: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     term: Mapping[str, Any] | None = None
@@ -105,6 +114,10 @@ class Course:
     def released(self, lab: str) -> Path:
         """The students' notebook of a lab."""
         return self.notebooks / lab / f"{lab}.ipynb"
+
+    def page(self, name: str) -> Path:
+        """The students' notebook of a page."""
+        return self.notebooks / f"{Path(name).stem}.ipynb"
 
     def answers(self, lab: str) -> Path:
         """The folder that holds a lab's answer key."""
@@ -176,13 +189,16 @@ def read(folder: Path) -> Course:
                     f"{path}: {name} holds {value!r}, which would show hand-ins the solutions, the notebooks or a "
                     "classroom; name a folder that holds nothing else."
                 )
+    for name in entries.get("pages", ()):
+        if not isinstance(name, str) or not name.endswith(".md") or _leads_out(folder, name):
+            raise CourseError(f"{path}: pages holds {name!r}; a file of Markdown of this course is due.")
     labs = entries["labs"]
     if twice := [lab for lab in labs if labs.count(lab) > 1]:
         raise CourseError(f"{path} lists the lab {twice[0]!r} twice.")
     for name in entries.get("lab", ()):
         if name not in labs:
             raise CourseError(f"{path} has a table [lab.{name}], but the labs are {listed(labs)}.")
-    names = ("labs", "library", "imports", "data")
+    names = ("labs", "library", "imports", "data", "pages")
     tuples: dict[str, Any] = {name: tuple(entries.pop(name, ())) for name in names}
     return Course(root=folder.resolve(), **tuples, **entries)
 
@@ -191,6 +207,12 @@ def _shows_too_much(root: Path, name: str) -> bool:
     """Whether a folder holds the course, its solutions, its notebooks or a classroom, or lies in one of these."""
     place = (root / name).resolve()
     return any(place.is_relative_to(kept) or kept.is_relative_to(place) for kept in kept_back(root))
+
+
+def _leads_out(root: Path, name: str) -> bool:
+    """Whether a file lies outside the course, or where students may not look."""
+    place = (root / name).resolve()
+    return not place.is_relative_to(root.resolve()) or any(map(place.is_relative_to, kept_back(root)))
 
 
 def kept_back(root: Path) -> list[Path]:

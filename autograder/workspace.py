@@ -71,7 +71,11 @@ def start(folder: Path, course: Course) -> list[str]:
         if outside:
             for path in course.answers(lab).iterdir():
                 write(folder / lab / ANSWERS / path.name, path.read_bytes())
-    _start_page(folder, course.title)
+    for name in course.pages:
+        source, target = course.page(name), folder / course.page(name).name
+        if source.is_file() and not target.exists():
+            write(target, source.read_bytes())
+    _start_page(folder, course)
     return copied
 
 
@@ -226,9 +230,9 @@ def _aside(path: Path, why: str) -> Path:
     return kept
 
 
-def _start_page(folder: Path, title: str) -> None:
+def _start_page(folder: Path, course: Course) -> None:
     path = folder / START_PAGE
-    page = _page(standings(folder), title)
+    page = _page(standings(folder), course, folder)
     if path.exists():
         there = renewal.read(path)
         if not there or [*map(_text, there["cells"])] != [*map(_text, page["cells"])]:
@@ -243,14 +247,18 @@ def _text(cell: dict) -> str:
     return re.sub(r"\n(\d+\. \[.*\]\(\S+\.ipynb\), about \d+ minutes, .*\n)+", "", text)
 
 
-def _page(found: list[Standing], title: str) -> dict:
+def _page(found: list[Standing], course: Course, folder: Path) -> dict:
+    pages = [(folder / course.page(name).name) for name in course.pages]
     intro = [
-        f"# {title}",
+        f"# {course.title}",
         "",
+        *([course.about, ""] if course.about else []),
         "Each lab is a notebook: read, fill in the cells marked `# YOUR CODE HERE`, and run the `check(...)`",
         "cell below each. It tells you what kind of mistake it sees. Start at the top; the first lines of",
         "each lab say what it builds on.",
         "",
+        *(f"Beside the labs: [{_title(page)}]({page.name})." for page in pages if page.is_file()),
+        *([""] if pages else []),
         "Run the next cell (Shift+Enter) to see how far you are. It reads the saved notebooks.",
     ]
     table = {"text/markdown": _table(found), "text/plain": "A table of the labs and how far each is."}
@@ -273,6 +281,13 @@ def _page(found: list[Standing], title: str) -> dict:
         "nbformat": 4,
         "nbformat_minor": 5,
     }
+
+
+def _title(page: Path) -> str:
+    """The first line of a page, without its sign."""
+    source = next((cell.get("source", "") for cell in cells_of(page)), "")
+    first = ("".join(source) if isinstance(source, list) else str(source)).partition("\n")[0]
+    return first.lstrip("# ") or page.stem
 
 
 def _table(found: list[Standing]) -> str:

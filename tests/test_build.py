@@ -12,9 +12,10 @@ import pytest
 
 from autograder import keys
 from autograder.authoring import build as building
-from autograder.authoring.build import build, tidy
+from autograder.authoring.build import build, build_pages, tidy
 from autograder.authoring.lab import read_lab, read_labs
 from autograder.authoring.release import BuildError, release
+from autograder.authoring.steps import KeepOutputs
 from autograder.cells import grade_id, id_of
 from autograder.course import read
 from autograder.judging.frames import decode, encode
@@ -63,10 +64,10 @@ def leaks(notebook, text):
 @pytest.mark.parametrize("lab", LABS_HERE)
 def test_no_answer_stands_in_the_students_notebook(lab):
     released = nbformat.read(COURSE.released(lab), as_version=4)
-    text = "\n".join(cell.source for cell in released.cells)
+    outputs = [str(output) for cell in released.cells for output in cell.get("outputs", ())]
+    text = "\n".join([*(cell.source for cell in released.cells), *outputs])
     assert len(list(answers(solution(lab)))) > 5
     assert leaks(solution(lab), text) == []
-    assert all(not cell.outputs for cell in released.cells if cell.cell_type == "code")
     assert "BEGIN" not in text
 
 
@@ -87,6 +88,80 @@ def test_every_stub_raises_not_implemented(lab):
     manual = [c for c in by_id.values() if c.metadata["nbgrader"]["grade"] and c.cell_type == "markdown"]
     assert manual
     assert all(c.source == "YOUR ANSWER HERE" for c in manual)
+
+
+def kept_outputs(*sources):
+    """Which cells of a lab keep their output in the release; the second one is an answer's."""
+    cells = [nbformat.v4.new_code_cell(s, id=f"cell-{n}") for n, s in enumerate(sources)]
+    for cell in cells:
+        cell.outputs = [nbformat.v4.new_output("stream", text=cell.id)]
+    about = {"grade_id": "f", "grade": False, "solution": True, "locked": False, "schema_version": 3}
+    cells[1].metadata["nbgrader"] = about
+    made, _ = KeepOutputs().preprocess(nbformat.v4.new_notebook(cells=cells), {})
+    return [n for n, cell in enumerate(made.cells) if cell.outputs]
+
+
+SETUP, STUB = "import numpy as np\nfrom autograder import check, mine, ready\nmine()", "def f(x):\n    pass"
+
+
+@pytest.mark.parametrize(
+    ("source", "keeps"),
+    [
+        ("np.zeros(3)", True),
+        ("value = 3\nvalue + 1", True),
+        ("async_ = 1\nawait something()", True),
+        ("f(3)", False),
+        ("if ready(f):\n    print(1)", False),
+        ("ready()", False),
+        ("np.zeros(f)", False),
+        ("print(1)\nanswers = [f(n) for n in range(3)]", False),
+        ("%timeit 1", False),
+        ("from autograder import progress as how_far\nhow_far()", False),
+    ],
+)
+def test_an_output_that_needs_no_answer_is_kept_and_no_other(source, keeps):
+    assert kept_outputs(SETUP, STUB, source) == ([2] if keeps else [])
+
+
+def test_what_needs_an_answer_by_way_of_other_cells_is_not_kept():
+    by_way = (
+        "def g(x):\n    return f(x) + 1",
+        "class C:\n    h = staticmethod(g)",
+        "C.h(2)",
+        "two = g(1)",
+        "two",
+    )
+    assert kept_outputs(SETUP, STUB, *by_way, "np.ones(2)") == [7]
+
+
+def test_a_picture_is_kept_as_a_plain_png_with_its_alt_text():
+    html = '<img alt="A &lt; B." style="max-width:100%" src="data:image/png;base64,QUJD">'
+    shown = {"text/html": html, "text/plain": "A < B."}
+    cell = nbformat.v4.new_code_cell("draw()", outputs=[nbformat.v4.new_output("display_data", shown)])
+    [output] = KeepOutputs().preprocess(nbformat.v4.new_notebook(cells=[cell]), {})[0].cells[0].outputs
+    assert output.data == {"image/png": "QUJD", "text/plain": "A < B."}
+    assert output.metadata == {"image/png": {"alt": "A < B."}}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("lab", LABS_HERE)
+def test_the_kept_outputs_are_what_an_untouched_notebook_gives(lab):
+    """Nothing that students see before they have written a line owes anything to an answer."""
+    released = nbformat.read(COURSE.released(lab), as_version=4)
+    kept = {
+        c.id: c.outputs
+        for c in released.cells
+        if c.get("outputs") and building.MEASURED not in c.metadata.tags
+    }
+    assert kept
+    ran, _ = KeepOutputs().preprocess(building.run(released, ROOT), {})
+    now = {cell.id: cell.outputs for cell in ran.cells if cell.id in kept}
+    assert {name: said(outputs) for name, outputs in now.items()} == {n: said(o) for n, o in kept.items()}
+
+
+def said(outputs):
+    """What outputs say in text, the alt texts of pictures among it."""
+    return [output.get("text") or output.data["text/plain"] for output in outputs]
 
 
 @pytest.mark.long
@@ -111,6 +186,25 @@ def masks_of(copy):
 
 def drift(copy):
     return build([masks_of(copy)], check=True, execute=False)
+
+
+def test_a_page_of_the_course_is_built_and_its_drift_is_noticed(copy):
+    (copy / "docs").mkdir()
+    (copy / "docs" / "words.md").write_text("# Words\n\nOurs and theirs.\n")
+    assert build_pages(read(copy), check=True) == ["notebooks/words.ipynb (the page docs/words.md)"]
+    assert "Ours and theirs" not in (copy / "notebooks" / "words.ipynb").read_text()
+    build_pages(read(copy))
+    assert build_pages(read(copy), check=True) == []
+    [cell] = nbformat.read(copy / "notebooks" / "words.ipynb", as_version=4).cells
+    assert (cell.cell_type, cell.source) == ("markdown", "# Words\n\nOurs and theirs.")
+    (copy / "docs" / "words.md").unlink()
+    with pytest.raises(BuildError, match=r"The page docs/words\.md cannot be read"):
+        build_pages(read(copy))
+
+
+def test_the_pages_are_built():
+    assert COURSE.pages
+    assert build_pages(COURSE, check=True) == []
 
 
 def test_an_edited_student_notebook_is_drift_and_building_mends_it(copy):
@@ -286,9 +380,11 @@ def test_pictures_and_measurements_are_made_anew_where_that_is_asked(copy, monke
     assert [cell.outputs for cell in lab.read_solution().cells[-2:]] == outputs(kept)
 
 
-def test_the_release_for_marking_keeps_the_marking_schemes():
-    kept = release(solution("attention-masks"), MASKS, keep_mark_schemes=True)
+def test_the_release_for_marking_keeps_the_marking_schemes_and_no_output():
+    kept = release(solution("attention-masks"), MASKS, to_mark=True)
     assert any("MARK SCHEME" in c.source for c in kept.cells)
+    assert not any(c.get("outputs") for c in kept.cells)
+    assert any(c.get("outputs") for c in release(solution("attention-masks"), MASKS).cells)
 
 
 def test_every_lab_has_a_place_in_the_course():

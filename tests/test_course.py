@@ -53,6 +53,17 @@ def test_a_folder_that_would_show_solutions_or_a_classroom_is_refused(entry, nam
     assert read(course)
 
 
+@pytest.mark.parametrize(
+    "name", ["../words.md", "solutions/one/teaching.md", "notebooks/a.md", "words.txt", 3]
+)
+def test_a_page_that_is_not_for_students_is_refused(name, tmp_path):
+    (tmp_path / "course.toml").write_text(f"{GOOD}pages = [{json.dumps(name)}]\n")
+    with pytest.raises(CourseError, match="pages holds"):
+        read(tmp_path)
+    (tmp_path / "course.toml").write_text(f'{GOOD}pages = ["docs/words.md"]\n')
+    assert read(tmp_path).pages == ("docs/words.md",)
+
+
 @pytest.mark.parametrize("name", ["con", "aux", "com1"])
 def test_a_lab_that_windows_cannot_have_is_refused(name, tmp_path):
     write_course(tmp_path / "course")

@@ -20,7 +20,7 @@ from autograder.authoring.lab import Lab
 from autograder.authoring.proof import weaknesses
 from autograder.authoring.release import BuildError, release
 from autograder.cells import grade_id, id_of, id_of_test
-from autograder.course import VARIABLE
+from autograder.course import VARIABLE, Course
 from autograder.errors import INSTALL_ALL, listed
 from autograder.files import write
 from autograder.own import SWITCH
@@ -57,6 +57,23 @@ def build(labs: Iterable[Lab], *, check: bool = False, execute: bool = True, ane
     return drift
 
 
+def build_pages(course: Course, *, check: bool = False) -> list[str]:
+    """Make the notebooks of the course's pages, as `build` makes those of its labs."""
+    drift = []
+    for name in course.pages:
+        try:
+            text = (course.root / name).read_text("utf-8")
+        except OSError as error:
+            raise BuildError(f"The page {name} cannot be read: {error.strerror}.") from None
+        cell = nbformat.v4.new_markdown_cell(text.strip(), id=Path(name).stem)
+        made = _dump(nbformat.v4.new_notebook(cells=[cell], metadata=nbformat.from_dict(_METADATA)))
+        target = course.page(name)
+        if not target.is_file() or target.read_text("utf-8") != made:
+            drift.append(f"{target.relative_to(course.root)} (the page {name})")
+            _write(target, made, check)
+    return drift
+
+
 def _build_lab(lab: Lab, check: bool, execute: bool, anew: bool) -> list[str]:
     before = lab.solution.read_text("utf-8")
     notebook = tidy(nbformat.reads(before, as_version=4), lab)
@@ -75,7 +92,7 @@ def _build_lab(lab: Lab, check: bool, execute: bool, anew: bool) -> list[str]:
         drift.append(f"{_relative(lab.solution, lab)} (order, points or saved outputs)")
         _write(lab.solution, text, check)
 
-    text = _dump(release(notebook, lab))
+    text = _dump(release(nbformat.reads(text, as_version=4), lab))
     if not lab.released.is_file() or lab.released.read_text("utf-8") != text:
         drift.append(f"{_relative(lab.released, lab)} (the solution with its answers cut out)")
         _write(lab.released, text, check)

@@ -124,6 +124,7 @@ def _copied(course: Course) -> Iterator[Path]:
     for lab in course.labs:
         yield course.released(lab)
         yield from sorted(course.answers(lab).iterdir())
+    yield from map(course.page, course.pages)
     yield from projects.data_files(course)
 
 
@@ -133,6 +134,7 @@ def _own(course: Course, path: Path) -> Path:
     given = [
         folder.resolve() for lab in course.labs for folder in (course.released(lab), course.answers(lab))
     ]
+    given += [course.page(name).resolve() for name in course.pages]
     kept = any(place.is_relative_to(folder) for folder in kept_back(root))
     if ".." in path.parts or (kept and not any(place.is_relative_to(one) for one in given)):
         raise BundleError(f"{path} is not for students: take it out of {FILE}.")

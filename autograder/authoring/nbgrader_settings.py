@@ -17,7 +17,7 @@ RELEASE = [
     "autograder.authoring.steps.RunOn",
     "nbgrader.preprocessors.LockCells",
     "nbgrader.preprocessors.ClearSolutions",
-    "nbgrader.preprocessors.ClearOutput",
+    "autograder.authoring.steps.KeepOutputs",
     "nbgrader.preprocessors.CheckCellMetadata",
     "nbgrader.preprocessors.ComputeChecksums",
     "nbgrader.preprocessors.SaveCells",

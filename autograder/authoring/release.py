@@ -18,13 +18,13 @@ class BuildError(Complaint):
     """A lab that cannot be built; the text says which cell or exercise and what to do."""
 
 
-def release(notebook: NotebookNode, lab: Lab, *, keep_mark_schemes: bool = False) -> NotebookNode:
+def release(notebook: NotebookNode, lab: Lab, *, to_mark: bool = False) -> NotebookNode:
     """A solution notebook with its answers cut out.
 
     Parameters
     ----------
-    keep_mark_schemes : bool
-        Leave the marking schemes in their questions, for those who mark.
+    to_mark : bool
+        For those who mark: the marking schemes stay in their questions, and no output does.
 
     Raises
     ------
@@ -35,9 +35,13 @@ def release(notebook: NotebookNode, lab: Lab, *, keep_mark_schemes: bool = False
 
     config = settings(lab.course)
     notebook = deepcopy(notebook)
+    if to_mark:
+        for cell in notebook.cells:
+            if cell.cell_type == "code":
+                cell.outputs = []
     resources: dict = {}
     for name in config.GenerateAssignment.preprocessors:
-        if name.endswith("SaveCells") or (keep_mark_schemes and name.endswith("ClearMarkScheme")):
+        if name.endswith("SaveCells") or (to_mark and name.endswith("ClearMarkScheme")):
             continue  # SaveCells writes to the gradebook, and building needs none
         step = import_item(name)(config=config)
         try:

@@ -1,8 +1,16 @@
-"""Our own step in making the students' notebooks; nbgrader_config.py names it among nbgrader's."""
+"""Our own steps in making the students' notebooks; nbgrader_config.py names them among nbgrader's."""
 
+import ast
+import re
+from collections.abc import Iterator
+
+import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
-from nbgrader.utils import is_grade
+from nbgrader.utils import is_grade, is_solution
+
+# A picture as the courses' libraries show it, with its alt text.
+_PICTURE = re.compile(r'<img alt="[^"]*"[^>]* src="data:image/png;base64,([A-Za-z0-9+/=]+)">')
 
 
 class RunOn(NbGraderPreprocessor):
@@ -15,3 +23,70 @@ class RunOn(NbGraderPreprocessor):
         if cell.cell_type == "code" and is_grade(cell):
             cell.metadata["tags"] = [*cell.metadata.get("tags", []), "raises-exception"]
         return cell, resources
+
+
+class KeepOutputs(NbGraderPreprocessor):
+    """Clear the outputs that an answer is needed for, and keep the others: they can be read before anything runs.
+
+    A statement needs an answer if it names what an answer cell defines, or something of the engine (`check`, `ready`,
+    `progress`), or something that such a statement has defined. One such statement clears its whole cell. A picture
+    is kept as a plain PNG, which every page that shows notebooks shows.
+    """
+
+    def preprocess(self, nb: NotebookNode, resources: dict) -> tuple[NotebookNode, dict]:
+        needing: set[str] = set()
+        for cell in nb.cells:
+            if cell.cell_type == "code" and is_solution(cell):
+                needing |= set(_defined(_statements(cell.source)))
+        for cell in nb.cells:
+            if cell.cell_type != "code":
+                continue
+            try:
+                clear = is_solution(cell) or is_grade(cell)
+                for statement in _statements(cell.source).body:
+                    if _of_the_engine(statement):
+                        needing |= set(_defined(statement))
+                    elif needing & set(_named(statement)):
+                        needing |= set(_defined(statement))
+                        clear = True
+            except SyntaxError:
+                clear = True  # a magic: what it does is not known
+            cell.execution_count = None
+            cell.outputs = [] if clear else [_plain(output) for output in cell.outputs]
+        return nb, resources
+
+
+def _statements(source: str) -> ast.Module:
+    return compile(source, "<cell>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)  # type: ignore[return-value]
+
+
+def _of_the_engine(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and (statement.module or "").split(".")[0] == "autograder"
+
+
+def _named(node: ast.AST) -> Iterator[str]:
+    return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+
+
+def _defined(node: ast.AST) -> Iterator[str]:
+    """The names that a statement leaves behind."""
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield node.name
+    elif isinstance(node, ast.alias):
+        yield (node.asname or node.name).split(".")[0]
+    elif isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Store):
+            yield node.id
+    elif not isinstance(node, ast.Lambda):
+        inside = (node.iter, *node.ifs) if isinstance(node, ast.comprehension) else ast.iter_child_nodes(node)
+        for part in inside:
+            yield from _defined(part)
+
+
+def _plain(output: NotebookNode) -> NotebookNode:
+    html = _PICTURE.fullmatch(output.get("data", {}).get("text/html", ""))
+    if not html:
+        return output
+    alt = output.data["text/plain"]
+    about = {"image/png": {"alt": alt}}
+    return nbformat.v4.new_output("display_data", {"image/png": html[1], "text/plain": alt}, metadata=about)

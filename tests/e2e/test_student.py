@@ -191,6 +191,10 @@ def begun(tmp_path):
     began = run("autograder", "start", folder, env=env)
     assert (began.returncode, began.stdout) == (0, f"{len(COURSE.labs)} labs copied to {folder}.\n")
     path = folder / "additive-attention" / "additive-attention.ipynb"
+    page = (folder / "README.ipynb").read_text("utf-8")
+    assert COURSE.about.splitlines()[0] in page
+    assert "[Our words, their words](words.ipynb)" in page
+    assert (folder / "words.ipynb").read_bytes() == (COURSE.notebooks / "words.ipynb").read_bytes()
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         if cell.id in answers("additive-attention"):

@@ -131,7 +131,7 @@ _releases: dict[Lab, NotebookNode] = {}
 def release_for_marking(lab: Lab) -> NotebookNode:
     """The student's notebook, with the marking schemes still in its questions."""
     if lab not in _releases:
-        _releases[lab] = release(lab.read_solution(), lab, keep_mark_schemes=True)
+        _releases[lab] = release(lab.read_solution(), lab, to_mark=True)
     return _releases[lab]
 
 
