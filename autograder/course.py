@@ -25,9 +25,9 @@ ANSWERS = "answers"  # the folder of a lab's key, beside its notebook
 # What each entry of course.toml holds; "labs" may also be a table of tables, one a lab, in the course's order.
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "title": str,
-    "about": str,
     "id": str,
     "labs": list,
+    "about": str,
     "library": list,
     "imports": list,
     "data": list,

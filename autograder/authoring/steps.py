@@ -57,7 +57,7 @@ class KeepOutputs(NbGraderPreprocessor):
 
 
 def _statements(source: str) -> ast.Module:
-    return compile(source, "<cell>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)  # type: ignore[return-value]
+    return compile(source, "<cell>", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
 def _of_the_engine(statement: ast.stmt) -> bool:
