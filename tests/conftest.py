@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -37,6 +38,23 @@ def whole():
     from word_vectors import full
 
     return {language: full(language) for language in ("en", "fr")}
+
+
+@pytest.fixture
+def make_busy():
+    """Begins processes, four a core, that take their part of each until the test ends."""
+    started = []
+
+    def begin():
+        code = "import time; end = time.monotonic() + 300\nwhile time.monotonic() < end: pass"
+        for _ in range(4 * (os.cpu_count() or 1)):
+            # Sessions of their own, for the kernel shares its time among sessions first.
+            started.append(subprocess.Popen([sys.executable, "-c", code], start_new_session=True))
+
+    yield begin
+    for process in started:
+        process.kill()
+        process.wait()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -7,7 +7,7 @@ so that one picture suits a notebook's light and dark theme.
 
 import base64
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from html import escape
 from importlib import import_module
@@ -158,7 +158,7 @@ def label_cells(axes, rows: Sequence[str], columns: Sequence[str]) -> None:
     axes.spines[:].set_visible(False)
 
 
-def in_each_row(counts: Mapping[str, Sequence[int]]) -> str:
+def in_each_row(counts: Mapping[str, Iterable[int]]) -> str:
     """Numbers for each row of some tables, in words for an alt text.
 
     >>> in_each_row({"causal": [1, 2], "both": [1, 1]})

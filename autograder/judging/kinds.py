@@ -818,7 +818,8 @@ def _worst(wanted: np.ndarray, got: np.ndarray, agree: np.ndarray) -> str:
     with np.errstate(all="ignore"):
         gap = np.abs(got.astype(np.float64) - wanted.astype(np.float64))
     gap = np.where(agree, -1.0, np.nan_to_num(gap, nan=np.inf, posinf=np.inf))
-    worst = np.unravel_index(int(np.argmax(gap)), gap.shape) if gap.ndim else ()
+    largest = gap >= gap.max() * (1 - 1e-6)  # of those that are alike but for rounding, the first
+    worst = np.unravel_index(int(np.argmax(largest)), gap.shape) if gap.ndim else ()
     where = tuple(int(i) for i in worst)
     yours, due = number(got[where]), number(wanted[where])
     if yours == due:  # they differ further behind the point
