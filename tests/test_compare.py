@@ -327,3 +327,11 @@ def test_an_answer_holds_plain_data_only():
     for _ in range(20):
         deep = [deep]
     assert pack(deep) == ("list of too many parts", None)
+
+
+def test_where_a_mapping_is_due_of_a_layer_it_is_compared_as_one():
+    rules = Rules(returns="tensor")
+    assert first_difference({"size": 2}, Answer({"size": 2}, "dict"), rules) is None
+    found = first_difference({"size": 2}, Answer({"size": 3}, "dict"), rules)
+    assert found.seen == "Under 'size': there is 3; 2 is due."
+    assert first_difference(np.ones(2), Answer({"size": 2}, "dict"), rules).kind == "type"

@@ -3,6 +3,7 @@
 Without Keras (`make keras` installs it) all but the first tests are skipped.
 """
 
+import linecache
 import subprocess
 import sys
 from pathlib import Path
@@ -68,7 +69,7 @@ def test_exercises_are_listed_without_keras():
         "print([name for name in ('keras', 'tensorflow', 'jax', 'torch') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
-    assert done.stdout == "5\n[]\n"
+    assert done.stdout == "7\n[]\n"
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
@@ -184,6 +185,57 @@ def test_mistakes_in_tensors_are_named(keras):
         assert_named(BY_NAME[name], misconception, answer)
 
 
+# What is changed in the solution's own layers, and what that mistake is called.
+SOFTMAX = "ops.softmax(scores, axis=-1)"
+AXES = "axes=(0, 2, 1, 3))"
+CHANGED = [
+    ("Projection", "weight-made-in-call", {"def call(self, x):": "def call(self, x):\n        self.build(x.shape)"}),
+    ("Projection", "weight-unknown-to-keras", {"self.add_weight(shape=": "keras.random.normal(shape=", ', name="w"': ""}),
+    ("Projection", "weight-of-another-name", {"self.w =": "self.kernel =", "(x, self.w)": "(x, self.kernel)"}),
+    ("Projection", "size-not-told", {', "size": self.size}': "}"}),
+    ("Projection", "name-not-told", {"**super().get_config(), ": ""}),
+    ("Projection", "same-number-everywhere", {'name="w"': 'name="w", initializer="zeros"'}),
+    ("Projection", "out-of-keras", {"ops.matmul(x, self.w)": "np.matmul(x, self.w)"}),
+    ("Projection", "no-gradient", {"ops.matmul(x, self.w)": "ops.stop_gradient(ops.matmul(x, self.w))"}),
+    ("Projection", "sides-exchanged", {"(shape[-1], self.size)": "(self.size, shape[-1])"}),
+    ("MultiHead", "no-scale", {" / self.d_head**0.5": ""}),
+    ("MultiHead", "scaled-by-all-heads", {"self.d_head**0.5": "(self.heads * self.d_head) ** 0.5"}),
+    ("MultiHead", "hidden-inverted", {"where(hidden, lowest, scores)": "where(hidden, scores, lowest)"}),
+    ("MultiHead", "hidden-keys-highest", {"where(hidden, lowest, scores)": "where(hidden, -lowest, scores)"}),
+    ("MultiHead", "keys-mask-inverted", {"None, :], scores, lowest)": "None, :], lowest, scores)"}),
+    ("MultiHead", "keys-mask-ignored", {"keys_mask is not None": "False"}),
+    ("MultiHead", "hidden-ignored", {"hidden is not None": "False"}),
+    ("MultiHead", "no-axis-for-the-heads", {"len(hidden.shape) == 3": "False"}),
+    ("MultiHead", "not-low-enough", {"lowest = -6e4": "lowest = -10.0"}),
+    ("MultiHead", "sizes-taken-too-early", {"(-1, ops.shape(x)[1], ": "(*x.shape[:2], "}),
+    ("MultiHead", "no-mask-travels-on", {"self.supports_masking = True": "pass"}),
+    ("MultiHead", "heads-not-told", {'"heads": self.heads, ': ""}),
+    ("MultiHead", "where-to-look-is-never-learned", {SOFTMAX: f"ops.stop_gradient({SOFTMAX})"}),
+    ("MultiHead", "heads-cut-from-every-so-many-columns", {
+        "self.heads, self.d_head))": "self.d_head, self.heads))",
+        f"return ops.transpose(apart, {AXES}": "return ops.transpose(apart, axes=(0, 3, 1, 2))",
+    }),
+    ("MultiHead", "heads-merged-by-reshape-alone", {
+        f"found = ops.transpose(ops.matmul({SOFTMAX}, v), {AXES}": f"found = ops.matmul({SOFTMAX}, v)",
+        "ops.shape(found)[1]": "ops.shape(queries)[1]",
+    }),
+]  # fmt: skip
+
+
+@needs_keras
+@pytest.mark.parametrize(("name", "misconception", "changes"), CHANGED, ids=[one[1] for one in CHANGED])
+def test_the_solutions_layer_with_one_thing_wrong_is_named(keras, name, misconception, changes):
+    solution = nbformat.read(ROOT / "solutions" / LAB / f"{LAB}.ipynb", as_version=4)
+    source = next(cell.source for cell in solution.cells if cell.id == name)
+    for old, new in changes.items():
+        assert old in source, f"the solution has changed: {old!r} is not in it"
+        source = source.replace(old, new)
+    written = {"keras": keras, "ops": keras.ops, "np": np}
+    exec(source, written)
+    found = finding(BY_NAME[name], written[name], None)
+    assert (found.verdict is Verdict.PASS, found.misconception) == (False, misconception), found.message
+
+
 @needs_keras
 def test_unwritten_layer_is_a_stub(keras):
     class Stub(keras.layers.Layer):
@@ -193,6 +245,25 @@ def test_unwritten_layer_is_a_stub(keras):
     found = finding(BY_NAME["DotProductAttention"], Stub, None)
     assert found.verdict is Verdict.ERROR
     assert found.seen == NOT_WRITTEN
+
+
+@needs_keras
+def test_an_unwritten_method_is_said_of_the_class_that_was_asked_for(monkeypatch):
+    """In a notebook; and not that the class calls a function which is not written yet."""
+    source = (
+        "import keras\n"
+        "class Projection(keras.layers.Layer):\n"
+        "    def __init__(self, size, **more):\n"
+        "        raise NotImplementedError()\n"
+    )
+    lines = source.splitlines(keepends=True)
+    monkeypatch.setitem(linecache.cache, "a cell", (len(source), None, lines, "a cell"))
+    written = {"__name__": "__main__"}
+    exec(compile(source, "a cell", "exec"), written)
+    exercise = BY_NAME["Projection"]
+    questions = exercise.questions()
+    finding = found(exercise, questions, answers_of(written["Projection"], exercise, questions))
+    assert finding.unwritten and finding.seen == NOT_WRITTEN
 
 
 @needs_keras
@@ -288,9 +359,10 @@ def test_a_layer_is_asked_for_more_than_its_output(call, name):
 @needs_keras
 def test_the_references_gradients_are_numbers():
     """Else no layer would be asked for any."""
-    for question in BY_NAME["DotProductAttention"].questions():
-        if "gradient" in question.inputs.kwargs.get("wanted", ""):
-            assert np.abs(question.expected).max() > 0.01
+    for name in ("DotProductAttention", "Projection", "MultiHead"):
+        wanted = [q for q in BY_NAME[name].questions() if "gradient" in q.inputs.kwargs.get("wanted", "")]
+        assert len(wanted) >= 2
+        assert all(np.abs(question.expected).max() > 0.01 for question in wanted)
 
 
 @needs_keras

@@ -49,6 +49,8 @@ DRAWN = {
     "hidden": (keras_lab.hidden_tables, ({"one": SQUARE == 0, "two": np.ones((1, 2))}, ["a", "b"])),
     "masked": (keras_lab.masked_weights, ({"one": SQUARE, "two": SQUARE}, ["a", "b"])),
     "learning": (keras_lab.learning, ([0.1, 0.01], SQUARE)),
+    "three attentions": (keras_lab.three_attentions, ()),
+    "looks": (keras_lab.where_it_looks, ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."])),
     "two orders": (positions.two_orders, (["a", "b"], SQUARE, ["b", "a"], SQUARE[::-1, ::-1])),
     "waves": (positions.encoding, (WAVES,)),
     "likeness": (positions.likeness, (WAVES, [5, 9])),

@@ -1,11 +1,13 @@
 """The pictures of the lab `keras-attention`, in whose masks 1 means hidden."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from attention_labs.pictures import (
     BLUE,
+    GREEN,
     GREY,
     ORANGE,
     arrow,
@@ -76,18 +78,90 @@ def masked_weights(weights: Mapping[str, np.ndarray], words: Sequence[str]):
 
 @picture
 def learning(losses: Sequence[float], weights: np.ndarray):
-    """The loss of each step, and the weights, (L, L), that were learnt."""
+    """The loss of each step, and the weights, (L, L), that were learned."""
     size = len(weights)
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.5))
     left.semilogy(range(1, len(losses) + 1), losses, marker=".", color=BLUE)
     left.set(xlabel="step", ylabel="loss (mean squared error)", title="the loss falls")
     names = [str(i) for i in range(size)]
-    heatmap(right, weights, names, names, limits=(0, 1), numbers=True, mark=False, title="what was learnt")
+    heatmap(right, weights, names, names, limits=(0, 1), numbers=True, mark=False, title="what was learned")
     right.set_xticks(range(size), names, rotation=0, ha="center")
     right.set(xlabel="keys (positions)", ylabel="queries (positions)")
     best = ", ".join(str(int(k)) for k in weights.argmax(axis=1))
     return figure, (
         f"Left: a curve of the loss on a logarithmic scale, falling by some powers of ten in {len(losses)} "
-        "steps. Right: a heatmap of the learnt weights; from the first row to the last, the "
+        "steps. Right: a heatmap of the learned weights; from the first row to the last, the "
         f"largest weight is at position {best}."
     )
+
+
+@picture
+def three_attentions():
+    """The encoder–decoder Transformer: its parts, and who attends to whom."""
+    figure, axes = plt.subplots(figsize=(8.6, 6.2))
+    boxes = {
+        "english": (0, 0, "English words\n(batch, $L_{en}$)", GREY),
+        "en vectors": (0, 1, "embedding, positions\n(batch, $L_{en}$, d)", GREY),
+        "self": (0, 2.5, "①  self-attention", BLUE),
+        "en forward": (0, 4, "feed-forward", GREY),
+        "french": (3, 0, "French words so far\n(batch, $L_{fr}$)", GREY),
+        "fr vectors": (3, 1, "embedding, positions\n(batch, $L_{fr}$, d)", GREY),
+        "causal": (3, 2, "②  self-attention,\nlook-ahead mask", ORANGE),
+        "cross": (3, 3.1, "③  cross-attention", GREEN),
+        "fr forward": (3, 4, "feed-forward", GREY),
+        "next": (3, 5, "scores of the next word\n(batch, $L_{fr}$, words)", GREY),
+    }
+    patches = {name: box(axes, *where).get_bbox_patch() for name, where in boxes.items()}
+    steps = "english>en vectors>self>en forward, french>fr vectors>causal>cross>fr forward>next"
+    for column in steps.split(", "):
+        names = column.split(">")
+        for start, end in pairwise(names):
+            ends = {"patchA": patches[start], "patchB": patches[end], "shrinkA": 2, "shrinkB": 2, "lw": 1.5}
+            arrow(axes, boxes[start][:2], boxes[end][:2], **ends)
+    ends = {
+        "patchA": patches["en forward"],
+        "patchB": patches["cross"],
+        "shrinkA": 2,
+        "shrinkB": 2,
+        "lw": 1.5,
+    }
+    arrow(axes, boxes["en forward"][:2], boxes["cross"][:2], connectionstyle="arc3,rad=-0.15", **ends)
+    axes.text(1.5, 4.05, "keys and values", ha="center")
+    axes.text(3.12, 2.52, "queries")
+    for column, name, height in ((0, "encoder", 4.55), (3, "decoder", 5.55)):
+        axes.text(column, height, name, ha="center", fontsize=12, fontweight="bold")
+    for place, colour, words in (
+        (
+            2.5,
+            BLUE,
+            "①  English looks at English:\nqueries, keys and values from\nthe sentence; padding hidden",
+        ),
+        (3.6, ORANGE, "②  French looks at French:\nthe words so far; padding\nand what comes later hidden"),
+        (4.7, GREEN, "③  French looks at English:\nkeys and values from the\nencoder; padding hidden"),
+    ):
+        axes.text(4.55, 7.2 - place, words, va="center", color=colour, linespacing=1.4)
+    axes.set(xlim=(-0.9, 6.4), ylim=(-0.4, 5.8))
+    axes.axis("off")
+    return figure, (
+        "The encoder–decoder Transformer, bottom to top. Left, the encoder: English words, embedding and positions, "
+        "(1) self-attention, feed-forward. Right, the decoder: French words so far, embedding and positions, (2) "
+        "self-attention with a look-ahead mask, (3) cross-attention, feed-forward, scores of the next word. An arrow "
+        "brings keys and values from the end of the encoder to the cross-attention; its queries come from below. In (1) "
+        "English looks at English, in (2) French at the French so far, in (3) French at English."
+    )
+
+
+@picture
+def where_it_looks(weights: Mapping[str, np.ndarray], french: Sequence[str], english: Sequence[str]):
+    """The cross-attention of some models, (L_fr, L_en), by title: side by side on one scale from 0 to 1."""
+    figure, panels = plt.subplots(1, len(weights), figsize=(4.6 * len(weights), 4.6), squeeze=False)
+    for axes, (title, each) in zip(panels[0], weights.items()):
+        bar = heatmap(axes, each, french, english, title=title, limits=(0, 1))
+        if axes is not panels[0][-1]:
+            bar.remove()
+        axes.set(xlabel="English words", ylabel="the French word that is due")
+    told = []
+    for title, each in weights.items():
+        best = ", ".join(f"{word} {english[k]}" for word, k in zip(french, each.argmax(axis=1)))
+        told.append(f"{title}: largest weights from {each.max(axis=1).min():.2f} on, at {best}")
+    return figure, f"Heatmaps of cross-attention on one scale from 0 to 1. {'. '.join(told)}."

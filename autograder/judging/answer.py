@@ -170,7 +170,7 @@ def _safely_raised_in(error: BaseException) -> tuple[str, str]:
 
 
 def _raised_in(error: BaseException) -> tuple[str, str]:
-    """The student's line that an exception comes from, and the function it stands in."""
+    """The student's line that an exception comes from, and the function or class that it stands in."""
     found = ("", "")
     trace = error.__traceback__
     while trace is not None:
@@ -179,7 +179,8 @@ def _raised_in(error: BaseException) -> tuple[str, str]:
             code = frame.f_code
             text = linecache.getline(code.co_filename, trace.tb_lineno).strip()[:200]
             if text:
-                found = (f"{trace.tb_lineno}: {text}", code.co_name[:80])
+                outermost = code.co_qualname.partition(".")[0]  # of a method, its class, which is what was asked for
+                found = (f"{trace.tb_lineno}: {text}", outermost[:80])
         trace = trace.tb_next
     return found
 

@@ -141,7 +141,7 @@ def no_gradient(queries, keys, values, d_k, mask):
 
 @DotProductAttention.misconception(
     means="Gradients come through your layer to the values only: the weights are held back (`stop_gradient`), or made "
-    "outside Keras, so where to look can never be learnt.",
+    "outside Keras, so where to look can never be learned.",
     nudge="On which way do queries and keys come into the result? Which step on it is not one of `keras.ops`?",
 )
 @as_layer(np.float32, gradients=to_the_values_only)

@@ -4,11 +4,21 @@ Nothing here needs Keras but the references and the right answers: the mistakes 
 what Keras would hand to the layer (`as_layer`), so that they are quick and the same on every backend.
 """
 
-from functools import wraps
+from functools import cache, wraps
 
 import numpy as np
 
-from attention_labs.layers import StandIn, weights_for
+from attention_labs.layers import (
+    CONFIG,
+    GRADIENT,
+    HANDED_ON,
+    PADDED,
+    START,
+    STATE,
+    InNumPy,
+    StandIn,
+    weights_for,
+)
 from autograder.authoring import inputs, sizes
 
 # The notebook's own sentences.
@@ -97,17 +107,8 @@ def as_layer(dtype=None, gradients=None):
                 return gradients(at, arrays, lambda: worked_out(at, *arrays, **given))
 
             def worked_out(at, *arrays, **given):
-                """By central differences, in float64, of what `asked` adds up."""
-                arrays = [a.astype(np.float64) for a in arrays]
-                found = np.zeros_like(arrays[at])
-                for place in np.ndindex(found.shape):
-                    totals = []
-                    for step in (1e-6, -1e-6):
-                        moved = [a.copy() for a in arrays]
-                        moved[at][place] += step
-                        output = call(*moved, **given, to=np.float64)
-                        totals.append((output * weights_for(output.shape)).sum())
-                    found[place] = (totals[0] - totals[1]) / 2e-6
+                exact = [a.astype(np.float64) for a in arrays]
+                found = by_differences(lambda *moved: call(*moved, **given, to=np.float64), exact, at)
                 return found.astype(dtype or np.float32)
 
             return StandIn(call, gradient)
@@ -115,6 +116,98 @@ def as_layer(dtype=None, gradients=None):
         return make
 
     return decorate
+
+
+def by_differences(call, arrays, at):
+    """The gradient, for one array, of what `asked` adds up: by central differences."""
+    found = np.zeros_like(arrays[at])
+    for place in np.ndindex(found.shape):
+        totals = []
+        for step in (1e-6, -1e-6):
+            moved = [a.copy() for a in arrays]
+            moved[at][place] += step
+            output = call(*moved)
+            totals.append((output * weights_for(output.shape)).sum())
+        found[place] = (totals[0] - totals[1]) / 2e-6
+    return found
+
+
+def in_numpy(tells=None, extra=0):
+    """A function in place of a layer with weights: of the arrays, the weights by name, the settings and what else
+    `call` takes. `tells` says what such a layer gives in place of the truth, by what is wanted (`GRADIENT` for any of
+    them, "" for all else): a function of the true answer's function. `extra` weights it has besides.
+    """
+
+    def decorate(function):
+        @wraps(function)
+        def make(dtype="float32", name="", **settings):
+            dtype = dtype.removeprefix("mixed_")
+
+            def call(arrays, weights, given, to=dtype):
+                weights = {key: w.astype(to) for key, w in weights.items()}
+                return function(*(a.astype(to) for a in arrays), **weights, **settings, **given)
+
+            def true(wanted, arrays, weights, given):
+                if wanted == STATE:
+                    many = len(weights) + extra
+                    return {"before the first call": 0, **dict.fromkeys(AFTER, many)}
+                if wanted == CONFIG:
+                    return settings | ({"name": name} if name else {})
+                if wanted == START:
+                    return {"they differ": True}
+                padding = [(a == 0).all(axis=-1) for a in arrays]
+                if wanted == HANDED_ON:
+                    return ~padding[0]
+                if wanted == PADDED:
+                    given = {**given, "keys_mask": ~padding[1]}
+                if not wanted.startswith(GRADIENT):
+                    return call(arrays, weights, given)
+                exact = [a.astype(np.float64) for a in (*weights.values(), *arrays)]
+                names = [*weights, *(f"argument {i + 1}" for i in range(len(arrays)))]
+
+                def moved(*exact):
+                    first, rest = exact[: len(weights)], exact[len(weights) :]
+                    return call(rest, dict(zip(weights, first)), given, np.float64)
+
+                return by_differences(moved, exact, names.index(wanted.removeprefix(GRADIENT))).astype(dtype)
+
+            def answer(wanted, *asked):
+                for told in (wanted, GRADIENT if wanted.startswith(GRADIENT) else "", ""):
+                    if told in (tells or {}):
+                        return tells[told](lambda: true(wanted, *asked))
+                return true(wanted, *asked)
+
+            return InNumPy(answer)
+
+        return make
+
+    return decorate
+
+
+AFTER = ("after the first call", "after the second call")
+
+
+def raising(error):
+    """What a layer tells that raises this error."""
+
+    def told(true):
+        raise error
+
+    return told
+
+
+def without(setting):
+    """What `get_config` tells without one of the settings."""
+    return lambda true: {name: value for name, value in true().items() if name != setting}
+
+
+def as_it_is(true):
+    return true()
+
+
+def nothing(true):
+    """Zeros in place of a gradient, or of a mask."""
+    return np.zeros_like(true())
 
 
 def scores_of(queries, keys, scale):
@@ -136,6 +229,19 @@ def weights_of(queries, keys, d_k, mask):
 
 def attend(queries, keys, values, scale, mask):
     return softmax(hide(scores_of(queries, keys, scale), mask)) @ values
+
+
+def keras_class(make):
+    """A right answer as a Keras layer's class; Keras is imported when a layer is made, not before."""
+
+    @cache
+    def the_class():
+        from keras import ops
+        from keras.layers import Layer
+
+        return make(Layer, ops)
+
+    return wraps(make)(lambda **settings: the_class()(**settings))
 
 
 def keras_layer(call):
