@@ -179,7 +179,8 @@ def _raised_in(error: BaseException) -> tuple[str, str]:
             code = frame.f_code
             text = linecache.getline(code.co_filename, trace.tb_lineno).strip()[:200]
             if text:
-                outermost = code.co_qualname.partition(".")[0]  # of a method, its class, which is what was asked for
+                # Of a method that is its class, which is what was asked for.
+                outermost = code.co_qualname.partition(".")[0]
                 found = (f"{trace.tb_lineno}: {text}", outermost[:80])
         trace = trace.tb_next
     return found

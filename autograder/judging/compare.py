@@ -128,7 +128,11 @@ def _first(expected: Value, answer: Answer, rules: Rules) -> Difference | None:
         return Difference("nothing", "Your function returned None.", "returns-nothing")
     elif answer.value is None and answer.type != "NoneType":
         return _not_plain(expected, answer)
-    elif rules.returns == "tensor" and isinstance(expected, np.ndarray) and answer.type not in ("tensor", "ndarray"):
+    elif (
+        rules.returns == "tensor"
+        and isinstance(expected, np.ndarray)
+        and answer.type not in ("tensor", "ndarray")
+    ):
         found = of_another_type(expected, answer.value, rules, Speaking())
     else:
         found = difference(expected, answer.value, rules)
