@@ -12,7 +12,14 @@ from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
 from attention_labs import pictures
-from attention_labs.pictures import additive, keras_lab, long_contexts, masks, positions, qkv
+from attention_labs.pictures import (
+    additive,
+    keras_lab,
+    long_contexts,
+    masks,
+    positions,
+    qkv,
+)
 
 SOLUTIONS = Path(__file__).parents[1] / "solutions"
 LABS = sorted(path.stem for path in SOLUTIONS.glob("*/*.ipynb"))
@@ -42,7 +49,10 @@ DRAWN = {
     "alignment": (qkv.alignment, (WEIGHTS, ["le", "x"], ["the", "cat", "."])),
     "maxima": (qkv.row_maxima, (WEIGHTS, ["le", "x"])),
     "temperatures": (qkv.temperatures, (lambda t: WEIGHTS, [1, 2], ["le", "x"], ["the", "cat", "."])),
+    "one temperature": (qkv.at_temperature, (WEIGHTS, 0.1, ["le", "x"], ["the", "cat", "."])),
+    "weights and context": (additive.weights_and_context, (WEIGHTS[0], VECTOR[:16], 0.5)),
     "kinds": (masks.three_kinds, ()),
+    "under a mask": (masks.under_a_mask, (SQUARE, ["a", "b"], SQUARE > 0)),
     "tables": (masks.tables, ({"both": SQUARE > 0, "one": np.ones((1, 2))}, ["a", "b"])),
     "three masks": (masks.three_masks, (dict.fromkeys("xy", (SQUARE, "ab", "cd", SQUARE > 0)),)),
     "flow": (keras_lab.flow, ()),
@@ -55,6 +65,7 @@ DRAWN = {
     "waves": (positions.encoding, (WAVES,)),
     "likeness": (positions.likeness, (WAVES, [5, 9])),
     "clocks": (positions.clocks, (WAVES, [0, 1], 4, 3)),
+    "hands": (positions.hands, (WAVES, 3, 5, (0, 2, 4, 8))),
     "pairings": (positions.pairings, ()),
     "diagonals": (positions.by_distance, (WAVES[:, :1] @ WAVES[:, :1].T, WAVES @ WAVES.T)),
     "slopes": (positions.slopes, (-np.ones((8, 5, 5)),)),
@@ -66,6 +77,7 @@ DRAWN = {
     "windows": (long_contexts.windows, ({"one": np.tri(3), "two": np.eye(3)},)),
     "recall": (long_contexts.recall, (range(4), {"all": [1, 1, 1, 1], "window": [1, 1, 0, 0]}, 0.1)),
     "merging": (long_contexts.merging, (dict.fromkeys("abc", (np.ones(1), np.ones(1), np.ones((1, 2)))),)),
+    "cut": (long_contexts.cut_in_two, (np.arange(4.0), 2, *[(np.ones(1), np.ones(1), np.ones((1, 2)))] * 3)),
     "blocks": (long_contexts.held_at_once, (6, 2)),
     "memory": (long_contexts.memory, ([256, 512], {"all": [10**6, 4 * 10**6], "blocks": [10**5, 2 * 10**5]})),
 }

@@ -122,3 +122,27 @@ def from_state_to_state(rows: np.ndarray, states: Sequence[str]):
         f"Heatmap with {len(rows)} rows, one for each decoder state, and {len(words)} columns of words. From "
         f"top to bottom, the largest weight of a row stands at the words {best}."
     )
+
+
+@picture
+def weights_and_context(weights: np.ndarray, context: np.ndarray, times: float):
+    """The weights (K,) and the context vector (n,) for `times` the decoder state."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.2))
+    names = [f"word {k}" for k in range(1, len(weights) + 1)]
+    left.bar(names, weights, color=BLUE)
+    even = 1 / len(weights)
+    for place, weight in enumerate(weights):
+        foot = even if even - 0.09 < weight < even else weight  # not across the dashed line
+        left.text(place, foot + 0.02, f"{weight:.3f}", ha="center", va="bottom")
+    left.axhline(even, color=ORANGE, ls="--", lw=1.5, label="all the same")
+    left.set(ylim=(0, 1.1), title=f"weights for {times:g} · s", ylabel="weight")
+    left.legend()
+    right.bar(range(len(context)), context, color=GREEN)
+    right.axhline(0, color=GREY, lw=0.8)
+    right.set(ylim=(-2, 2), title="context vector", xlabel="its numbers", xticks=range(0, len(context), 5))
+    said = ", ".join(f"word {k} {weight:.3f}" for k, weight in enumerate(weights, 1))
+    numbers = ", ".join(f"{number:.2f}" for number in context)
+    return (
+        figure,
+        f"For {times:g} times the decoder state s the weights are: {said}. The context vector is {numbers}.",
+    )

@@ -236,3 +236,37 @@ def memory(lengths: Sequence[int], held: Mapping[str, Sequence[int]]):
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     said = "; ".join(f"{label}: {', '.join(map(in_bytes, numbers))}" for label, numbers in held.items())
     return figure, f"Memory held at once for {', '.join(map(str, lengths))} queries and keys: {said}."
+
+
+@picture
+def cut_in_two(scores: np.ndarray, place: int, a: tuple, b: tuple, merged: tuple):
+    """One query's scores (L,), the first `place` of them in part a, and what is kept of a, of b and of both."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3), width_ratios=[1, 1.9])
+    keys = np.arange(len(scores))
+    left.bar(keys, scores, color=[ORANGE if key < place else BLUE for key in keys])
+    left.axvline(place - 0.5, color=GREY, ls="--", lw=1.4)
+    left.axhline(0, color=GREY, lw=0.8)
+    left.set(xlabel="key", ylabel="score", title="part a | part b", xticks=keys)
+    for x, y, (name, part), colour in (
+        (0.9, 0.55, ("part a", a), ORANGE),
+        (0.9, -0.55, ("part b", b), BLUE),
+        (3.0, 0, ("merged", merged), PURPLE),
+    ):
+        largest, total, out = (np.ravel(array) for array in part)
+        numbers = ", ".join(f"{number:.2f}" for number in out)
+        box(right, x, y, f"{name}\nmax {largest[0]:.2f}\nsum {total[0]:.3f}\nout ({numbers})", colour)
+    arrow(right, (1.6, 0.5), (2.35, 0.12))
+    arrow(right, (1.6, -0.5), (2.35, -0.12))
+    result = ", ".join(f"{number:.3f}" for number in np.ravel(merged[2] / merged[1]))
+    right.text(3.8, 0, f"out / sum\n({result})", ha="left", va="center", linespacing=1.4)
+    right.set(xlim=(0, 5.2), ylim=(-1.15, 1.15))
+    right.axis("off")
+    said = "; ".join(
+        f"{name}, max {np.ravel(p[0])[0]:.2f}, sum {np.ravel(p[1])[0]:.3f}, "
+        f"out ({', '.join(f'{number:.2f}' for number in np.ravel(p[2]))})"
+        for name, p in {"part a": a, "part b": b, "merged": merged}.items()
+    )
+    return (
+        figure,
+        f"{len(scores)} scores, the first {place} in part a: {said}. The merged out / sum is ({result}).",
+    )

@@ -53,3 +53,17 @@ def three_masks(kinds: Mapping[str, Kind]):
         rows = "; ".join(f"{query} most at {keys[k]}, {weight:.2f}" for query, k, weight in best)
         said.append(f"{title}, {int((~allowed).sum())} cells hidden: {rows}.")
     return figure, "Heatmaps of attention weights on a scale from 0 to 1. " + " ".join(said)
+
+
+@picture
+def under_a_mask(weights: np.ndarray, words: Sequence[str], allowed: np.ndarray):
+    """The weights (L, L) that a mask leaves; hidden cells are hatched, and each row says what it adds up to."""
+    figure, axes = plt.subplots(figsize=(6.4, 0.9 + 0.62 * len(words)))
+    heatmap(axes, weights, words, words, limits=(0, 1), numbers=True, mark=False, hidden=~allowed)
+    sums = weights.sum(axis=1)
+    axes.set_yticks(range(len(words)), [f"{word}, sum {total:.2f}" for word, total in zip(words, sums)])
+    said = []
+    for word, row, seen in zip(words, weights, allowed):
+        parts = [f"{words[k]} {row[k]:.2f}" for k in np.flatnonzero(seen)]
+        said.append(f"{word} attends to {', '.join(parts) or 'nobody'}")
+    return figure, f"Heatmap of the weights under a mask with {int(allowed.sum())} ticks: {'; '.join(said)}."

@@ -129,14 +129,15 @@ def groups(n_heads: int, choices: Sequence[int]):
     figure, panels = plt.subplots(1, len(choices), figsize=(9, 2.4))
     for axes, kv_heads in zip(panels, choices):
         group = n_heads // kv_heads
+        colours = _HEADS[:2] if group > 1 else (GREY,)  # a colour is a group
         places = (np.arange(kv_heads) + 0.5) * group - 0.5  # each in the middle of its group
         for head in range(n_heads):
-            colour = _HEADS[head // group % 2]
+            colour = colours[head // group % len(colours)]
             axes.plot([head, places[head // group]], [1, 0], color=GREY, zorder=1)
             axes.scatter(head, 1, s=190, color=colour, zorder=2)
             axes.text(head, 1, str(head), ha="center", va="center", color="white", zorder=3)
         for key_head, place in enumerate(places):
-            axes.scatter(place, 0, s=190, marker="s", color=_HEADS[key_head % 2], zorder=2)
+            axes.scatter(place, 0, s=190, marker="s", color=colours[key_head % len(colours)], zorder=2)
             axes.text(place, 0, str(key_head), ha="center", va="center", color="white", zorder=3)
         axes.set(xlim=(-0.7, n_heads - 0.3), ylim=(-0.4, 1.4), title=_of_keys(kv_heads))
         axes.set_xticks([])

@@ -216,7 +216,7 @@ def seen(rates: np.ndarray, trained: int, pairs: Sequence[int]):
     for axes, pair in zip(panels, pairs, strict=True):
         angles = rates[pair] * np.arange(trained)
         arc = np.linspace(0, min(angles[-1], 2 * np.pi), 200)
-        _circle(axes, lw=0.8, linestyle=":")
+        _circle(axes, lw=1.5, linestyle="--")
         axes.plot(np.sin(arc), np.cos(arc), color=BLUE, lw=4, alpha=0.4)
         axes.plot(np.sin(angles), np.cos(angles), "o", color=BLUE, ms=4)
         axes.set(xlim=(-1.25, 1.25), ylim=(-1.25, 1.25), aspect="equal")
@@ -254,4 +254,38 @@ def beyond(results: Mapping[tuple[str, str], np.ndarray], lengths: Sequence[int]
     return figure, (
         f"Line charts of the weight on the right word, for sentences of {', '.join(map(str, lengths))} "
         f"words; {trained} were trained on. From the shortest to the longest, {'. '.join(said)}."
+    )
+
+
+@picture
+def hands(positions: np.ndarray, place: int, other: int, pairs: Sequence[int]):
+    """Pairs of columns as hands of clocks at two places, and the dot product of `other` with every place."""
+    figure, panels = plt.subplots(1, len(pairs) + 1, figsize=(9, 2.7), width_ratios=[1] * len(pairs) + [1.7])
+    for axes, pair in zip(panels, pairs):
+        _circle(axes, lw=0.8)
+        for at, colour, style in ((other, BLUE, "-"), (place, ORANGE, "--")):
+            axes.plot(
+                [0, positions[at, 2 * pair]], [0, positions[at, 2 * pair + 1]], style, color=colour, lw=2.2
+            )
+        axes.set(
+            xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), aspect="equal", xticks=[], yticks=[], title=f"pair {pair}"
+        )
+        axes.spines[:].set_visible(False)
+    products = positions @ positions[other]
+    axes = panels[-1]
+    axes.plot(products, color=BLUE, lw=1.6)
+    axes.plot(place, products[place], "o", color=ORANGE, ms=8)
+    axes.set(
+        xlabel="position",
+        ylabel=f"dot product with {other}",
+        title=f"{place} with {other}: {products[place]:.1f}",
+    )
+    angles = np.arctan2(positions[:, 0::2], positions[:, 1::2])
+    turned = "; ".join(
+        f"pair {pair} {(angles[place, pair] - angles[other, pair]) % (2 * np.pi):.2f}" for pair in pairs
+    )
+    return figure, (
+        f"Clock faces with a hand for position {other} and a dashed one for position {place}, turned clockwise from it "
+        f"(in radians): {turned}. The dot product of the two positions is {products[place]:.1f}; of position {other} "
+        f"with itself it is {products[other]:.1f}."
     )

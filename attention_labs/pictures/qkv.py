@@ -11,14 +11,12 @@ from attention_labs.pictures import (
     GREY,
     ORANGE,
     PURPLE,
-    STYLE,
     arrow,
     box,
     heatmap,
     label_cells,
     picture,
     plt,
-    show,
 )
 
 
@@ -322,21 +320,14 @@ def temperatures(
     )
 
 
-def temperature_slider(
-    weights_at: Callable[[float], np.ndarray], asking: Sequence[str], answering: Sequence[str]
-) -> None:
-    """A slider for the temperature, with the heatmap of the weights, (L_q, L_k), that it gives."""
-    from ipywidgets import FloatLogSlider, interact
-
-    def draw(temperature):
-        with plt.rc_context(STYLE):
-            figure, axes = plt.subplots(figsize=(7, 5))
-            title = f"T = {temperature:.3g}"
-            heatmap(axes, weights_at(temperature), asking, answering, limits=(0, 1), title=title)
-            show(
-                figure,
-                f"Heatmap of the sentence at temperature {temperature:.3g}, on a colour scale from 0 to 1.",
-            )
-
-    slider = FloatLogSlider(value=0.01, min=-3, max=0.5, step=0.05, continuous_update=False, description="T")
-    interact(draw, temperature=slider)
+@picture
+def at_temperature(weights: np.ndarray, temperature: float, asking: Sequence[str], answering: Sequence[str]):
+    """The weights (L_q, L_k) of the sentence at one temperature, on a scale from 0 to 1."""
+    figure, axes = plt.subplots(figsize=(7, 5))
+    best = weights.max(axis=1)
+    title = f"T = {temperature:.3g}: row maxima {best.min():.3f} to {best.max():.3f}"
+    heatmap(axes, weights, asking, answering, limits=(0, 1), title=title)
+    return figure, (
+        f"Heatmap of the sentence at temperature {temperature:.3g}, on a colour scale from 0 to 1. The largest weights "
+        f"of the rows are {best.min():.3f} to {best.max():.3f}."
+    )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from inspect import unwrap
 from itertools import pairwise
 
 import numpy as np
@@ -235,3 +236,12 @@ def lens(found: Mapping[str, float], blind: float):
         figure,
         f"The loss on words said again, if the model stopped after each part: {said}. A blind guess: {blind:.2f}.",
     )
+
+
+@picture
+def switched_off(curves: Mapping[str, np.ndarray], half: int, story: str):
+    """The curves of `loss_by_position`, the last without some heads, and how the model then goes on with a text."""
+    figure, alt = unwrap(loss_by_position)(curves, half)
+    figure.axes[0].set(ylim=(0, 12))
+    figure.suptitle(f"It writes: {story}", fontsize=10.5)
+    return figure, f"{alt} It writes: {story}.".replace("\n", " and ")
