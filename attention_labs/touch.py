@@ -153,7 +153,7 @@ def mask(masked_softmax: Callable, scores: np.ndarray, words: Sequence[str]) -> 
         width = w.Layout(width="5em")
         rows = [
             w.HBox(
-                [w.Label(layout=width), *(w.Label(word, layout=w.Layout(width="3.6em")) for word in words)]
+                [w.Label(layout=width), *(w.Label(word, layout=w.Layout(width="3.4em")) for word in words)]
             )
         ]
         rows += [
