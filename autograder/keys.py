@@ -239,8 +239,8 @@ def index_of(
 def key_of(exercise: Any) -> bytes:
     """The content of an exercise's key."""
     arrays: list[np.ndarray] = []
-    cases = []
-    for question in exercise.questions():
+    cases, questions = [], exercise.questions()
+    for question in questions:
         mistakes = {} if question.edge else question.mistakes
         kept = {name: _mistake(answer, question, exercise.rules, arrays) for name, answer in mistakes.items()}
         edge = question.edge and [question.edge[0], pack_value(question.edge[1], arrays)]
@@ -263,7 +263,7 @@ def key_of(exercise: Any) -> bytes:
         ],
         "cases": cases,
     }
-    plain = [question for question in exercise.questions() if not question.edge]
+    plain = [question for question in questions if not question.edge]
     if idle := idle_in(exercise.reference, plain, exercise.rules):
         header["idle"] = idle
     return zlib.compress(encode(header, arrays), 9)

@@ -36,18 +36,19 @@ class Slot:
 
     def get(self, given: Inputs) -> Value:
         """What stands there; None where there is nothing."""
-        value = (
-            given.kwargs.get(self.at)
-            if isinstance(self.at, str)
-            else (given.args[self.at] if self.at < len(given.args) else None)
-        )
-        return value if self.key is None else value[self.key]  # type: ignore[index]
+        whole = self._whole(given)
+        return whole if self.key is None else whole[self.key]
+
+    def _whole(self, given: Inputs) -> Value:
+        """The argument."""
+        if isinstance(self.at, str):
+            return given.kwargs.get(self.at)
+        return given.args[self.at] if self.at < len(given.args) else None
 
     def put(self, given: Inputs, value: Value) -> Inputs:
         """The same arguments with another value there."""
         if self.key is not None:
-            whole = given.kwargs[self.at] if isinstance(self.at, str) else given.args[self.at]
-            value = {**whole, self.key: value}
+            value = {**self._whole(given), self.key: value}
         if isinstance(self.at, str):
             return replace(given, kwargs={**given.kwargs, self.at: value})
         return replace(given, args=(*given.args[: self.at], value, *given.args[self.at + 1 :]))

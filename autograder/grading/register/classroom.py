@@ -167,12 +167,10 @@ class Classroom:
         path = self.root / "submitted-earlier" / student / lab / name
         if not _EARLIER.fullmatch(name) or leads_elsewhere(path.parent):
             return None
-        try:
-            data = read_ordinary(path, MAX_BYTES + 1)
-        except OSError:
-            return None
-        timestamp = small_text(path.with_suffix(".txt"))
-        return Submission(student, lab, data, "", timestamp) if len(data) <= MAX_BYTES else None
+        data, _ = read_notebook(path)
+        return (
+            None if data is None else Submission(student, lab, data, "", small_text(path.with_suffix(".txt")))
+        )
 
     def _submission(self, student: str, lab: str) -> Submission:
         folder = self.submitted / student / lab

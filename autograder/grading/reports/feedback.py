@@ -284,22 +284,8 @@ def sheet_of(
     facts = list(_facts(lab, student, mark, marks, policy))
     if classroom.counting(student, lab.name):
         facts.append("Of your attempts an earlier one counts, which has more points than the newest.")
-    unreadable = _why_unreadable(marked) if marked else ""
-    waits = tuple(line.name for line in lines if line.state == WAITS)
     who = marks.students.get(student)
-    return Sheet(
-        course=classroom.course.title,
-        student=student,
-        name=full_name(who) if who else student,
-        title=lab.title,
-        lab=lab.name,
-        total=_total(mark),
-        facts=tuple(facts),
-        lines=lines,
-        waits=waits,
-        notes=tuple(marked.notes) if marked and not unreadable else (),
-        unreadable=unreadable,
-    )
+    return _sheet(lab, mark, lines, marked, student, full_name(who) if who else student, tuple(facts))
 
 
 def sheet_of_one(lab: Lab, marked: Marked, points: Mapping[str, float]) -> Sheet:
@@ -315,18 +301,30 @@ def sheet_of_one(lab: Lab, marked: Marked, points: Mapping[str, float]) -> Sheet
     scores |= {name: 0.0 for name in marked.untouched if name in lab.by_hand}
     mark = Mark(student="", lab=lab.name, scores=scores, points={n: row.max_score for n, row in rows.items()})
     lines = tuple(_line(lab, name, mark, rows, None) for name in _order(lab, mark))
-    unreadable = _why_unreadable(marked)
+    return _sheet(lab, mark, lines, marked)
+
+
+def _sheet(
+    lab: Lab,
+    mark: Mark,
+    lines: tuple[Line, ...],
+    marked: Marked | None,
+    student: str = "",
+    name: str = "",
+    facts: tuple[str, ...] = (),
+) -> Sheet:
+    unreadable = _why_unreadable(marked) if marked else ""
     return Sheet(
         course=lab.course.title,
-        student="",
-        name="",
+        student=student,
+        name=name,
         title=lab.title,
         lab=lab.name,
         total=_total(mark),
-        facts=(),
+        facts=facts,
         lines=lines,
         waits=tuple(line.name for line in lines if line.state == WAITS),
-        notes=() if unreadable else tuple(marked.notes),
+        notes=tuple(marked.notes) if marked and not unreadable else (),
         unreadable=unreadable,
     )
 

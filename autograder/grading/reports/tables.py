@@ -83,7 +83,7 @@ def grades_csv(marks: Marks) -> str:
                     person.section,
                 ]
 
-    return _csv([_ALL, *rows()])
+    return as_csv([_ALL, *rows()])
 
 
 def _hours(mark: Mark | None) -> str:
@@ -231,7 +231,7 @@ def platform_csv(marks: Marks, platform: str, labs: Sequence[Lab] | None = None)
         rows.append([*(one[head] for head in heads), *cells, *form.end.values()])
     first = [*heads, *(head for lab in labs for head in form.heads(lab)), *form.end]
     second = [form.second(heads, labs)] if form.second else []
-    return (_csv([first, *second, *rows]) if rows else ""), left
+    return (as_csv([first, *second, *rows]) if rows else ""), left
 
 
 def moodle_worksheet(marks: Marks, lab: Lab, now: datetime | None = None) -> tuple[str, int]:
@@ -256,7 +256,7 @@ def moodle_worksheet(marks: Marks, lab: Lab, now: datetime | None = None) -> tup
             continue
         cell = _cell(marks.marks.get((person.student, lab.name)))
         rows.append([f"Participant {number}", full_name(person), person.email, cell, lab.max_score, moment])
-    return _csv([head, *rows]) if rows else "", left
+    return as_csv([head, *rows]) if rows else "", left
 
 
 def wanted(marks: Marks, platforms: Iterable[str] = ()) -> list[str]:
@@ -309,7 +309,8 @@ def _number(points: float) -> float:
     return round(points, 2) + 0.0
 
 
-def _csv(rows: Iterable[Sequence]) -> str:
+def as_csv(rows: Iterable[Sequence]) -> str:
+    """Rows as a spreadsheet opens them, in which no cell is a formula."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([harmless(cell) for cell in row] for row in rows)
     # A folder's name may hold bytes that are no UTF-8.

@@ -9,8 +9,6 @@ grades = { A = 90, B = 80, C = 65, F = 0 }   # from which result on each grade i
 Worked out in fractions, from marks that are exact to a millionth of a point, and rounded once, at the end.
 """
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -21,12 +19,11 @@ from math import floor
 
 from autograder.course import FILE, Course, CourseError
 from autograder.errors import listed
-from autograder.grading.marking.sanitise import harmless
 from autograder.grading.register.policy import Policy
 from autograder.grading.register.roll import Roll
 from autograder.grading.reports import marks as of_labs
 from autograder.grading.reports.marks import Mark, Marks, State, full_name
-from autograder.grading.reports.tables import FORMS, Table, platform_csv
+from autograder.grading.reports.tables import FORMS, Table, as_csv, platform_csv
 
 NAME = "term"  # of the folder, and of what platforms have it under
 MOST_WEIGHT = 1_000
@@ -76,7 +73,7 @@ class Rules:
         >>> Rules({}, decimals=1).rounded(Fraction(8345, 100)), Rules({}, decimals=0).rounded(Fraction(179, 2))
         (Decimal('83.5'), Decimal('90'))
         """
-        return Decimal(floor(exact * 10**self.decimals + Fraction(1, 2))).scaleb(-self.decimals)
+        return _rounded(exact, self.decimals)
 
     def grade(self, result: Decimal) -> str:
         """The grade of a rounded result; "" where the course gives none."""
@@ -345,14 +342,17 @@ def term_csv(terms: Terms, marks: Marks) -> str:
                 *("" if term.result is None else str(term.result), term.grade),
             )
         )
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([harmless(cell) for cell in row] for row in rows)
-    return text.getvalue().encode("utf-8", "replace").decode("utf-8")
+    return as_csv(rows)
 
 
 def hundredths(percent: Fraction) -> str:
     """Per cent with two decimals, halves up."""
-    return f"{Decimal(floor(percent * 100 + Fraction(1, 2))).scaleb(-2)}"
+    return str(_rounded(percent, 2))
+
+
+def _rounded(exact: Fraction, decimals: int) -> Decimal:
+    """Halves up."""
+    return Decimal(floor(exact * 10**decimals + Fraction(1, 2))).scaleb(-decimals)
 
 
 def term_tables(terms: Terms, marks: Marks, platforms: Sequence[str]) -> list[Table]:
