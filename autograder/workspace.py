@@ -291,7 +291,7 @@ def _title(page: Path) -> str:
 
 
 def _table(found: list[Standing]) -> str:
-    lines = ["| next | lab | time | difficulty | exercises right |", "|---|---|---|---|---|"]
+    lines = ["| state | lab | time | difficulty | exercises right |", "|---|---|---|---|---|"]
     done = {s.lab for s in found if s.passed == s.total and not s.unanswered}
     following = next((s.lab for s in found if s.lab not in done), None)
     for s in found:

@@ -19,9 +19,11 @@ from made import (
 )
 from our_course import COURSE, Silent, lab
 
+from autograder.authoring.release import release
 from autograder.cells import id_of
 from autograder.grading.marking import NOT_RUN, unmarkable
 from autograder.grading.nbgrader.gradebook import GradebookError
+from autograder.grading.reports import feedback
 from autograder.grading.reports.feedback import write_feedback
 from autograder.judging.mistakes import NOT_WRITTEN
 from autograder.results import Kind
@@ -157,6 +159,49 @@ def test_answers_with_what_the_check_found_and_the_rest_folded(classroom, prepar
     assert "my own cell" not in answers and "my own cell" in page and "<pre>my output</pre>" in page
     assert "Your other cells (1)" in page and "draw_the_strip" not in page
     assert "The lab, as it was handed out" in page and "<math" in page
+
+
+def test_what_was_handed_out_is_folded_in_an_answer_that_is_right(classroom, prepared):
+    marked = results("ada", ["stable_softmax"])
+    stub = {id_of(c): c.source for c in release(lab(LAB).read_solution(), lab(LAB)).cells}["softmax"]
+    begin = stub[: stub.index("    # YOUR CODE HERE")]
+    cell(marked, "softmax").source = begin + "    e = np.exp(x)\n    return e / e.sum(axis, keepdims=True)"
+    cell(marked, "calculate_weights".replace("_", "-")).source = "calculate_weights = mine"
+    page = one_page(classroom, prepared, marked)
+    right, wrong, own = (
+        page[page.index(f'<h3 id="at-{name}">') :].split("</section>")[0]
+        for name in ("softmax", "stable_softmax", "calculate_weights")
+    )
+    folded, open_part = right.split("</details>")
+    lines = begin.count("\n")
+    assert f"<summary>The first {lines} lines, as they were handed out</summary>" in folded
+    assert "Parameters" in folded and "Parameters" not in open_part and "keepdims" in open_part
+    assert "<details" not in wrong and "Parameters" in wrong
+    assert "<details" not in own
+
+
+def test_the_end_of_an_answer_may_be_given_too(monkeypatch):
+    given = [
+        "class Layer:",
+        "    def one(self):",
+        "        pass",
+        "",
+        "    a = 1",
+        "    b = 2",
+        "    c = 3",
+        "    d = 4",
+    ]
+    monkeypatch.setattr(feedback, "_stubs", lambda lab: {"layer": given})
+    line = feedback.Line("layer", "✓", "right", "2 of 2")
+    mine = [*given[:2], "        return 7", *given[3:]]
+    parts = list(feedback._parts(lab(LAB), line, "\n".join(mine)))
+    assert parts == [
+        ("", "\n".join(mine[:3])),
+        ("The last 5 lines, as they were handed out", "\n".join(mine[3:])),
+    ]
+    assert list(feedback._parts(lab(LAB), line, "\n".join(given))) == [("", "\n".join(given))]
+    line = feedback.Line("layer", "✗", "not right yet", "0 of 2")
+    assert list(feedback._parts(lab(LAB), line, "\n".join(mine))) == [("", "\n".join(mine))]
 
 
 def test_no_marking_scheme_on_any_page(classroom, prepared):

@@ -45,6 +45,7 @@ from autograder.results import Kind, Result, Verdict
 
 SECONDS = 30  # for one page; an honest one takes a fiftieth of a second
 MAX_CELLS = 60  # of the student's own that a page shows
+FOLDED = 4  # lines of a right answer that were handed out; fewer stay open
 WAITS = "waits"  # the state of an answer that nobody has read
 _SCHEME = re.compile(r"#+\s*BEGIN MARK SCHEME.*?(?:#+\s*END MARK SCHEME[^\n]*|\Z)", re.DOTALL)
 
@@ -246,8 +247,12 @@ def _stamp(notebook: bytes, sheet: Sheet) -> str:
 @cache
 def _code() -> bytes:
     here = Path(__file__).parent
-    files = (here / "feedback.py", here / "shown.py", here / "templates" / "feedback.html")
-    return b"".join(path.read_bytes() for path in files)
+    files = (
+        "feedback.py",
+        "shown.py",
+        *(f"templates/{name}" for name in ("feedback.html", "_page.html", "_page.css")),
+    )
+    return b"".join((here / name).read_bytes() for name in files)
 
 
 # The summary
@@ -450,7 +455,7 @@ class Answer:
 
     line: Line
     question: Markup
-    source: Markup
+    parts: tuple[tuple[str, Markup], ...]  # each with what is said where it is folded
     is_code: bool
     outputs: tuple[Markup, ...] = ()
     findings: tuple[Markup, ...] = ()
@@ -468,7 +473,9 @@ def _answers(sheet: Sheet, lab: Lab, cells: Sequence[dict], show: safely.Showing
         yield Answer(
             line,
             Markup("") if is_exercise else question_of(lab, line.name),
-            show.code(source) if is_code else show.prose(cell, _without_scheme(source)),
+            tuple((folded, show.code(part)) for folded, part in _parts(lab, line, source))
+            if is_code
+            else (("", show.prose(cell, _without_scheme(source))),),
             is_code,
             tuple(filter(None, map(safely.output, _outputs(cell)))),
             tuple(
@@ -477,6 +484,38 @@ def _answers(sheet: Sheet, lab: Lab, cells: Sequence[dict], show: safely.Showing
                 )
             ),
         )
+
+
+def _parts(lab: Lab, line: Line, source: str) -> Iterator[tuple[str, str]]:
+    """An answer's code, in up to three parts: of one that is right, what it begins and ends with as it was handed out
+    is folded. What is folded comes with what is said of it."""
+    lines, given = source.split("\n"), _stubs(lab).get(grade_id(line.name), [])
+    first = last = 0
+    if line.sign == "✓":
+        first = _alike(lines, given)
+        last = _alike(lines[:first:-1], given[:first:-1])
+    first, last = (many if many >= FOLDED else 0 for many in (first, last))
+    if first + last >= len(lines):
+        first = last = 0
+    end = len(lines) - last
+    if first:
+        yield f"The first {first} lines, as they were handed out", "\n".join(lines[:first])
+    yield "", "\n".join(lines[first:end])
+    if last:
+        yield f"The last {last} lines, as they were handed out", "\n".join(lines[end:])
+
+
+def _alike(some: Sequence[str], others: Sequence[str]) -> int:
+    """With how many equal lines two texts begin."""
+    return next(
+        (i for i, (a, b) in enumerate(zip(some, others, strict=False)) if a != b), min(len(some), len(others))
+    )
+
+
+@cache
+def _stubs(lab: Lab) -> Mapping[str, list[str]]:
+    """The lines of the cells in which exercises are answered, as they were handed out."""
+    return {id_of(cell): cell.source.split("\n") for cell in _released(lab).cells if cell.cell_type == "code"}
 
 
 def question_of(lab: Lab, name: str) -> Markup:

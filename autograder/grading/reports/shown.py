@@ -4,6 +4,7 @@ It is made in a worker with limits of time and memory (see `limited`); a page th
 in a plain form.
 """
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -25,6 +26,7 @@ from autograder.grading.marking.sanitise import (
 MAX_COLOURED = 20_000  # characters of a page's code; what comes after them is shown without colours
 MAX_PROSE = 20_000  # and of its prose that is rendered
 MAX_SHOWN = 30_000  # characters of a text; the rest is left out, and said to be
+_WIDE = re.compile(r"""<math(?= display="block"|[^>]{0,80}>(?:(?!</math>).){350})""", re.DOTALL)
 
 
 def cut(text: str, longest: int = MAX_SHOWN) -> str:
@@ -52,7 +54,7 @@ class Showing:
         self._prose -= len(source)
         if self._prose < 0:
             return Markup("<pre>{}</pre>").format(cut(source))
-        return Markup(render_markdown(source, pictures_of(cell)))
+        return Markup(_scrolling(render_markdown(source, pictures_of(cell))))
 
 
 def coloured(source: str) -> Markup:
@@ -123,4 +125,9 @@ def markdown(source: str) -> Markup:
             return formula(body, "block")
 
     renderer = Renderer(escape=False, attachments={}, exclude_anchor_links=True)
-    return Markup(MarkdownWithMath(renderer=renderer).render(source))
+    return Markup(_scrolling(MarkdownWithMath(renderer=renderer).render(source)))
+
+
+def _scrolling(html: str) -> str:
+    """Formulas that are wider than a phone scroll, and so they can be reached by the keyboard."""
+    return _WIDE.sub('<math tabindex="0"', html)

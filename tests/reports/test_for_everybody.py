@@ -1,0 +1,201 @@
+"""Pages that everybody can use: what a screen reader, a keyboard and eyes that tell few colours apart need of them."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+import pytest
+from made import LAB, enrol, fill, results, with_policy
+from our_course import Silent, lab
+
+from autograder.cells import id_of
+from autograder.grading.marking import unmarkable
+from autograder.grading.reports import page as pages_of_reports
+from autograder.grading.reports.answers import read_question, write_sheet
+from autograder.grading.reports.feedback import write_feedback
+from autograder.grading.reports.page import write_report
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+TEMPLATES = Path(pages_of_reports.__file__).parent / "templates"
+VOID = {"meta", "br", "wbr", "rect", "line", "circle", "path", "img", "link", "hr", "input"}
+
+
+class Reader(HTMLParser):
+    """The elements of a page with their texts, and what is wrong for somebody who cannot see it or use a mouse."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.all = [], []
+
+    def handle_starttag(self, tag, attrs):
+        element = {"tag": tag, "attrs": dict(attrs), "text": "", "above": [e["tag"] for e in self.open]}
+        self.all.append(element)
+        if tag not in VOID:
+            self.open.append(element)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        self.open.pop()
+
+    def handle_data(self, data):
+        for element in self.open:
+            element["text"] += data
+
+    def named(self, *tags):
+        return [element for element in self.all if element["tag"] in tags]
+
+
+def faults(html):
+    """What of axe's rules a page breaks, as far as its markup says."""
+    page = Reader()
+    page.feed(html)
+    found = []
+
+    def rule(name, broken):
+        found.extend([name] if broken else [])
+
+    rule("lang", [e["attrs"].get("lang") for e in page.named("html")] != ["en-GB"])
+    rule("title", not all(e["text"].strip() for e in page.named("title")) or not page.named("title"))
+    (viewport,) = [e for e in page.named("meta") if e["attrs"].get("name") == "viewport"] or [{"attrs": {}}]
+    rule("zoom", viewport["attrs"].get("content") != "width=device-width, initial-scale=1")
+    rule("one main", len(page.named("main")) != 1)
+    landmarks = {"main", "header", "footer", "nav", "script"}
+    around = [
+        e for e in page.all if e["above"][:2] == ["html", "body"] and not landmarks & {*e["above"], e["tag"]}
+    ]
+    rule("landmarks", [e for e in around if e["text"].strip() and e["attrs"].get("class") != "skip"])
+    levels = [
+        int(e["tag"][1]) for e in page.named(*(f"h{n}" for n in range(1, 7))) if "details" not in e["above"]
+    ]
+    rule("one h1", levels.count(1) != 1)
+    rule("order of headings", any(b > a + 1 for a, b in zip([0, *levels], levels, strict=False)))
+    rule("empty heading", any(not e["text"].strip() for e in page.named("h1", "h2", "h3", "h4")))
+    rule("alt", any("alt" not in e["attrs"] for e in page.named("img")))
+    rule("link", any(not e["text"].strip() for e in page.named("a")))
+    rule("summary", any(not e["text"].strip() for e in page.named("summary")))
+    heads = [e for e in page.named("th") if "svg" not in e["above"] and "details" not in e["above"]]
+    rule(
+        "table heading",
+        any(not e["text"].strip() or e["attrs"].get("scope") not in ("col", "row") for e in heads),
+    )
+    stops = [e for e in page.all if "tabindex" in e["attrs"] and e["tag"] != "math"]
+    rule(
+        "what is focused has a role and a name", any(not (e["attrs"].get("role") and named(e)) for e in stops)
+    )
+    rule("tabindex", any(e["attrs"]["tabindex"] != "0" for e in stops))
+    rule("unlabelled", any(e["attrs"].get("role") in ("region", "img") and not named(e) for e in page.all))
+    rule(
+        "field without a label",
+        any("label" not in e["above"] for e in page.named("input", "select", "textarea")),
+    )
+    style = re.sub(r"/\*.*?\*/", "", "".join(e["text"] for e in page.named("style")), flags=re.DOTALL)
+    scrolling = re.findall(r"([^{}]+)\{[^{}]*overflow(?:-x)?: auto[^{}]*\}", style)
+    rule(
+        "what scrolls and cannot be focused",
+        {s.strip() for s in scrolling} - {"math", ".found", ".scroll", ".grid"},
+    )
+    return found
+
+
+def named(element):
+    return element["attrs"].get("aria-label") or element["attrs"].get("aria-labelledby")
+
+
+@pytest.fixture
+def pages(classroom, prepared):
+    """One page of each kind, by its name."""
+    with_policy(classroom, {"penalty_per_day": 0.1})
+    enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\nbo,Bo,Li\ncy,Cy,Twombly\n")
+    wrong = results("bo", ["softmax", "attention_qkv"], message="It is wrong.", answer="Flat, since $x^2$.")
+    test = next(cell for cell in wrong.notebook.cells if id_of(cell) == "test-softmax")
+    shown = "<p>found</p><table><caption>yours</caption><tr><td>1</td></tr></table>"
+    test.outputs = [nbformat.v4.new_output("display_data", data={"text/html": shown})]
+    draws = nbformat.v4.new_code_cell("draw()")
+    draws.outputs = [nbformat.v4.new_output("display_data", data={"image/png": PNG})]
+    wrong.notebook.cells.append(draws)
+    broken = unmarkable(lab(LAB), "The file is empty.", 3)
+    fill(classroom, {"ada": results("ada"), "bo": wrong, "cy": broken}, gradebook=prepared)
+    assert not write_feedback(classroom, labs=[lab(LAB)], progress=Silent()).failed
+    question = read_question(classroom, lab(LAB), "explain-flat")
+    write_sheet(question, workers=1)
+    report = write_report(classroom).page
+    found = {
+        name: classroom.page_path(who, LAB)
+        for who, name in (("ada", "right"), ("bo", "wrong"), ("cy", "unread"))
+    }
+    found |= {"answers": next(question.sheet.parent.glob("*.html")), "report": report}
+    found["student"] = next((report.parent / "students").glob("*.html"))
+    return {name: path.read_text("utf-8") for name, path in found.items()}
+
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNkYAAAAAYAAjCB0C8AAAAASUVORK5CYII="
+
+
+def test_every_page_is_for_everybody(pages):
+    assert {name: faults(page) for name, page in pages.items()} == {name: [] for name in pages}
+    assert "<img" in pages["wrong"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ('lang="en-GB"', "", "lang"),
+        ("<title>", "<title></title><title>", "title"),
+        ("initial-scale=1", "initial-scale=1, user-scalable=no", "zoom"),
+        ("<main>", "<main></main><main>", "one main"),
+        ("<main>", "<p>lost</p><main>", "landmarks"),
+        ("<h1>", "<h1>One</h1><h1>", "one h1"),
+        ('<h2 id="answers">Your answers</h2>', "", "order of headings"),
+        ("Your answers</h2>", "</h2>", "empty heading"),
+        ('alt="a picture that this cell drew"', "", "alt"),
+        ("<main>", '<main><a href="#answers"></a>', "link"),
+        ("<main>", "<main><table><tr><th></th></tr></table>", "table heading"),
+        ("<main>", "<main><table><tr><th>a</th></tr></table>", "table heading"),
+        (' role="region"', "", "what is focused has a role and a name"),
+        ('tabindex="0">', 'tabindex="3">', "tabindex"),
+        ("<main>", '<main><div role="img"></div>', "unlabelled"),
+        ("<main>", '<main><input type="search">', "field without a label"),
+        ("</style>", "pre { overflow-x: auto; }</style>", "what scrolls and cannot be focused"),
+    ],
+)
+def test_each_rule_is_kept(pages, old, new, fault):
+    assert old in pages["wrong"]
+    assert fault in faults(pages["wrong"].replace(old, new))
+
+
+# Colours
+
+
+def palettes():
+    """The colours of the pages, light and dark, by name."""
+    css = (TEMPLATES / "_page.css").read_text()
+    screen = css[: css.index("@media print")]
+    light, dark = re.findall(r":root \{(.*?)\}", screen, re.DOTALL)
+    return [dict(re.findall(r"--(\w+): (#\w+);", text)) for text in (light, dark)]
+
+
+def contrast(one, other):
+    """The ratio of two colours' luminances, after WCAG 2.2."""
+
+    def luminance(colour):
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * d for d in colour[1:])
+        parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+        r, g, b = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+    dark, light = sorted([luminance(one), luminance(other)])
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_letters_stand_out_from_their_ground_light_and_dark():
+    assert contrast("#000", "#ffffff") == pytest.approx(21)
+    for palette in palettes():
+        for ground in ("paper", "band"):
+            for name in palette.keys() - {"paper", "band", "line"}:
+                assert contrast(palette[name], palette[ground]) >= 4.5, (name, ground)
