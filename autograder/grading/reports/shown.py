@@ -124,6 +124,10 @@ def markdown(source: str) -> Markup:
         def block_math(self, body: str) -> str:
             return formula(body, "block")
 
+        def link(self, text: str, url: str, title: str | None = None) -> str:
+            """What lies beside the notebook does not lie beside a page: its name alone."""
+            return super().link(text, url, title) if url.startswith(("#", "https://")) else text
+
     renderer = Renderer(escape=False, attachments={}, exclude_anchor_links=True)
     return Markup(_scrolling(MarkdownWithMath(renderer=renderer).render(source)))
 
