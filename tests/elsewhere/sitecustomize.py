@@ -94,6 +94,7 @@ class Popen(subprocess.Popen):
 
 platform.machine(), platform.system()  # kept, as they are found by asking a program
 shutil._use_fd_functions = False
+subprocess._CAN_USE_PIDFD_OPEN = False  # of Python 3.15, where `wait` would call select.poll
 subprocess.Popen = Popen
 builtins.__import__ = imports
 sys.addaudithook(refuse_proc)
