@@ -305,10 +305,8 @@ class Notebook:
         self.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
 
     def theme(self, name: str) -> None:
-        """Choose "JupyterLab Light" or "JupyterLab Dark"."""
-        self.page.evaluate(
-            "theme => window.jupyterapp.commands.execute('apputils:change-theme', {theme})", name
-        )
+        """"JupyterLab Light" or "JupyterLab Dark", which follows the system's."""
+        self.page.emulate_media(color_scheme="dark" if name.endswith("Dark") else "light")
         self.page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=name)
 
     def close_file_browser(self) -> None:
