@@ -1,7 +1,7 @@
 """Pictures to touch: a slider, ticks or a table of buttons, and a picture that follows, its alt text too.
 
 All of them are worked with the keyboard: Tab goes from one to the next, the arrow keys move a slider, the space bar
-presses. Where nothing can move (no ipywidgets, or a page without a kernel), the first picture is shown: a still.
+presses. Where nothing can move (no ipywidgets, or a page without a kernel), the picture stands there: a still.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,33 +35,38 @@ def _touched(
     """
     from IPython.display import display
 
-    still, alt = _drawn(draw, first)
-    shown: dict[str, Any] = {"text/plain": alt, "text/html": still}
     try:
         import ipywidgets
     except ImportError:
-        display(shown, raw=True)
+        display(_drawn(draw, first), raw=True)
         return
-    controls, seen = make(ipywidgets), ipywidgets.HTML(still)
+    controls = make(ipywidgets)
+    box = ipywidgets.VBox(arrange(ipywidgets, controls))
+    # Without a text of its own: where nothing can move, the picture says it all.
+    display(
+        {view: model for view, model in box._repr_mimebundle_().items() if view != "text/plain"}, raw=True
+    )
+    # An output beside the controls, not a part of them: it is saved with the notebook, and there without a kernel.
+    picture = display(_drawn(draw, first), raw=True, display_id=True)
 
     def follow(_: Any) -> None:
         try:
-            seen.value, _ = _drawn(draw, {name: control.value for name, control in controls.items()})
+            shown = _drawn(draw, {name: control.value for name, control in controls.items()})
         except Exception as error:  # noqa: BLE001 - a student's function raised it, where nobody would see it
-            seen.value = f"<p>{escape(f'{type(error).__name__}: {error}')}</p>"
+            said = f"{type(error).__name__}: {error}"
+            shown = {"text/plain": said, "text/html": f"<p>{escape(said)}</p>"}
+        picture.update(shown, raw=True)
 
     for control in controls.values():
         control.observe(follow, "value")
-    box = ipywidgets.VBox([*arrange(ipywidgets, controls), seen])
-    display({**box._repr_mimebundle_(), **shown}, raw=True)
 
 
-def _drawn(draw: Callable[..., tuple], values: Mapping[str, Any]) -> tuple[str, str]:
+def _drawn(draw: Callable[..., tuple], values: Mapping[str, Any]) -> dict[str, str]:
     with plt.rc_context(STYLE):
         figure, alt = draw(**values)
         content = png(figure, 100)
     plt.close(figure)
-    return image(content, alt), alt
+    return {"text/plain": alt, "text/html": image(content, alt)}
 
 
 def _slider(widgets: Any, kind: str, name: str, **options: Any) -> Any:

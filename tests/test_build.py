@@ -380,6 +380,17 @@ def test_pictures_and_measurements_are_made_anew_where_that_is_asked(copy, monke
     assert [cell.outputs for cell in lab.read_solution().cells[-2:]] == outputs(kept)
 
 
+def test_a_widget_is_not_saved_and_leaves_no_empty_output():
+    widget, words = "application/vnd.jupyter.widget-view+json", {"text/plain": "A picture."}
+    outputs = [
+        nbformat.v4.new_output("display_data", {widget: {"model_id": "1"}, **more}) for more in ({}, words)
+    ]
+    cell = nbformat.v4.new_code_cell("1", outputs=outputs)
+    notebook = MASKS.read_solution()
+    notebook.cells.append(cell)
+    assert [output.data for output in tidy(notebook, MASKS).cells[-1].outputs] == [words]
+
+
 def test_the_release_for_marking_keeps_the_marking_schemes_and_no_output():
     kept = release(solution("attention-masks"), MASKS, to_mark=True)
     assert any("MARK SCHEME" in c.source for c in kept.cells)

@@ -6,7 +6,7 @@ outputs, cut the answers out with nbgrader's own preprocessors, and write the ke
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from itertools import zip_longest
 from pathlib import Path
@@ -137,7 +137,7 @@ def tidy(notebook: NotebookNode, lab: Lab) -> NotebookNode:
                 )
         if cell.cell_type == "code":
             cell.execution_count = None
-            cell.outputs = [_tidy_output(output) for output in cell.outputs]
+            cell.outputs = [*_tidied(cell.outputs)]
     _say_points(notebook, lab)
     _is_hidden(notebook, lab)
     for name in lab.exercises:
@@ -192,14 +192,18 @@ def _points(worth: float) -> str:
     return f"{worth:g} point{'s' * (worth != 1)}"
 
 
-def _tidy_output(output: NotebookNode) -> NotebookNode:
-    output = nbformat.from_dict(dict(output))
-    if "execution_count" in output:
-        output.execution_count = None
-    if "data" in output:
-        output.data.pop("application/vnd.jupyter.widget-view+json", None)
-        output.metadata.pop("application/vnd.jupyter.widget-view+json", None)
-    return output
+def _tidied(outputs: Iterable[NotebookNode]) -> Iterator[NotebookNode]:
+    """Outputs without what is another each time; one that was nothing but a widget goes."""
+    for output in outputs:
+        output = nbformat.from_dict(dict(output))
+        if "execution_count" in output:
+            output.execution_count = None
+        if "data" in output:
+            output.data.pop("application/vnd.jupyter.widget-view+json", None)
+            output.metadata.pop("application/vnd.jupyter.widget-view+json", None)
+            if not output.data:
+                continue
+        yield output
 
 
 def run(notebook: NotebookNode, course: Path) -> NotebookNode:
@@ -234,7 +238,7 @@ def run(notebook: NotebookNode, course: Path) -> NotebookNode:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.execution_count = None
-            cell.outputs = [_tidy_output(output) for output in _merged(cell.outputs)]
+            cell.outputs = [*_tidied(_merged(cell.outputs))]
     notebook.metadata = nbformat.from_dict(_METADATA)
     return notebook
 

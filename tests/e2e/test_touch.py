@@ -1,4 +1,4 @@
-"""What the labs give to touch, in Chromium and with the keyboard alone: each picture follows, and its alt text too."""
+"""What the labs give to touch, in Chromium and with the keyboard alone: each picture follows, and its alt text too; it stays."""
 
 import nbformat
 import pytest
@@ -118,3 +118,12 @@ def test_everything_to_touch_is_worked_with_the_keyboard(page, server):
             continue
         cell.locator(f'img[alt*="{after}"]').wait_for()
         assert picture.get_attribute("src") != source, name
+    notebook.save()
+    alts = notebook.panel.locator(".jp-OutputArea img").evaluate_all("all => all.map(i => i.alt)")
+    page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.shutdown()")
+    page.reload()
+    stills = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-OutputArea img")
+    stills.nth(len(alts) - 1).wait_for()
+    assert stills.evaluate_all("all => all.map(i => i.alt)") == alts, (
+        "the last picture stays without a kernel"
+    )
