@@ -305,7 +305,7 @@ class Notebook:
         self.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
 
     def theme(self, name: str) -> None:
-        """"JupyterLab Light" or "JupyterLab Dark", which follows the system's."""
+        """ "JupyterLab Light" or "JupyterLab Dark", which follows the system's."""
         self.page.emulate_media(color_scheme="dark" if name.endswith("Dark") else "light")
         self.page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=name)
 

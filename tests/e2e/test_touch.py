@@ -1,4 +1,4 @@
-"""What the labs give to touch, in Chromium and with the keyboard alone: each picture follows, and its alt text too; it stays."""
+"""What the labs give to touch, with the keyboard alone: each picture follows, its alt text too, and it stays."""
 
 import nbformat
 import pytest
