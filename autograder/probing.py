@@ -72,7 +72,7 @@ def what_moves(
     idle : sequence of str
         The names of the arrays on which what is due does not depend either.
     """
-    asked = [_in_full(function, q) for q in sorted(failing, key=_size, reverse=True) if _may_be_asked(q)]
+    asked = [_in_full(function, q) for q in sorted(failing, key=size_of, reverse=True) if may_be_asked(q)]
     if not asked or rules.call != "function":
         return ""
     left = iter(range(MOST))
@@ -105,7 +105,7 @@ def what_moves(
             return not _is_array(value) or same(came(slot.put(q.inputs, _moved(value))), was)
 
         return all(still(q, answers[id(q)]) for q in asked[:3]) and all(
-            still(q, Answer(q.expected)) for q in sorted(fine, key=_size)[-2:] if _size(q) <= _LARGEST
+            still(q, Answer(q.expected)) for q in sorted(fine, key=size_of)[-2:] if size_of(q) <= _LARGEST
         )
 
     for slot in slots if _is_fine(first.value) else ():
@@ -133,8 +133,8 @@ def what_moves(
 
 def idle_in(reference: Any, questions: Sequence[Question], rules: Rules) -> tuple[str, ...]:
     """The names of the arrays on which a right result does not depend, as the largest of these cases shows it."""
-    asked = [_in_full(reference, q) for q in questions if _may_be_asked(q)]
-    question = max(asked, key=_size, default=None)
+    asked = [_in_full(reference, q) for q in questions if may_be_asked(q)]
+    question = max(asked, key=size_of, default=None)
     if question is None or rules.call != "function" or not _is_fine(question.expected):
         return ()
     given, due = question.inputs, Answer(question.expected)
@@ -159,11 +159,13 @@ def _in_full(function: Any, question: Question) -> Question:
     return replace(question, inputs=replace(given, args=whole.args, kwargs=whole.kwargs))
 
 
-def _may_be_asked(question: Question) -> bool:
-    return _size(question) <= _LARGEST and question.inputs.memory is None
+def may_be_asked(question: Question) -> bool:
+    """Whether a case is small enough to be asked again and again."""
+    return size_of(question) <= _LARGEST and question.inputs.memory is None
 
 
-def _size(question: Question) -> int:
+def size_of(question: Question) -> int:
+    """How many numbers its inputs hold."""
     return sum(array.size for array in arrays_in((*question.inputs.args, *question.inputs.kwargs.values())))
 
 

@@ -19,6 +19,7 @@ from autograder.feedback import as_html, as_text, code
 from autograder.judging.answer import ask
 from autograder.judging.judge import Finding, because, judge
 from autograder.judging.kinds import article
+from autograder.mending import what_mends
 from autograder.own import in_a_kernel
 from autograder.probing import what_moves
 from autograder.results import Verdict
@@ -41,6 +42,8 @@ class NotWrittenYet(CheckFailed):
 
 
 _passed: dict[str, bool] = {}
+# Errors that no small change of the code explains better than their own sentence.
+_SAY_ALL = ("asks-the-keyboard", "ends-the-program", "calls-itself", "name-not-defined", "own-assert")
 
 
 def check(answer: Any) -> None:
@@ -69,12 +72,7 @@ def check(answer: Any) -> None:
         return
     try:
         finding = _judged(key, answer, key.misconceptions)
-        if finding.verdict is Verdict.WRONG and finding.misconception is None:
-            tried = list(zip(key.questions, finding.right, strict=True))
-            failing, fine = ([q for q, good in tried if good is right] for right in (False, True))
-            with deadline(keys.lab_of(key.name).call_seconds, _code(answer).co_filename):
-                moves = what_moves(answer, failing, key.rules, key.idle, fine)
-            finding = replace(finding, means=" ".join(filter(None, (finding.means, moves))))
+        finding = _looked_into(key, answer, finding)
     except TookTooLong as why:
         _passed[key.name] = False
         raise CheckFailed(f"{key.name}: {why}") from None
@@ -240,6 +238,29 @@ def _judged(key: keys.Key, answer: Any, misconceptions: Any = ()) -> Finding:
             limit.begin(question.label)
             answers.append(ask(answer, question.inputs, key.rules.call))
     return judge(key.questions, answers, key.rules, misconceptions, key.name)
+
+
+def _looked_into(key: keys.Key, answer: Any, finding: Finding) -> Finding:
+    """The finding with what is seen by asking the function again, and by changing its code, where no name says it all."""
+    if finding.verdict is Verdict.PASS or finding.unwritten or finding.cause:
+        return finding
+    unnamed = finding.verdict is Verdict.WRONG and finding.misconception is None
+    raised = finding.verdict is Verdict.ERROR and finding.misconception not in _SAY_ALL
+    if not unnamed and not finding.partly and not raised:
+        return finding
+    tried = list(zip(key.questions, finding.right, strict=True))
+    failing, fine = ([q for q, good in tried if good is right] for right in (False, True))
+    moves = mends = ""
+    try:
+        with deadline(keys.lab_of(key.name).call_seconds, _code(answer).co_filename):
+            moves = what_moves(answer, failing, key.rules, key.idle, fine) if unnamed else ""
+            mends = what_mends(answer, failing, fine, key.rules)
+    except TookTooLong:
+        pass  # what it says of the answer itself has been found
+    if finding.partly:
+        return replace(finding, misconception=None, means=mends, nudge="") if mends else finding
+    said = (moves, mends) if mends and unnamed else (finding.means, moves, mends)
+    return replace(finding, means=" ".join(filter(None, said)))
 
 
 def _cause(key: keys.Key, answer: Any, namespace: Mapping[str, Any]) -> str:

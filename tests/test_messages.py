@@ -378,3 +378,28 @@ def test_an_error_in_a_few_cases_is_put_into_words_and_gives_no_name():
     finding = judge(asked, answers, Rules(), [])
     assert "place 517 along axis 0, which has only 64" in finding.means
     assert finding.misconception is None
+
+
+def test_of_one_number_alone_anything_is_a_function():
+    """1 where 0 is due is no exponential."""
+    asked = [Question("", Inputs((n,)), 0.0, {}) for n in range(4)]
+    assert judge(asked, [Answer(1.0, "float")] * 4, Rules(), []).means.find("exponential") == -1
+    asked = [Question("", Inputs((n,)), float(n), {}) for n in range(4)]
+    assert (
+        "exponential"
+        in judge(asked, [Answer(float(np.exp(n)), "float") for n in range(4)], Rules(), []).message
+    )
+
+
+def test_what_differs_and_is_0_is_said_to_be():
+    due = np.arange(1.0, 13.0).reshape(3, 4)
+    asked = [Question("", Inputs((k,)), due * k, {}) for k in (1, 2)]
+    came = [Answer(due * k * [1, 0, 1, 0]) for k in (1, 2)]
+    means = judge(asked, came, Rules(), []).means
+    assert means == "Every second column is right, the first among them. What differs is 0 in your result."
+
+
+def test_a_module_that_is_not_imported_is_said_to_be_one():
+    answer = Answer(None, "error", "NameError: name 'math' is not defined", line="2: math.exp(1)", within="f")
+    found = judge([Question("", Inputs(), 1.0, {})], [answer], Rules(), [], "f")
+    assert "`import math` has to come before it is used" in found.means

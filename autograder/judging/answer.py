@@ -56,7 +56,7 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            with redirect_stdout(printed), redirect_stderr(_Printed()), _nobody_types(), measured:
+            with redirect_stdout(printed), redirect_stderr(_Printed()), nobody_types(), measured:
                 target = _target(function, call)
                 result = target(*args, **kwargs)
             kind, value = pack(result)
@@ -70,7 +70,7 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
 
 
 @contextmanager
-def _nobody_types() -> Iterator[None]:
+def nobody_types() -> Iterator[None]:
     """Inside, `input` raises EOFError at once: a notebook would ask whoever sits there, case after case."""
 
     def nobody(*_: object) -> str:

@@ -1,6 +1,7 @@
 """Whether two answers are the same, where one first differs from what was expected, and what its errors mean."""
 
 import re
+import sys
 from collections.abc import Sequence
 from functools import cache
 
@@ -186,6 +187,10 @@ def _in_plain_words(mistake: str, answer: Answer) -> str:
         return f"`{answer.within}` calls itself on this line, again and again, and nothing ends it."
     if mistake == "name-not-defined":
         name = re.search(r"name '(\w+)'", text)
+        if name and name[1] in sys.stdlib_module_names:
+            return (
+                f"`{name[1]}` is one of Python's modules: `import {name[1]}` has to come before it is used."
+            )
         if name:
             return f"When the line runs, nothing is called `{name[1]}`."
     if (

@@ -40,6 +40,8 @@ class Finding:
         What `seen` says, for those who show it.
     cause : str
         The exercise that is not written yet and that this one calls; "" usually.
+    partly : bool
+        Whether the misconception explains only some of the cases that fail.
     """
 
     verdict: Verdict
@@ -54,6 +56,7 @@ class Finding:
     rules: Rules | None = None
     difference: Difference | None = None
     cause: str = ""
+    partly: bool = False
 
     @property
     def message(self) -> str:
@@ -131,7 +134,8 @@ def judge(
         means = known.means
         if part < whole:
             means = f"In {part} of {whole} cases that fail, your result is what this mistake gives: {means}"
-        return replace(finding, misconception=known.name, means=_joined(means, also), nudge=known.nudge)
+        means = _joined(means, also)
+        return replace(finding, misconception=known.name, means=means, nudge=known.nudge, partly=part < whole)
     elsewhere = _elsewhere(answers[first], exercise)
     same = mistakes.count(difference.mistake)
     # An error is explained where it arises, whatever else is wrong elsewhere; all else must fit every case.
@@ -212,11 +216,16 @@ def _what_holds(
     path = differences[first].path  # type: ignore[union-attr]
     pairs = [(_part(expected, path), _part(value, path)) for expected, value in whole]
     said = ""
-    if not path and sum(np.size(due) for due, _ in pairs) >= 3:
+    numbers = [float(n) for due, _ in pairs if _is_number(due) for n in np.ravel(due)]
+    if not path and len(numbers) >= 3 and len(set(numbers)) > 1:  # of one number alone anything is a function
         form = form_of(questions, answers, places, places, rules)
         said = form.means if form else ""
     said = said or what_holds(pairs, rules)
     return _joined(said, times(*pairs[0]), right_parts(whole, rules) if path else "")
+
+
+def _is_number(value: Value) -> bool:
+    return type(value) in (bool, int, float) or (isinstance(value, np.ndarray) and value.dtype.kind in "fiub")
 
 
 def _what_fits(

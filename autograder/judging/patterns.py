@@ -106,11 +106,14 @@ def what_holds(pairs: Sequence[tuple[Value, Value]], rules: Rules) -> str:
         found = [rule(*pair) for pair in numbers]
         return True in found and False not in found and found[0] is not None
 
-    for sentences in (_RELATIONS, _DIAGONALS):
+    empty = "What differs is 0 in your result." if holds(_all(lambda got, due: got == 0)) else ""
+    for sentences in (() if empty else _RELATIONS, _DIAGONALS):
         for said, rule in sentences:
             if holds(rule):
-                return said
+                return " ".join(filter(None, (said, empty)))
     places = [next((s for s, rule in along if holds(rule)), "") for along in _PLACES]
+    if empty:
+        return " ".join(filter(None, (*places, empty)))
     found = [*filter(None, places)] or [next((s for s, rule in _SIZES if holds(rule)), "")]
     return " ".join(filter(None, [*found, _how_alike(numbers)]))
 

@@ -1,0 +1,331 @@
+"""Where one change of a wrong answer's own code would make it right: the line, the place in it, and what kind of change.
+
+Every small change of the code (another number, name, operator or function, something left out, something done once
+more) is built into one copy of it, which a number tells which of them to make. So all are compiled at once, and each
+costs a call with a small case. What is said has been tried in all cases: with that change every one comes out right.
+What the change is, is left to the student.
+"""
+
+import ast
+import linecache
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import replace
+from functools import partial
+from io import TextIOBase
+from itertools import combinations
+from time import monotonic, process_time
+from typing import Any
+
+import numpy as np
+
+from autograder.changes import TICK, Change, Changing
+from autograder.judging.answer import ask, nobody_types
+from autograder.judging.compare import first_difference
+from autograder.judging.kinds import copied
+from autograder.judging.question import Question, Rules, Value
+from autograder.probing import may_be_asked, size_of
+
+MOST_FIRST = 3  # of those after which more is right, so many are tried with a second one
+MOST = 2_000  # changes in one copy of the code
+LONGEST = (
+    0.15  # seconds of CPU time for the changes of one copy; those of a small function take a fifth of it
+)
+_PATIENCE = 8  # by the clock, so many times as long: an answer may wait
+_AT = " at"  # which changes are to be made; a name that no student can write
+_TURNS = 20_000  # of all loops of a call, before a change is given up
+
+
+def what_mends(
+    function: Any,
+    failing: Sequence[Question],
+    fine: Sequence[Question],
+    rules: Rules,
+) -> str:
+    """A sentence on the one place of the code that is wrong, or on two; "" if it takes more to mend it.
+
+    Parameters
+    ----------
+    function : callable
+    failing, fine : sequences of Question
+        The cases in which its answers are wrong, and those in which they are right.
+    rules : Rules
+    """
+    if rules.call != "function" or rules.returns != "array":
+        return ""
+    search = _Search(failing, fine, rules)
+    with (
+        np.errstate(all="ignore"),
+        warnings.catch_warnings(),
+        redirect_stdout(_Nowhere()),
+        redirect_stderr(_Nowhere()),
+        nobody_types(),
+    ):
+        warnings.simplefilter("ignore")
+        likely = _Cell.of(function, (0, 1, 2)) if search.first else None
+        if likely is None:
+            return ""
+        search.choose(likely)
+        if said := search.one_place(likely):
+            return said
+        more = _Cell.of(function, (3, 4))
+        return (more and search.one_place(more)) or search.two_places(likely) or search.most_of_it(likely)
+
+
+class _Search:
+    """Which changes make all cases right."""
+
+    def __init__(self, failing: Sequence[Question], fine: Sequence[Question], rules: Rules) -> None:
+        self._failing = _in_order([q for q in failing if may_be_asked(q)])
+        self._fine = sorted((q for q in fine if may_be_asked(q)), key=size_of)
+        self.first = self._failing[0] if self._failing else None
+        self._rules, self._began, self._clock = rules, 0.0, 0.0
+        self._better: list[tuple[float, int]] = []  # changes after which more of the first case is right
+
+    def choose(self, cell: "_Cell") -> None:
+        """Of the smallest cases that fail, take the one in which loops turn the least."""
+        cell.make()
+        turns = [(cell.turns_of(q), i) for i, q in enumerate(self._failing[:4])]
+        self.first = self._failing[min(turns)[1]]
+
+    def begin(self) -> None:
+        """From now on the time counts."""
+        self._began, self._clock = process_time(), monotonic()
+
+    def has_time(self) -> bool:
+        """Whether there is time left."""
+        taken = max(process_time() - self._began, (monotonic() - self._clock) / _PATIENCE)
+        return taken < LONGEST
+
+    def one_place(self, cell: "_Cell") -> str:
+        """What is said of the first change that is enough; "" if there is none."""
+        self.begin()
+        cell.make()
+        before = self._share(cell, self.first)
+        for number in cell.in_order():
+            if not self.has_time():
+                break
+            cell.make(number)
+            share = self._share(cell, self.first)
+            if share == 1 and self._all_right(cell):
+                return f"One place is wrong. {cell.where(number)} every case comes out right."
+            if share > before and cell.changes[number].rank < 3:
+                self._better.append((share, number))
+        return ""
+
+    def two_places(self, cell: "_Cell") -> str:
+        """The same for two changes: the first puts some of the result right, or both leave something out."""
+        self.begin()
+        likely = [number for number in cell.in_order() if cell.changes[number].pairs]
+        self._better.sort(key=lambda pair: -pair[0])
+        pairs = [(one, other) for _, one in self._better[:MOST_FIRST] for other in likely if one in likely]
+        pairs += combinations((number for number in likely if cell.changes[number].rank == 0), 2)
+        tried, still = -1, None
+        for one, other in pairs:
+            if not self.has_time():
+                break
+            if one != tried:
+                cell.make(one)
+                tried, still = one, next((q for q in self._failing if not self._right(cell, q)), None)
+            cell.make(one, other)
+            if still and self._share(cell, still) == 1 and self._all_right(cell):
+                return f"Two places are wrong. {cell.where(one)}. {cell.where(other)} every case comes out right."
+        return ""
+
+    def most_of_it(self, cell: "_Cell") -> str:
+        """What is said of a change that puts at least half of the failing cases right, and no other wrong."""
+        for share, number in self._better[: 3 * MOST_FIRST]:
+            cell.make(number)
+            if (
+                share < 1
+                or not cell.changes[number].pairs
+                or not all(self._right(cell, q) for q in self._fine)
+            ):
+                continue
+            right = sum(self._right(cell, q) for q in self._failing)
+            if 2 * right >= len(self._failing):
+                count = f"{right} of the {len(self._failing)} cases that fail come out right"
+                return f"One place is wrong, and it is not all. {cell.where(number)} {count}."
+        return ""
+
+    def _all_right(self, cell: "_Cell") -> bool:
+        return all(self._right(cell, q) for q in (*self._failing, *self._fine))
+
+    def _right(self, cell: "_Cell", q: Question) -> bool:
+        came = cell.limited(partial(ask, cell.function, q.inputs))
+        return came is not None and first_difference(q.expected, came, self._rules) is None
+
+    def _share(self, cell: "_Cell", q: Question | None) -> float:
+        """Which share of a result is right, roughly; 1 where it is worth a closer look."""
+        if q is None:
+            return 0.0
+        args, kwargs = map(copied, q.inputs.args), {k: copied(v) for k, v in q.inputs.kwargs.items()}
+        got = cell.limited(lambda: cell.function(*args, **kwargs))
+        if got is not None and (self._rules.view or self._rules.compare):
+            return 1.0
+        return 0.0 if got is None else _share(got, q.expected)
+
+
+def _in_order(failing: Sequence[Question]) -> list[Question]:
+    """The cases to try changes with: first those that have some numbers to compare, the smallest before the others."""
+    some = [q for q in failing if q.expected is not None]
+    return sorted(some, key=lambda q: (not q.mistakes, _amount(q.expected) < 6, size_of(q)))
+
+
+class _Nowhere(TextIOBase):
+    """What is written to it is lost."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+
+def _amount(value: Value) -> int:
+    return sum(map(_amount, value)) if isinstance(value, (tuple, list)) else int(np.size(value))
+
+
+def _share(got: Any, due: Value) -> float:
+    """Which share of what is due came, roughly compared."""
+    if isinstance(due, (tuple, list)):
+        if not isinstance(got, (tuple, list)) or len(got) != len(due):
+            return 0.0
+        return sum(map(_share, got, due)) / len(due)
+    try:
+        if not isinstance(due, np.ndarray):
+            number = isinstance(due, (int, float))
+            return float(abs(got - due) <= 1e-4 * abs(due) + 1e-6 if number else got == due)
+        if not isinstance(got, np.ndarray) or got.shape != due.shape:
+            return 0.0
+        same = (got == due) | (np.abs(got.astype(float) - due) <= 1e-4 * np.abs(due) + 1e-6)
+        return float(same.mean()) if same.size else 1.0
+    except (TypeError, ValueError):
+        return 0.0
+
+
+class _GivenUp(Exception):
+    """A change made a loop turn too often."""
+
+
+class _Cell:
+    """The functions of one cell of the notebook, with every change of them built in."""
+
+    def __init__(
+        self,
+        tree: ast.Module,
+        source: str,
+        home: str,
+        name: str,
+        space: Mapping[str, Any],
+        ranks: Sequence[int],
+    ) -> None:
+        self.changes: list[Change] = []
+        self._lines = source.splitlines()
+        self._groups: dict[tuple[str, str], list[tuple[int, set[int]]]] = {}
+        self._switches: list[tuple[ast.Constant, set[int]]] = []
+        self._turns = 0
+        words = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and type(n.value) is str}
+        functions = [f for f in tree.body if isinstance(f, ast.FunctionDef)]
+        body: list[ast.stmt] = [
+            Changing(f, self._add, self._has_room, words, ranks).changed() for f in functions
+        ]
+        self._make_groups()
+        for test, numbers in self._switches:
+            test.value = frozenset(numbers)  # type: ignore[assignment]
+        self._space: dict[str, Any] = {**space, _AT: frozenset(), TICK: self._tick}
+        exec(compile(ast.fix_missing_locations(ast.Module(body, [])), home, "exec"), self._space)
+        self.function = self._space[name]
+
+    @classmethod
+    def of(cls, function: Any, ranks: Sequence[int]) -> "_Cell | None":
+        """The cell in which a function was written, with changes of these ranks; None if its source cannot be had."""
+        code, space = getattr(function, "__code__", None), getattr(function, "__globals__", None)
+        if code is None or space is None or function.__closure__:
+            return None
+        source = "".join(linecache.getlines(code.co_filename, space))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                tree = ast.parse(source)
+                defined = [f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == code.co_name]
+                if len(defined) != 1:
+                    return None
+                return cls(tree, source, code.co_filename, code.co_name, space, ranks)
+            except Exception:  # noqa: BLE001 - a cell with IPython's own commands, or one that cannot be run again
+                return None
+
+    def _add(self, change: Change, before: str, after: str) -> ast.expr:
+        """A test for whether this change is to be made."""
+        numbers = {len(self.changes)}
+        self._groups.setdefault((before, after), []).append((len(self.changes), numbers))
+        self.changes.append(change)
+        test = ast.Constant(None)
+        self._switches.append((test, numbers))
+        return ast.BinOp(test, ast.BitAnd(), ast.Name(_AT, ast.Load()))
+
+    def _has_room(self) -> bool:
+        return len(self.changes) < MOST
+
+    def _make_groups(self) -> None:
+        """The same change in all places, or in one line, as one; and two things in each other's place."""
+        for places in self._groups.values():
+            lines = {self.changes[number].line for number, _ in places}
+            first = self.changes[places[0][0]]
+            if len(places) > 1:
+                where = (
+                    ", there and wherever else it stands,"
+                    if len(lines) > 1
+                    else ", wherever it stands there,"
+                )
+                self._together(places, replace(first, words=first.words + where))
+            for line in lines if len(lines) > 1 else ():
+                some = [place for place in places if self.changes[place[0]].line == line]
+                if len(some) > 1:
+                    self._together(
+                        some, replace(first, line=line, words=f"{first.words}, wherever it stands there,")
+                    )
+        for (one, other), places in self._groups.items():
+            back = self._groups.get((other, one), [])
+            if back and one < other and not one[-1].isdigit():
+                line = min(self.changes[number].line for number, _ in (*places, *back))
+                self._together(
+                    [*places, *back], Change(f"with `{one}` and `{other}` exchanged everywhere", line, 3)
+                )
+
+    def _together(self, places: Sequence[tuple[int, set[int]]], change: Change) -> None:
+        """Some changes as one."""
+        for _, numbers in places:
+            numbers.add(len(self.changes))
+        self.changes.append(change)
+
+    def in_order(self) -> list[int]:
+        """The numbers of the changes, the likeliest kinds first, and of one kind those of larger parts."""
+        return sorted(range(len(self.changes)), key=lambda i: (self.changes[i].rank, -i))
+
+    def make(self, *numbers: int) -> None:
+        """From now on the function is the one with these changes."""
+        self._space[_AT] = frozenset(numbers)
+
+    def where(self, number: int) -> str:
+        """The line and the change: "In line 3 of its cell, `y = x ** 2`: with another number in place of `2`"."""
+        change = self.changes[number]
+        text = self._lines[change.line - 1].strip()
+        text = text if len(text) <= 90 else f"{text[:88]} …"
+        return f"In line {change.line} of its cell, `{text}`: {change.words}"
+
+    def turns_of(self, q: Question) -> int:
+        """How often the loops turn in a case."""
+        self.limited(partial(ask, self.function, q.inputs))
+        return self._turns
+
+    def _tick(self) -> None:
+        self._turns += 1
+        if self._turns > _TURNS:
+            raise _GivenUp
+
+    def limited(self, call: Callable[[], Any]) -> Any:
+        """What a call gives; None if it raises, or its loops turn too often."""
+        self._turns = 0
+        try:
+            return call()
+        except (Exception, SystemExit):  # noqa: BLE001 - whatever a changed function raises
+            return None
