@@ -12,7 +12,7 @@ from autograder.judging.compare import failing_property, first_difference
 from autograder.judging.judge import judge
 from autograder.judging.kinds import same_values
 from autograder.judging.mistakes import NOT_WRITTEN, STRUCTURAL
-from autograder.judging.question import Answer, Inputs, Misconception, Question, Rules
+from autograder.judging.question import Answer, Inputs, Misconception, Question, Raised, Rules
 from autograder.results import Result, Verdict
 
 WANTED = np.array([[0.25, 0.75], [0.5, 0.5], [0.1, 0.9]])
@@ -322,7 +322,7 @@ def test_an_answer_holds_plain_data_only():
     assert pack(np.float64(1)) == ("float64", 1.0)
     assert pack(object()) == ("object", None)
     assert pack([1, object()]) == ("object", None)
-    assert pack(10**30) == ("int of more than 64 bits", None)
+    assert pack(10**400) == ("int of more than 1000 bits", None)
     deep = 1
     for _ in range(20):
         deep = [deep]
@@ -335,3 +335,58 @@ def test_where_a_mapping_is_due_of_a_layer_it_is_compared_as_one():
     found = first_difference({"size": 2}, Answer({"size": 3}, "dict"), rules)
     assert found.seen == "Under 'size': there is 3; 2 is due."
     assert first_difference(np.ones(2), Answer({"size": 2}, "dict"), rules).kind == "type"
+
+
+NEGATIVE = Raised("ValueError", "negative")
+
+
+@pytest.mark.parametrize(
+    ("due", "answer", "said"),
+    [
+        (NEGATIVE, Answer(None, "error", "ValueError: x is negative"), None),
+        (NEGATIVE, Answer(None, "error", "UnicodeError: negative"), None),  # which is a ValueError
+        (
+            NEGATIVE,
+            Answer(2.0, "float"),
+            "Your function returned a float; a ValueError is to be raised here.",
+        ),
+        (
+            NEGATIVE,
+            Answer(None, "NoneType"),
+            "Your function returned None; a ValueError is to be raised here.",
+        ),
+        (
+            NEGATIVE,
+            Answer(None, "error", "TypeError: no"),
+            "Your function raised TypeError: no. A ValueError is due here.",
+        ),
+        (
+            NEGATIVE,
+            Answer(None, "error", "ValueError: no"),
+            "Your function raised ValueError: no. Its text is to hold 'negative'.",
+        ),
+        (NEGATIVE, Answer(None, "error", "NotImplementedError"), "This exercise is not written yet."),
+        (2 + 3j, Answer(2 + 3.0000000001j, "complex"), None),
+        (2 + 3j, Answer(2 - 3j, "complex"), "Your function returned 2-3j; 2+3j is due."),
+        (2 + 0j, Answer(2.0, "float"), None),
+        (10**30, Answer(10**30, "int"), None),
+        (10**30, Answer(10**30 + 1, "int"), f"Your function returned {10**30 + 1}; {10**30} is due."),
+        (
+            {1: 2, 3: 4},
+            Answer({1: 2, 4: 4}, "dict"),
+            "Your result has no entry 3; its entries are to be 1, 3.",
+        ),
+        ({1: 2, 3: 4}, Answer({1: 2, 3: 5}, "dict"), "Under 3: there is 5; 4 is due."),
+    ],
+)
+def test_errors_that_are_due_large_and_complex_numbers_and_other_keys(due, answer, said):
+    found = first_difference(due, answer, Rules())
+    assert (found and found.seen) == said
+
+
+def test_a_tolerance_may_have_an_absolute_part():
+    loose = Rules(tolerance=(1e-3, 0.5))
+    assert first_difference(0.0, Answer(0.4, "float"), loose) is None
+    assert first_difference(1000.0, Answer(1001.4, "float"), loose) is None
+    assert first_difference(1000.0, Answer(1001.6, "float"), loose)
+    assert first_difference(0.0, Answer(0.4, "float"), Rules(tolerance=0.5))

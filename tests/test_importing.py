@@ -200,3 +200,106 @@ def test_a_notebook_that_ends_its_process_is_a_sentence_and_writes_nothing(cours
     assert "ended its process (exit code 3)" in said
     assert not (course / "solutions/tiles-and-paint").exists()
     assert "tiles-and-paint" not in (course / "course.toml").read_text("utf-8")
+
+
+REFUSES = [
+    answer(
+        """
+def root(x):
+    ### BEGIN SOLUTION
+    if x < 0:
+        raise ValueError("x is negative")
+    return x**0.5
+    ### END SOLUTION
+""",
+        "root",
+    ),
+    asks("assert root(4.0) == 2\nassert root(9.0) == 3", "t1", 1),
+    asks("import pytest\nwith pytest.raises(ValueError):\n    root(-1.0)", "t2", 1),
+    asks("try:\n    root(-4.0)\nexcept ValueError:\n    pass\nelse:\n    raise AssertionError()", "t3", 1),
+    asks("np.testing.assert_raises(ValueError, root, -9.0)", "t4", 1),
+]
+
+
+def test_an_error_that_a_test_expects_is_a_case(course):
+    cells = [code("import numpy as np"), *REFUSES]
+    assert "4 points of 4 came over." in brought(course, cells, name="roots")
+    text = (course / "solutions/roots/root.py").read_text("utf-8")
+    assert text.count("raises=ValueError") == 3
+    assert autograder("build", "roots", "--course", course).returncode == 0
+
+
+def test_what_cannot_come_over_is_listed_with_its_points(course, tmp_path):
+    (tmp_path / "helpers.py").write_text("HALF = 0.5\n")
+    (tmp_path / "table.csv").write_text("1\n")
+    cells = [
+        code('from helpers import HALF\nrows = open("table.csv").read()'),
+        answer("def apply(f, x):\n    ### BEGIN SOLUTION\n    return f(x)\n    ### END SOLUTION", "apply"),
+        asks("assert apply(abs, -1) == 1", "t1", 2),
+        answer("### BEGIN SOLUTION\nguess = 7\n### END SOLUTION", "guess"),
+        asks("assert 5 < guess < 9", "t2", 3),
+    ]
+    said = brought(course, cells, code=1, name="lost")
+    assert "`apply` cannot be asked: an argument is a builtin_function_or_method" in said
+    assert "2 points hang on this" in said and "3 points hang on this" in said
+    assert "`5 < guess < 9` asks for a property" in said
+    assert "it imports `helpers`: put it into a package in the course" in said
+    assert "it reads `table.csv`" in said
+    assert "0 points of 5 came over" in said
+
+
+def test_names_that_a_test_makes_for_later_cells_stay(course):
+    cells = [
+        answer("def half(x):\n    ### BEGIN SOLUTION\n    return x / 2\n    ### END SOLUTION", "half"),
+        asks("numbers = [2.0, 3.0]\nassert half(numbers[0]) == 1\nassert half(numbers[1]) == 1.5", "t1", 1),
+        answer("### BEGIN SOLUTION\nhalves = [half(n) for n in numbers]\n### END SOLUTION", "halves"),
+        asks("assert halves == [1, 1.5]", "t2", 1),
+    ]
+    assert "2 points of 2 came over." in brought(course, cells, name="halves")
+    built = autograder("build", "halves", "--course", course)
+    assert built.returncode == 0, built.stderr
+
+
+def raw(source):
+    return nbformat.v4.new_raw_cell(source)
+
+
+OTTER = [
+    raw("# ASSIGNMENT CONFIG\ngenerate: true"),
+    raw("# BEGIN QUESTION\nname: q1\npoints: 3"),
+    new_markdown_cell("How many legs have so many cows?"),
+    raw("# BEGIN SOLUTION"),
+    code(
+        'def legs(cows):\n    """ # BEGIN PROMPT\n    ...\n    """ # END PROMPT\n    return 4 * cows  # SOLUTION'
+    ),
+    raw("# END SOLUTION"),
+    raw("# BEGIN TESTS"),
+    code("legs(3)"),
+    code(
+        '""" # BEGIN TEST CONFIG\npoints: 2\nhidden: true\n""" # END TEST CONFIG\n'
+        "def test_many(legs):\n    assert legs(25) == 100"
+    ),
+    raw("# END TESTS"),
+    raw("# END QUESTION"),
+    raw("# BEGIN QUESTION\nname: q2\nmanual: true\npoints: 2"),
+    new_markdown_cell("Why?"),
+    raw("# BEGIN SOLUTION"),
+    new_markdown_cell("**SOLUTION:** because."),
+    raw("# END SOLUTION"),
+    raw("# END QUESTION"),
+    new_markdown_cell("```\nBEGIN QUESTION\nname: q3\n```\nThe older form."),
+    code("herd = 12 # SOLUTION"),
+    code("## Test ##\nherd == 12"),
+]
+
+
+def test_otters_notebooks_come_over_in_both_formats(course):
+    assert "6 points of 6 came over." in brought(course, OTTER, name="cows")
+    text = (course / "solutions/cows/legs.py").read_text("utf-8")
+    assert "points=3" in text and "hidden=True" in text and "inputs(25)" in text
+    built = autograder("build", "cows", "--course", course)
+    assert built.returncode == 0, built.stderr
+    released = nbformat.read(course / "notebooks/cows/cows.ipynb", 4)
+    text = "\n".join(cell.source for cell in released.cells)
+    assert "4 * cows" not in text and "herd = 12" not in text and "BEGIN" not in text and "25" not in text
+    assert "because" not in text and "Why?" in text and "check(answer_herd)" in text

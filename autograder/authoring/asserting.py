@@ -136,7 +136,7 @@ def _of_expression(statement: ast.Expr, local: dict[str, ast.expr], compared: bo
         return _asked(nature, statement, call, local, tolerance)
     if compared:
         return _asked("value", statement, call, local)
-    if values and name not in ("print", "display"):
+    if values and name not in ("print", "display") and not name.startswith("test"):
         nature, tolerance = _nature(_expanded(call, local))
         if nature == "property" and not isinstance(call, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
             nature = "value" if _whole(_expanded(call, local)) else "property"
@@ -153,7 +153,9 @@ def _asked(
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             parts.setdefault(node.func.id, []).append((node.lineno, node.end_lineno or node.lineno))
         elif isinstance(node, ast.Name):
-            parts.setdefault(node.id, [])
+            found = parts.setdefault(node.id, [])
+            if nature == "error":  # assert_raises(ValueError, f, 3)
+                found.append((statement.lineno, statement.end_lineno or statement.lineno))
     lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
     return Asked(nature, ast.unparse(part), lines, tolerance, parts)
 

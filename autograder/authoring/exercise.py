@@ -33,8 +33,9 @@ import numpy as np
 from autograder.authoring.domain import Domain, Sizes
 from autograder.errors import Complaint, listed
 from autograder.judging.answer import ask, megabytes
+from autograder.judging.compare import first_difference
 from autograder.judging.mistakes import STRUCTURAL
-from autograder.judging.question import Answer, Inputs, Misconception, Question, Rules, Value
+from autograder.judging.question import Answer, Inputs, Misconception, Question, Raised, Rules, Value
 
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
@@ -122,6 +123,7 @@ class Exercise:
         self.where: Domain | None = None
         self.proposed: Domain | None = None
         self._cases: list[_Case] = []
+        self._raising: dict[str, Raised] = {}  # by the cases' labels
 
     def __repr__(self) -> str:
         return f"Exercise({self.name!r}, points={self.points})"
@@ -176,7 +178,15 @@ class Exercise:
 
         return register
 
-    def case(self, label: str, *, memory: int | None = None, hidden: bool = False) -> Callable[[F], F]:
+    def case(
+        self,
+        label: str,
+        *,
+        memory: int | None = None,
+        hidden: bool = False,
+        raises: type[Exception] | None = None,
+        saying: str = "",
+    ) -> Callable[[F], F]:
         """Decorate a function of a `numpy.random.Generator` that returns `inputs(...)`.
 
         Parameters
@@ -187,7 +197,13 @@ class Exercise:
             How many bytes the call may hold at once beside its inputs.
         hidden : bool
             Ask it only when it is marked; students do not see it.
+        raises : type of Exception, optional
+            The error that is due in place of a result.
+        saying : str
+            What its text must hold.
         """
+        if raises is not None:
+            self._raising[label] = Raised(raises.__name__, saying)
 
         def register(draw: F) -> F:
             self._cases.append(_Case(label, draw, memory, hidden))
@@ -306,6 +322,12 @@ class Exercise:
         answer = ask(self.reference, given, self.rules.call)
         if self.rules.returns == "printed":
             return answer.printed
+        if due := self._raising.get(label):
+            if wrong := first_difference(due, answer, self.rules):
+                raise ExerciseError(
+                    f"The reference for {self.name} does not raise as its case {label!r} says. {wrong.seen}"
+                )
+            return due
         if answer.error or (answer.value is None and answer.type != "NoneType"):
             what = f"raises {answer.error} ({answer.line})" if answer.error else f"returns a {answer.type}"
             raise ExerciseError(f"The reference for {self.name} {what} in its own case {label!r}.")

@@ -6,7 +6,9 @@ stand (`autograder.answers`). The report says of every cell what came over, what
 """
 
 import ast
+import builtins
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
@@ -20,11 +22,12 @@ from autograder.authoring import otter
 from autograder.authoring.asserting import EXACT, Asked, runnable, statements
 from autograder.authoring.recording import Call, Recorded, record
 from autograder.authoring.skeleton import SkeletonError, add_lab
-from autograder.authoring.writing import Case, domain_of, exercise_file, too_long
+from autograder.authoring.writing import Case, domain_of, error_named, exercise_file, too_long
 from autograder.cells import grade_id, id_of_test
 from autograder.course import Course
 from autograder.errors import Complaint, Usage, counted, cut, listed
 from autograder.files import write
+from autograder.imports import ENGINE
 from autograder.judging.question import Tolerance
 
 REPORT = "imported.md"
@@ -172,8 +175,8 @@ def bring(path: Path, course: Course) -> Report:
     lab = _lab_name(path, course)
     work = _Import(lab, cells, values, set(_taken(course)))
     recorded = record(work.order(), path.parent)
-    work.plan(recorded)
-    add_lab(course, lab, work.files(path.name, recorded))
+    work.plan(recorded, path.parent, course)
+    add_lab(course, lab, work.files(path.name))
     report = Report(lab, list(work.lines.values()))
     write(course.solutions / lab / REPORT, report.text())
     return report
@@ -248,11 +251,17 @@ class _Import:
         self.trees = {cell.number: _parsed(cell) for cell in cells if cell.code}
         self.functions: dict[str, Cell] = {}  # by name, where it is defined last
         self.made: dict[str, list[Cell]] = {}  # variables of solution cells, where they are assigned
-        for cell in self._with("solution"):
+        home: Cell | None = None
+        for cell in self._with("solution", "given"):
             functions, variables = _defined(self.trees[cell.number])
-            self.functions |= dict.fromkeys(functions, cell)
+            if cell.role == "solution":
+                home = cell
+                self.functions |= dict.fromkeys(functions, cell)
+            elif not self._uses(cell) & {*self.functions, *self.made}:
+                continue  # it stands whatever students write
             for name in variables:
-                self.made.setdefault(name, []).append(cell)
+                if home:
+                    self.made.setdefault(name, []).append(home)
         self.asked: dict[int, list[Asked]] = {}
         for cell in self._with("test"):
             try:
@@ -262,6 +271,11 @@ class _Import:
                 self.lines[cell.number].left.append(f"it is no Python ({error.msg}, line {error.lineno})")
         self.exercises: dict[str, Plan] = {}
         self.pieces: dict[int, list[tuple[str, str]]] = {}  # of a solution cell: grade_id and source
+
+    def _uses(self, cell: Cell) -> set[str]:
+        """The names that a cell uses."""
+        tree = self.trees[cell.number]
+        return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} if tree else set()
 
     def _with(self, *roles: str) -> list[Cell]:
         return [cell for cell in self.cells if cell.role in roles and cell.code]
@@ -283,14 +297,13 @@ class _Import:
                     "functions": [name for name, home in self.functions.items() if home == cell],
                     "test": test,
                     "reads": sorted(reads) if test else [],
-                    "given": cell.role == "given",
                 }
             )
         return order
 
     # What becomes of the tests
 
-    def plan(self, recorded: Recorded) -> None:
+    def plan(self, recorded: Recorded, folder: Path, course: Course) -> None:
         """Make exercises of what the test cells ask, and say of every cell what came of it."""
         self.recorded = recorded
         since: list[Cell] = []  # the solution cells that stand before this test cell, and after the last one
@@ -306,6 +319,7 @@ class _Import:
                 self.lines[cell.number].left.append(f"it raises {cut(recorded.errors[cell.number], 160)}")
         for name, plan in list(self.exercises.items()):
             self._settle(name, plan)
+        self._say_needs(folder, course)
         self._say_rest()
 
     def _plan_test(self, cell: Cell, since: list[Cell]) -> None:
@@ -325,10 +339,18 @@ class _Import:
                 for name in asked.parts
                 if name in self.made and (cell.number, name) in self.recorded.held
             ]
-            if asked.nature in ("property", "error"):
-                other.append(asked)
-                continue
             if asked.nature == "nothing":
+                continue
+            if asked.nature == "error":
+                raising = [c for c in of_it if error_named(c.error) and not c.lost]
+                for call in raising:
+                    wanted.setdefault(call.function, []).append((call, secret, asked.source))
+                    tolerances.setdefault(call.function, [])
+                if not raising:
+                    other.append(asked)
+                continue
+            if asked.nature == "property":
+                other.append(asked)
                 continue
             for call in of_it:
                 numbers = too_long(call.args, call.kwargs)
@@ -443,6 +465,33 @@ class _Import:
 
     # What the report says of the cells
 
+    def _say_needs(self, folder: Path, course: Course) -> None:
+        """List the packages and the files that a cell needs and the course does not have."""
+        known = {*ENGINE, *sys.stdlib_module_names, *course.library, *course.imports}
+        for cell in self._with("given", "solution", "by hand"):
+            tree = self.trees[cell.number]
+            for node in ast.walk(tree) if tree else ():
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    names = (
+                        [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+                    )
+                    for package in {name.partition(".")[0] for name in names} - known:
+                        known.add(package)
+                        beside = (folder / f"{package}.py").is_file() or (folder / package).is_dir()
+                        where = (
+                            "a package in the course, and name it under `library`" if beside else "`imports`"
+                        )
+                        said = f"it imports `{package}`: put it into {where} in course.toml"
+                        self.lines[cell.number].left.append(said)
+                elif (
+                    isinstance(node, ast.Constant)
+                    and isinstance(node.value, str)
+                    and _is_file(node.value, folder)
+                ):
+                    self.lines[cell.number].left.append(
+                        f"it reads `{node.value}`: notebooks have no files beside them, so let the library give it out"
+                    )
+
     def _say_rest(self) -> None:
         for cell in self.cells:
             line = self.lines[cell.number]
@@ -475,7 +524,7 @@ class _Import:
 
     # The lab's files
 
-    def files(self, source: str, recorded: Recorded) -> dict[str, str]:
+    def files(self, source: str) -> dict[str, str]:
         """The files of the lab's folder, by name."""
         title = next(
             (m[1] for c in self.cells if (m := re.search(r"^# +(.+)", c.source, re.M)) and not c.code), ""
@@ -495,7 +544,9 @@ class _Import:
         if plan.reads:
             cases[""] = Case("what the variables hold", hidden=plan.hidden)
         for call, hidden, asked in plan.calls:
-            one = Case(_label(asked), call.args, call.kwargs, hidden)
+            error = error_named(call.error)
+            label = f"{plan.name} refuses {len(cases) + 1}" if error else _label(asked)
+            one = Case(label, call.args, call.kwargs, hidden, error)
             if one.arguments not in cases or not hidden:
                 cases[one.arguments] = one
         if len(cases) > MOST_CASES:
@@ -511,7 +562,9 @@ class _Import:
         )
         domain = ""
         if isinstance(function, ast.FunctionDef) and not rules.get("returns"):
-            domain = domain_of(plan.name, function, [(call.args, call.kwargs) for call, _, _ in plan.calls])
+            domain = domain_of(
+                plan.name, function, [(call.args, call.kwargs) for call, _, _ in plan.calls if not call.error]
+            )
         where = f"{source}, cell {plan.home.number}, tested in {listed(plan.tests)}"
         earlier = [] if plan.reads else self._used_by(plan)
         kept = list(cases.values())[:MOST_CASES]
@@ -557,18 +610,46 @@ class _Import:
     def _only_shows(self, cell: Cell) -> bool:
         """Whether a given cell makes nothing that a later one uses, of what students write."""
         tree = self.trees[cell.number]
-        uses = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         makes = any(
             isinstance(n, (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)) for n in tree.body
         )
-        later = {
-            node.id
+        own = {*self.functions, *self.made}
+        return (
+            not makes and bool(self._uses(cell) & own) and not set(_defined(tree)[1]) & self._used_after(cell)
+        )
+
+    def _given(self, cell: Cell) -> set[str]:
+        """The names that given cells before this one make."""
+        found: set[str] = set()
+        for other in self._with("given"):
+            if other.number < cell.number and (tree := self.trees[other.number]):
+                functions, variables = _defined(tree)
+                found |= {*functions, *variables, *_imported(tree)}
+        return found
+
+    def _used_after(self, cell: Cell) -> set[str]:
+        """The names that later cells use, and the answers that are asked there."""
+        later = (
+            self.trees[other.number]
             for other in self.cells
-            if other.code and other.number > cell.number and self.trees[other.number] is not None
-            for node in ast.walk(self.trees[other.number])
-            if isinstance(node, ast.Name)
-        }
-        return not makes and bool(uses & {*self.functions, *self.made}) and not set(_defined(tree)[1]) & later
+            if other.code and other.role != "test" and other.number > cell.number
+        )
+        asked = {name for plan in self.exercises.values() for name in plan.reads}
+        return asked | {n.id for tree in later if tree for n in ast.walk(tree) if isinstance(n, ast.Name)}
+
+    def _made_for_later(self, cell: Cell) -> str:
+        """The statements of a test cell that later cells need, such as data that it loads."""
+        tree = self.trees[cell.number]
+        wanted = self._used_after(cell) - set(self.functions) - set(self.made)
+        kept: list[str] = []
+        for statement in reversed(tree.body if tree else []):
+            functions, variables = _defined(ast.Module([statement], []))
+            if wanted & {*functions, *variables, *_imported(statement)} and not isinstance(
+                statement, ast.Assert
+            ):
+                kept.insert(0, ast.get_source_segment(cell.plain, statement) or "")
+                wanted |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+        return "\n".join(kept)
 
     def _answers(self, cell: Cell, name: str) -> Iterator[NotebookNode]:
         """A solution cell, cut so that each exercise has one of its own."""
@@ -583,6 +664,8 @@ class _Import:
 
     def _checks(self, cell: Cell) -> Iterator[NotebookNode]:
         """What stands in the place of a test cell: the checks of the exercises that it is the last test of."""
+        if kept := self._made_for_later(cell):
+            yield _code(kept, f"cell-{cell.number}-makes", setup=True)
         for plan in self.exercises.values():
             if plan.tests[-1] != cell.number:
                 continue
@@ -593,15 +676,27 @@ class _Import:
             yield _graded(source, id_of_test(plan.name), grade=True, locked=True, points=plan.points)
         if not any(cell.number in plan.tests for plan in self.exercises.values()):
             visible = _HIDDEN.sub("", _without_magics(cell)).strip()
-            if visible and _parsed_source(visible) is not None:
-                yield _code(visible, f"cell-{cell.number}", tags=["illustration"])
+            known = {*dir(builtins), *self.functions, *self.made, *self._given(cell)}
+            tree = _parsed_source(visible)
+            if tree is not None and _free_names(tree) <= known:
+                yield _code(visible, f"cell-{cell.number}", tags=["illustration", "raises-exception"])
+            elif visible:
+                text = f"The test that stood here:\n\n```python\n{visible}\n```"
+                yield nbformat.v4.new_markdown_cell(text, id=f"cell-{cell.number}")
 
 
 _WHY = {
     "property": "asks for a property, not for a value: write a check for it",
-    "error": "expects an error",
+    "error": "expects an error that cannot be asked",
     "value": "compares nothing that students write",
 }
+
+
+def _is_file(value: str, folder: Path) -> bool:
+    """Whether a text in a notebook is the name of a file that lies beside it."""
+    if not re.fullmatch(r"[\w./ -]{3,200}", value) or value.startswith("/"):
+        return False
+    return ".." not in value and (folder / value).is_file()
 
 
 def _label(asked: str) -> str:
@@ -636,6 +731,24 @@ def _defined(tree: Any) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys(functions)), [
         n for n in dict.fromkeys(variables) if n not in functions and n != "_"
     ]
+
+
+def _imported(tree: ast.AST) -> set[str]:
+    """The names that imports and classes bind."""
+    found = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
+    return found
+
+
+def _free_names(tree: ast.AST) -> set[str]:
+    """The names that a piece of code uses and does not make itself."""
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    made = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | _imported(tree)
+    made |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    made |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return {node.id for node in names} - made
 
 
 def _hidden_lines(source: str) -> set[int]:

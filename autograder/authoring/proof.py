@@ -81,7 +81,7 @@ def _zeros(value: Value) -> Value:
         return {key: _zeros(part) for key, part in value.items()}
     if isinstance(value, (tuple, list)):
         return type(value)(_zeros(part) for part in value)
-    return type(value)() if isinstance(value, (bool, int, float, str)) else value
+    return type(value)() if isinstance(value, (bool, int, float, complex, str, set, frozenset)) else value
 
 
 def doubts(lab: Lab) -> list[str]:

@@ -76,14 +76,11 @@ class Recorded:
         What each variable held when a test cell began, and why that is no value; "" where it is one.
     errors : dict of int to str
         What cells raised.
-    constants : dict of str to value
-        Small values of variables that no solution cell made.
     """
 
     calls: list[Call]
     held: dict[tuple[int, str], tuple[Value, str]]
     errors: dict[int, str]
-    constants: dict[str, Value]
 
 
 def record(cells: Sequence[dict], folder: Path) -> Recorded:
@@ -154,8 +151,7 @@ def _unpacked(data: bytes) -> Recorded:
         for call in header["calls"]
     ]
     held = {(cell, name): (unpack_value(v, arrays), lost) for cell, name, v, lost in header["held"]}
-    constants = {name: unpack_value(value, arrays) for name, value in header["constants"].items()}
-    return Recorded(calls, held, {int(n): said for n, said in header["errors"].items()}, constants)
+    return Recorded(calls, held, {int(n): said for n, said in header["errors"].items()})
 
 
 # The other side
@@ -258,7 +254,7 @@ def main(place: Path) -> None:
     sys.path.insert(0, "")
     cells = json.loads((place / "order.json").read_text("utf-8"))
     namespace: dict[str, Any] = {"__name__": "__main__"}
-    recorder, held, errors, given = _Recorder(), [], {}, set()
+    recorder, held, errors = _Recorder(), [], {}
     arrays: list = []
     for cell in cells:
         number = cell["number"]
@@ -268,7 +264,6 @@ def main(place: Path) -> None:
                 lost = "" if value is not None or kind == "NoneType" else f"a {kind}"
                 held.append([number, name, pack_value(value, arrays), lost])
         recorder.cell = number if cell["test"] else None
-        before = set(namespace)
         try:
             exec(compile(cell["source"], f"<cell {number}>", "exec"), namespace)
         except BaseException as error:
@@ -279,13 +274,6 @@ def main(place: Path) -> None:
         for name in cell["functions"]:
             if callable(namespace.get(name)) and not hasattr(namespace[name], "__wrapped__"):
                 namespace[name] = recorder.around(name, namespace[name])
-        if cell["given"]:
-            given |= set(namespace) - before
-    constants = {
-        name: pack_value(namespace[name], arrays)
-        for name in given
-        if isinstance(namespace.get(name), (bool, int, float, str)) and not name.startswith("_")
-    }
     calls = []
     for call in recorder.settled():
         packed = {
@@ -293,7 +281,7 @@ def main(place: Path) -> None:
         }
         packed |= {name: pack_value(getattr(call, name), arrays) for name in ("args", "kwargs", "result")}
         calls.append(packed)
-    header = {"calls": calls, "held": held, "errors": errors, "constants": constants}
+    header = {"calls": calls, "held": held, "errors": errors}
     (place / "recorded").write_bytes(encode(header, arrays))
 
 

@@ -1,9 +1,13 @@
 """The reference: the solution notebook's own code, run here and nowhere written twice."""
 
+import io
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from types import SimpleNamespace
 
 from nbformat import NotebookNode
+
+from autograder.errors import Complaint
 
 
 def reference_cells(notebook: NotebookNode) -> dict[str, str]:
@@ -23,5 +27,12 @@ def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
     """What these cells define."""
     namespace: dict[str, object] = {"__name__": f"solution of {lab}"}
     for name, source in cells.items():
-        exec(compile(source, f"<{lab}: {name}>", "exec"), namespace)
+        try:
+            with redirect_stdout(io.StringIO()):
+                exec(compile(source, f"<{lab}: {name}>", "exec"), namespace)
+        except Exception as error:  # an author's own code may raise anything
+            raise Complaint(
+                f"{lab}: the cell {name!r} raises {type(error).__name__}: {error}. The reference is what the cells "
+                "tagged `setup` and the answers make, in their order, without the other cells."
+            ) from error
     return SimpleNamespace(**namespace)

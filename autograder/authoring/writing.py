@@ -1,6 +1,7 @@
 """The file of an imported exercise, as an author would write it: its cases, and a domain that is only proposed."""
 
 import ast
+import builtins
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,12 +22,21 @@ class Case:
     args: tuple = ()
     kwargs: Mapping[str, Value] | None = None
     hidden: bool = False
+    raises: str = ""
 
     @property
     def arguments(self) -> str:
         """As they stand in the call."""
         named = [f"{name}={literal(value)}" for name, value in (self.kwargs or {}).items()]
         return ", ".join([*map(literal, self.args), *named])
+
+
+def error_named(name: str) -> str:
+    """What stands for an error of this type in a file that imports NumPy as np; "" where it is none of Python's."""
+    if name == "LinAlgError":
+        return "np.linalg.LinAlgError"
+    known = getattr(builtins, name, None)
+    return name if isinstance(known, type) and issubclass(known, Exception) else ""
 
 
 def too_long(args: tuple, kwargs: Mapping[str, Value]) -> int:
@@ -79,7 +89,7 @@ def exercise_file(
         options.append(f"builds_on=[{', '.join(builds_on)}]")
     parts = [f'{name} = Exercise("{name}", {", ".join(options)})', *([domain] if domain else [])]
     for number, one in enumerate(cases, start=1):
-        hidden = ", hidden=True" if one.hidden else ""
+        hidden = (", hidden=True" if one.hidden else "") + (f", raises={one.raises}" if one.raises else "")
         body = _wrapped(f"    return inputs({one.arguments})")
         parts.append(f"@{name}.case({one.label!r}{hidden})\ndef case_{number}(rng):\n{body}")
     text = "\n\n\n".join(parts)

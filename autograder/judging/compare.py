@@ -1,5 +1,6 @@
 """Whether two answers are the same, where one first differs from what was expected, and what its errors mean."""
 
+import builtins
 import re
 import sys
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from autograder.judging.kinds import (
     words,
 )
 from autograder.judging.mistakes import NOT_WRITTEN, Difference
-from autograder.judging.question import Answer, Inputs, Rules, Value
+from autograder.judging.question import Answer, Inputs, Raised, Rules, Value
 
 # Whether two answers are the same
 
@@ -119,6 +120,8 @@ def first_difference(
 
 
 def _first(expected: Value, answer: Answer, rules: Rules) -> Difference | None:
+    if isinstance(expected, Raised):
+        return _not_raised(expected, answer)
     if answer.error:
         return _error(answer)
     if rules.compare:
@@ -141,6 +144,36 @@ def _first(expected: Value, answer: Answer, rules: Rules) -> Difference | None:
         names = " and ".join(f"`{n}`" for n in answer.modified)
         return Difference("modified", f"Your function changed its argument {names}.", "modifies-argument")
     return found
+
+
+def _not_raised(due: Raised, answer: Answer) -> Difference | None:
+    """What is wrong where an error is due: none came, one of another type, or one that says something else."""
+    wanted = article(due.type)
+    if not answer.error:
+        given = "None" if answer.type == "NoneType" else article(answer.type)
+        return Difference("type", f"Your function returned {given}; {wanted} is to be raised here.")
+    if answer.raised == "NotImplementedError" and due.type != "NotImplementedError":
+        return _error(answer)
+    if not _is_kind_of(answer.raised, due.type):
+        return Difference(
+            "error",
+            f"Your function raised {answer.error.rstrip('.')}. {wanted.capitalize()[0]}{wanted[1:]} is due here.",
+        )
+    if due.part and due.part not in answer.error:
+        return Difference(
+            "error", f"Your function raised {answer.error.rstrip('.')}. Its text is to hold {due.part!r}."
+        )
+    return None
+
+
+def _is_kind_of(name: str, wanted: str) -> bool:
+    """Whether an error of one name is also one of another; only Python's own and NumPy's are known by more than it."""
+    given, due = (getattr(builtins, text, None) for text in (name, wanted))
+    if name == "LinAlgError":
+        given = ValueError if wanted != name else None
+    if isinstance(given, type) and isinstance(due, type):
+        return issubclass(given, due)
+    return name == wanted or wanted in ("Exception", "BaseException")
 
 
 def _error(answer: Answer) -> Difference:

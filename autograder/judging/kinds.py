@@ -17,6 +17,7 @@ from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.question import (
     DTYPES,
     LAYOUTS,
+    Raised,
     Rules,
     Tolerance,
     Value,
@@ -30,13 +31,20 @@ MAX_PARTS = 20_000  # values in one answer, an array counting as one: some 40 by
 MAX_REPEATED = 100_000_000  # times that one row stands in an argument
 MAX_DEPTH = 8
 MAX_CHARACTERS = 20_000  # of text in one answer, and of what it prints
-MAX_INTEGER = 2**63
+MAX_INTEGER = 2**63  # beyond it a whole number travels as text
+MAX_BITS = 1000  # of a whole number, so that each is near some float
 
 _PRECISION = {"e": (2e-2, 2e-3), "f": (2e-4, 2e-6)}  # of float16 and float32, by their characters
 _FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
 
 
-_WORDS = {bool: "True or False", int: "a whole number (int)", float: "a number (float)", str: "a text (str)"}
+_WORDS = {
+    bool: "True or False",
+    int: "a whole number (int)",
+    float: "a number (float)",
+    complex: "a complex number",
+    str: "a text (str)",
+}
 
 
 class FrameError(ValueError):
@@ -116,6 +124,15 @@ def close(expected: np.ndarray, value: np.ndarray, allowed: Tolerance) -> np.nda
         relative, absolute = tolerance(allowed, expected, value)
         near = np.abs(got - wanted) <= absolute + relative * np.abs(wanted)
         return same | (near & np.isfinite(wanted)) | (np.isnan(wanted) & np.isnan(got))
+
+
+def close_numbers(one: float, other: float, rules: Rules, size: float = 0.0) -> bool:
+    """Whether two numbers agree to tolerance; a part of a complex number, by that number's size."""
+    wanted, got = float(one), float(other)
+    if size and np.isfinite([wanted, got, size]).all():
+        relative, absolute = tolerance(rules.tolerance)
+        return abs(got - wanted) <= absolute + relative * size
+    return same_values(np.asarray(wanted), np.asarray(got), rules.tolerance)
 
 
 def everywhere(true: np.ndarray) -> bool:
@@ -380,9 +397,9 @@ class Several(Kind):
 
 
 class Entries(Kind):
-    """A mapping of texts to values; it is a dict when it comes."""
+    """A mapping of texts, numbers, or tuples of them to values; it is a dict when it comes."""
 
-    names = ("mapping",)
+    names = ("mapping", "entries")
 
     def holds(self, value: Value) -> bool:
         return isinstance(value, Mapping)
@@ -391,19 +408,31 @@ class Entries(Kind):
         return isinstance(result, dict)
 
     def take(self, result: Any, left: list[int], depth: int) -> dict:
-        if not all(isinstance(key, str) for key in result):
-            raise NotPlain("dict whose keys are not all text")
-        return {take(key, left, depth): take(part, left, depth + 1) for key, part in result.items()}
+        try:
+            return {take(key, left, depth + 1): take(part, left, depth + 1) for key, part in result.items()}
+        except TypeError:  # what is hashed by its identity, say, is a list as a value
+            raise NotPlain("dict whose keys are no plain values") from None
 
     def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
-        if not all(type(key) is str for key in value):
-            raise FrameError(f"a {type(value).__name__} is no value")
-        return {"mapping": {key: pack_value(part, arrays) for key, part in value.items()}}
+        if all(type(key) is str for key in value):
+            return {"mapping": {key: pack_value(part, arrays) for key, part in value.items()}}
+        return {"entries": [[pack_value(key, arrays), pack_value(value[key], arrays)] for key in value]}
 
     def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> dict:
-        if not isinstance(packed, dict):
+        if name == "mapping" and isinstance(packed, dict):
+            return {key: unpack_value(part, arrays, depth + 1) for key, part in packed.items()}
+        if name == "mapping" or not isinstance(packed, list):
             raise FrameError("no such kind of value")
-        return {key: unpack_value(part, arrays, depth + 1) for key, part in packed.items()}
+        found = {}
+        for pair in packed:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise FrameError("a key and a value were due")
+            key, part = (unpack_value(item, arrays, depth + 1) for item in pair)
+            try:
+                found[key] = part
+            except TypeError:
+                raise FrameError("a list, say, is no key") from None
+        return found
 
     def changed(self, value: Value, change: Callable[[np.ndarray], Value]) -> dict:
         return {key: changed(part, change) for key, part in value.items()}
@@ -480,6 +509,32 @@ class Unordered(Kind):
         return f"a set of {len(value)} value{'' if len(value) == 1 else 's'}"
 
 
+class Error(Kind):
+    """An error that is due; `compare` looks at whether it came, and no result is one."""
+
+    names = ("raised",)
+
+    def takes(self, result: Any) -> bool:
+        return False
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, Raised)
+
+    def pack(self, value: Raised, arrays: list[np.ndarray]) -> dict:
+        return {"raised": [value.type, value.part]}
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Raised:
+        if not isinstance(packed, list) or len(packed) != 2 or not all(isinstance(p, str) for p in packed):
+            raise FrameError("no such kind of value")
+        return Raised(*packed)
+
+    def same(self, one: Raised, other: Value, rules: Rules) -> bool:
+        return one == other
+
+    def words(self, value: Raised) -> str:
+        return article(value.type)
+
+
 class Dtype(Kind):
     """A type of NumPy's numbers, such as `np.float32`."""
 
@@ -507,16 +562,16 @@ class Dtype(Kind):
 
 
 class Single(Kind):
-    """None, a bool, an int, a float or a text; among the inputs also a number of NumPy's."""
+    """None, a bool, an int, a float, a complex number or a text; among the inputs also a number of NumPy's."""
 
-    names = ("value", "float", "scalar")
+    names = ("value", "float", "scalar", "complex", "integer")
 
     def holds(self, value: Value) -> bool:
-        return value is None or isinstance(value, (bool, int, float, str, np.generic))
+        return value is None or isinstance(value, (bool, int, float, complex, str, np.generic))
 
     def takes(self, result: Any) -> bool:
         if isinstance(result, np.generic):
-            return dtype_name(result.dtype) in DTYPES
+            return dtype_name(result.dtype) in DTYPES or isinstance(result, np.complexfloating)
         return self.holds(result)
 
     def take(self, result: Any, left: list[int], depth: int) -> Value:
@@ -527,10 +582,10 @@ class Single(Kind):
             if left[2] < 0:
                 raise NotPlain("str of too many characters")
             return str(result)
-        if result is not None and type(result) not in (bool, int, float):  # a kind of int, or of float
-            result = next(t for t in (int, float) if isinstance(result, t))(result)
-        if type(result) is int and not -MAX_INTEGER <= result < MAX_INTEGER:
-            raise NotPlain("int of more than 64 bits")
+        if result is not None and type(result) not in (bool, int, float, complex):  # a kind of int, say
+            result = next(t for t in (int, float, complex) if isinstance(result, t))(result)
+        if type(result) is int and result.bit_length() > MAX_BITS:
+            raise NotPlain(f"int of more than {MAX_BITS} bits")
         return result
 
     def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
@@ -539,8 +594,10 @@ class Single(Kind):
             return {"scalar": len(arrays) - 1}
         if type(value) is float and not abs(value) < float("inf"):
             return {"float": str(value)}
+        if type(value) is complex:
+            return {"complex": [str(value.real), str(value.imag)]}
         if type(value) is int and not -MAX_INTEGER <= value < MAX_INTEGER:
-            raise FrameError("an int of more than 64 bits is no value")
+            return {"integer": hex(value)}
         return {"value": value}
 
     def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Value:
@@ -551,6 +608,16 @@ class Single(Kind):
             return array[()]
         if name == "float" and isinstance(packed, str) and packed in _FLOATS:
             return _FLOATS[packed]
+        if name == "integer" and isinstance(packed, str) and len(packed) <= MAX_BITS // 4 + 3:
+            try:
+                return int(packed, 16)
+            except ValueError:
+                raise FrameError("no whole number") from None
+        if name == "complex" and isinstance(packed, list) and len(packed) == 2:
+            try:
+                return complex(*(float(part) for part in packed if isinstance(part, str) and len(part) < 40))
+            except (ValueError, TypeError):
+                raise FrameError("no complex number") from None
         if name == "value" and (packed is None or type(packed) in (bool, int, float, str)):
             return packed
         raise FrameError("no such kind of value")
@@ -559,7 +626,11 @@ class Single(Kind):
         if isinstance(other, np.ndarray):
             return False
         if float in (type(one), type(other)) and {type(one), type(other)} <= {int, float}:
-            return same_values(np.asarray(one), np.asarray(other), rules.tolerance)
+            return close_numbers(one, other, rules)
+        if complex in (type(one), type(other)) and {type(one), type(other)} <= {int, float, complex}:
+            pairs = zip((complex(one).real, complex(one).imag), (complex(other).real, complex(other).imag))
+            size = max(abs(complex(one)), abs(complex(other)))
+            return all(close_numbers(a, b, rules, size) for a, b in pairs)
         return type(one) is type(other) and one == other
 
     def difference(self, due: Value, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
@@ -569,6 +640,9 @@ class Single(Kind):
             return text_difference("Your text", due, value, speaking)
         if type(due) in (int, float) and type(value) in (int, float):
             return self._of_numbers(due, value, rules, speaking)
+        if type(due) is complex and type(value) in (int, float, complex):
+            seen = f"{speaking.returned} {value:.4g}; {due:.4g} is due."
+            return None if self.same(due, value, rules) else Difference("values", speaking.says(seen))
         if type(due) is not type(value):
             return of_another_type(due, value, rules, speaking)
         seen = f"{speaking.returned} {value!r}; {due!r} is due."
@@ -581,17 +655,17 @@ class Single(Kind):
             return Difference("type", speaking.says(seen), mistake)
         if self.same(due, value, rules):
             return None
-        yours, wanted = (str(x) if type(due) is int else number(x) for x in (value, due))
+        yours, wanted = (cut(str(x), 60) if type(due) is int else number(x) for x in (value, due))
         if yours == wanted:
             yours, wanted = f"{value:.9g}", f"{due:.9g}"
-        kind = "values" if np.isfinite(value) or not np.isfinite(due) else "not finite"
+        kind = "values" if np.isfinite(float(value)) or not np.isfinite(float(due)) else "not finite"
         return Difference(kind, speaking.says(f"{speaking.returned} {yours}; {wanted} is due."))
 
     def words(self, value: Value) -> str:
         return "None" if value is None else _WORDS.get(type(value)) or super().words(value)
 
 
-KINDS: tuple[Kind, ...] = (Single(), Array(), Several(), Entries(), Unordered(), Dtype())
+KINDS: tuple[Kind, ...] = (Single(), Array(), Several(), Entries(), Unordered(), Dtype(), Error())
 _BY_NAME = {name: kind for kind in KINDS for name in kind.names}
 
 

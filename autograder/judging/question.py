@@ -2,8 +2,8 @@
 
 Authors define exercises with `autograder.authoring`; a student's answer key holds the same data.
 
-A **value** is what goes into a call and comes out of it: None, a bool, int, float or text, an array of one of
-`DTYPES`, a NumPy scalar type, or a tuple, list, set or mapping (with text for keys) of values. Each kind of them is
+A **value** is what goes into a call and comes out of it: None, a bool, int, float, complex or text, an array of one of
+`DTYPES`, a NumPy scalar type, or a tuple, list, set or mapping of values. Each kind of them is
 a class in `autograder.judging.kinds`.
 """
 
@@ -50,6 +50,14 @@ class Inputs:
 def inputs(*args: Value, **kwargs: Value) -> Inputs:
     """The arguments of one call, written as the call would be."""
     return Inputs(args, kwargs)
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What is due where a call must raise: the type of the error, by its name, and a part of its text."""
+
+    type: str
+    part: str = ""
 
 
 @dataclass(frozen=True)
