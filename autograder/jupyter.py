@@ -16,7 +16,7 @@ from jupyter_server.serverapp import ServerApp
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from traitlets import List, Unicode
 
-from autograder import screen
+from autograder import before, screen
 from autograder.workspace import START_PAGE
 
 # Extensions that are not for students: Jupyter's news, an instructor's tools, a way to the classic notebook.
@@ -84,6 +84,7 @@ def open_lab(folder: Path, labs: Sequence[str], options: Sequence[str] = ()) -> 
     with tempfile.TemporaryDirectory(prefix="autograder-") as settings:
         _write_settings(Path(settings), labs)
         _choose_folders(Path(settings))
+        os.environ.setdefault("PYTHONSTARTUP", before.__file__)
         CourseServer.launch_instance(
             [f"--ServerApp.root_dir={folder.resolve()}", "--Application.log_level=CRITICAL", *options]
         )

@@ -147,7 +147,7 @@ def _line(name: str, cell: NotebookNode, first_error: str, is_there: bool) -> Li
             return Line(
                 name,
                 False,
-                "its cell is missing; `autograder reset` brings the lab's first version back, and keeps yours",
+                f"its cell is missing; `autograder reset` with the notebook and {name} puts it back",
             )
         why = f"; an earlier cell failed: {first_error}" if first_error else ""
         return Line(name, False, f"there is no function {name}{why}")

@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from autograder import imports, keys, own
-from autograder.cells import id_of
+from autograder.cells import grade_id, id_of
 from autograder.deadline import TookTooLong, deadline
 from autograder.errors import listed
 from autograder.feedback import as_html, as_text, code
@@ -443,9 +443,22 @@ def _shell() -> Any:
 def _say_which_cell(shell: Any, kind: type, error: Any, trace: Any, tb_offset: int | None = None) -> None:
     """For an exercise's name that is not defined yet: in which cell it will be, in place of a traceback."""
     if error.name in keys.exercises():
-        said = f"{error.name} is not there yet: run the cell in which you write it, and then this one again."
+        said = _why_missing(error.name)
         error._render_traceback_ = lambda: [said]
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset)
+
+
+def _why_missing(name: str) -> str:
+    """Why an exercise's function is not there, as far as the saved notebook tells."""
+    lab = keys.lab_of(name).lab
+    saved = cells_of(Path.cwd() / f"{lab}.ipynb")
+    cell = next((cell for cell in saved if id_of(cell) == grade_id(name)), None)
+    if saved and cell is None:
+        return f"{name}: its cell is missing; `autograder reset {lab}.ipynb {name}` puts it back."
+    defined = re.findall(r"^(?:def|class) (\w+)", "".join(cell.get("source", "")), re.M) if cell else [name]
+    if defined and name not in defined:
+        return f"{name} is not there: its cell defines {listed(defined)}. Give the function the name that the stub had."
+    return f"{name} is not there yet: run the cell in which you write it, and then this one again."
 
 
 if _shell() is not None:

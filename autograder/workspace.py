@@ -195,13 +195,12 @@ def reset(path: Path, exercise: str | None = None, course: Course | None = None)
                 f"{lab} has no exercise {exercise!r}; its exercises are "
                 f"{listed(name.replace('-', '_') for name in known)}."
             )
-        try:
-            fresh = json.loads(path.read_text("utf-8"))
-            at = next(i for i, c in enumerate(fresh["cells"]) if isinstance(c, dict) and id_of(c) == name)
-        except (ValueError, KeyError, TypeError, StopIteration):
-            raise WorkspaceError(
-                f"{path} has no cell for {exercise} any more; bring the whole lab back instead."
-            ) from None
+        mine = renewal.read(path)
+        if mine is None:
+            raise WorkspaceError(f"{path} cannot be read as a notebook; bring the whole lab back instead.")
+        if name not in map(id_of, mine["cells"]):  # a cell that is missing comes back where it was
+            mine = renewal.renewed(mine, fresh, fresh)
+        fresh, at = mine, [id_of(cell) for cell in mine["cells"]].index(name)
         fresh["cells"][at] = stub
     kept = _aside(path, "reset")
     _write(path, fresh)

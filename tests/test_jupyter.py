@@ -69,7 +69,14 @@ def started(monkeypatch):
         seen["themes"] = json.loads((place / "labconfig" / "default_setting_overrides.json").read_text())
         seen["environment"] = dict(os.environ)
 
-    for name in ("JUPYTER_CONFIG_PATH", "JUPYTER_TOKEN", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "MPLCONFIGDIR"):
+    for name in (
+        "JUPYTER_CONFIG_PATH",
+        "JUPYTER_TOKEN",
+        "JUPYTER_RUNTIME_DIR",
+        "IPYTHONDIR",
+        "MPLCONFIGDIR",
+        "PYTHONSTARTUP",
+    ):
         monkeypatch.setenv(name, "")  # so that it is put back
         monkeypatch.delenv(name)
     monkeypatch.setattr(jupyter.CourseServer, "launch_instance", staticmethod(launch))
@@ -97,6 +104,27 @@ def test_jupyterlab_learns_of_narrow_and_of_dark_screens(started, tmp_path):
     assert about["jupyterlab"]["_build"]["load"] == "static/entry.js"
     assert f'window._JUPYTERLAB ??= {{}})["{about["name"]}"]' in started["extensions"]["entry.js"]
     assert started["themes"] == {"@jupyterlab/apputils-extension:themes": {"adaptive-theme": True}}
+
+
+def test_a_kernel_says_what_is_missing_before_the_set_up_has_run(started, tmp_path):
+    """A real one: what it runs when it starts is named by the environment."""
+    from jupyter_client.manager import run_kernel
+
+    jupyter.open_lab(tmp_path, ["softmax"])
+    environment = {**os.environ, "PYTHONSTARTUP": started["environment"]["PYTHONSTARTUP"]}
+    for name, told in (("softmax", True), ("elsewhere", False)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "softmax.ipynb").write_text("{}")
+        with run_kernel(env=environment, cwd=str(folder)) as client:
+            reply = client.execute_interactive("check(1)", output_hook=lambda message: None, timeout=60)[
+                "content"
+            ]
+            assert (reply["ename"], reply["evalue"]) == ("NameError", "name 'check' is not defined")
+            said = "check is not there yet: run the lab's set-up first, its first cell with code, then this one again."
+            assert (reply["traceback"] == [said]) is told
+            left = client.execute_interactive("_say", output_hook=lambda message: None, timeout=60)["content"]
+            assert left["ename"] == "NameError"
 
 
 def test_a_home_that_cannot_be_written_to_is_not_used(started, tmp_path, monkeypatch):

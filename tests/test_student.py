@@ -479,6 +479,40 @@ def test_an_exercise_that_is_not_defined_yet_is_told_by_its_cell(capsys):
     InteractiveShell.clear_instance()
 
 
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (None, "softmax: its cell is missing; `autograder reset qkv-attention.ipynb softmax` puts it back."),
+        (
+            "def my_softmax(x):\n    pass",
+            "softmax is not there: its cell defines my_softmax. Give the function the name",
+        ),
+        ("def softmax(x):\n    pass", "softmax is not there yet: run the cell in which you write it"),
+        ("x = 3", "softmax is not there yet: run the cell in which you write it"),
+    ],
+)
+def test_a_function_that_is_not_there_is_looked_for_in_the_saved_notebook(
+    source, said, tmp_path, monkeypatch
+):
+    notebook = nbformat.read(COURSE.released("qkv-attention"), as_version=4)
+    at = next(i for i, cell in enumerate(notebook.cells) if id_of(cell) == "softmax")
+    if source is None:
+        del notebook.cells[at]
+    else:
+        notebook.cells[at].source = source
+    path = tmp_path / "qkv-attention.ipynb"
+    nbformat.write(notebook, path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(ROOT))
+    assert student._why_missing("softmax").startswith(said)
+    if source is None:
+        reset(path, "softmax", COURSE)
+        again = nbformat.read(path, as_version=4)
+        assert [c.id for c in again.cells] == [
+            c.id for c in nbformat.read(COURSE.released(path.stem), 4).cells
+        ]
+
+
 def test_nobody_types_and_nothing_calls_itself_for_ever():
     def softmax(x, axis=0):
         return float(input("axis? "))

@@ -26,7 +26,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 import autograder
-from autograder import screen
+from autograder import before, screen
 from autograder.authoring.bundle import contents
 from autograder.course import FILE, VARIABLE, Course
 from autograder.errors import Complaint, Usage
@@ -137,9 +137,12 @@ def _built(course: Course, work: Path, pyodide: str) -> Path:
     wheels.mkdir()
     _write_wheel(wheels, course.id, _students_part(course), _NEEDS)
     place = "this site" if base == _OWN else base
-    _write_wheel(
-        wheels, _START, {f"{_START}/profile_default/startup/fetched.py": _AT_START.format(place).encode()}
-    )
+    at_start = {
+        "fetched.py": _AT_START.format(place).encode(),
+        "before.py": Path(before.__file__).read_bytes(),
+    }
+    startup = f"{_START}/profile_default/startup"
+    _write_wheel(wheels, _START, {f"{startup}/{name}": code for name, code in at_start.items()})
     pure = [packages[name] for name in _closure(packages, (*_KERNEL, *_NEEDS)) if _is_pure(packages[name])]
     exact = [f"{entry['name']}=={entry['version']}" for entry in pure]
     exact += [
