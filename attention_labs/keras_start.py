@@ -4,11 +4,16 @@ import logging
 import os
 import sys
 from importlib.util import find_spec
+from itertools import count
 
 BACKENDS = ("tensorflow", "jax", "torch")
 
-# TensorFlow's start-up messages come from C++; these keep them away, and its results the same everywhere.
-QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0"}
+# TensorFlow's start-up messages come from C++; these keep them away, and results the same everywhere.
+QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "JAX_PLATFORMS": "cpu"}
+
+KEPT = (
+    1000  # calls of a layer, of which JAX keeps what it has compiled: some 2 MB for each operation and shape
+)
 
 
 class KerasMissing(ImportError):
@@ -59,3 +64,12 @@ def start_keras() -> None:
         os.environ.setdefault(name, value)
     for name in ("tensorflow", "absl", "jax"):
         logging.getLogger(name).setLevel(logging.ERROR)
+
+
+_calls = count(1)
+
+
+def let_go() -> None:
+    """Have JAX forget what it has compiled, once in so many calls of this: a process that marks many would not fit."""
+    if next(_calls) % KEPT == 0 and "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from attention_labs.comparers import within_the_values
+from attention_labs.keras_start import let_go
 from autograder.judging.question import Inputs
 
 OUTPUT, AGAIN = "output", "output of a second call"
@@ -67,6 +68,7 @@ def stays_within_the_values(value: np.ndarray, given: Inputs) -> str | None:
 
 
 def _answer(layer: Any, arrays: tuple, wanted: str, given: dict[str, Any]) -> Any:
+    let_go()
     if wanted in GRADIENTS:
         at = GRADIENTS.index(wanted)
         if isinstance(layer, StandIn):

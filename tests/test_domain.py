@@ -183,3 +183,31 @@ def test_axes_that_begin_above_the_usual_sizes_are_asked_with_their_own():
     assert all(given["fixed"] == 7 for given in asked)
     together = [given for given in asked if given["rows"] == given["columns"]]
     assert len(together) == 10, "only in the corners: all smallest, all large"
+
+
+@pytest.mark.parametrize("steady", [True, False])
+def test_a_steady_domain_asks_the_same_shapes_in_every_draw(steady):
+    """What compiles for each shape does so once, and not for each hand-in anew."""
+
+    def draw(rng, **sizes):
+        return Inputs((rng.normal(size=tuple(sizes.values())[:4]),))
+
+    axes, masks = {f"axis {n}": (1, 60) for n in range(4)}, {"mask": ("one", "other")}
+    where = Domain(axes, masks, (), (), False, draw, steady)
+
+    def asked(seed, corners=True):
+        return [given.args[0] for _, given, _ in where.edges(np.random.default_rng(seed), corners)]
+
+    def shapes(arrays):
+        return [array.shape for array in arrays]
+
+    some, others = asked(0), asked(1)
+    assert (shapes(some) == shapes(others)) is steady
+    assert (
+        len(set(shapes(some) + shapes(others))) <= 15
+    ) is steady  # of 46: three an axis, the usual, all small, all large
+    assert all(len(set(shape)) > 2 for shape in shapes(some)[:-2])  # and no transpose can hide
+    assert not np.array_equal(some[0], others[0])
+    assert (
+        shapes(asked(0, corners=False)) != shapes(some)[:14]
+    ) is steady  # what students see is drawn as ever

@@ -7,6 +7,7 @@ import linecache
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import numpy as np
@@ -92,6 +93,24 @@ def test_missing_backend_is_named(monkeypatch):
     assert "asks for jax, which is not installed" in keras_start.why_unavailable()
     monkeypatch.setenv("KERAS_BACKEND", "abacus")
     assert "'abacus'" in keras_start.why_unavailable()
+
+
+@pytest.mark.parametrize("name", ["DotProductAttention", "HalfPrecisionAttention"])
+def test_layers_are_asked_for_few_shapes(name):
+    """JAX compiles anew for each, some half a second of a layer: fresh edges have the same for every hand-in."""
+
+    def shapes(seed):
+        return {tuple(a.shape for a in given.args) for _, given, edge in BY_NAME[name].draw(seed) if edge}
+
+    assert shapes(0) == shapes(1) and len(shapes(0)) < 20, "is its domain steady?"
+
+
+def test_what_jax_compiled_is_let_go(monkeypatch):
+    cleared = []
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(clear_caches=lambda: cleared.append(1)))
+    for _ in range(2 * keras_start.KEPT):
+        keras_start.let_go()
+    assert cleared == [1, 1]
 
 
 # The proof.

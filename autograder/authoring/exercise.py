@@ -137,6 +137,7 @@ class Exercise:
         dtypes: Sequence[str] = (),
         layouts: bool = True,
         proposed: bool = False,
+        steady: bool = False,
     ) -> Callable[[F], F]:
         """Decorate the function that draws inputs anywhere in the exercise's domain.
 
@@ -158,13 +159,16 @@ class Exercise:
             Whether arrays that do not lie in one piece in memory are asked too.
         proposed : bool
             Only try it on the reference: no person has said yet that every right answer holds there.
+        steady : bool
+            Whether the fresh questions at its edges have the same shapes in every draw: for a library that
+            compiles anew for each.
         """
 
         def register(draw: F) -> F:
             if self.where or self.proposed:
                 raise ExerciseError(f"{self.name} has two domains; one is due.")
             where = Domain(
-                dict(sizes or {}), dict(flags or {}), tuple(magnitudes), tuple(dtypes), layouts, draw
+                dict(sizes or {}), dict(flags or {}), tuple(magnitudes), tuple(dtypes), layouts, draw, steady
             )
             self.where, self.proposed = (None, where) if proposed else (where, None)
             wanted = where.arguments()
