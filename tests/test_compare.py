@@ -384,6 +384,12 @@ def test_errors_that_are_due_large_and_complex_numbers_and_other_keys(due, answe
     assert (found and found.seen) == said
 
 
+def test_a_float_will_do_for_a_whole_number_where_the_rules_say_so():
+    assert first_difference(3, Answer(3.0, "float"), Rules()).mistake == "not-a-whole-number"
+    assert first_difference([3, 4], Answer([3.0, 4], "list"), Rules(floats_too=True)) is None
+    assert first_difference(3, Answer(3.5, "float"), Rules(floats_too=True)).kind == "type"
+
+
 def test_a_tolerance_may_have_an_absolute_part():
     loose = Rules(tolerance=(1e-3, 0.5))
     assert first_difference(0.0, Answer(0.4, "float"), loose) is None

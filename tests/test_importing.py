@@ -1,6 +1,7 @@
 """`autograder import`: another grader's source notebook becomes a lab that builds, checks and marks."""
 
 import nbformat
+import numpy as np
 import pytest
 from command import autograder
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -103,7 +104,11 @@ def test_functions_variables_and_marks_by_hand_come_over_and_build(course):
     assert built.returncode == 0, built.stderr
     assert "the domain of area is proposed" in built.stderr
     tiles = (course / "solutions/tiles-and-paint/tiles.py").read_text("utf-8")
-    assert "builds_on=[area]" in tiles and "inputs(5, 7, side=2)" in tiles and "hidden=True" in tiles
+    assert (
+        "floats_too=True, builds_on=[area]" in tiles
+        and "inputs(5, 7, side=2)" in tiles
+        and "hidden=True" in tiles
+    )
     released = nbformat.read(course / "notebooks/tiles-and-paint/tiles-and-paint.ipynb", 4)
     text = "\n".join(cell.source for cell in released.cells)
     assert "width * height" not in text and "np.ceil" not in text and "side=2" not in text
@@ -236,16 +241,28 @@ def test_what_cannot_come_over_is_listed_with_its_points(course, tmp_path):
         code('from helpers import HALF\nrows = open("table.csv").read()'),
         answer("def apply(f, x):\n    ### BEGIN SOLUTION\n    return f(x)\n    ### END SOLUTION", "apply"),
         asks("assert apply(abs, -1) == 1", "t1", 2),
-        answer("### BEGIN SOLUTION\nguess = 7\n### END SOLUTION", "guess"),
-        asks("assert 5 < guess < 9", "t2", 3),
+        answer("def guess():\n    ### BEGIN SOLUTION\n    return 7\n    ### END SOLUTION", "guess"),
+        asks("assert 5 < guess() < 9", "t2", 3),
     ]
     said = brought(course, cells, code=1, name="lost")
     assert "`apply` cannot be asked: an argument is a builtin_function_or_method" in said
     assert "2 points hang on this" in said and "3 points hang on this" in said
-    assert "`5 < guess < 9` asks for a property" in said
+    assert "`5 < guess() < 9` asks for a property" in said
     assert "it imports `helpers`: put it into a package in the course" in said
     assert "it reads `table.csv`" in said
     assert "0 points of 5 came over" in said
+
+
+def test_a_float_will_do_for_a_whole_number_unless_a_test_asks_for_its_type(course):
+    cells = [
+        answer("def one(x):\n    ### BEGIN SOLUTION\n    return x + 1\n    ### END SOLUTION", "one"),
+        asks("assert one(2) == 3", "t1", 1),
+        answer("def two(x):\n    ### BEGIN SOLUTION\n    return x + 2\n    ### END SOLUTION", "two"),
+        asks("assert two(2) == 4\nassert isinstance(two(2), int)", "t2", 1),
+    ]
+    assert "2 points of 2 came over." in brought(course, cells, name="whole")
+    files = {name: (course / f"solutions/whole/{name}.py").read_text("utf-8") for name in ("one", "two")}
+    assert ["floats_too=True" in text for text in files.values()] == [True, False]
 
 
 def test_names_that_a_test_makes_for_later_cells_stay(course):
@@ -303,3 +320,24 @@ def test_otters_notebooks_come_over_in_both_formats(course):
     text = "\n".join(cell.source for cell in released.cells)
     assert "4 * cows" not in text and "herd = 12" not in text and "BEGIN" not in text and "25" not in text
     assert "because" not in text and "Why?" in text and "check(answer_herd)" in text
+
+
+PICKS = [
+    code("import numpy as np\nlimit = 9"),
+    answer("### BEGIN SOLUTION\npick = 7\nspots = np.arange(4.0)\n### END SOLUTION", "pick"),
+    asks("assert 5 < pick < limit\nassert spots.shape == (4,)", "t1", 2),
+]
+
+
+def test_properties_of_variables_become_a_check_that_takes_any_right_answer(course):
+    assert "2 points of 2 came over." in brought(course, PICKS, name="picks")
+    built = autograder("build", "--course", course)
+    assert built.returncode == 0, built.stderr
+    check = (course / "course_checks/picks.py").read_text("utf-8")
+    names = {}
+    exec(check, names)
+    due = {"pick": 7, "spots": np.arange(4.0), "limit": 9}
+    held = {"pick": 6, "spots": np.ones(4), "limit": 100}
+    assert names["answer_pick"](due, held, 0) is None
+    held["pick"] = 50  # its own limit does not count
+    assert names["answer_pick"](due, held, 0) == "This is to hold, and does not: `5 < pick < limit`."

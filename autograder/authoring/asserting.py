@@ -53,6 +53,8 @@ class Asked:
         In which of the cell's it stands, from 1.
     tolerance : float or two
         Of a value.
+    whole : str
+        The same with the cell's own names replaced by what was assigned to them.
     parts : mapping of str to list of (int, int)
         The names that it uses, in lines from and to, with those of the local names that it goes back to.
     """
@@ -61,6 +63,7 @@ class Asked:
     source: str
     lines: range
     tolerance: Tolerance = EXACT
+    whole: str = ""
     parts: Mapping[str, list[tuple[int, int]]] = field(default_factory=dict)
 
     def calls(self, function: str, line: int) -> bool:
@@ -157,7 +160,7 @@ def _asked(
             if nature == "error":  # assert_raises(ValueError, f, 3)
                 found.append((statement.lineno, statement.end_lineno or statement.lineno))
     lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
-    return Asked(nature, ast.unparse(part), lines, tolerance, parts)
+    return Asked(nature, ast.unparse(part), lines, tolerance, ast.unparse(whole), parts)
 
 
 def _conjuncts(test: ast.expr) -> Iterator[ast.expr]:

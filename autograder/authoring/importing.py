@@ -21,17 +21,20 @@ from nbformat import NotebookNode
 from autograder.authoring import otter
 from autograder.authoring.asserting import EXACT, Asked, runnable, statements
 from autograder.authoring.recording import Call, Recorded, record
-from autograder.authoring.skeleton import SkeletonError, add_lab
+from autograder.authoring.skeleton import SkeletonError, add_lab, add_to_list
 from autograder.authoring.writing import Case, domain_of, error_named, exercise_file, too_long
 from autograder.cells import grade_id, id_of_test
 from autograder.course import Course
 from autograder.errors import Complaint, Usage, counted, cut, listed
 from autograder.files import write
 from autograder.imports import ENGINE
-from autograder.judging.question import Tolerance
+from autograder.judging.kinds import arrays_in
+from autograder.judging.question import Tolerance, Value
 
 REPORT = "imported.md"
+CHECKS = "course_checks"  # the package of the course's library that holds imported checks
 MOST_CASES = 60
+MOST_CHECKED = 50_000  # numbers in a variable of a check
 BIGGEST = 20 << 20  # bytes of a source notebook
 
 _BEGIN, _END = "### BEGIN SOLUTION", "### END SOLUTION"
@@ -102,6 +105,9 @@ class Plan:
     )  # with whether it is hidden, and its label
     hidden: bool = True
     tolerances: list[Tolerance] = field(default_factory=list)
+    checks: list[str] = field(default_factory=list)  # conditions, where the variables may have other values
+    given: list[str] = field(default_factory=list)  # other variables in them, which the reference tells
+    typed: bool = False  # whether a test asks for a type, too
 
     @property
     def tolerance(self) -> Tolerance:
@@ -176,7 +182,13 @@ def bring(path: Path, course: Course) -> Report:
     work = _Import(lab, cells, values, set(_taken(course)))
     recorded = record(work.order(), path.parent)
     work.plan(recorded, path.parent, course)
-    add_lab(course, lab, work.files(path.name))
+    files = work.files(path.name)
+    if checks := work.checks():
+        if CHECKS not in course.library:
+            write(course.root / CHECKS / "__init__.py", '"""Checks that came with imported labs."""\n')
+            add_to_list(course, "library", CHECKS)
+        write(course.root / CHECKS / f"{lab.replace('-', '_')}.py", checks)
+    add_lab(course, lab, files)
     report = Report(lab, list(work.lines.values()))
     write(course.solutions / lab / REPORT, report.text())
     return report
@@ -287,9 +299,7 @@ class _Import:
             if self.trees[cell.number] is None and cell.role != "test":
                 continue
             test = cell.role == "test"
-            reads = {name for asked in self.asked.get(cell.number, ()) for name in asked.parts} & set(
-                self.made
-            )
+            reads = {n for a in self.asked.get(cell.number, ()) for n in a.parts} - set(dir(builtins))
             order.append(
                 {
                     "number": cell.number,
@@ -370,12 +380,54 @@ class _Import:
                     tolerances.setdefault(name, []).append(asked.tolerance)
             if not of_it and not variables:
                 other.append(asked)
-        self._count(cell, since, wanted, reads, tolerances)
+        checked = []
+        if not wanted and not reads:
+            checked = [
+                asked for asked in other if not hidden & set(asked.lines) and self._checkable(cell, asked)
+            ]
+        if checked and (home := self._home_of(checked, since)) is not None:
+            self._check(cell, home, checked)
+            other = [asked for asked in other if asked not in checked]
+        else:
+            self._count(cell, since, wanted, reads, tolerances)
+        for plan in self.exercises.values():
+            typed = [a for a in other if _TYPE.search(a.source) and {plan.name, *plan.reads} & set(a.parts)]
+            plan.typed = plan.typed or bool(typed and cell.number in plan.tests)
         for name, why in lost.items():
             line.left.append(f"`{name}` cannot be asked: {why}")
         for asked in other:
             if not self._implied(asked, wanted, reads):
                 line.left.append(f"`{cut(asked.source, 100)}` {_WHY[asked.nature]}")
+
+    def _checkable(self, cell: Cell, asked: Asked) -> bool:
+        """Whether a property is one of variables alone, so that it can be looked at outside."""
+        if (
+            asked.nature != "property"
+            or set(asked.parts) & set(self.functions)
+            or not set(asked.parts) & set(self.made)
+        ):
+            return False
+        names = set(asked.parts) - set(dir(builtins)) - set(_MODULES)
+        held = [self.recorded.held.get((cell.number, name), (None, "it is not there")) for name in names]
+        return bool(names) and not any(why or _numbers_in(value) > MOST_CHECKED for value, why in held)
+
+    def _home_of(self, checked: list[Asked], since: list[Cell]) -> Cell | None:
+        """The solution cell that makes what these properties are about, if nothing else is asked of it."""
+        names = {name for asked in checked for name in asked.parts if name in self.made}
+        homes = [cell for name in names for cell in self.made[name] if cell in since]
+        home = max(homes, key=lambda cell: cell.number) if homes else None
+        return None if any(plan.home == home for plan in self.exercises.values()) else home
+
+    def _check(self, cell: Cell, home: Cell, checked: list[Asked]) -> None:
+        """Make an exercise of properties of one solution cell's variables."""
+        names = list(dict.fromkeys(name for asked in checked for name in asked.parts if name in self.made))
+        plan = Plan(self._free(f"answer_{names[0]}"), home, names, cell.points, [cell.number])
+        others = (
+            {n for asked in checked for n in asked.parts} - set(names) - set(dir(builtins)) - set(_MODULES)
+        )
+        plan.given = sorted(others)
+        plan.checks, plan.hidden = [asked.whole for asked in checked], False
+        self.exercises[plan.name] = plan
 
     def _implied(self, asked: Asked, wanted: Mapping[str, Any], reads: Mapping[str, Any]) -> bool:
         """Whether every answer with the reference's values has this property too."""
@@ -428,6 +480,8 @@ class _Import:
         home = max(homes, key=lambda cell: cell.number) if homes else self.made[names[0]][-1]
         for plan in self.exercises.values():
             if plan.reads and plan.home == home:
+                if plan.checks:  # from now on it is compared
+                    plan.checks, plan.given, plan.hidden = [], [], True
                 return plan
         plan = Plan(self._free(f"answer_{names[0]}"), home)
         return self.exercises.setdefault(plan.name, plan)
@@ -555,6 +609,8 @@ class _Import:
                 f"{len(cases) - MOST_CASES} of the {len(cases)} calls of `{plan.name}`: these are enough"
             )
         rules: dict[str, Any] = {} if plan.tolerance == EXACT else {"tolerance": plan.tolerance}
+        if not plan.typed and any(map(_holds_an_int, [call.result for call, _, _ in plan.calls])):
+            rules["floats_too"] = True  # as it will for `==`
         if plan.calls and all(call.printed for call, _, _ in plan.calls):
             rules["returns"] = "printed"
         function = next(
@@ -567,8 +623,35 @@ class _Import:
             )
         where = f"{source}, cell {plan.home.number}, tested in {listed(plan.tests)}"
         earlier = [] if plan.reads else self._used_by(plan)
+        if plan.checks:
+            rules = {"compare": plan.name}
         kept = list(cases.values())[:MOST_CASES]
-        return exercise_file(plan.name, where, plan.points, rules, kept, domain, earlier)
+        text = exercise_file(plan.name, where, plan.points, rules, kept, domain, earlier)
+        if plan.checks:
+            text = text.replace(f"compare={plan.name!r}", "compare=holds")
+            imported = f"from {CHECKS}.{self.lab.replace('-', '_')} import {plan.name} as holds\n"
+            text = text.replace("from autograder.authoring", f"{imported}\nfrom autograder.authoring", 1)
+        return text
+
+    def checks(self) -> str:
+        """The source of the course's checks for this lab: functions that see what the variables hold."""
+        parts = []
+        for plan in self.exercises.values():
+            if not plan.checks:
+                continue
+            lines = [f'{name} = value["{name}"]' for name in plan.reads]
+            lines += [f'{name} = expected["{name}"]' for name in plan.given]
+            for condition in dict.fromkeys(plan.checks):
+                said = f"This is to hold, and does not: `{cut(condition, 120)}`."
+                lines.append(f"if not ({condition}):\n        return {said!r}")
+            body = "\n    ".join([*lines, "return None"])
+            parts.append(f"def {plan.name}(expected, value, tolerance):\n    {body}\n")
+        if not parts:
+            return ""
+        text = "\n\n".join(parts)
+        imports = [line for name, line in _MODULES.items() if re.search(rf"\b{name}\.", text)]
+        head = f'"""What the tests of {self.lab} ask of variables that may have several right values."""\n'
+        return "\n".join([head, *imports, *([""] if imports else []), "", text])
 
     def _used_by(self, plan: Plan) -> list[str]:
         """The exercises that a function calls."""
@@ -670,7 +753,7 @@ class _Import:
             if plan.tests[-1] != cell.number:
                 continue
             if plan.reads:
-                names = ", ".join(f'"{name}"' for name in plan.reads)
+                names = ", ".join(f'"{name}"' for name in [*plan.reads, *plan.given])
                 yield _code(f"{plan.name} = answers({names})", f"ask-{grade_id(plan.name)}"[:60], setup=True)
             source = f"check({plan.name})"
             yield _graded(source, id_of_test(plan.name), grade=True, locked=True, points=plan.points)
@@ -685,6 +768,13 @@ class _Import:
                 yield nbformat.v4.new_markdown_cell(text, id=f"cell-{cell.number}")
 
 
+_MODULES = {"np": "import numpy as np", "numpy": "import numpy", "math": "import math"}
+
+
+def _numbers_in(value: Value) -> int:
+    return sum(array.size for array in arrays_in(value))
+
+
 _WHY = {
     "property": "asks for a property, not for a value: write a check for it",
     "error": "expects an error that cannot be asked",
@@ -697,6 +787,17 @@ def _is_file(value: str, folder: Path) -> bool:
     if not re.fullmatch(r"[\w./ -]{3,200}", value) or value.startswith("/"):
         return False
     return ".." not in value and (folder / value).is_file()
+
+
+_TYPE = re.compile(r"\b(isinstance|type|dtype)\b")
+
+
+def _holds_an_int(value: Value) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_holds_an_int, value))
+    if isinstance(value, Mapping):
+        return any(map(_holds_an_int, value.values()))
+    return type(value) is int
 
 
 def _label(asked: str) -> str:

@@ -110,11 +110,21 @@ def _with(values: dict[str, str], text: str) -> str:
 
 def _list_lab(course: Course, name: str) -> None:
     """Add the lab to the list in course.toml, as the last one, leaving the rest of the file as it is."""
+    add_to_list(course, "labs", name)
+
+
+def add_to_list(course: Course, entry: str, name: str) -> None:
+    """Add a name to one of the lists in course.toml, as the last one, leaving the rest of the file as it is."""
     path = course.root / FILE
     text = path.read_text("utf-8")
-    found = re.search(r"^labs\s*=\s*\[(.*?)\]", text, re.M | re.S)
+    found = re.search(rf"^{entry}\s*=\s*\[(.*?)\]", text, re.M | re.S)
+    if found is None and entry != "labs":
+        text = re.sub(
+            r"^(labs\s*=\s*\[.*?\][^\n]*\n)", rf"\g<1>{entry} = []\n", text, count=1, flags=re.M | re.S
+        )
+        found = re.search(rf"^{entry}\s*=\s*\[(.*?)\]", text, re.M | re.S)
     if found is None:
-        raise SkeletonError(f"{path} has no line `labs = [...]` to which {name!r} could be added.")
+        raise SkeletonError(f"{path} has no line `{entry} = [...]` to which {name!r} could be added.")
     listed = found[1].rstrip()
     comma = "" if not listed.strip() or listed.endswith(",") else ","
     lines = "\n" in found[1]

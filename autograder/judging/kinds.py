@@ -649,7 +649,11 @@ class Single(Kind):
         return None if due == value else Difference("values", speaking.says(seen))
 
     def _of_numbers(self, due: float, value: float, rules: Rules, speaking: Speaking) -> Difference | None:
-        if type(due) is int and type(value) is float:
+        if (
+            type(due) is int
+            and type(value) is float
+            and not (rules.floats_too and self.same(due, value, rules))
+        ):
             seen = f"{speaking.returned} {value!r}, a float; a whole number (int) is due."
             mistake = "not-a-whole-number" if value == due else None
             return Difference("type", speaking.says(seen), mistake)

@@ -155,6 +155,8 @@ class Rules:
     properties : tuple of str
         "module:function"s whose sentence is told when no misconception fits: each is called with the answer's
         value and the inputs, and returns a sentence about what it lacks, or None.
+    floats_too : bool
+        Whether a float of the same value will do where a whole number is due.
     exact_dtype : bool
         Whether the result must have exactly the expected dtype; else a wider float will do.
     returns : {"array", "tensor", "printed"}
@@ -169,6 +171,7 @@ class Rules:
     view: str = ""
     compare: str = ""
     properties: Sequence[str] = ()
+    floats_too: bool = False
     exact_dtype: bool = False
     returns: str = "array"
     call: str = "function"
