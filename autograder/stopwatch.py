@@ -10,6 +10,9 @@ from time import monotonic, process_time
 
 PATIENCE = 6  # seconds by the clock for each second of CPU time that is allowed
 OVERTIME = 1.5  # how much longer an answer may run than is allowed, so that what it needs can be said
+SLOW = (
+    20  # what took this share of its time before it came to the part at hand is slow, and not without an end
+)
 CALL_SECONDS = 10  # of CPU time, for all questions of an exercise, unless its lab has other limits
 
 
@@ -40,8 +43,11 @@ class Stopwatch:
         self._progress = self.seconds()
 
     def is_stuck(self) -> bool:
-        """Whether no part of it was done in the second half of its time."""
-        return self._progress <= self.seconds() / 2
+        """Whether the parts that were done took next to no time, and the one at hand all of it.
+
+        Of an answer that is slow in all parts the largest may well take most of the time.
+        """
+        return self._progress <= self.spent() / SLOW
 
 
 def too_long(seconds: float, allowed: float, *, ended: bool, stuck: bool = False) -> str:

@@ -277,6 +277,18 @@ def test_an_answer_that_gets_on_is_slow_and_not_endless(hasty):
         check(softmax)
 
 
+def test_a_slow_answer_is_not_endless_where_one_case_is_much_larger_than_the_others(hasty):
+    calls = []
+
+    def softmax(x, axis=0):
+        calls.append(x)
+        burn(0.05 if len(calls) == 1 else 5)
+        return RIGHT(x, axis)
+
+    with pytest.raises(CheckFailed, match=r"It needs more than 0.45 s of the 0.3 allowed\."):
+        check(softmax)
+
+
 def test_waiting_is_ended_by_the_clock(hasty):
     if hasty == "without signals":
         pytest.skip("what sleeps there is not woken")
