@@ -341,3 +341,15 @@ def test_properties_of_variables_become_a_check_that_takes_any_right_answer(cour
     assert names["answer_pick"](due, held, 0) is None
     held["pick"] = 50  # its own limit does not count
     assert names["answer_pick"](due, held, 0) == "This is to hold, and does not: `5 < pick < limit`."
+
+
+def test_a_stub_that_is_no_python_and_a_cell_that_raises_do_not_stop_the_build(course):
+    cells = [
+        code("nothing_of_this_name + 8"),
+        answer("total = 0\nfor n in [1, 2]:\n### BEGIN SOLUTION\n    total += n\n### END SOLUTION", "total"),
+        asks("assert total == 3", "t1", 1),
+    ]
+    said = brought(course, cells, code=1, name="sums")
+    assert "1 point of 1 came over" in said and "it raises NameError" in said
+    built = autograder("build", "--course", course)
+    assert built.returncode == 0, built.stderr

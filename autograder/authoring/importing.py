@@ -680,8 +680,9 @@ class _Import:
             elif self.trees[cell.number] is None and cell.role != "test":
                 yield nbformat.v4.new_markdown_cell(f"```\n{cell.source}\n```", id=f"cell-{cell.number}")
             elif cell.role == "given":
-                shows = self._only_shows(cell)
-                tags = ["illustration"] if shows else []
+                raises = cell.number in self.recorded.errors
+                shows = raises or self._only_shows(cell)
+                tags = (["illustration"] if shows else []) + (["raises-exception"] if raises else [])
                 yield _code(_without_magics(cell), f"cell-{cell.number}", setup=not shows, tags=tags)
             elif cell.role == "solution":
                 yield from self._answers(cell, name)

@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
 import nbformat
 from nbformat import NotebookNode
@@ -37,7 +38,8 @@ class KeepOutputs(NbGraderPreprocessor):
         needing: set[str] = set()
         for cell in nb.cells:
             if cell.cell_type == "code" and is_solution(cell):
-                needing |= set(_defined(_statements(cell.source)))
+                with suppress(SyntaxError):  # without its answer a cell may be no Python
+                    needing |= set(_defined(_statements(cell.source)))
         for cell in nb.cells:
             if cell.cell_type != "code":
                 continue
