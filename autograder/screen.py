@@ -37,6 +37,17 @@ _ENTRY = """\
     const narrow = window.matchMedia("(max-width: 60rem)");
     narrow.addEventListener("change", () => narrow.matches ? app.shell.collapseLeft() : app.shell.expandLeft());
     app.restored.then(() => narrow.matches && app.shell.collapseLeft());
+    // What scrolls is reached by the keyboard too. Only a narrow window has anything that does.
+    let waits;
+    const reach = () => {
+      waits = undefined;
+      const scrollers = ".jp-RenderedHTMLCommon, .jp-RenderedHTMLCommon :is(table, mjx-container)";
+      for (const one of document.querySelectorAll(scrollers))
+        if (one.scrollWidth > one.clientWidth + 1 && one.tabIndex < 0) one.tabIndex = 0;
+    };
+    const look = () => { if (narrow.matches) waits ??= setTimeout(reach, 500); };
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+    narrow.addEventListener("change", look);
   };
   const extension = { __esModule: true, default: { id: "NAME:plugin", autoStart: true, activate } };
   (window._JUPYTERLAB ??= {})["NAME"] = { init() {}, get: async () => () => extension };

@@ -240,10 +240,10 @@ def _start_page(folder: Path, course: Course) -> None:
 
 
 def _text(cell: dict) -> str:
-    """What stands in a cell of a start page, without the list of labs that it used to have."""
+    """What stands in a cell of a start page, but for what changes with the course: pages, and once a list of labs."""
     source = cell.get("source", "")
     text = "".join(source) if isinstance(source, list) else str(source)
-    return re.sub(r"\n(\d+\. \[.*\]\(\S+\.ipynb\), about \d+ minutes, .*\n)+", "", text)
+    return re.sub(r"\n((\d+\. \[.*\]\(\S+\.ipynb\), about \d+ minutes, .*|Beside the labs: .*)\n)+", "", text)
 
 
 def _page(found: list[Standing], course: Course, folder: Path) -> dict:

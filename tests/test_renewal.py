@@ -182,7 +182,10 @@ def test_the_start_page_has_each_lab_once(course):
 def test_a_start_page_with_the_list_of_earlier_versions_is_brought_up_to_date(course):
     page = json.loads(start_page(course).read_text())
     text = page["cells"][0]["source"]
-    listed = f"builds on.\n\n1. [Additive attention]({LAB}/{LAB}.ipynb), about 45 minutes, first steps\n\nRun"
+    listed = (
+        f"builds on.\n\n1. [Additive attention]({LAB}/{LAB}.ipynb), about 45 minutes, first steps\n\n"
+        "Beside the labs: [Words](words.ipynb).\n\nRun"
+    )
     page["cells"][0]["source"] = text.replace("builds on.\n\nRun", listed)
     assert page["cells"][0]["source"] != text
     start_page(course).write_text(json.dumps(page))
