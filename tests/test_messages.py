@@ -403,3 +403,16 @@ def test_a_module_that_is_not_imported_is_said_to_be_one():
     answer = Answer(None, "error", "NameError: name 'math' is not defined", line="2: math.exp(1)", within="f")
     found = judge([Question("", Inputs(), 1.0, {})], [answer], Rules(), [], "f")
     assert "`import math` has to come before it is used" in found.means
+
+
+def test_a_mistake_that_gives_half_of_the_wrong_results_explains_none():
+    rng = np.random.default_rng(2)
+    due = [rng.normal(size=(3, 4)) for _ in range(4)]
+    known = Misconception("cubed", "You cubed it.", "Why?")
+    asked = [Question("", Inputs((x,)), x, {"cubed": Answer(x**3)}) for x in due]
+    came = [Answer(x**3 if i < 2 else rng.normal(size=x.shape)) for i, x in enumerate(due)]
+    assert judge(asked, came, Rules(), [known]).misconception is None
+    came[2] = Answer(due[2] ** 3)
+    most = judge(asked, came, Rules(), [known])
+    assert most.misconception == "cubed" and most.partly
+    assert most.means.startswith("In 3 of 4 cases that fail")

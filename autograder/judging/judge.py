@@ -269,7 +269,7 @@ def _explanation(
     """The misconception that gives these answers, and the cases in which it does.
 
     One that gives them all is named before one that gives only some. None is named that is wrong where the
-    answer is right, or that leaves more than half of the failing cases to something else. Two at once give them
+    answer is right, or that leaves half of the failing cases to something else. Two at once give them
     all: of so many pairs one would always agree with some cases.
     """
     best: tuple[Misconception | None, list[int]] = (None, [])
@@ -304,7 +304,7 @@ def _explanation(
             misses += sum(i in failing for i in agree) - len(told)
             explained = [i for i in told if not misses or _says_much(answers[i])]
             score = len(explained) + (len(questions) if not misses else 0)
-            if explained and len(explained) * 2 >= len(explained) + misses and score > best_score:
+            if explained and len(explained) > misses and score > best_score:
                 best, best_score = (misconception, agree), score
                 if not misses:
                     break
