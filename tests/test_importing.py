@@ -6,6 +6,7 @@ import pytest
 from command import autograder
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from autograder import keys
 from autograder.authoring.asserting import EXACT, statements
 from autograder.authoring.writing import literal
 from autograder.grading.sandbox.choice import why_unavailable
@@ -109,6 +110,11 @@ def test_functions_variables_and_marks_by_hand_come_over_and_build(course):
         and "inputs(5, 7, side=2)" in tiles
         and "hidden=True" in tiles
     )
+    paint = (course / "solutions/tiles-and-paint/answer_paint.py").read_text("utf-8")
+    assert 'hold", hidden=True' in paint.replace("'", '"')  # one of the two is in hidden tests only
+    assert not keys._load(
+        course / "notebooks/tiles-and-paint/answers/answer_paint.key", "answer_paint"
+    ).questions
     released = nbformat.read(course / "notebooks/tiles-and-paint/tiles-and-paint.ipynb", 4)
     text = "\n".join(cell.source for cell in released.cells)
     assert "width * height" not in text and "np.ceil" not in text and "side=2" not in text
@@ -141,7 +147,7 @@ def test_an_imported_lab_is_marked_as_its_tests_would(course):
     assert "In all 6 of 9; 2 to be marked by hand" in said["right"]
     assert "✗ area " in said["wrong"] and "✗ answer_paint" in said["wrong"]
     assert "✗ tiles " in said["cheat"]  # only a hidden case tells
-    assert "name 'paint' is not defined" in said["none"]
+    assert "✗ answer_paint" in said["none"]
 
 
 @pytest.mark.parametrize(

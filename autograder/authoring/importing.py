@@ -103,7 +103,7 @@ class Plan:
     calls: list[tuple[Call, bool, str]] = field(
         default_factory=list
     )  # with whether it is hidden, and its label
-    hidden: bool = True
+    hidden: bool = False  # whether hidden tests alone tell what some variable must hold
     tolerances: list[Tolerance] = field(default_factory=list)
     checks: list[str] = field(default_factory=list)  # conditions, where the variables may have other values
     given: list[str] = field(default_factory=list)  # other variables in them, which the reference tells
@@ -426,7 +426,7 @@ class _Import:
             {n for asked in checked for n in asked.parts} - set(names) - set(dir(builtins)) - set(_MODULES)
         )
         plan.given = sorted(others)
-        plan.checks, plan.hidden = [asked.whole for asked in checked], False
+        plan.checks = [asked.whole for asked in checked]
         self.exercises[plan.name] = plan
 
     def _implied(self, asked: Asked, wanted: Mapping[str, Any], reads: Mapping[str, Any]) -> bool:
@@ -456,7 +456,7 @@ class _Import:
         if names:
             plan = self._of_variables(names, since)
             plan.reads += [name for name in names if name not in plan.reads]
-            plan.hidden = plan.hidden and all(reads[name] for name in names)
+            plan.hidden = plan.hidden or any(reads[name] for name in names)
             plan.tolerances += [t for name in names for t in tolerances[name]]
             plans.append(plan)
         line = self.lines[cell.number]
@@ -481,7 +481,7 @@ class _Import:
         for plan in self.exercises.values():
             if plan.reads and plan.home == home:
                 if plan.checks:  # from now on it is compared
-                    plan.checks, plan.given, plan.hidden = [], [], True
+                    plan.checks, plan.given = [], []
                 return plan
         plan = Plan(self._free(f"answer_{names[0]}"), home)
         return self.exercises.setdefault(plan.name, plan)
