@@ -4,16 +4,13 @@ import logging
 import os
 import sys
 from importlib.util import find_spec
-from itertools import count
 
 BACKENDS = ("tensorflow", "jax", "torch")
 
 # TensorFlow's start-up messages come from C++; these keep them away, and results the same everywhere.
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "JAX_PLATFORMS": "cpu"}
 
-KEPT = (
-    1000  # calls of a layer, of which JAX keeps what it has compiled: some 2 MB for each operation and shape
-)
+KEPT = 1500  # operations on certain shapes that JAX keeps compiled: some 2 MB each
 
 
 class KerasMissing(ImportError):
@@ -66,10 +63,8 @@ def start_keras() -> None:
         logging.getLogger(name).setLevel(logging.ERROR)
 
 
-_calls = count(1)
-
-
 def let_go() -> None:
-    """Have JAX forget what it has compiled, once in so many calls of this: a process that marks many would not fit."""
-    if next(_calls) % KEPT == 0 and "jax" in sys.modules:
-        sys.modules["jax"].clear_caches()
+    """Have JAX forget what it has compiled, once that is much: a process that is asked for many shapes would not fit."""
+    jax = sys.modules.get("jax")
+    if jax and len(jax.devices()[0].client.live_executables()) > KEPT:
+        jax.clear_caches()
