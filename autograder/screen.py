@@ -9,9 +9,9 @@ from pathlib import Path
 
 SETTINGS = {"@jupyterlab/apputils-extension:themes": {"adaptive-theme": True}}  # below the student's own
 
-_NAME = "autograder-screen"
+NAME = "autograder-screen"
 _PACKAGE = {
-    "name": _NAME,
+    "name": NAME,
     "version": "1.0.0",
     "jupyterlab": {"extension": True, "_build": {"load": "static/entry.js", "extension": "./extension"}},
 }
@@ -49,16 +49,16 @@ _ENTRY = """\
     new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
     narrow.addEventListener("change", look);
   };
-  const extension = { __esModule: true, default: { id: "NAME:plugin", autoStart: true, activate } };
-  (window._JUPYTERLAB ??= {})["NAME"] = { init() {}, get: async () => () => extension };
+  const extension = { __esModule: true, default: { id: "@NAME@:plugin", autoStart: true, activate } };
+  (window._JUPYTERLAB ??= {})["@NAME@"] = { init() {}, get: async () => () => extension };
 })();
 """
 
 
 def write_extension(folder: Path) -> Path:
     """Write the extension below a folder, and return its own folder there."""
-    own = folder / _NAME
+    own = folder / NAME
     (own / "static").mkdir(parents=True)
     (own / "package.json").write_text(json.dumps(_PACKAGE), "utf-8")
-    (own / "static" / "entry.js").write_text(_ENTRY.replace("NAME", _NAME), "utf-8")
+    (own / "static" / "entry.js").write_text(_ENTRY.replace("@NAME@", NAME), "utf-8")
     return own

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from e2e import driving
 from our_course import COURSE, ROOT
 
+from autograder import screen
 from autograder.authoring import web
 from autograder.cli import main
 
@@ -99,7 +100,7 @@ def test_no_extension_of_this_installation_comes_along(site):
     there = {
         p.parent.relative_to(site / "extensions").as_posix() for p in site.glob("extensions/**/package.json")
     }
-    assert there == {*web._EXTENSIONS}
+    assert there == {*web._EXTENSIONS, screen.NAME}
 
 
 def test_the_kernel_is_told_where_everything_is(site):

@@ -30,6 +30,7 @@ from autograder import before, screen
 from autograder.authoring.bundle import contents
 from autograder.course import FILE, VARIABLE, Course
 from autograder.errors import Complaint, Usage
+from autograder.renewal import HANDED_OUT
 from autograder.workspace import START_PAGE, start
 
 LOCK = "pyodide-lock.json"
@@ -131,6 +132,7 @@ def _built(course: Course, work: Path, pyodide: str) -> Path:
     start(work / "contents", course)
     for answers in (work / "contents").glob("*/answers"):
         shutil.rmtree(answers)  # the wheel has them
+    shutil.rmtree(work / "contents" / HANDED_OUT)
     _explain(work / "contents" / START_PAGE)
     lock, base = _distribution(pyodide, lite)
     packages = lock["packages"]
