@@ -3,6 +3,7 @@
 import linecache
 import sys
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -209,9 +210,17 @@ def test_a_mistake_that_explains_only_some_cases_gives_way_to_the_place_of_all()
 
 
 def test_what_is_asked_again_may_take_too_long_and_the_finding_stays(monkeypatch):
-    def slowly(*_):
-        raise TookTooLong("It did not end")
+    limits = []
 
-    monkeypatch.setattr(student, "what_mends", slowly)
+    @contextmanager
+    def deadline(allowed, home):
+        limits.append(allowed)
+        with usual(allowed, home) as limit:
+            yield limit
+        if len(limits) > 1:  # the second is that of asking again
+            raise TookTooLong("It did not end")
+
+    usual = student.deadline
+    monkeypatch.setattr(student, "deadline", deadline)
     text = told(SOFTMAX)
-    assert "did not end" not in text and "numbers differ" in text
+    assert len(limits) > 1 and "did not end" not in text and "numbers differ" in text
