@@ -6,12 +6,18 @@ presses. Where nothing can move (no ipywidgets, or a page without a kernel), the
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
+from importlib import import_module
 from inspect import unwrap
 from typing import Any
 
 import numpy as np
 
 from attention_labs.pictures import STYLE, image, plt, png
+
+
+def _pictures(lab: str) -> Any:
+    """A lab's own pictures. Its notebook imports them too; imported here, each would make every lab's verdicts stale."""
+    return import_module(f"attention_labs.pictures.{lab}")
 
 
 def _touched(
@@ -82,7 +88,7 @@ def opposite(
     alignment: Callable, softmax: Callable, encoder_states: np.ndarray, decoder_state: np.ndarray
 ) -> None:
     """From the decoder state s over zeros to −s: the weights (K,), and the context vector (n,)."""
-    from attention_labs.pictures import additive
+    additive = _pictures("additive")
 
     def draw(times: float) -> tuple:
         weights = softmax(alignment(encoder_states, times * decoder_state))
@@ -100,7 +106,7 @@ def opposite(
 
 def temperature(weights_at: Callable, asking: Sequence[str], answering: Sequence[str]) -> None:
     """The weights (L_q, L_k) that `weights_at` gives at a temperature, from 0.001 to 3."""
-    from attention_labs.pictures import qkv
+    qkv = _pictures("qkv")
 
     def draw(temperature: float) -> tuple:
         return unwrap(qkv.at_temperature)(weights_at(temperature), temperature, asking, answering)
@@ -115,7 +121,7 @@ def temperature(weights_at: Callable, asking: Sequence[str], answering: Sequence
 
 def mask(masked_softmax: Callable, scores: np.ndarray, words: Sequence[str]) -> None:
     """A mask to click, cell by cell, over the scores (L, L) of one sentence; it begins as the causal one."""
-    from attention_labs.pictures import masks
+    masks = _pictures("masks")
 
     places = [(row, column) for row in range(len(words)) for column in range(len(words))]
     causal = np.tri(len(words), dtype=bool)
@@ -176,7 +182,7 @@ def _sign(change: Mapping[str, Any]) -> None:
 
 def clocks(sinusoidal_encoding: Callable, other: int = 20) -> None:
     """The hands of a position beside those of a fixed one, and the dot product of the two."""
-    from attention_labs.pictures import positions
+    positions = _pictures("positions")
 
     encoding = sinusoidal_encoding(60, 64)
 
@@ -200,7 +206,7 @@ def heads(next_token_logits: Callable, without: Callable, tiny: Any, twice: np.n
     tiny : attention_labs.tiny_model.TinyModel
     twice : numpy.ndarray of int, shape (batch, 2 L)
     """
-    from attention_labs.pictures import tiny_transformer
+    tiny_transformer = _pictures("tiny_transformer")
 
     names = {
         f"layer {layer}, head {head}": (layer, head)
@@ -241,7 +247,7 @@ def heads(next_token_logits: Callable, without: Callable, tiny: Any, twice: np.n
 
 def cut(merge_softmax: Callable) -> None:
     """A row of scores cut in two anywhere: what is kept of each part, and both merged."""
-    from attention_labs.pictures import long_contexts
+    long_contexts = _pictures("long_contexts")
 
     scores = np.array([0.5, 2.0, -1.0, 1.0, 3.0, 0.0, 1.5, -0.5])
     values = np.array([[1.0, 0], [0, 1], [1, 1], [2, 0], [0, 2], [1, 0], [0, 1], [2, 2]])
@@ -266,7 +272,7 @@ def stages(
     weights_at: Callable, steps: Iterable[int], asking: Sequence[str], answering: Sequence[str]
 ) -> None:
     """The weights (L_q, L_k) of one sentence after some steps of training."""
-    from attention_labs.pictures import learning
+    learning = _pictures("learning")
 
     steps = list(steps)
 
