@@ -102,9 +102,9 @@ def test_some_files_are_among_those_and_some_are_not(imported):
 # Which labs import what of this course's library: the notebooks' set-up cells, or their exercises' comparers.
 OF_LIBRARY = {
     "__init__": LABS,
-    "alignment": ["learning-to-align"],
+    "alignment": ["learning-to-align", "keras-attention"],
     "comparers": ["qkv-attention", "attention-masks", "long-contexts", "keras-attention"],
-    "embeddings": ["qkv-attention", "learning-to-align"],
+    "embeddings": ["qkv-attention", "learning-to-align", "keras-attention"],
     "keras_start": ["keras-attention"],
     "layers": ["keras-attention"],
     "lengths": ["positions"],
@@ -113,6 +113,7 @@ OF_LIBRARY = {
     "pictures/learning": ["learning-to-align"],
     "pictures/qkv": ["qkv-attention"],
     "tiny_model": ["long-contexts", "tiny-transformer", "training"],  # the first looks for its sinks
+    "translation": ["keras-attention"],
     "training": ["tiny-transformer", "training"],  # what trained the former's model takes its lists from it
     "download": [],
     "published": [],

@@ -263,6 +263,26 @@ def test_the_solutions_layer_with_one_thing_wrong_is_named(keras, name, misconce
 
 
 @needs_keras
+def test_the_translator_sees_no_later_word_and_its_mask_reaches_the_loss(keras):
+    from keras.src.backend import get_keras_mask
+
+    lab = BY_NAME["MultiHead"].solution
+    for encoder_block in (True, False):
+        model = lab.translator(encoder_block)
+        assert get_keras_mask(model.output) is not None
+        english, so_far, _ = lab.as_ids(lab.held_out[:2])
+        later = so_far.copy()
+        later[:, 4:] = 7
+        one, other = (keras.ops.convert_to_numpy(model([english, french])) for french in (so_far, later))
+        assert np.allclose(one[:, :4], other[:, :4], atol=1e-5)
+        assert not np.allclose(one[:, 4:], other[:, 4:], atol=1e-2)
+        assert lab.translate(model, english).shape == (2, 14)
+        weights = lab.looks(model)(*reversed(lab.held_out[0]))
+        assert weights.shape == tuple(map(len, reversed(lab.held_out[0])))
+        assert np.allclose(weights.sum(axis=1), 1, atol=1e-5)
+
+
+@needs_keras
 def test_unwritten_layer_is_a_stub(keras):
     class Stub(keras.layers.Layer):
         def call(self, queries, keys, values, d_k, mask=None):
