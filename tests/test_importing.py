@@ -179,6 +179,11 @@ def test_what_a_statement_asks(source, nature, tolerance):
     assert nature in ("nothing", "error") or asked.calls("f", 1)
 
 
+def test_what_is_compared_is_what_students_write():
+    source = "x, y = f(3)\nassert_allclose(x * y, due[0])\nassert_allclose(x, due[0])"
+    assert [a.nature for a in statements(source, own={"f"})] == ["property", "value"]
+
+
 def test_a_power_without_end_is_no_tolerance():
     assert statements("assert abs(f(3) - 9) < 9**9**9**9**9")[0].tolerance == (0.0, EXACT)
 

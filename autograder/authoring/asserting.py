@@ -4,12 +4,14 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
 from autograder.judging.question import Tolerance
+
+Own = Set[str] | None
 
 EXACT = 1e-7  # what `==` of numbers becomes: rounding is no mistake
 
@@ -71,13 +73,15 @@ class Asked:
         return any(first <= line <= last for first, last in self.parts.get(function, ()))
 
 
-def statements(source: str, values: bool = False) -> list[Asked]:
+def statements(source: str, values: bool = False, own: Own = None) -> list[Asked]:
     """What a test cell asks, statement by statement; SyntaxError where it is no Python.
 
     Parameters
     ----------
     values : bool
         Whether a bare expression asks for its value, as in otter's tests.
+    own : set of str, optional
+        What students write: a comparison of anything else is none of theirs. By default, every name.
     """
     lines = source.split("\n")
     compared = set()
@@ -86,7 +90,7 @@ def statements(source: str, values: bool = False) -> list[Asked]:
             lines[number] = line.strip()[found.end() :].strip()
             compared.add(number + 1)
     tree = ast.parse("\n".join(lines))
-    return list(_walk(tree.body, {}, compared, values))
+    return list(_walk(tree.body, {}, compared, values, own))
 
 
 def runnable(source: str) -> str:
@@ -98,7 +102,7 @@ def runnable(source: str) -> str:
 
 
 def _walk(
-    body: list[ast.stmt], local: dict[str, ast.expr], compared: set[int], values: bool
+    body: list[ast.stmt], local: dict[str, ast.expr], compared: set[int], values: bool, own: Own
 ) -> Iterator[Asked]:
     for statement in body:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
@@ -108,14 +112,14 @@ def _walk(
         ):
             yield _asked("error", statement, statement, local)
         elif isinstance(statement, (ast.FunctionDef, ast.For, ast.While, ast.If, ast.With)):
-            yield from _walk(statement.body, local, compared, values)
-            yield from _walk(getattr(statement, "orelse", []), local, compared, values)
+            yield from _walk(statement.body, local, compared, values, own)
+            yield from _walk(getattr(statement, "orelse", []), local, compared, values, own)
         elif isinstance(statement, ast.Assert):
             for part in _conjuncts(statement.test):
-                nature, tolerance = _nature(_expanded(part, local))
+                nature, tolerance = _nature(_expanded(part, local), own)
                 yield _asked(nature, statement, part, local, tolerance)
         elif isinstance(statement, ast.Expr):
-            yield _of_expression(statement, local, statement.lineno in compared, values)
+            yield _of_expression(statement, local, statement.lineno in compared, values, own)
 
 
 def _bind(target: ast.expr, value: ast.expr, local: dict[str, ast.expr]) -> None:
@@ -126,21 +130,23 @@ def _bind(target: ast.expr, value: ast.expr, local: dict[str, ast.expr]) -> None
             _bind(part, value, local)
 
 
-def _of_expression(statement: ast.Expr, local: dict[str, ast.expr], compared: bool, values: bool) -> Asked:
+def _of_expression(
+    statement: ast.Expr, local: dict[str, ast.expr], compared: bool, values: bool, own: Own
+) -> Asked:
     call = statement.value
     name = _name(call.func) if isinstance(call, ast.Call) else ""
     if isinstance(call, ast.Call) and name in _TRUE and call.args:
-        nature, tolerance = _nature(_expanded(call.args[0], local))
+        nature, tolerance = _nature(_expanded(call.args[0], local), own)
         return _asked(nature, statement, call, local, tolerance)
     if isinstance(call, ast.Call) and name in _RAISES:
         return _asked("error", statement, call, local)
     if name.startswith(("assert", "eq_")):
-        nature, tolerance = _nature(_expanded(call, local))
+        nature, tolerance = _nature(_expanded(call, local), own)
         return _asked(nature, statement, call, local, tolerance)
     if compared:
         return _asked("value", statement, call, local)
     if values and name not in ("print", "display") and not name.startswith("test"):
-        nature, tolerance = _nature(_expanded(call, local))
+        nature, tolerance = _nature(_expanded(call, local), own)
         if nature == "property" and not isinstance(call, (ast.Compare, ast.BoolOp, ast.UnaryOp)):
             nature = "value" if _whole(_expanded(call, local)) else "property"
         return _asked(nature, statement, call, local, tolerance)
@@ -189,32 +195,32 @@ def _raises(expression: ast.expr) -> bool:
     return isinstance(expression, ast.Call) and _name(expression.func) in _RAISES
 
 
-def _nature(test: ast.expr) -> tuple[str, Tolerance]:
+def _nature(test: ast.expr, own: Own) -> tuple[str, Tolerance]:
     """Whether an expression compares something whole with a value, and how closely."""
     if isinstance(test, ast.Compare) and len(test.ops) == 1:
-        return _of_comparison(test.left, test.ops[0], test.comparators[0])
+        return _of_comparison(test.left, test.ops[0], test.comparators[0], own)
     if isinstance(test, ast.Call):
         name = _name(test.func)
         inner = test.args[0] if test.args else None
         if name in ("all", "any") and inner is None and isinstance(test.func, ast.Attribute):
             inner = test.func.value  # (a == b).all()
         if name == "all" and isinstance(inner, (ast.GeneratorExp, ast.ListComp)):
-            return _nature(inner.elt)
+            return _nature(inner.elt, own)
         if name in ("all", "bool") and inner is not None:
-            return _nature(inner)
+            return _nature(inner, own)
         if name in _CLOSE:
-            return _if_whole(test.args, _given(test, *_CLOSE[name]))
+            return _if_whole(test.args, _given(test, *_CLOSE[name]), own)
         if name in _EQUAL:
             owner = [test.func.value] if name == "equals" and isinstance(test.func, ast.Attribute) else []
-            return _if_whole([*owner, *test.args], EXACT)
+            return _if_whole([*owner, *test.args], EXACT, own)
         if name in _PLACES:
             places, units = _PLACES[name]
             wanted = _number(_keyword(test, "decimal", "places") or _third(test), places)
-            return _if_whole(test.args, (0.0, units * 10.0**-wanted))
+            return _if_whole(test.args, (0.0, units * 10.0**-wanted), own)
     return "property", EXACT
 
 
-def _of_comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> tuple[str, Tolerance]:
+def _of_comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, own: Own) -> tuple[str, Tolerance]:
     if isinstance(op, (ast.Gt, ast.GtE)):
         left, right, op = right, left, ast.Lt()
     if isinstance(op, (ast.Eq, ast.Is)):
@@ -225,11 +231,11 @@ def _of_comparison(left: ast.expr, op: ast.cmpop, right: ast.expr) -> tuple[str,
                 tolerance = (0.0, 0.51 * 10.0**-places)
             elif isinstance(side, ast.Call) and _name(side.func) == "approx":
                 tolerance = _given(side, *_CLOSE["approx"])
-        return _if_whole([left, right], tolerance)
+        return _if_whole([left, right], tolerance, own)
     if isinstance(op, (ast.Lt, ast.LtE)):
         gap = _difference(left)
         if gap is not None:
-            return _if_whole([gap.left, gap.right], (0.0, abs(_number(right, EXACT))))
+            return _if_whole([gap.left, gap.right], (0.0, abs(_number(right, EXACT))), own)
     return "property", EXACT
 
 
@@ -247,9 +253,14 @@ def _difference(expression: ast.expr) -> ast.BinOp | None:
     return None
 
 
-def _if_whole(sides: list[ast.expr], tolerance: Tolerance) -> tuple[str, Tolerance]:
+def _if_whole(sides: list[ast.expr], tolerance: Tolerance, own: Own) -> tuple[str, Tolerance]:
     """A comparison is of a value where one side is the whole of something, and not its length or its type."""
-    return ("value", tolerance) if any(map(_whole, sides[:2])) else ("property", EXACT)
+    mine = [
+        side
+        for side in sides[:2]
+        if own is None or own & {n.id for n in ast.walk(side) if isinstance(n, ast.Name)}
+    ]
+    return ("value", tolerance) if any(map(_whole, mine)) else ("property", EXACT)
 
 
 def _whole(side: ast.expr) -> bool:

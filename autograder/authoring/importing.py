@@ -277,7 +277,7 @@ class _Import:
         self.asked: dict[int, list[Asked]] = {}
         for cell in self._with("test"):
             try:
-                self.asked[cell.number] = statements(cell.plain, self.values)
+                self.asked[cell.number] = statements(cell.plain, self.values, {*self.functions, *self.made})
             except SyntaxError as error:
                 self.asked[cell.number] = []
                 self.lines[cell.number].left.append(f"it is no Python ({error.msg}, line {error.lineno})")
