@@ -121,9 +121,8 @@ def _at_256(task, method, sinusoidal_encoding, rotate, alibi_bias, seeds, steps)
         words = rng.normal(size=(_WORDS, _SIZE))
         head = _train(rng, words, task, method, aids[TRAINED], steps)
         for length in LENGTHS[:-1]:
-            _score(
-                rng, words, task, method, aids[length], head
-            )  # so that the sentences are those of `beyond`
+            # So that the sentences are those of `beyond`.
+            _score(rng, words, task, method, aids[length], head)
         length = LENGTHS[-1]
         sentences = rng.integers(_WORDS, size=(8, length))
         batch, query, key = _questions(task, sentences)

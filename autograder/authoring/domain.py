@@ -101,9 +101,8 @@ class Domain:
             above = max(low, USUAL[0])  # an axis that begins above the usual sizes has its own first ones
             usual = range(above, min(high, max(USUAL[1], above) + len(self.sizes) - 1) + 1)
             fitting = [n for n in usual if n not in taken] or [min(above, high)]
-            given[name] = fitting[
-                chance.integers(len(fitting))
-            ]  # what rng.choice takes five times as long for
+            # What rng.choice takes five times as long for.
+            given[name] = fitting[chance.integers(len(fitting))]
             taken.append(given[name])
         given |= {name: values[0] for name, values in self.flags.items()}
         if self.magnitudes:
