@@ -152,9 +152,9 @@ def test_points_and_prose_decide_nothing(copied):
     [
         (
             "embeddings_en.npz",
-            {"qkv-attention", "learning-to-align"},
-        ),  # by a text with the language filled in
-        ("sentence_pairs.txt", {"learning-to-align"}),
+            {"qkv-attention", "learning-to-align", "keras-attention"},
+        ),  # by a text with the language filled in; the translator's sentences are those of learning-to-align
+        ("sentence_pairs.txt", {"learning-to-align", "keras-attention"}),
         ("tiny_model.npz", {"long-contexts", "tiny-transformer", "training"}),
         ("stories.npz", {"tiny-transformer", "training"}),
         ("README.md", set()),
