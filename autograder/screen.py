@@ -27,7 +27,7 @@ _ENTRY = """\
     }
     @media (max-width: 45rem) {
       .jp-Notebook .jp-RenderedMarkdown { overflow-wrap: anywhere; }
-      .jp-RenderedHTMLCommon table { display: block; overflow-x: auto; max-width: 100%; margin-left: 0; }
+      .jp-RenderedHTMLCommon table { display: block; overflow-x: auto; overflow-wrap: normal; max-width: 100%; }
       .jp-RenderedHTMLCommon mjx-container:not([display]) { display: inline-block; overflow: auto hidden; max-width: 100%; }
       .jp-OutputArea-output.jp-RenderedHTML { overflow-x: auto; }
       .jp-RenderedHTML img { max-width: none !important; zoom: .75; }

@@ -232,11 +232,14 @@ def _aside(path: Path, why: str) -> Path:
 def _start_page(folder: Path, course: Course) -> None:
     path = folder / START_PAGE
     page = _page(standings(folder), course, folder)
+    kept = folder / renewal.HANDED_OUT / "start-page.json"  # what stood in it when it was last made
+    now, before = ([*map(_text, one["cells"])] if one else [] for one in (page, renewal.read(kept)))
     if path.exists():
         there = renewal.read(path)
-        if not there or [*map(_text, there["cells"])] != [*map(_text, page["cells"])]:
+        if not there or [*map(_text, there["cells"])] not in (now, before):
             return  # the student has made it theirs
     _write(path, page)
+    write(kept, json.dumps({"cells": [{"source": cell["source"]} for cell in page["cells"]]}))
 
 
 def _text(cell: dict) -> str:

@@ -197,6 +197,13 @@ def test_a_start_page_with_the_list_of_earlier_versions_is_brought_up_to_date(co
     assert json.loads(start_page(course).read_text()) == page
 
 
+def test_a_start_page_follows_what_the_course_says_of_itself(course):
+    toml = course.root / "course.toml"
+    toml.write_text(toml.read_text().replace('title = "Attention"', 'title = "Another title"'))
+    said(course.root, "start", "work")
+    assert "# Another title" in start_page(course).read_text()
+
+
 def test_an_overview_without_labs_says_why(course, capsys, monkeypatch):
     monkeypatch.setenv("AUTOGRADER_COURSE", str(course.root))
     monkeypatch.chdir(course.root / "work" / LAB)
