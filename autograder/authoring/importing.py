@@ -100,9 +100,8 @@ class Plan:
     reads: list[str] = field(default_factory=list)
     points: float = 0.0
     tests: list[int] = field(default_factory=list)
-    calls: list[tuple[Call, bool, str]] = field(
-        default_factory=list
-    )  # with whether it is hidden, and its label
+    # With whether it is hidden, and its label.
+    calls: list[tuple[Call, bool, str]] = field(default_factory=list)
     hidden: bool = False  # whether hidden tests alone tell what some variable must hold
     tolerances: list[Tolerance] = field(default_factory=list)
     checks: list[str] = field(default_factory=list)  # conditions, where the variables may have other values

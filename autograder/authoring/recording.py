@@ -114,9 +114,9 @@ def record(cells: Sequence[dict], folder: Path) -> Recorded:
             return _unpacked((Path(place) / "recorded").read_bytes())
         except (OSError, FrameError, KeyError, TypeError, ValueError):
             last = ran.stderr.decode("utf-8", "replace").strip().split("\n")[-1][:200]
+            why = last or f"exit code {ran.returncode}"
             raise RecordingError(
-                "Running the notebook ended its process "
-                f"({last or f'exit code {ran.returncode}'}): it may take {SECONDS} s of CPU time and "
+                f"Running the notebook ended its process ({why}): it may take {SECONDS} s of CPU time and "
                 f"{MEMORY >> 30} GB of memory."
             ) from None
 

@@ -220,19 +220,23 @@ def _file_one(attempts: list[Attempt], place: "_Place", budget: Budget, replaces
     hand_ins: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         hand_ins[attempt.hand_in].append(attempt)
-    rows, counting = [], []
-    for files in hand_ins.values():
+    rows, counting = [], {}
+    for hand_in, files in hand_ins.items():
         *others, last = sorted(files, key=_order)
-        counting.append(last)
-        many, name = counted(len(files), "notebook"), shown(last.name.rpartition("/")[2], 60)
-        why = f"Of {many} in this hand-in, {name} counts: {_why(last, others)}."
-        rows += [_row(attempt, Outcome.OLDER, why, look=True) for attempt in others]
+        counting[hand_in] = last, others
     # The newest first: what it replaces is kept once, and an earlier one need not be filed in between.
-    for attempt in sorted(counting, key=lambda a: (a.time, a.inside, _number(a)), reverse=True):
+    for attempt, others in sorted(
+        counting.values(), key=lambda c: (c[0].time, c[0].inside, _number(c[0])), reverse=True
+    ):
+        many, name = counted(1 + len(others), "notebook"), shown(attempt.name.rpartition("/")[2], 60)
+        for other in others:
+            why = f"Of {many} in this hand-in, {name} counts: {_why(attempt, others)}."
+            rows.append(_row(other, Outcome.OLDER, why, look=True))
         try:
             rows.append(_Filing(attempt, place, budget, replaces).row())
-        except Refused as why_not:
-            rows.append(_row(attempt, Outcome.REFUSED, str(why_not)))
+        except Refused as why_not:  # then all of the hand-in is nobody's
+            del rows[len(rows) - len(others) :]
+            rows += [_row(one, Outcome.REFUSED, str(why_not)) for one in (*others, attempt)]
         except Exception as error:  # noqa: BLE001 - one hand-in's failure is its own
             if isinstance(error, OSError) and concerns_disk(error):
                 raise Complaint(
