@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-TICK = " tick"  # what each turn of a loop calls; a name that no student can write
+# Names that no student can write: what each turn of a loop calls, and the function that gives back what it gets.
+TICK = " tick"
+SAME = " same"
 
 # An expression that may be meant in place of another: how likely, from 0; words; the expression.
 Other = tuple[int, str, Any]
@@ -134,7 +136,7 @@ class Changing:
                 fields[name] = [self._any(v) for v in value]
             elif isinstance(value, ast.AST):
                 fields[name] = self._any(value)
-        new = _with(node, **fields)
+        new = plain = _with(node, **fields)
         if isinstance(node, (ast.expr)) and not isinstance(node, (ast.Slice, ast.Starred, ast.Tuple)):
             if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
                 return new
@@ -146,7 +148,12 @@ class Changing:
                     tried.add(after)
                     same = (words, ast.unparse(other.func)) if "another function" in words else (text, after)
                     test = self._add(Change(words, node.lineno, rank), *same)
-                    new = ast.copy_location(ast.IfExp(test, other, new), node)
+                    if (
+                        isinstance(node, ast.Call) and other in node.args[:1]
+                    ):  # what is inside may change as well
+                        plain.func = ast.IfExp(test, ast.Name(SAME, ast.Load()), plain.func)
+                    else:
+                        new = ast.copy_location(ast.IfExp(test, other, new), node)
         return new
 
     def _callee(self, node: ast.expr) -> ast.expr:
@@ -260,6 +267,12 @@ class Changing:
             sums = name in _REDUCTIONS and "axis" in named and "keepdims" not in named
             for keywords in (node.keywords, keep) if sums else (node.keywords,):
                 yield 2, f"with another function in place of `{called}`", ast.Call(func, node.args, keywords)
+            for part in _operands(node.args[0]) if len(node.args) == 1 and not named else ():
+                if isinstance(part, (ast.Name, ast.Call, ast.Subscript, ast.Attribute)):
+                    words = (
+                        f"with another function, of `{_short(ast.unparse(part))}` alone, in place of {text}"
+                    )
+                    yield 2, words, ast.Call(func, [part], [])
         for arg in node.args[1:]:
             if isinstance(arg, (ast.BinOp, ast.Name, ast.Call, ast.Subscript)):
                 yield 0, f"with `{_short(ast.unparse(arg))}` alone in place of {text}", arg
@@ -375,7 +388,7 @@ def _other_constants(node: ast.Constant, words: set[str]) -> Iterator[Other]:
         near = [value + 1, value - 1, -value, 0, 1, 2, 2 * value, value / 2, 10 * value, value / 10]
         near += [100 * value, value / 100, value**2 if abs(value) < 1e6 else 0, abs(value) ** 0.5]
         near += [1 / value] if value else [-np.inf, np.inf]
-        near += [1e9, -1e9] if type(value) is float else []
+        near += [1e9, -1e9, np.inf, -np.inf] if type(value) is float else []
         whole = [int(n) if type(value) is int and np.isfinite(n) and n == int(n) else n for n in near]
         for other in dict.fromkeys(whole):
             if other != value:

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.changes import TICK, Change, Changing
+from autograder.changes import SAME, TICK, Change, Changing
 from autograder.judging.answer import ask, nobody_types
 from autograder.judging.compare import first_difference
 from autograder.judging.kinds import copied
@@ -202,6 +202,10 @@ def _share(got: Any, due: Value) -> float:
         return 0.0
 
 
+def _same(value: Any, *_args: Any, **_kwargs: Any) -> Any:
+    return value
+
+
 class _GivenUp(Exception):
     """A change made a loop turn too often."""
 
@@ -231,7 +235,7 @@ class _Cell:
         self._make_groups()
         for test, numbers in self._switches:
             test.value = frozenset(numbers)  # type: ignore[assignment]
-        self._space: dict[str, Any] = {**space, _AT: frozenset(), TICK: self._tick}
+        self._space: dict[str, Any] = {**space, _AT: frozenset(), TICK: self._tick, SAME: _same}
         exec(compile(ast.fix_missing_locations(ast.Module(body, [])), home, "exec"), self._space)
         self.function = self._space[name]
 
@@ -247,7 +251,7 @@ class _Cell:
             try:
                 tree = ast.parse(source)
                 defined = [f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == code.co_name]
-                if len(defined) != 1:
+                if len(defined) != 1 or "lstsq" in source:  # given NaN, LAPACK's prints past `sys.stdout`
                     return None
                 return cls(tree, source, code.co_filename, code.co_name, space, ranks)
             except Exception:  # noqa: BLE001 - a cell with IPython's own commands, or one that cannot be run again

@@ -75,6 +75,12 @@ def said(answer, right=RIGHT, **names):
         ("np.abs(lower)", "1 - lower", 6, "without `1 -`"),
         (" * size", "", 6, "with `np.abs(lower)` multiplied by one of your names"),
         (", keepdims=True", "", 3, "with `keepdims` for `x.sum`"),
+        (
+            "np.sqrt(np.abs(lower))",
+            "np.log(np.abs(lower) + 1)",
+            6,
+            "with another function, of `np.abs(lower)` alone,",
+        ),
     ],
 )
 def test_one_place_is_said_with_its_line_and_kind(old, new, line, words):
@@ -107,6 +113,40 @@ def test_two_places_of_which_one_puts_part_of_it_right():
     assert text.startswith("Two places are wrong. In line ")
     assert "with another operator in place of `-=`" in text
     assert "with another number in place of `0`" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "outer", "inner"),
+    [
+        ("x.sum(axis=-1, keepdims=True)", "np.sqrt(np.sum(x**2, axis=-1, keepdims=True))", "np.sqrt", "** 2"),
+        (
+            "x.sum(axis=-1, keepdims=True)",
+            "np.exp(np.log(x).sum(axis=-1, keepdims=True))",
+            "np.exp",
+            "np.log",
+        ),
+    ],
+)
+def test_two_places_of_which_one_is_inside_the_other(old, new, outer, inner):
+    text = said(RIGHT.replace(old, new))
+    assert text.startswith("Two places are wrong. In line 3 of its cell, `")
+    assert f"without `{outer}` around" in text
+    assert f"without `{inner}" in text
+
+
+def test_no_number_of_its_own_hides_like_infinity():
+    right = RIGHT.replace("return out", "return np.isinf(np.where(out > 0, out, np.inf))")
+    text = said(right.replace("out, np.inf", "out, 50.0"), right)
+    assert "with another number in place of `50.0` every case comes out right." in text
+
+
+def test_least_squares_are_left_as_they_are(capfd):
+    """A change that hands NaN to LAPACK's least squares made it print to the student's terminal."""
+    wrong = RIGHT.replace(
+        "return out", "np.linalg.lstsq(np.log(np.eye(3) + 1), np.ones(3))\n    return out + 1"
+    )
+    assert said(wrong) == ""
+    assert capfd.readouterr() == ("", "")
 
 
 def test_what_a_right_case_contradicts_is_not_said():
@@ -193,6 +233,12 @@ def told(source):
     with pytest.raises(CheckFailed) as caught:
         check(softmax)
     return str(caught.value)
+
+
+def test_an_error_whose_own_sentence_says_it_all_is_not_explained_by_a_change():
+    text = told(SOFTMAX.replace("np.abs(x)", "x").replace("    e =", "    input()\n    e ="))
+    assert "`input()` waits for somebody to type" in text
+    assert "One place is wrong" not in text
 
 
 def test_a_check_says_the_place_where_no_mistake_has_a_name():

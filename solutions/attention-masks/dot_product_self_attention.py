@@ -129,6 +129,16 @@ def not_itself_then_everything(q, k, v, scale=True):
 
 
 @dot_product_self_attention.misconception(
+    means="A position does not see itself, and the first one, for which that leaves nothing, sees the whole sentence.",
+    nudge="Print the mask for L = 3: what stands on its diagonal? What may row 0 see?",
+)
+def not_itself_and_the_first_sees_all(q, k, v, scale=True):
+    mask = np.tri(q.shape[-2], k=-1, dtype=bool)
+    mask[0] = True
+    return self_attention(q, k, v, scale, mask)
+
+
+@dot_product_self_attention.misconception(
     means="Each position also sees the one that comes right after it.",
     nudge="Print the mask for L = 3: how many entries of row 0 are True?",
 )

@@ -115,6 +115,15 @@ def sinks_ignored(size, window, sinks=0):
 
 
 @sliding_window_mask.misconception(
+    means="You took the last keys for the sinks; the first ones are kept.",
+    nudge="Sinks are the words with which a text begins. Which columns are those?",
+)
+def sinks_among_the_last(size, window, sinks=0):
+    steps, positions = back(size)
+    return (steps >= 0) & ((steps < window) | (positions >= size - sinks))
+
+
+@sliding_window_mask.misconception(
     means="The first queries see all of their past; it is the first keys that all may see.",
     nudge="Rows are queries, columns are keys. Did you open the first rows or the first columns?",
 )

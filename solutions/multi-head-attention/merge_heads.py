@@ -93,6 +93,22 @@ def averaged(x):
 
 
 @merge_heads.misconception(
+    means="You took the largest number of the heads at each place, so they cannot be told apart any more.",
+    nudge="They are to stand side by side: how many numbers does each word then have?",
+)
+def largest_of_the_heads(x):
+    return x.max(axis=1)
+
+
+@merge_heads.misconception(
+    means="The first head stands there again and again, once for each head.",
+    nudge="Each word should get the numbers of all heads. Which index picks a head, and does it ever change?",
+)
+def first_head_again_and_again(x):
+    return np.tile(x[:, 0], x.shape[1])
+
+
+@merge_heads.misconception(
     means="The axes are in the right order, but heads and numbers are not joined: your result still "
     "has four axes.",
     nudge="Which function turns the last two axes into one?",

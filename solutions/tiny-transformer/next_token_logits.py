@@ -427,6 +427,16 @@ def positions_multiplied(tokens, parameters, heads):
     return logits(stack(p["tokens"][tokens] * p["positions"][: tokens.shape[1]], p, heads), p)
 
 
+@next_token_logits.misconception(
+    means="The last norm comes before the last block; it should follow it.",
+    nudge="What does the last block give to the product with the token table: does a norm stand between them?",
+)
+def last_norm_before_the_last_block(tokens, parameters, heads):
+    p = parameters
+    x = norm(stack(embed(tokens, p), p, heads, blocks=p["blocks"][:-1]), p["gain"], p["bias"])
+    return unnormed(stack(x, p, heads, blocks=p["blocks"][-1:]), p)
+
+
 # Right answers.
 
 

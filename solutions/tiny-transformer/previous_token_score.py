@@ -201,6 +201,14 @@ def every_earlier_weight(weights):
     return float(weights[np.tril_indices(len(weights), -1)].mean())
 
 
+@wrong(
+    means="You took each word's weight for the *first* word; the one right before it is meant.",
+    nudge="The weight of word i for word i − 1 stands in which row and which column?",
+)
+def for_the_first_word(weights):
+    return float(weights[1:, 0].mean())
+
+
 # Right answers.
 
 
