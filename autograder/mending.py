@@ -130,7 +130,8 @@ class _Search:
                 tried, still = one, next((q for q in self._failing if not self._right(cell, q)), None)
             cell.make(one, other)
             if still and self._share(cell, still) == 1 and self._all_right(cell):
-                return f"Two places are wrong. {cell.where(one)}. {cell.where(other)} every case comes out right."
+                first = cell.where(one).rstrip(",")
+                return f"Two places are wrong. {first}. {cell.where(other)} every case comes out right."
         return ""
 
     def most_of_it(self, cell: "_Cell") -> str:

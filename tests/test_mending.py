@@ -113,6 +113,8 @@ def test_two_places_of_which_one_puts_part_of_it_right():
     assert text.startswith("Two places are wrong. In line ")
     assert "with another operator in place of `-=`" in text
     assert "with another number in place of `0`" in text
+    text = said(RIGHT.replace("[..., 1:]", "[..., 2:]").replace("+=", "-="))
+    assert "with another number in place of `2`, there and wherever else it stands. In line 7" in text
 
 
 @pytest.mark.parametrize(
