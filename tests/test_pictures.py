@@ -224,7 +224,9 @@ def cells(lab):
 
 def drawing(sources):
     """Lines that draw by hand what a function of `attention_labs.pictures` should draw."""
-    by_hand = re.compile(r"\b(plt|matplotlib|subplots|imshow)\b|\baxes\.|\bfigure[.,]|(?<!bar\.)(?<!def )\b(show|heatmap)\(")
+    by_hand = re.compile(
+        r"\b(plt|matplotlib|subplots|imshow)\b|\baxes\.|\bfigure[.,]|(?<!bar\.)(?<!def )\b(show|heatmap)\("
+    )
     return [line for source in sources for line in source.splitlines() if by_hand.search(line)]
 
 
