@@ -148,9 +148,8 @@ class Changing:
                     tried.add(after)
                     same = (words, ast.unparse(other.func)) if "another function" in words else (text, after)
                     test = self._add(Change(words, node.lineno, rank), *same)
-                    if (
-                        isinstance(node, ast.Call) and other in node.args[:1]
-                    ):  # what is inside may change as well
+                    # What is inside may change as well.
+                    if isinstance(node, ast.Call) and other in node.args[:1]:
                         plain.func = ast.IfExp(test, ast.Name(SAME, ast.Load()), plain.func)
                     else:
                         new = ast.copy_location(ast.IfExp(test, other, new), node)
