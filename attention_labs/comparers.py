@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autograder.judging.kinds import number
+from autograder.judging.agreement import number
 from autograder.judging.question import Inputs
 
 # What is compared where it is not the result itself.

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from autograder.judging.agreement import close
 from autograder.judging.judge import Finding
-from autograder.judging.kinds import close, short, viewed
+from autograder.judging.kinds import short, viewed
 from autograder.judging.question import Answer, Inputs, Tolerance
 
 Places = list[int | None]  # rows or columns to show; None for those left out

@@ -23,7 +23,7 @@ import numpy as np
 from autograder.changes import SAME, TICK, Change, Changing
 from autograder.judging.answer import ask, nobody_types
 from autograder.judging.compare import first_difference
-from autograder.judging.kinds import copied
+from autograder.judging.kinds import copied_inputs
 from autograder.judging.question import Question, Rules, Value
 from autograder.probing import may_be_asked, size_of
 
@@ -155,14 +155,14 @@ class _Search:
 
     def _right(self, cell: "_Cell", q: Question) -> bool:
         came = cell.limited(partial(ask, cell.function, q.inputs))
-        return came is not None and first_difference(q.expected, came, self._rules) is None
+        return came is not None and first_difference(q.expected, came, self._rules, q.inputs) is None
 
     def _share(self, cell: "_Cell", q: Question | None) -> float:
         """Which share of a result is right, roughly; 1 where it is worth a closer look."""
         if q is None:
             return 0.0
-        args, kwargs = map(copied, q.inputs.args), {k: copied(v) for k, v in q.inputs.kwargs.items()}
-        got = cell.limited(lambda: cell.function(*args, **kwargs))
+        asked = copied_inputs(q.inputs)
+        got = cell.limited(lambda: cell.function(*asked.args, **asked.kwargs))
         if got is not None and (self._rules.view or self._rules.compare):
             return 1.0
         return 0.0 if got is None else _share(got, q.expected)

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from autograder.feedback import as_html, as_text, describe, tables
+from autograder.judging.agreement import same_values
 from autograder.judging.answer import ask, pack
 from autograder.judging.compare import failing_property, first_difference
 from autograder.judging.judge import judge
-from autograder.judging.kinds import same_values
 from autograder.judging.mistakes import NOT_WRITTEN, STRUCTURAL
 from autograder.judging.question import Answer, Inputs, Misconception, Question, Raised, Rules
 from autograder.results import Result, Verdict

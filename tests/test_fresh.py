@@ -13,7 +13,7 @@ from sample_class import perfect, with_answer
 from autograder.grading.marking.mark import seed_of
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.sandbox.choice import why_unavailable
-from autograder.judging.kinds import number
+from autograder.judging.agreement import number
 
 LAB, EXERCISE = "qkv-attention", "stable_softmax"
 

@@ -13,7 +13,7 @@ from autograder.judging.answer import ask
 from autograder.judging.compare import first_difference, same_answer
 from autograder.judging.judge import judge
 from autograder.judging.mistakes import STRUCTURAL
-from autograder.judging.question import Answer, Rules, inputs
+from autograder.judging.question import Answer, Inputs, Rules, inputs
 from autograder.results import Verdict
 
 LENGTH = 1000  # a square of floats takes 8 MB
@@ -89,8 +89,8 @@ def test_a_mistake_in_little_room_is_not_the_one_in_much():
     assert same_answer(much, much, Rules(), LIMIT) and same_answer(little, little, Rules(), LIMIT)
     assert not same_answer(much, little, Rules(), LIMIT)
     assert same_answer(much, little, Rules())
-    assert first_difference(np.ones(2), little, Rules(), LIMIT) is None
-    assert first_difference(np.ones(2), much, Rules(), LIMIT).kind == "memory"
+    assert first_difference(np.ones(2), little, Rules(), Inputs(memory=LIMIT)) is None
+    assert first_difference(np.ones(2), much, Rules(), Inputs(memory=LIMIT)).kind == "memory"
 
 
 def test_the_reference_keeps_to_its_own_limit(exercise):

@@ -56,7 +56,7 @@ def _fits(function, given):
 
 def _right(function, question, rules):
     answer = ask(function, question.inputs, rules.call)
-    return first_difference(question.expected, answer, rules, question.inputs.memory) is None
+    return first_difference(question.expected, answer, rules, question.inputs) is None
 
 
 @pytest.fixture(autouse=True)

@@ -34,6 +34,7 @@ from autograder.authoring.domain import Domain, Sizes
 from autograder.errors import Complaint, listed
 from autograder.judging.answer import ask, megabytes
 from autograder.judging.compare import first_difference
+from autograder.judging.kinds import FrameError, NotPlain, article, as_value
 from autograder.judging.mistakes import STRUCTURAL
 from autograder.judging.question import Answer, Inputs, Misconception, Question, Raised, Rules, Value
 
@@ -167,8 +168,9 @@ class Exercise:
         def register(draw: F) -> F:
             if self.where or self.proposed:
                 raise ExerciseError(f"{self.name} has two domains; one is due.")
+            drawn = self._of_values(draw, "the domain")
             where = Domain(
-                dict(sizes or {}), dict(flags or {}), tuple(magnitudes), tuple(dtypes), layouts, draw, steady
+                dict(sizes or {}), dict(flags or {}), tuple(magnitudes), tuple(dtypes), layouts, drawn, steady
             )
             self.where, self.proposed = (None, where) if proposed else (where, None)
             wanted = where.arguments()
@@ -210,10 +212,29 @@ class Exercise:
             self._raising[label] = Raised(raises.__name__, saying)
 
         def register(draw: F) -> F:
-            self._cases.append(_Case(label, draw, memory, hidden))
+            self._cases.append(_Case(label, self._of_values(draw, f"the case {label!r}"), memory, hidden))
             return draw
 
         return register
+
+    def _of_values(self, draw: Callable[..., Inputs], where: str) -> Callable[..., Inputs]:
+        """What draws inputs, with pandas' own among them as tables; ExerciseError where one is no value."""
+
+        def drawn(*args: Any, **kwargs: Any) -> Inputs:
+            asked = draw(*args, **kwargs)
+            if not isinstance(asked, Inputs):
+                what = article(type(asked).__name__)
+                raise ExerciseError(f"{self.name}: {where} is to return `inputs(…)`, and returns {what}.")
+            try:
+                named = {name: as_value(value) for name, value in asked.kwargs.items()}
+                return Inputs(tuple(map(as_value, asked.args)), named, asked.memory)
+            except (FrameError, NotPlain) as what:
+                raise ExerciseError(
+                    f"{self.name}: {where} has an argument that cannot be given to an answer: {what}. "
+                    "What can is listed in the guide to a new lab; functions and objects come from the set-up cells."
+                ) from None
+
+        return drawn
 
     def misconception(self, *, means: str, nudge: str) -> Callable[[F], F]:
         """Decorate a wrong implementation; its name, hyphenated, is the misconception's."""

@@ -3,7 +3,7 @@
 And can each be failed: what takes no thought must not pass.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from autograder.judging.answer import ask, pack
 from autograder.judging.compare import first_difference
 from autograder.judging.frames import encode, pack_inputs
 from autograder.judging.judge import Finding, judge
+from autograder.judging.kinds import zeros
 from autograder.judging.question import Answer, Inputs, Question, Value
 from autograder.results import Verdict
 
@@ -37,7 +38,7 @@ def _weak(exercise: Exercise, seed: int | None) -> Iterator[str]:
         yield f"{where} has no case; give it one, or a domain."
     for words, answers in _thoughtless(questions):
         pairs = zip(questions, answers, strict=True)
-        if not any(first_difference(q.expected, a, exercise.rules, q.inputs.memory) for q, a in pairs):
+        if not any(first_difference(q.expected, a, exercise.rules, q.inputs) for q, a in pairs):
             yield (
                 f"{where}: {words} is right in every case; add one in which it is not. What an exercise leaves in "
                 "its arguments, in a file or on the screen is not judged: let it return something."
@@ -67,21 +68,11 @@ def _thoughtless(questions: Sequence[Question]) -> Iterator[tuple[str, list[Answ
     for place in dict.fromkeys(place for given in by_place for place in given):
         yield f"argument {place} given back", _returned(given.get(place) for given in by_place)
     yield "all arguments given back", _returned(question.inputs.args for question in questions)
-    yield "zeros of the right shape", _returned(_zeros(question.expected) for question in questions)
+    yield "zeros of the right shape", _returned(zeros(question.expected) for question in questions)
 
 
 def _returned(values: Iterable[Value]) -> list[Answer]:
     return [Answer(value, kind) for kind, value in map(pack, values)]
-
-
-def _zeros(value: Value) -> Value:
-    if isinstance(value, np.ndarray):
-        return np.zeros_like(value)
-    if isinstance(value, Mapping):
-        return {key: _zeros(part) for key, part in value.items()}
-    if isinstance(value, (tuple, list)):
-        return type(value)(_zeros(part) for part in value)
-    return type(value)() if isinstance(value, (bool, int, float, complex, str, set, frozenset)) else value
 
 
 def doubts(lab: Lab) -> list[str]:

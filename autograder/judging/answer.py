@@ -25,7 +25,7 @@ from autograder.judging.kinds import (
     MAX_PARTS,
     MAX_VALUES,
     NotPlain,
-    copied,
+    copied_inputs,
     is_tensor,
     take,
     unchanged,
@@ -49,8 +49,8 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
     Answer
         Never raises for what the function does; an interrupt passes through.
     """
-    args = [copied(a) for a in given.args]
-    kwargs = {k: copied(a) for k, a in given.kwargs.items()}
+    asked = copied_inputs(given)
+    args, kwargs = asked.args, asked.kwargs
     printed = _Printed()
     measured = _Memory(given.memory)
     try:

@@ -1,9 +1,10 @@
 """Whether two answers are the same, where one first differs from what was expected, and what its errors mean."""
 
 import builtins
+import inspect
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,8 @@ from autograder.judging.answer import megabytes
 from autograder.judging.kinds import (
     Speaking,
     article,
+    copied,
+    copied_inputs,
     difference,
     of_another_type,
     resolve,
@@ -105,13 +108,14 @@ def _cause(error: str, rules: Rules) -> tuple[str, str]:
 
 
 def first_difference(
-    expected: Value, answer: Answer, rules: Rules, memory: int | None = None
+    expected: Value, answer: Answer, rules: Rules, given: Inputs | None = None
 ) -> Difference | None:
-    """The first thing in which an answer is not as expected; None for a right answer.
+    """The first thing in which an answer to these inputs is not as expected; None for a right answer.
 
-    That it held more than `memory` bytes at once is said last, of a result that is right.
+    That it held more bytes at once than they allow is said last, of a result that is right.
     """
-    found = _first(expected, answer, rules)
+    given = given or Inputs()
+    found, memory = _first(expected, answer, rules, given), given.memory
     if found is None and memory is not None and answer.held > memory:
         held, allowed = megabytes(answer.held), megabytes(memory)
         seen = f"Your result is right, but your function holds {held} at once, where {allowed} are allowed."
@@ -119,19 +123,20 @@ def first_difference(
     return found
 
 
-def _first(expected: Value, answer: Answer, rules: Rules) -> Difference | None:
+def _first(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Difference | None:
     if isinstance(expected, Raised):
         return _not_raised(expected, answer)
     if answer.error:
         return _error(answer)
-    if rules.compare:
-        return _by_comparer(expected, answer, rules)
-    if rules.returns == "printed":
-        found = text_difference("What your function prints", _lines(str(expected)), _lines(answer.printed))
-    elif answer.type == "NoneType" and expected is not None:
+    printed = rules.returns == "printed"
+    if not printed and answer.type == "NoneType" and expected is not None:
         return Difference("nothing", "Your function returned None.", "returns-nothing")
-    elif answer.value is None and answer.type != "NoneType":
+    if not printed and answer.value is None and answer.type != "NoneType":
         return _not_plain(expected, answer)
+    if rules.compare:
+        found = _by_comparer(expected, answer, rules, given)
+    elif printed:
+        found = text_difference("What your function prints", _lines(str(expected)), _lines(answer.printed))
     elif (
         rules.returns == "tensor"
         and isinstance(expected, np.ndarray)
@@ -243,13 +248,27 @@ def _spaced(shape: str) -> str:
     return shape.replace(",", ", ").replace(", )", ",)").replace("  ", " ")
 
 
-def _by_comparer(expected: Value, answer: Answer, rules: Rules) -> Difference | None:
+def _by_comparer(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Difference | None:
     value = answer.printed if rules.returns == "printed" else answer.value
+    comparer = resolve(rules.compare)
+    wanted, args = copied(expected), (copied_inputs(given),) if _sees_inputs(comparer) else ()
     try:
-        said = resolve(rules.compare)(expected, value, rules.tolerance)
+        said = comparer(wanted, copied(value), rules.tolerance, *args)
     except Exception as error:  # noqa: BLE001 - a comparer meets whatever an answer may be
+        if type(value) is not type(expected):
+            return of_another_type(expected, value, rules, Speaking())
         said = f"Your result cannot be compared with what is due ({type(error).__name__})."
     return Difference("values", str(said)) if said else None
+
+
+@cache
+def _sees_inputs(comparer: Callable) -> bool:
+    """Whether a comparer takes the inputs, too."""
+    try:
+        inspect.signature(comparer).bind(None, None, None, None)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _not_plain(expected: Value, answer: Answer) -> Difference:
@@ -280,9 +299,10 @@ def failing_property(value: Value, given: Inputs, names: Sequence[str]) -> str |
     """The sentence of the first named property that `value` lacks; None if it has them all."""
     if value is None:
         return None
+    asked = copied_inputs(given)
     for name in names:
         try:
-            said = resolve(name)(value, given)
+            said = resolve(name)(copied(value), asked)
         except (ValueError, IndexError, TypeError, AttributeError):
             continue  # the property has no meaning for this shape
         if said:

@@ -13,8 +13,9 @@ from itertools import combinations, permutations
 import numpy as np
 
 from autograder.errors import listed
+from autograder.judging.agreement import close
 from autograder.judging.compare import same_answer
-from autograder.judging.kinds import along_axis, close
+from autograder.judging.kinds import along_axis
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.question import Answer, Inputs, Misconception, Question, Rules, Value
 

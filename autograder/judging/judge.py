@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autograder.errors import listed
+from autograder.judging.agreement import tolerance
 from autograder.judging.compare import failing_property, first_difference, same_answer
 from autograder.judging.forms import explained_by_a_form, form_of
-from autograder.judging.kinds import PRECISION, arrays_in, tolerance
+from autograder.judging.kinds import PRECISION, arrays_in
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.patterns import in_common, right_parts, times, what_fits, what_holds
 from autograder.judging.question import Answer, Misconception, Question, Rules, Value
@@ -92,8 +93,7 @@ def judge(
     """
     pairs = list(zip(questions, answers, strict=True))[known_right:]
     differences = [None] * known_right + [
-        first_difference(question.expected, answer, rules, question.inputs.memory)
-        for question, answer in pairs
+        first_difference(question.expected, answer, rules, question.inputs) for question, answer in pairs
     ]
     differences = _all_of_precision(differences)
     right = tuple(difference is None for difference in differences)
@@ -318,7 +318,7 @@ def _of_other_shapes(one: Value, other: Value) -> bool:
 def _tells(mistake: Misconception, question: Question, answer: Answer, rules: Rules) -> bool:
     """Whether a mistake is wrong in this case, in the digits that the answer has: else to agree explains nothing."""
     theirs = question.mistakes[mistake.name]
-    wrong = first_difference(question.expected, theirs, rules, question.inputs.memory)
+    wrong = first_difference(question.expected, theirs, rules, question.inputs)
     if wrong is None or wrong.kind != "values":
         return wrong is not None
     due = _in_the_digits_of(answer.value, question.expected)

@@ -6,27 +6,30 @@ then it travels, is copied, compared and described, by its kind alone.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from autograder.errors import cut
+from autograder.judging.agreement import close, close_numbers, everywhere, number, same_values
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.question import (
     DTYPES,
     LAYOUTS,
+    Inputs,
     Raised,
     Rules,
-    Tolerance,
     Value,
     arranged,
     dtype_name,
     layout_of,
 )
+from autograder.judging.tables import NoTable, Table, is_pandas, of_pandas
 
 MAX_VALUES = 1_000_000  # numbers in one answer; no case asks for more than a few thousand
+MAX_GIVEN = 20_000_000  # cells of a table among the arguments
 MAX_PARTS = 20_000  # values in one answer, an array counting as one: some 40 bytes of a frame's JSON each
 MAX_REPEATED = 100_000_000  # times that one row stands in an argument
 MAX_DEPTH = 8
@@ -34,7 +37,6 @@ MAX_CHARACTERS = 20_000  # of text in one answer, and of what it prints
 MAX_INTEGER = 2**63  # beyond it a whole number travels as text
 MAX_BITS = 1000  # of a whole number, so that each is near some float
 
-_PRECISION = {"e": (2e-2, 2e-3), "f": (2e-4, 2e-6)}  # of float16 and float32, by their characters
 _FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
 
 
@@ -91,59 +93,6 @@ class Speaking:
         return Speaking(self.says(place), "there is", "the result")
 
 
-# Numbers, compared
-
-
-def tolerance(allowed: Tolerance, *arrays: np.ndarray) -> tuple[float, float]:
-    """Relative and absolute tolerance for the least precise of the arrays' dtypes."""
-    kinds = {a.dtype.char for a in arrays}
-    least = _PRECISION["e"] if "e" in kinds else _PRECISION["f"] if "f" in kinds else None
-    if isinstance(allowed, tuple):
-        relative, absolute = least or (0.0, 0.0)
-        return max(relative, allowed[0]), max(absolute, allowed[1])
-    return least or (allowed, allowed * 1e-3)
-
-
-def same_values(expected: np.ndarray, value: np.ndarray, allowed: Tolerance) -> bool:
-    """Whether two arrays of one shape agree to tolerance; NaN equals NaN.
-
-    >>> same_values(np.ones(2), np.ones(2) + 1e-9, 1e-7)
-    True
-    """
-    return expected.shape == value.shape and everywhere(close(expected, value, allowed))
-
-
-def close(expected: np.ndarray, value: np.ndarray, allowed: Tolerance) -> np.ndarray:
-    """Where two arrays of one shape agree to tolerance, as booleans; NaN equals NaN."""
-    # What `np.isclose` says; it takes five times as long, and this is most of what judging does.
-    wanted, got = expected.astype(np.float64, copy=False), value.astype(np.float64, copy=False)
-    same = wanted == got
-    if everywhere(same):
-        return same
-    with np.errstate(all="ignore"):
-        relative, absolute = tolerance(allowed, expected, value)
-        near = np.abs(got - wanted) <= absolute + relative * np.abs(wanted)
-        return same | (near & np.isfinite(wanted)) | (np.isnan(wanted) & np.isnan(got))
-
-
-def close_numbers(one: float, other: float, rules: Rules, size: float = 0.0) -> bool:
-    """Whether two numbers agree to tolerance; a part of a complex number, by that number's size."""
-    wanted, got = float(one), float(other)
-    if size and np.isfinite([wanted, got, size]).all():
-        relative, absolute = tolerance(rules.tolerance)
-        return abs(got - wanted) <= absolute + relative * size
-    return same_values(np.asarray(wanted), np.asarray(got), rules.tolerance)
-
-
-def everywhere(true: np.ndarray) -> bool:
-    """Whether an array of booleans is true in all places: `all`, at a fifth of its time for small ones.
-
-    >>> everywhere(np.ones(2) == 1), everywhere(np.arange(2) == 1)
-    (True, False)
-    """
-    return b"\0" not in true.tobytes()
-
-
 @cache
 def resolve(name: str) -> Callable[..., Any]:
     """The function that "module:function" names; a course's library holds its comparers."""
@@ -154,15 +103,6 @@ def resolve(name: str) -> Callable[..., Any]:
 def viewed(value: np.ndarray, rules: Rules) -> np.ndarray:
     """What is compared in place of an array; the array itself where the rules say nothing."""
     return resolve(rules.view)(value) if rules.view else value
-
-
-def number(x: Any) -> str:
-    """A number as a sentence gives it.
-
-    >>> number(np.float64(0.123456)), number(np.True_)
-    ('0.1235', 'True')
-    """
-    return str(bool(x)) if isinstance(x, (bool, np.bool_)) else f"{float(x) + 0.0:.4g}"
 
 
 def article(noun: str) -> str:
@@ -215,9 +155,21 @@ class Kind:
         """The inverse of `pack`; raises FrameError for anything else."""
         raise NotImplementedError
 
-    def changed(self, value: Value, change: Callable[[np.ndarray], Value]) -> Value:
-        """A copy with each array in it changed."""
+    def mapped(self, value: Value, change: Callable[[Value], Value]) -> Value:
+        """The same with each part of it changed; itself, where it has none."""
         return value
+
+    def copied(self, value: Value) -> Value:
+        """What a call gets of it, and may change."""
+        return self.mapped(value, copied)
+
+    def zeros(self, value: Value) -> Value:
+        """What is of its form, and took no thought."""
+        return self.mapped(value, zeros)
+
+    def comes_back(self, value: Value, after: Any) -> bool:
+        """Whether what a call got of it is of its type still."""
+        return type(after) is type(value)
 
     def unchanged(self, before: Value, after: Any) -> bool:
         """Whether a call left it as it was, of the same type."""
@@ -283,8 +235,11 @@ class Array(Kind):
             return np.broadcast_to(row, (times, *row.shape[1:]))
         return arranged(_item(arrays, packed), name)
 
-    def changed(self, value: np.ndarray, change: Callable[[np.ndarray], Value]) -> Value:
-        return change(value)
+    def copied(self, value: np.ndarray) -> np.ndarray:
+        return arranged(value, layout_of(value))
+
+    def zeros(self, value: np.ndarray) -> np.ndarray:
+        return np.zeros_like(value)
 
     def unchanged(self, before: np.ndarray, after: Any) -> bool:
         same = before.dtype == after.dtype and before.shape == after.shape
@@ -362,8 +317,8 @@ class Several(Kind):
         parts = [unpack_value(part, arrays, depth + 1) for part in packed]
         return tuple(parts) if name == "tuple" else parts
 
-    def changed(self, value: Value, change: Callable[[np.ndarray], Value]) -> Value:
-        return type(value)(changed(part, change) for part in value)
+    def mapped(self, value: Value, change: Callable[[Value], Value]) -> Value:
+        return type(value)(map(change, value))
 
     def unchanged(self, before: Value, after: Any) -> bool:
         return len(before) == len(after) and all(map(unchanged, before, after))
@@ -434,8 +389,11 @@ class Entries(Kind):
                 raise FrameError("a list, say, is no key") from None
         return found
 
-    def changed(self, value: Value, change: Callable[[np.ndarray], Value]) -> dict:
-        return {key: changed(part, change) for key, part in value.items()}
+    def mapped(self, value: Value, change: Callable[[Value], Value]) -> dict:
+        return {key: change(part) for key, part in value.items()}
+
+    def comes_back(self, value: Value, after: Any) -> bool:
+        return type(after) is dict
 
     def unchanged(self, before: Value, after: Any) -> bool:
         return before.keys() == after.keys() and all(unchanged(before[k], after[k]) for k in before)
@@ -490,8 +448,11 @@ class Unordered(Kind):
         except TypeError:
             raise FrameError("a list, say, is in no set") from None
 
-    def changed(self, value: Value, change: Callable[[np.ndarray], Value]) -> Value:
+    def copied(self, value: Value) -> Value:
         return type(value)(value)
+
+    def zeros(self, value: Value) -> Value:
+        return type(value)()
 
     def same(self, one: Value, other: Value, rules: Rules) -> bool:
         return isinstance(other, (set, frozenset)) and one == other
@@ -507,6 +468,72 @@ class Unordered(Kind):
 
     def words(self, value: Value) -> str:
         return f"a set of {len(value)} value{'' if len(value) == 1 else 's'}"
+
+
+class Tabular(Kind):
+    """A DataFrame or a Series, as a `Table`; a call gets pandas' own."""
+
+    names = ("table",)
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, Table)
+
+    def takes(self, result: Any) -> bool:
+        return isinstance(result, Table) or is_pandas(result)
+
+    def take(self, result: Any, left: list[int], depth: int) -> Table:
+        if left[1] < result.size:
+            raise NotPlain(f"{type(result).__name__} of {result.size:,} cells")
+        try:
+            table = result if isinstance(result, Table) else of_pandas(result)
+        except NoTable as what:
+            raise NotPlain(str(what)) from None
+        left[0] -= len(table.data)
+        left[1] -= table.size
+        if min(left) < 0:
+            raise NotPlain(f"{table.kind} of too many cells, or too much text")
+        return table
+
+    def pack(self, value: Table, arrays: list[np.ndarray]) -> dict:
+        return {"table": pack_value(value.plain(), arrays)}
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Table:
+        try:
+            return Table.of_plain(unpack_value(packed, arrays, depth + 1))
+        except NoTable as what:
+            raise FrameError(str(what)) from None
+
+    def copied(self, value: Table) -> Any:
+        return value.to_pandas()
+
+    def zeros(self, value: Table) -> Table:
+        return value.zeros()
+
+    def comes_back(self, value: Table, after: Any) -> bool:
+        return is_pandas(after) and type(after).__name__ == value.kind
+
+    def unchanged(self, before: Table, after: Any) -> bool:
+        try:
+            return unchanged(
+                before.plain(), (after if isinstance(after, Table) else of_pandas(after)).plain()
+            )
+        except NoTable:
+            return False
+
+    def same(self, one: Table, other: Value, rules: Rules) -> bool:
+        return self.difference(one, other, rules, Speaking()) is None
+
+    def difference(self, due: Table, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
+        if not isinstance(value, Table) or value.kind != due.kind:
+            return of_another_type(due, value, rules, speaking)
+        found = due.difference(value, rules, speaking.result)
+        return found and replace(found, seen=speaking.says(found.seen))
+
+    def words(self, value: Table) -> str:
+        return value.words
+
+    def short(self, value: Table) -> str:
+        return value.words.partition(" ")[2]
 
 
 class Error(Kind):
@@ -587,6 +614,9 @@ class Single(Kind):
         if type(result) is int and result.bit_length() > MAX_BITS:
             raise NotPlain(f"int of more than {MAX_BITS} bits")
         return result
+
+    def zeros(self, value: Value) -> Value:
+        return None if value is None else type(value)()
 
     def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
         if isinstance(value, np.generic):
@@ -669,7 +699,7 @@ class Single(Kind):
         return "None" if value is None else _WORDS.get(type(value)) or super().words(value)
 
 
-KINDS: tuple[Kind, ...] = (Single(), Array(), Several(), Entries(), Unordered(), Dtype(), Error())
+KINDS: tuple[Kind, ...] = (Single(), Array(), Several(), Entries(), Unordered(), Tabular(), Dtype(), Error())
 _BY_NAME = {name: kind for kind in KINDS for name in kind.names}
 
 
@@ -713,12 +743,36 @@ def unpack_value(packed: Any, arrays: Arrays, depth: int = 0) -> Value:
 
 def changed(value: Value, change: Callable[[np.ndarray], Value]) -> Value:
     """A copy of a value with each array in it changed."""
-    return kind_of(value).changed(value, change)
+    return (
+        change(value)
+        if isinstance(value, np.ndarray)
+        else kind_of(value).mapped(value, partial(changed, change=change))
+    )
 
 
 def copied(value: Value) -> Value:
-    """A copy that a call may change: arrays keep their layout in memory."""
-    return changed(value, lambda array: arranged(array, layout_of(array)))
+    """What a call gets, and may change: arrays keep their layout in memory, and tables are pandas' own."""
+    return kind_of(value).copied(value)
+
+
+def copied_inputs(given: Inputs) -> Inputs:
+    """The arguments as a call gets them."""
+    kwargs = {name: copied(value) for name, value in given.kwargs.items()}
+    return Inputs(tuple(map(copied, given.args)), kwargs, given.memory)
+
+
+def as_value(value: Value) -> Value:
+    """What an author gives as an argument, as a value: what is pandas' own in it becomes a table."""
+    if is_pandas(value):
+        return take(value, [MAX_PARTS, MAX_GIVEN, 0])
+    if isinstance(value, np.ndarray) and dtype_name(value.dtype) not in DTYPES:
+        raise FrameError(f"an array of {value.dtype.name} is no value")
+    return kind_of(value).mapped(value, as_value)
+
+
+def zeros(value: Value) -> Value:
+    """What has the form of a value, and took no thought."""
+    return kind_of(value).zeros(value)
 
 
 def arrays_in(value: Value) -> list[np.ndarray]:
@@ -730,8 +784,8 @@ def arrays_in(value: Value) -> list[np.ndarray]:
 
 def unchanged(before: Value, after: Any) -> bool:
     """Whether a call left a copy of a value as it was."""
-    due = dict if isinstance(before, Mapping) else type(before)  # of a mapping a call gets a dict
-    return type(after) is due and kind_of(before).unchanged(before, after)
+    kind = kind_of(before)
+    return kind.comes_back(before, after) and kind.unchanged(before, after)
 
 
 def same(one: Value, other: Value, rules: Rules) -> bool:
@@ -794,7 +848,7 @@ def is_tensor(result: Any) -> bool:
     return (
         hasattr(result, "__array__")
         and not isinstance(result, (np.ndarray, np.generic, type))
-        and type(result).__module__.split(".")[0] != "pandas"
+        and not any(base.__module__.partition(".")[0] == "pandas" for base in type(result).__mro__)
     )
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import listed
+from autograder.judging.agreement import close
 from autograder.judging.compare import same_answer
-from autograder.judging.kinds import along_axis, arrays_in, close, ordinal, viewed
+from autograder.judging.kinds import along_axis, arrays_in, ordinal, viewed
 from autograder.judging.question import Answer, Question, Rules, Value, layout_of
 
 

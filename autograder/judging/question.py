@@ -3,7 +3,7 @@
 Authors define exercises with `autograder.authoring`; a student's answer key holds the same data.
 
 A **value** is what goes into a call and comes out of it: None, a bool, int, float, complex or text, an array of one of
-`DTYPES`, a NumPy scalar type, or a tuple, list, set or mapping of values. Each kind of them is
+`DTYPES`, a table of pandas, a NumPy scalar type, or a tuple, list, set or mapping of values. Each kind of them is
 a class in `autograder.judging.kinds`.
 """
 
