@@ -43,14 +43,17 @@ def listed(names: object, word: str = "and") -> str:
     return f" {word} ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
 
 
-def counted(number: int, one: str, many: str = "") -> str:
+def counted(number: float, one: str, many: str = "") -> str:
     """A number with its noun.
 
     >>> counted(1, "hand-in"), counted(2, "copy"), counted(2, "day"), counted(2, "person", "people")
     ('1 hand-in', '2 copies', '2 days', '2 people')
+    >>> counted(1.0, "point"), counted(2.5, "point")
+    ('1 point', '2.5 points')
     """
     many = many or (f"{one[:-1]}ies" if re.search("[^aeiou]y$", one) else f"{one}s")
-    return f"{number:,} {one if number == 1 else many}"
+    amount = f"{number:,}" if isinstance(number, int) else f"{number:g}"
+    return f"{amount} {one if number == 1 else many}"
 
 
 def without_escapes(text: str) -> str:
@@ -60,6 +63,15 @@ def without_escapes(text: str) -> str:
     'red'
     """
     return _ESCAPES.sub("", text)
+
+
+def encodable(text: str) -> str:
+    """Text as any file takes it: what is half a character, as in the name of a folder that is no UTF-8, is a "?".
+
+    >>> encodable("a" + chr(0xDC80))
+    'a?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def printable(text: str) -> str:

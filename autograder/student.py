@@ -14,7 +14,7 @@ from typing import Any
 from autograder import imports, keys, own
 from autograder.cells import grade_id, id_of
 from autograder.deadline import TookTooLong, deadline
-from autograder.errors import listed
+from autograder.errors import counted, listed
 from autograder.feedback import as_html, as_text, code
 from autograder.judging.answer import ask
 from autograder.judging.judge import Finding, because, judge
@@ -139,13 +139,15 @@ def progress(lab: str | None = None) -> None:
     points = labs[lab].points
     for name, worth in points.items():
         mark = {True: "✓", False: "✗", None: "·"}[_passed.get(name)]
-        print(f"{mark} {name:<28} {_points(worth)}")
+        print(f"{mark} {name:<28} {counted(worth, 'point')}")
     by_hand = labs[lab].by_hand
     for name, worth in by_hand.items():
-        print(f"✎ {name:<28} {_points(worth)}, marked by a person")
+        print(f"✎ {name:<28} {counted(worth, 'point')}, marked by a person")
     earned = sum(worth for name, worth in points.items() if _passed.get(name))
     total = sum(points.values())
-    rest = f"; {_points(sum(by_hand.values()))} more for what you explain in words" if by_hand else ""
+    rest = (
+        f"; {counted(sum(by_hand.values()), 'point')} more for what you explain in words" if by_hand else ""
+    )
     print(f"{lab}: {earned:g} of {total:g} points so far{rest}.")
     if labs[lab].certificate and all(_passed.get(name) for name in points):
         print(f"\n{labs[lab].certificate.strip()}")
@@ -221,7 +223,7 @@ def criteria(question: str | None = None) -> None:
     scheme = keys.criteria_of(lab).get(question)
     if scheme is None:
         raise CheckFailed(f"{question}: what it is marked by is not given out in this course.")
-    text = f"What “{question}” is marked by ({_points(lab.by_hand[question])}):\n\n{scheme}"
+    text = f"What “{question}” is marked by ({counted(lab.by_hand[question], 'point')}):\n\n{scheme}"
     if in_a_kernel():
         from IPython.display import Markdown, display
 
@@ -389,10 +391,6 @@ def _written(parameter: inspect.Parameter) -> str:
     return text if len(text) <= 40 else f"{parameter.name}=…"
 
 
-def _points(points: float) -> str:
-    return f"{points:g} point{'' if points == 1 else 's'}"
-
-
 def _next_after(name: str) -> str:
     key = keys.lab_of(name)
     names = list(key.points)
@@ -410,7 +408,7 @@ def _show_pass(key: keys.Key, finding: Finding) -> None:
     usual = [question.label for question in key.questions if not question.edge]
     edges = len(key.questions) - len(usual)
     more = f", and at {edges} edges of what may be asked" if edges else ""
-    said = f"{key.name}: right in all {len(usual)} cases{more}. {_points(key.points)}."
+    said = f"{key.name}: right in all {len(usual)} cases{more}. {counted(key.points, 'point')}."
     following = _next_after(key.name)
     text = "\n".join([*(f"✓ {label}" for label in usual), f"{said} {following}"])
     rows = "".join(f"<li>{escape(label)}</li>" for label in usual)

@@ -21,7 +21,7 @@ from autograder.authoring.proof import weaknesses
 from autograder.authoring.release import BuildError, release
 from autograder.cells import grade_id, id_of, id_of_test
 from autograder.course import VARIABLE, Course
-from autograder.errors import INSTALL_ALL, listed
+from autograder.errors import INSTALL_ALL, counted, listed
 from autograder.files import write
 from autograder.own import SWITCH
 
@@ -163,14 +163,14 @@ def _say_points(notebook: NotebookNode, lab: Lab) -> None:
         named = [lab.exercises[n].points for n in re.findall(r"`(\w+)`", found[1]) if n in lab.exercises]
         if not named and not by_hand:
             return found[0]
-        return found[1] + _points(named[0] if named else by_hand.pop())
+        return found[1] + counted(named[0] if named else by_hand.pop(), "point")
 
     for cell in reversed(notebook.cells):
         if id_of(cell) in lab.by_hand:
             by_hand = [lab.by_hand[id_of(cell)]]
         elif cell.cell_type == "markdown":
             cell.source = _HEADING.sub(in_heading, cell.source)
-            cell.source = _REMINDER.sub(rf"\g<1>{_points(sum(lab.by_hand.values()))}", cell.source)
+            cell.source = _REMINDER.sub(rf"\g<1>{counted(sum(lab.by_hand.values()), 'point')}", cell.source)
 
 
 _GUESS = re.compile(r"\bguess\W+(first|before)\b|\*\*guess\*\*", re.I)
@@ -186,10 +186,6 @@ def _is_hidden(notebook: NotebookNode, lab: Lab) -> None:
                 f"{lab.name}: the cell {asks.id!r} says to guess first. The next text{name} is to begin with <details>, "
                 "so that what comes out is hidden until it is asked for."
             )
-
-
-def _points(worth: float) -> str:
-    return f"{worth:g} point{'s' * (worth != 1)}"
 
 
 def _tidied(outputs: Iterable[NotebookNode]) -> Iterator[NotebookNode]:

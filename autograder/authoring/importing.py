@@ -148,19 +148,15 @@ class Report:
         rows = [f"# What became of {self.lab}", ""]
         for line in self.lines:
             name = f" `{line.cell.name}`" if line.cell.name else ""
-            worth = f" ({_worth(line.cell.points)})" if line.cell.points else ""
+            worth = f" ({counted(line.cell.points, 'point')})" if line.cell.points else ""
             rows.append(f"- cell {line.cell.number}{name}{worth}: {line.came or 'left out'}")
             rows += [f"    - not: {sentence}" for sentence in line.left]
             if line.lost:
-                rows.append(f"    - {_worth(line.lost)} hang on this")
-        said = f"{_worth(self.points - self.lost)} of {self.points:g} came over"
+                rows.append(f"    - {counted(line.lost, 'point')} hang on this")
+        said = f"{counted(self.points - self.lost, 'point')} of {self.points:g} came over"
         rest = sum(len(line.left) for line in self.lines)
         rows += ["", f"{said}; {counted(rest, 'thing')} did not, or not wholly." if rest else f"{said}."]
         return "\n".join(rows) + "\n"
-
-
-def _worth(points: float) -> str:
-    return f"{points:g} point{'' if points == 1 else 's'}"
 
 
 def bring(path: Path, course: Course) -> Report:

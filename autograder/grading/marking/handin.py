@@ -15,6 +15,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.errors import encodable
 from autograder.grading.marking.sanitise import pictures_of
 
 MAX_BYTES = 20_000_000  # pictures included; a finished lab is under 2 MB
@@ -163,8 +164,7 @@ def _cell(raw: dict) -> NotebookNode:
     kind = raw.get("cell_type")
     return NotebookNode(
         cell_type=kind if isinstance(kind, str) and kind in {"code", "markdown", "raw"} else "raw",
-        # Lone surrogates cannot be written as UTF-8 again.
-        source=str(source).encode("utf-8", "replace").decode("utf-8"),
+        source=encodable(str(source)),
         metadata=_dict(raw.get("metadata")),
         id=raw.get("id") if isinstance(raw.get("id"), str) else "",
         attachments=pictures_of(raw) if kind == "markdown" else {},

@@ -19,7 +19,7 @@ import nbformat
 import nh3
 from nbformat import NotebookNode
 
-from autograder.errors import without_escapes
+from autograder.errors import encodable, without_escapes
 
 MAX_MARKUP = 50_000  # characters of one output's HTML without its pictures
 MAX_TAGS = 2_000
@@ -138,7 +138,7 @@ def clean_html(
     '<b>bold</b>'
     """
     return nh3.clean(
-        text.encode("utf-8", "replace").decode("utf-8"),  # Rust's text has no lone surrogates
+        encodable(text),  # Rust's text has no lone surrogates
         tags=nh3.ALLOWED_TAGS | {"details", "summary"} | tags,
         attributes={**_ATTRIBUTES, **attributes, "*": _ATTRIBUTES["*"] | ({"style"} if ours else set())},
         attribute_filter=_only_safe,
@@ -231,7 +231,7 @@ def pictures_of(cell: Mapping) -> dict[str, dict[str, str]]:
     for name, kinds in (attached if isinstance(attached, dict) else {}).items():
         good = {m: d for m, d in kinds.items() if is_picture(m, d)} if isinstance(kinds, dict) else {}
         if good and isinstance(name, str) and len(name) <= 200 and len(kept) < 20:
-            kept[name.encode("utf-8", "replace").decode("utf-8")] = good
+            kept[encodable(name)] = good
     return kept
 
 

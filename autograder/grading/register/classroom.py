@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 
 from autograder.course import Course
-from autograder.errors import Complaint, Usage
+from autograder.errors import Complaint, Usage, encodable
 from autograder.files import NotOrdinary, read_ordinary, write
 from autograder.grading.marking.handin import MAX_BYTES
 
@@ -277,7 +277,7 @@ def put_link_aside(path: Path) -> None:
 def _names_in(folder: Path) -> list[str]:
     """What lies in a folder, each name as it can be shown; nothing where it may not be looked into."""
     try:
-        return [name.encode("utf-8", "replace").decode() for name in os.listdir(folder)]
+        return [*map(encodable, os.listdir(folder))]
     except OSError:
         return []
 

@@ -27,7 +27,7 @@ from markupsafe import Markup
 from autograder.authoring.lab import Lab, read_lab
 from autograder.cells import grade_id, id_of
 from autograder.course import read
-from autograder.errors import Complaint, Usage, counted, listed, printable
+from autograder.errors import Complaint, Usage, counted, encodable, listed, printable
 from autograder.files import NotOrdinary, read_ordinary, write
 from autograder.grading.intake.names import decoded, letters, shown
 from autograder.grading.marking.sanitise import harmless, pictures_of
@@ -395,7 +395,7 @@ def _csv(question: Question, alike: Sequence[Alike]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerows(rows)
     # With the mark by which spreadsheets know UTF-8.
-    return "\ufeff" + text.getvalue().encode("utf-8", "replace").decode("utf-8")
+    return "\ufeff" + encodable(text.getvalue())
 
 
 def _lines(text: str) -> str:

@@ -23,10 +23,11 @@ from autograder.authoring.lab import Lab, read_lab
 from autograder.authoring.release import release
 from autograder.cells import grade_id, id_of, id_of_test
 from autograder.course import find, read
-from autograder.errors import counted, listed
+from autograder.errors import counted, encodable, listed
 from autograder.files import concerns_disk, write
 from autograder.grading.marking import NOT_RUN, Marked
 from autograder.grading.marking.mark import release_for_marking
+from autograder.grading.marking.sanitise import cut
 from autograder.grading.nbgrader.gradebook import GradebookError, earlier_marks, exists, refresh, shown
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
@@ -419,11 +420,11 @@ def _explained(lab: Lab, row: Result, rows: Mapping[str, Result]) -> tuple[str, 
     if row.misconception in known:
         means, nudge = known[row.misconception]
         if not means:
-            return safely.cut(row.message, 600), nudge
+            return cut(row.message, 600), nudge
         if row.cause and row.cause in rows:
             means = f"{because(row.cause, rows[row.cause].kind is not Kind.STUB)} {means}"
         return means, nudge
-    return safely.cut(row.message, 600), ""
+    return cut(row.message, 600), ""
 
 
 # The page
@@ -446,7 +447,7 @@ def render(sheet: Sheet, lab: Lab, notebook: Mapping[str, Any], plain: bool = Fa
             whole=_whole(lab),
         )
     )
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return encodable(text)
 
 
 @dataclass(frozen=True)

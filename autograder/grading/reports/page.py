@@ -21,7 +21,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from autograder.authoring.lab import Lab, read_labs
-from autograder.errors import Complaint, counted
+from autograder.errors import Complaint, counted, encodable
 from autograder.files import write
 from autograder.grading.intake import Person
 from autograder.grading.nbgrader.gradebook import refresh
@@ -320,8 +320,7 @@ def render(
         title=lambda lab: labs[lab].title if lab in labs else lab,
         now=policy.local(now or datetime.now(UTC)),
     )
-    # A folder's name may hold bytes that are no UTF-8.
-    return text.lstrip().encode("utf-8", "replace").decode("utf-8")
+    return encodable(text.lstrip())
 
 
 def student_pages(
@@ -350,7 +349,7 @@ def student_pages(
             term=terms.of[student] if terms else None,
             labs=rows,
         )
-        yield student, text.encode("utf-8", "replace").decode("utf-8")
+        yield student, encodable(text)
 
 
 def _sections(marks: Marks, percents: Mapping[str, float]) -> list[tuple[str, int, Spread]]:

@@ -16,6 +16,7 @@ from pygments.lexers import PythonLexer
 
 from autograder.grading.marking.sanitise import (
     clean_html,
+    cut,
     formula,
     is_picture,
     pictures_of,
@@ -29,13 +30,6 @@ MAX_SHOWN = 30_000  # characters of a text; the rest is left out, and said to be
 _WIDE = re.compile(r"""<math(?= display="block"|[^>]{0,80}>(?:(?!</math>).){350})""", re.DOTALL)
 
 
-def cut(text: str, longest: int = MAX_SHOWN) -> str:
-    """The text, or its beginning and how much is left out."""
-    if len(text) <= longest:
-        return text
-    return f"{text[:longest]}\n… ({len(text) - longest:,} more characters are left out)"
-
-
 class Showing:
     """Shows what one student wrote, within what a page may spend on colours and Markdown."""
 
@@ -46,14 +40,14 @@ class Showing:
         """Python as the inside of a <pre>, coloured if there is little of it."""
         self._colours -= len(source)
         if self._colours < 0 or shown_code(source) != source:
-            return escape(cut(source))
+            return escape(cut(source, MAX_SHOWN))
         return coloured(source)
 
     def prose(self, cell: Mapping[str, Any], source: str) -> Markup:
         """A written answer with its formulas and lists, or as it was typed."""
         self._prose -= len(source)
         if self._prose < 0:
-            return Markup("<pre>{}</pre>").format(cut(source))
+            return Markup("<pre>{}</pre>").format(cut(source, MAX_SHOWN))
         return Markup(_scrolling(render_markdown(source, pictures_of(cell))))
 
 

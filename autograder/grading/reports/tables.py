@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from autograder.errors import encodable
 from autograder.grading.intake import Person
 from autograder.grading.marking.sanitise import harmless
 from autograder.grading.reports.marks import Lab, Mark, Marks, full_name
@@ -313,5 +314,4 @@ def as_csv(rows: Iterable[Sequence]) -> str:
     """Rows as a spreadsheet opens them, in which no cell is a formula."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([harmless(cell) for cell in row] for row in rows)
-    # A folder's name may hold bytes that are no UTF-8.
-    return text.getvalue().encode("utf-8", "replace").decode("utf-8")
+    return encodable(text.getvalue())
