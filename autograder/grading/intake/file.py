@@ -229,8 +229,8 @@ def _file_one(attempts: list[Attempt], place: "_Place", budget: Budget, replaces
         counting.values(), key=lambda c: (c[0].time, c[0].inside, _number(c[0])), reverse=True
     ):
         many, name = counted(1 + len(others), "notebook"), shown(attempt.name.rpartition("/")[2], 60)
+        why = f"Of {many} in this hand-in, {name} counts: {_why(attempt, others[-1])}." if others else ""
         for other in others:
-            why = f"Of {many} in this hand-in, {name} counts: {_why(attempt, others)}."
             rows.append(_row(other, Outcome.OLDER, why, look=True))
         try:
             rows.append(_Filing(attempt, place, budget, replaces).row())
@@ -261,12 +261,11 @@ def _order(attempt: Attempt) -> tuple[int, int, int, bool, str]:
     return attempt.owner.number, own_time, copy_number(attempt.name), exact, attempt.name
 
 
-def _why(last: Attempt, others: list[Attempt]) -> str:
-    """The rule that decided, in words."""
+def _why(last: Attempt, other: Attempt) -> str:
+    """The rule that decided between the first two, in words."""
     rules = ("the upload's number is the largest", "it is the newest", "it has the largest copy number")
     rules = (*rules, "it is called after the lab", "it comes last in the alphabet")  # type: ignore[assignment]
-    other = max(map(_order, others), default=_order(last))
-    return next((rule for rule, a, b in zip(rules, _order(last), other) if a != b), rules[-1])
+    return next((rule for rule, a, b in zip(rules, _order(last), _order(other)) if a != b), rules[-1])
 
 
 def _row(attempt: Attempt, outcome: Outcome, reason: str = "", path: str = "", **more: Any) -> Row:
