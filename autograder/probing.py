@@ -6,7 +6,7 @@ every case that fails and could be asked, and no case that is right contradicts 
 
 import inspect
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, product
@@ -21,6 +21,9 @@ from autograder.judging.question import Answer, Inputs, Question, Rules, Value
 
 MOST = 300  # calls of the function; a block of a Transformer has 16 arrays, and so 120 pairs of them
 _LARGEST = 10_000  # numbers in the inputs of a case that is asked again
+
+_DEFAULTS = (None, False, True, 0, 1, -1)  # what an argument may well be when nobody gives it
+_PLAIN = (type(None), bool, int, float, str)
 
 # What is changed, in words, and how; it raises where it cannot.
 Change = tuple[str, Callable[[Inputs], Inputs]]
@@ -125,7 +128,10 @@ def what_moves(
                 return False
         return True
 
-    for words, change in _changes(asked[0], slots):
+    left_out = set(_names(function, asked[0].inputs))
+    for q in failing:
+        left_out -= set(_names(function, q.inputs, with_defaults=False)) if may_be_asked(q) else set()
+    for words, change in _changes(asked[0], slots, left_out):
         if mends(change):
             return words
     return ""
@@ -157,6 +163,17 @@ def _in_full(function: Any, question: Question) -> Question:
         return question
     whole.apply_defaults()
     return replace(question, inputs=replace(given, args=whole.args, kwargs=whole.kwargs))
+
+
+def _names(function: Any, given: Inputs, with_defaults: bool = True) -> tuple[str, ...]:
+    """The names of the arguments that a call gives, with or without those that it leaves to their defaults."""
+    try:
+        whole = inspect.signature(function).bind(*given.args, **given.kwargs)
+    except (ValueError, TypeError):
+        return ()
+    if with_defaults:
+        whole.apply_defaults()
+    return tuple(whole.arguments)
 
 
 def may_be_asked(question: Question) -> bool:
@@ -204,9 +221,19 @@ def _is_array(value: Value) -> bool:
     )
 
 
-def _changes(question: Question, slots: Sequence[Slot]) -> Iterator[Change]:
+def _changes(question: Question, slots: Sequence[Slot], left_out: Collection[str]) -> Iterator[Change]:
     """What may have been mixed up, as changes of the arguments that would make up for it."""
     given = question.inputs
+    for slot in slots:
+        if slot.name in left_out:
+            own = slot.get(given)
+            for value in _DEFAULTS if type(own) in _PLAIN else ():
+                if value is not own and value != own:
+                    yield (
+                        f"The call leaves `{slot.name}` out, and your function takes {own!r} for it; with {value!r} "
+                        "it gives what is due. What stands in the first line that you were given?",
+                        partial(slot.put, value=value),
+                    )
     for one, other in combinations(slots, 2):
         a, b = one.get(given), other.get(given)
         if _is_array(a) and _is_array(b):
@@ -220,6 +247,8 @@ def _changes(question: Question, slots: Sequence[Slot]) -> Iterator[Change]:
                 partial(_exchanged, one, other),
             )
     for slot in slots:
+        if slot.name in left_out:
+            continue
         for words, change in _of_one(slot.get(given), slot.name):
             yield words, partial(_changed, slot, change)
 

@@ -87,12 +87,10 @@ def check(answer: Any) -> None:
     if finding.unwritten and cause:
         _show(cause, lambda: _paragraph(cause))
         raise CheckFailed(f"{key.name}: {cause}", f"{key.name}: {cause}")
-    if not finding.unwritten:
-        _show_cases(key, finding)
+    summary = "" if finding.unwritten else _show_cases(key, finding)
     _show("\n".join(filter(None, (cause, as_text(finding)))), lambda: _paragraph(cause) + as_html(finding))
     if finding.unwritten:
         raise NotWrittenYet(f"{key.name}: {finding.message}", f"{key.name}: not written yet.")
-    summary = f"{key.name}: {sum(finding.right)} of {len(finding.right)} cases are right."
     raise CheckFailed(" ".join(filter(None, (f"{key.name}:", cause, finding.message))), summary)
 
 
@@ -421,13 +419,18 @@ def _show_pass(key: keys.Key, finding: Finding) -> None:
     _show(text, lambda: html)
 
 
-def _show_cases(key: keys.Key, finding: Finding) -> None:
-    """Each case with its mark; the edges only where nothing else is wrong."""
+def _show_cases(key: keys.Key, finding: Finding) -> str:
+    """Prints each case with its mark, and the edges only where nothing else is wrong; the sentence that counts them."""
     tried = list(zip(key.questions, finding.right, strict=True))
-    usual = all(good for question, good in tried if not question.edge)
+    usual = [good for question, good in tried if not question.edge]
+    edges = [good for question, good in tried if question.edge]
     for question, good in tried:
-        if not question.edge or (usual and not good):
+        if not question.edge or (all(usual) and not good):
             print(f"{'✓' if good else '✗'} {question.label}")
+    if all(usual):
+        wrong = len(edges) - sum(edges)
+        return f"{key.name}: right in all {len(usual)} cases, wrong at {wrong} of {len(edges)} edges of what may be asked."
+    return f"{key.name}: {sum(usual)} of {len(usual)} cases are right."
 
 
 def _paragraph(sentence: str) -> str:

@@ -63,6 +63,29 @@ def test_a_known_mistake_is_explained_in_words_and_numbers(capsys):
     assert "\n" not in caught.value._line
 
 
+def test_what_is_counted_is_what_is_shown(capsys):
+    def counted(function):
+        with pytest.raises(CheckFailed) as caught:
+            check(named(function))
+        said = capsys.readouterr().out.splitlines()
+        return caught.value._line, [line[0] for line in said if line[:2] in ("✓ ", "✗ ")]
+
+    line, shown = counted(lambda x, axis=0: np.exp(x))
+    assert line.endswith(f": {shown.count('✓')} of {len(shown)} cases are right.")
+
+    def tired(x, axis=0):
+        return stable(x, axis) if x.size < 2000 else x
+
+    def stable(x, axis):
+        return np.exp(x - x.max(axis, keepdims=True)) / np.exp(x - x.max(axis, keepdims=True)).sum(
+            axis, keepdims=True
+        )
+
+    line, shown = counted(tired)
+    right, wrong = shown.count("✓"), shown.count("✗")
+    assert wrong and f"right in all {right} cases, wrong at {wrong} of " in line
+
+
 def test_an_untouched_stub_gets_a_clean_message(capsys):
     def stub(x, axis=0):
         raise NotImplementedError
@@ -590,6 +613,22 @@ def test_a_row_beside_a_vector_and_places_in_whole_numbers_are_tried_too():
     assert "what is due minus `row`" in what_moves(lambda x, row: 3 * x - row[0], asked, Rules())
     asked = _asked(np.cos, (np.arange(5),), (np.arange(3, 9),))
     assert "With `x` multiplied by ½" in what_moves(lambda x: np.cos(2 * x), asked, Rules())
+
+
+def test_another_value_for_an_argument_that_is_left_out():
+    def right(x, axis=0):
+        return x / x.sum(axis=axis, keepdims=True)
+
+    def other(x, axis=-1):
+        return right(x, axis)
+
+    table = np.arange(1.0, 7).reshape(2, 3)
+    said = what_moves(other, _asked(right, (table,)), Rules())
+    assert said.startswith(
+        "The call leaves `axis` out, and your function takes -1 for it; with 0 it gives what is due."
+    )
+    one_less = what_moves(lambda x, axis: right(x, axis - 1), _asked(right, (table, 1)), Rules())
+    assert "leaves" not in one_less and "one larger" in one_less
 
 
 def test_what_a_right_case_contradicts_is_not_said():
