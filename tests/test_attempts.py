@@ -75,6 +75,7 @@ def by_hand(room, student, score):
         book.db.commit()
 
 
+@pytest.mark.long
 def test_the_best_attempt_counts_and_a_better_one_takes_its_place(room):
     comes(room, "ada", "2026-11-01-10-00-00", handed_in("attention"))  # 4
     comes(room, "ada", "2026-11-01-12-00-00", handed_in("alignment"))  # 3: attention is right in itself

@@ -189,12 +189,13 @@ def copy(tmp_path):
     return tmp_path
 
 
-def masks_of(copy):
-    return read_lab(read(copy), "attention-masks")
+def small_of(copy):
+    """The lab that is built the soonest."""
+    return read_lab(read(copy), "additive-attention")
 
 
 def drift(copy):
-    return build([masks_of(copy)], check=True, execute=False)
+    return build([small_of(copy)], check=True, execute=False)
 
 
 def test_a_page_of_the_course_is_built_and_its_drift_is_noticed(copy):
@@ -217,38 +218,38 @@ def test_the_pages_are_built():
 
 
 def test_an_edited_student_notebook_is_drift_and_building_mends_it(copy):
-    path = copy / "notebooks" / "attention-masks" / "attention-masks.ipynb"
+    path = copy / "notebooks" / "additive-attention" / "additive-attention.ipynb"
     before = path.read_bytes()
-    path.write_text(path.read_text().replace("check(causal_mask)", "pass"))
+    path.write_text(path.read_text().replace("check(alignment)", "pass"))
     assert drift(copy) == [
-        "notebooks/attention-masks/attention-masks.ipynb (the solution with its answers cut out)"
+        "notebooks/additive-attention/additive-attention.ipynb (the solution with its answers cut out)"
     ]
     assert "pass" in path.read_text(), "with --check nothing is written"
-    build([masks_of(copy)], execute=False)
+    build([small_of(copy)], execute=False)
     assert path.read_bytes() == before
     assert drift(copy) == []
 
 
 def test_a_changed_solution_moves_its_own_files_only(copy):
-    path = copy / "solutions" / "attention-masks" / "attention-masks.ipynb"
+    path = copy / "solutions" / "additive-attention" / "additive-attention.ipynb"
     notebook = nbformat.read(path, as_version=4)
     notebook.cells[0].source += "\nA new sentence."
     nbformat.write(notebook, path)
-    others = {p: p.read_bytes() for p in copy.rglob("*.*") if p.is_file() and p.stem != "attention-masks"}
+    others = {p: p.read_bytes() for p in copy.rglob("*.*") if p.is_file() and p.stem != "additive-attention"}
     assert len(drift(copy)) == 1
-    build([masks_of(copy)], execute=False)
+    build([small_of(copy)], execute=False)
     assert drift(copy) == []
     assert {p: p.read_bytes() for p in others} == others
 
 
 def test_a_key_that_says_something_else_is_drift(copy):
-    path = masks_of(copy).course.answers("attention-masks") / "masked_softmax.key"
+    path = small_of(copy).course.answers("additive-attention") / "attention.key"
     header, arrays = decode(zlib.decompress(path.read_bytes()))
     case = next(c for c in header["cases"] if arrays[c["expected"]["array"]].dtype == np.float64)
     at = case["expected"]["array"]
     for change, said in (
         (1e-12, []),  # rounding, as between machines
-        (0.01, ["notebooks/attention-masks/answers/masked_softmax.key (what the lab's exercises say)"]),
+        (0.01, ["notebooks/additive-attention/answers/attention.key (what the lab's exercises say)"]),
     ):
         changed = [array + change if i == at else array for i, array in enumerate(arrays)]
         path.write_bytes(zlib.compress(encode(header, changed)))
@@ -259,11 +260,11 @@ def test_a_key_that_says_something_else_is_drift(copy):
 
 
 def test_a_key_of_no_exercise_is_drift_and_building_takes_it_away(copy):
-    path = masks_of(copy).course.answers("attention-masks") / "no_more.key"
+    path = small_of(copy).course.answers("additive-attention") / "no_more.key"
     path.write_bytes(b"old")
-    assert drift(copy) == ["notebooks/attention-masks/answers/no_more.key (it belongs to no exercise)"]
+    assert drift(copy) == ["notebooks/additive-attention/answers/no_more.key (it belongs to no exercise)"]
     assert path.is_file(), "with --check nothing is written"
-    build([masks_of(copy)], execute=False)
+    build([small_of(copy)], execute=False)
     assert not path.exists()
 
 
@@ -379,7 +380,7 @@ def test_pictures_and_measurements_are_made_anew_where_that_is_asked(copy, monke
         drawn.outputs, measured.outputs = outputs(age)
         return notebook
 
-    lab = masks_of(copy)
+    lab = read_lab(read(copy), "attention-masks")
     notebook = lab.read_solution()
     for tag in ("illustration", building.MEASURED):
         notebook.cells.append(nbformat.v4.new_code_cell("1", id=f"a-{tag}", metadata={"tags": [tag]}))

@@ -163,6 +163,7 @@ def test_what_students_may_import_comes_along_as_it_is_installed_here(tmp_path):
         assert files["README.md"].decode().startswith("# A\n")
 
 
+@pytest.mark.long
 def test_start_and_check_work_with_nothing_but_the_bundle(unpacked):
     where = python(unpacked, "-c", "import autograder; print(autograder.__file__)")
     assert where.stdout.startswith(str(unpacked))

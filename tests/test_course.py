@@ -130,6 +130,7 @@ def course(tmp_path):
     return tmp_path / "a course"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
 def test_skeletons_build_check_grade_and_report_as_they_stand(tmp_path):

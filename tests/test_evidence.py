@@ -95,6 +95,7 @@ def course(tmp_path_factory):
     return folder
 
 
+@pytest.mark.long
 def test_the_story_of_a_class(course):
     """In the order of a term; each step says what is judged again and what the marks are."""
     assert [booked(course, s) for s in STUDENTS] == [

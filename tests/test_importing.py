@@ -121,6 +121,7 @@ def test_functions_variables_and_marks_by_hand_come_over_and_build(course):
     assert 'answer_paint = answers("paint", "tins")' in text
 
 
+@pytest.mark.long
 @needs_sandbox
 def test_an_imported_lab_is_marked_as_its_tests_would(course):
     brought(course, TILES, code=1)

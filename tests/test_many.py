@@ -153,6 +153,7 @@ def no_sandbox(tmp_path):
     return {"PATH": f"{shim.parent}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.mark.long
 def test_a_worker_without_a_sandbox_and_one_of_another_version_get_no_work(
     classroom, local, scheduler, worker, no_sandbox, tmp_path
 ):
@@ -173,6 +174,7 @@ def test_a_worker_without_a_sandbox_and_one_of_another_version_get_no_work(
     assert "No permissions to create a new namespace" in ran.stderr
 
 
+@pytest.mark.long
 def test_a_cluster_of_bad_workers_only_ends_the_run_and_changes_no_mark(
     classroom, local, scheduler, worker, no_sandbox, tmp_path
 ):
@@ -186,6 +188,7 @@ def test_a_cluster_of_bad_workers_only_ends_the_run_and_changes_no_mark(
     assert {path.name: path.read_bytes() for path in folder.glob("results/*/*")} == before
 
 
+@pytest.mark.long
 def test_a_scheduler_that_goes_away_ends_the_run_in_a_sentence(classroom, scheduler, worker, tmp_path):
     folder = fresh_copy(classroom, tmp_path / "class")
     worker()
@@ -198,6 +201,7 @@ def test_a_scheduler_that_goes_away_ends_the_run_in_a_sentence(classroom, schedu
     assert graded(folder, lambda row: None, workers=2).judged == 12 - recorded
 
 
+@pytest.mark.long
 def test_a_run_waits_for_workers_and_says_so(classroom, local, scheduler, worker, tmp_path):
     folder = fresh_copy(classroom, tmp_path / "class")
     said, rows = [], []
@@ -267,6 +271,7 @@ def test_a_fault_takes_no_mark_away_that_is_of_the_same_bytes(classroom, local, 
     assert not (folder / "results" / "s01" / f"{LAB}.json").exists()
 
 
+@pytest.mark.long
 def test_two_first_runs_at_once(classroom, tmp_path):
     folder = fresh_copy(classroom, tmp_path / "class")
     command = [BIN / "autograder", "grade", LAB, "--classroom", folder, "--workers", "1"]
@@ -277,6 +282,7 @@ def test_two_first_runs_at_once(classroom, tmp_path):
         assert len(book.assignment_submissions(LAB)) == 12
 
 
+@pytest.mark.long
 def test_many_first_gradebooks_at_once(tmp_path):
     """Made by the same moment's clock: a race that two whole runs meet only now and then."""
     code = f"""

@@ -989,6 +989,7 @@ def test_an_answer_that_gets_on_is_slow_and_not_endless(sandbox):
     assert 0.5 < run.spent < 2
 
 
+@pytest.mark.long
 def test_a_busy_machine_changes_no_verdict(sandbox, make_busy):
     """Eight other processes take their part of each core; the answer's CPU time stays what it was."""
     slow = Cell(f"{BURN}\ndef slow(x):\n    burn(0.9)\n    return x")

@@ -103,6 +103,7 @@ def in_gradebook(room, name=ASKED, of_lab=LAB):
     return found
 
 
+@pytest.mark.long
 def test_sixty_answers_marked_in_a_spreadsheet(classroom, prepared):
     said = sixty()
     fill(classroom, {s: results(s, answer=answer) for s, answer in said.items()}, gradebook=prepared)

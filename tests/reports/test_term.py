@@ -37,6 +37,7 @@ Di,Prima,di,,
 """
 
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable()),
     pytest.mark.filterwarnings("ignore"),
 ]
