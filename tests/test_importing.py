@@ -1,5 +1,7 @@
 """`autograder import`: another grader's source notebook becomes a lab that builds, checks and marks."""
 
+import zipfile
+
 import nbformat
 import numpy as np
 import pytest
@@ -8,8 +10,11 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder import keys
 from autograder.authoring.asserting import EXACT, statements
-from autograder.authoring.writing import literal
+from autograder.authoring.writing import literal, unwritable
 from autograder.grading.sandbox.choice import why_unavailable
+from autograder.judging.kinds import same
+from autograder.judging.question import Rules
+from autograder.judging.tables import of_pandas
 
 needs_sandbox = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable() or "there is a sandbox")
 
@@ -98,9 +103,9 @@ def brought(course, cells, code=0, name="tiles-and-paint"):
 
 
 def test_functions_variables_and_marks_by_hand_come_over_and_build(course):
-    said = brought(course, TILES, code=1)
+    said = brought(course, TILES)
     assert "9 of 9 points came over" in said.replace("9 points of 9 came over", "9 of 9 points came over")
-    assert "magics and shell commands are taken out" in said  # the one thing that did not come over
+    assert "magics and shell commands are taken out" in said
     built = autograder("build", "tiles-and-paint", "--course", course)
     assert built.returncode == 0, built.stderr
     assert "the domain of area is proposed" in built.stderr
@@ -124,7 +129,7 @@ def test_functions_variables_and_marks_by_hand_come_over_and_build(course):
 @pytest.mark.long
 @needs_sandbox
 def test_an_imported_lab_is_marked_as_its_tests_would(course):
-    brought(course, TILES, code=1)
+    brought(course, TILES)
     assert autograder("build", "--course", course).returncode == 0
     lab = "tiles-and-paint"
     right = course / f"solutions/{lab}/{lab}.ipynb"
@@ -206,7 +211,7 @@ def test_what_is_no_source_is_a_sentence(course, tmp_path):
 
 
 def test_a_lab_that_is_there_stays(course):
-    brought(course, TILES, code=1)
+    brought(course, TILES)
     before = (course / "course.toml").read_text("utf-8")
     assert "There is a lab 'tiles-and-paint' already" in brought(course, TILES, code=2)
     assert (course / "course.toml").read_text("utf-8") == before
@@ -246,11 +251,9 @@ def test_an_error_that_a_test_expects_is_a_case(course):
     assert autograder("build", "roots", "--course", course).returncode == 0
 
 
-def test_what_cannot_come_over_is_listed_with_its_points(course, tmp_path):
-    (tmp_path / "helpers.py").write_text("HALF = 0.5\n")
-    (tmp_path / "table.csv").write_text("1\n")
+def test_what_cannot_come_over_is_listed_with_its_points(course):
     cells = [
-        code('from helpers import HALF\nrows = open("table.csv").read()'),
+        code("import no_such_package"),
         answer("def apply(f, x):\n    ### BEGIN SOLUTION\n    return f(x)\n    ### END SOLUTION", "apply"),
         asks("assert apply(abs, -1) == 1", "t1", 2),
         answer("def guess():\n    ### BEGIN SOLUTION\n    return 7\n    ### END SOLUTION", "guess"),
@@ -260,9 +263,58 @@ def test_what_cannot_come_over_is_listed_with_its_points(course, tmp_path):
     assert "`apply` cannot be asked: an argument is a builtin_function_or_method" in said
     assert "2 points hang on this" in said and "3 points hang on this" in said
     assert "`5 < guess() < 9` asks for a property" in said
-    assert "it imports `helpers`: put it into a package in the course" in said
-    assert "it reads `table.csv`" in said
+    assert "it imports `no_such_package`, which is not installed here" in said
     assert "0 points of 5 came over" in said
+
+
+def test_packages_modules_and_files_beside_a_notebook_come_along(course):
+    beside = course.parent
+    (beside / "halves.py").write_text("import scipy\nHALF = 0.5\n")
+    (beside / "data").mkdir()
+    (beside / "data" / "table.csv").write_text("town,age\nOslo,36\n")
+    cells = [
+        code("from halves import HALF\nname = f'{HALF}'"),
+        answer('### BEGIN SOLUTION\nrows = open("./data/table.csv").readlines()\n### END SOLUTION', "rows"),
+        asks('assert rows == ["town,age\\n", "Oslo,36\\n"]', "t", 2),
+    ]
+    said = brought(course, cells, name="files")
+    assert '`data/table.csv` came along: `beside("data/table.csv")` is its path' in said
+    assert "`halves` came along" in said and "it imports `scipy`" in said
+    assert 'imports = ["scipy"]' in (course / "course.toml").read_text("utf-8")
+    for left in (beside / "halves.py", beside / "data" / "table.csv"):
+        left.unlink()
+    assert autograder("build", "--course", course).returncode == 0
+    assert autograder("bundle", "--course", course).returncode == 0
+    with zipfile.ZipFile(next((course / "dist").glob("*.zip"))) as students:
+        names = {name.partition("/")[2] for name in students.namelist()}
+    assert {"halves/__init__.py", "course_files/files.py"} <= names
+    checked = autograder("check", course / "solutions/files/files.ipynb", "--course", course)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_test_of_what_a_right_value_has_anyway_gives_its_points_to_that_value(course):
+    cells = [
+        answer("### BEGIN SOLUTION\nyears = 7\n### END SOLUTION", "years"),
+        asks("assert 'years' in vars() and years != 8", "t1", 1),
+        asks("assert years == 7", "t2", 2),
+    ]
+    assert "3 points of 3 came over." in brought(course, cells, name="had")
+    assert "points=3" in (course / "solutions/had/answer_years.py").read_text("utf-8")
+
+
+def test_a_table_among_the_arguments_reads_back():
+    pd = pytest.importorskip("pandas")
+    dates = pd.to_datetime(["2026-01-02", "2026-03-04"])
+    for made in (
+        pd.DataFrame({"town": ["Oslo", None], "age": [36, 41], 7: [0.5, float("nan")], "born": dates}),
+        pd.DataFrame({"age": [36, 41]}, index=["b", "a"]),
+        pd.Series([True, False], index=[3, 1], name="open"),
+    ):
+        table = of_pandas(made)
+        assert not unwritable((table,), {})
+        assert same(table, of_pandas(eval(literal(table), {"pd": pd})), Rules(exact_dtype=True))
+    levels = pd.DataFrame({"age": [36, 41]}, index=pd.MultiIndex.from_arrays([[1, 2], [3, 4]]))
+    assert "cannot be written down" in unwritable((of_pandas(levels),), {})
 
 
 def test_a_float_will_do_for_a_whole_number_unless_a_test_asks_for_its_type(course):

@@ -68,6 +68,12 @@ class Asked:
     whole: str = ""
     parts: Mapping[str, list[tuple[int, int]]] = field(default_factory=dict)
 
+    @property
+    def names(self) -> set[str]:
+        """The names that it is about, also where one stands as a text: `'x' in vars()`."""
+        texts = re.findall(r"'(\w+)' in (?:vars|globals|locals|dir)\(\)", self.whole)
+        return {*self.parts, *texts}
+
     def calls(self, function: str, line: int) -> bool:
         """Whether a call of a function in this line is one of the statement's."""
         return any(first <= line <= last for first, last in self.parts.get(function, ()))

@@ -8,7 +8,6 @@ stand (`autograder.answers`). The report says of every cell what came over, what
 import ast
 import builtins
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from keyword import iskeyword
@@ -20,14 +19,14 @@ from nbformat import NotebookNode
 
 from autograder.authoring import otter
 from autograder.authoring.asserting import EXACT, Asked, runnable, statements
+from autograder.authoring.needs import given_out, needs_of
 from autograder.authoring.recording import Call, Recorded, record
 from autograder.authoring.skeleton import SkeletonError, add_lab, add_to_list
-from autograder.authoring.writing import Case, domain_of, error_named, exercise_file, too_long
+from autograder.authoring.writing import Case, domain_of, error_named, exercise_file, unwritable
 from autograder.cells import grade_id, id_of_test
 from autograder.course import Course
 from autograder.errors import Complaint, Usage, counted, cut, listed
 from autograder.files import write
-from autograder.imports import ENGINE
 from autograder.judging.kinds import arrays_in
 from autograder.judging.question import Tolerance, Value
 
@@ -84,6 +83,7 @@ class Line:
 
     cell: Cell
     came: str = ""
+    along: list[str] = field(default_factory=list)  # what came with it
     left: list[str] = field(default_factory=list)
     lost: float = 0.0
 
@@ -150,6 +150,7 @@ class Report:
             name = f" `{line.cell.name}`" if line.cell.name else ""
             worth = f" ({counted(line.cell.points, 'point')})" if line.cell.points else ""
             rows.append(f"- cell {line.cell.number}{name}{worth}: {line.came or 'left out'}")
+            rows += [f"    - {sentence}" for sentence in line.along]
             rows += [f"    - not: {sentence}" for sentence in line.left]
             if line.lost:
                 rows.append(f"    - {counted(line.lost, 'point')} hang on this")
@@ -183,6 +184,7 @@ def bring(path: Path, course: Course) -> Report:
             write(course.root / CHECKS / "__init__.py", '"""Checks that came with imported labs."""\n')
             add_to_list(course, "library", CHECKS)
         write(course.root / CHECKS / f"{lab.replace('-', '_')}.py", checks)
+    work.needs.write(course, lab)
     add_lab(course, lab, files)
     report = Report(lab, list(work.lines.values()))
     write(course.solutions / lab / REPORT, report.text())
@@ -276,6 +278,7 @@ class _Import:
             except SyntaxError as error:
                 self.asked[cell.number] = []
                 self.lines[cell.number].left.append(f"it is no Python ({error.msg}, line {error.lineno})")
+        self.others: dict[int, list[Asked]] = {}  # what test cells ask besides values
         self.exercises: dict[str, Plan] = {}
         self.pieces: dict[int, list[tuple[str, str]]] = {}  # of a solution cell: grade_id and source
 
@@ -322,9 +325,12 @@ class _Import:
                 self._plan_test(cell, since)
             if cell.number in recorded.errors:
                 self.lines[cell.number].left.append(f"it raises {cut(recorded.errors[cell.number], 160)}")
+        for cell in self._with("test"):
+            self._say_properties(cell)
         for name, plan in list(self.exercises.items()):
             self._settle(name, plan)
-        self._say_needs(folder, course)
+        self.needs = needs_of(self._code(), folder, course)
+        self._say_needs()
         self._say_rest()
 
     def _plan_test(self, cell: Cell, since: list[Cell]) -> None:
@@ -358,11 +364,8 @@ class _Import:
                 other.append(asked)
                 continue
             for call in of_it:
-                numbers = too_long(call.args, call.kwargs)
-                if call.lost or numbers:
-                    lost.setdefault(
-                        call.function, call.lost or f"{numbers:,} numbers are too many to write down"
-                    )
+                if why := call.lost or unwritable(call.args, call.kwargs):
+                    lost.setdefault(call.function, why)
                 elif not call.error:
                     wanted.setdefault(call.function, []).append((call, secret, asked.source))
                     tolerances.setdefault(call.function, []).append(asked.tolerance)
@@ -390,9 +393,7 @@ class _Import:
             plan.typed = plan.typed or bool(typed and cell.number in plan.tests)
         for name, why in lost.items():
             line.left.append(f"`{name}` cannot be asked: {why}")
-        for asked in other:
-            if not self._implied(asked, wanted, reads):
-                line.left.append(f"`{cut(asked.source, 100)}` {_WHY[asked.nature]}")
+        self.others[cell.number] = other
 
     def _checkable(self, cell: Cell, asked: Asked) -> bool:
         """Whether a property is one of variables alone, so that it can be looked at outside."""
@@ -424,13 +425,20 @@ class _Import:
         plan.checks = [asked.whole for asked in checked]
         self.exercises[plan.name] = plan
 
-    def _implied(self, asked: Asked, wanted: Mapping[str, Any], reads: Mapping[str, Any]) -> bool:
-        """Whether every answer with the reference's values has this property too."""
-        if asked.nature != "property":
-            return False
-        subjects = [name for name in asked.parts if name in self.functions or name in self.made]
-        known = {*wanted, *reads, *self.exercises, *(n for p in self.exercises.values() for n in p.reads)}
-        return bool(subjects) and all(name in known for name in subjects)
+    def _say_properties(self, cell: Cell) -> None:
+        """Of what a test cell asks besides values: every answer with the reference's has it, or it is said."""
+        line = self.lines[cell.number]
+        asked_for = {name: p for p in self.exercises.values() for name in p.reads or [p.name]}
+        implied: dict[str, Plan] = {}
+        for asked in self.others[cell.number]:
+            subjects = asked.names & {*self.functions, *self.made}
+            if asked.nature == "property" and subjects and subjects <= set(asked_for):
+                implied |= {asked_for[name].name: asked_for[name] for name in sorted(subjects)}
+            else:
+                line.left.append(f"`{cut(asked.source, 100)}` {_WHY[asked.nature]}")
+        if implied and not line.left and not any(cell.number in p.tests for p in self.exercises.values()):
+            line.lost = 0.0
+            self._share(cell, list(implied.values()))
 
     def _count(
         self,
@@ -454,14 +462,17 @@ class _Import:
             plan.hidden = plan.hidden or any(reads[name] for name in names)
             plan.tolerances += [t for name in names for t in tolerances[name]]
             plans.append(plan)
-        line = self.lines[cell.number]
-        if not plans:
-            line.lost = cell.points
-            return
+        if plans:
+            self._share(cell, plans)
+        else:
+            self.lines[cell.number].lost = cell.points
+
+    def _share(self, cell: Cell, plans: Sequence[Plan]) -> None:
+        """Give a test cell's points to the exercises that it is about."""
         share = round(cell.points / len(plans), 2)
         for number, plan in enumerate(plans):
             plan.points += share if number else round(cell.points - share * (len(plans) - 1), 10)
-            plan.tests.append(cell.number)
+            plan.tests = sorted({*plan.tests, cell.number})
 
     def _made_in(self, name: str, since: list[Cell]) -> bool:
         return any(cell in since for cell in self.made[name])
@@ -514,32 +525,20 @@ class _Import:
 
     # What the report says of the cells
 
-    def _say_needs(self, folder: Path, course: Course) -> None:
-        """List the packages and the files that a cell needs and the course does not have."""
-        known = {*ENGINE, *sys.stdlib_module_names, *course.library, *course.imports}
-        for cell in self._with("given", "solution", "by hand"):
-            tree = self.trees[cell.number]
-            for node in ast.walk(tree) if tree else ():
-                if isinstance(node, (ast.Import, ast.ImportFrom)):
-                    names = (
-                        [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-                    )
-                    for package in {name.partition(".")[0] for name in names} - known:
-                        known.add(package)
-                        beside = (folder / f"{package}.py").is_file() or (folder / package).is_dir()
-                        where = (
-                            "a package in the course, and name it under `library`" if beside else "`imports`"
-                        )
-                        said = f"it imports `{package}`: put it into {where} in course.toml"
-                        self.lines[cell.number].left.append(said)
-                elif (
-                    isinstance(node, ast.Constant)
-                    and isinstance(node.value, str)
-                    and _is_file(node.value, folder)
-                ):
-                    self.lines[cell.number].left.append(
-                        f"it reads `{node.value}`: notebooks have no files beside them, so let the library give it out"
-                    )
+    def _say_needs(self) -> None:
+        for number, said in self.needs.said:
+            self.lines[number].along.append(said)
+        for number, said in self.needs.left:
+            self.lines[number].left.append(said)
+
+    def _code(self) -> Iterator[tuple[int, ast.AST]]:
+        """The code of the cells that students get, or write."""
+        for cell in self.cells:
+            tree = self.trees.get(cell.number)
+            if cell.role == "test":
+                yield cell.number, ast.parse(self._made_for_later(cell))
+            elif tree is not None:
+                yield cell.number, tree
 
     def _say_rest(self) -> None:
         for cell in self.cells:
@@ -567,7 +566,7 @@ class _Import:
             else:
                 line.came = "text" if cell.role == "text" else "as it is"
             if cell.code and cell.source != cell.plain and cell.role != "test":
-                line.left.append("magics and shell commands are taken out: a lab has none")
+                line.along.append("magics and shell commands are taken out: a lab has none")
             if cell.code and self.trees[cell.number] is None and cell.role != "test":
                 line.left.append("it is no Python, and is kept as text")
 
@@ -667,7 +666,10 @@ class _Import:
             for name in ("answers", "check")
             if name == "check" or any(p.reads for p in self.exercises.values())
         ]
-        yield _code(f"from autograder import {', '.join(used)}", "autograder", setup=True)
+        lines = [f"from autograder import {', '.join(used)}"]
+        if self.needs.files:
+            lines.append(given_out(self.lab))
+        yield _code("\n".join(lines), "autograder", setup=True)
         for cell in self.cells:
             name = re.sub(r"[^A-Za-z0-9-]+", "-", cell.name).strip("-")[:50] or f"cell-{cell.number}"
             if not cell.code:
@@ -678,13 +680,17 @@ class _Import:
                 raises = cell.number in self.recorded.errors
                 shows = raises or self._only_shows(cell)
                 tags = (["illustration"] if shows else []) + (["raises-exception"] if raises else [])
-                yield _code(_without_magics(cell), f"cell-{cell.number}", setup=not shows, tags=tags)
+                yield _code(self._source(cell), f"cell-{cell.number}", setup=not shows, tags=tags)
             elif cell.role == "solution":
                 yield from self._answers(cell, name)
             elif cell.role == "by hand":
-                yield _graded(_without_magics(cell), name, grade=True, solution=True, points=cell.points)
+                yield _graded(self._source(cell), name, grade=True, solution=True, points=cell.points)
             else:
                 yield from self._checks(cell)
+
+    def _source(self, cell: Cell) -> str:
+        """A cell's source as students get it."""
+        return self.needs.given(_without_magics(cell))
 
     def _only_shows(self, cell: Cell) -> bool:
         """Whether a given cell makes nothing that a later one uses, of what students write."""
@@ -734,17 +740,19 @@ class _Import:
         """A solution cell, cut so that each exercise has one of its own."""
         plans = [plan for plan in self.exercises.values() if plan.home == cell]
         if not plans:
-            yield _graded(_without_magics(cell), name, solution=True)
+            yield _graded(self._source(cell), name, solution=True)
             return
-        ends = {_end_of(self.trees[cell.number], plan): plan.name for plan in plans}
-        sources = cut_up(_without_magics(cell), self.trees[cell.number], sorted(ends)[:-1])
+        source = self._source(cell)
+        tree = ast.parse(source)
+        ends = {_end_of(tree, plan): plan.name for plan in plans}
+        sources = cut_up(source, tree, sorted(ends)[:-1])
         for end, source in zip(sorted(ends), sources, strict=True):
             yield _graded(source, grade_id(ends[end]), solution=True)
 
     def _checks(self, cell: Cell) -> Iterator[NotebookNode]:
         """What stands in the place of a test cell: the checks of the exercises that it is the last test of."""
         if kept := self._made_for_later(cell):
-            yield _code(kept, f"cell-{cell.number}-makes", setup=True)
+            yield _code(self.needs.given(kept), f"cell-{cell.number}-makes", setup=True)
         for plan in self.exercises.values():
             if plan.tests[-1] != cell.number:
                 continue
@@ -754,7 +762,7 @@ class _Import:
             source = f"check({plan.name})"
             yield _graded(source, id_of_test(plan.name), grade=True, locked=True, points=plan.points)
         if not any(cell.number in plan.tests for plan in self.exercises.values()):
-            visible = _HIDDEN.sub("", _without_magics(cell)).strip()
+            visible = _HIDDEN.sub("", self._source(cell)).strip()
             known = {*dir(builtins), *self.functions, *self.made, *self._given(cell)}
             tree = _parsed_source(visible)
             if tree is not None and _free_names(tree) <= known:
@@ -776,13 +784,6 @@ _WHY = {
     "error": "expects an error that cannot be asked",
     "value": "compares nothing that students write",
 }
-
-
-def _is_file(value: str, folder: Path) -> bool:
-    """Whether a text in a notebook is the name of a file that lies beside it."""
-    if not re.fullmatch(r"[\w./ -]{3,200}", value) or value.startswith("/"):
-        return False
-    return ".." not in value and (folder / value).is_file()
 
 
 _TYPE = re.compile(r"\b(isinstance|type|dtype)\b")

@@ -126,7 +126,10 @@ class _Reader:
         rest = [i for i in range(len(question.tests)) if i not in question.priced]
         left = max(question.points - sum(question.priced.values()), 0.0)
         for number, cell in enumerate(question.tests):
-            points = question.priced.get(number, round(left / len(rest), 4) if rest else 0.0)
+            points = question.priced.get(number, 0.0)
+            if number in rest:  # what is left over by rounding is the last one's
+                share = round(left / len(rest), 2)
+                points = share if number != rest[-1] else round(left - share * (len(rest) - 1), 10)
             _give(cell, f"test-{question.name}-{number + 1}", points, grade=True, locked=True)
             yield cell
 

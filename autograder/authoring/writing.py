@@ -2,14 +2,16 @@
 
 import ast
 import builtins
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.judging.kinds import arrays_in
-from autograder.judging.question import Value
+from autograder.judging.kinds import arrays_in, same
+from autograder.judging.question import Rules, Value
+from autograder.judging.tables import Column, Labels, Table, of_pandas
 
 MOST_NUMBERS = 2_000  # in the arguments of one case that is written down
 
@@ -39,10 +41,52 @@ def error_named(name: str) -> str:
     return name if isinstance(known, type) and issubclass(known, Exception) else ""
 
 
-def too_long(args: tuple, kwargs: Mapping[str, Value]) -> int:
-    """How many numbers the arguments hold, where they are too many to write down; else 0."""
-    numbers = sum(array.size for array in arrays_in((*args, *kwargs.values())))
-    return numbers if numbers > MOST_NUMBERS else 0
+def unwritable(args: tuple, kwargs: Mapping[str, Value]) -> str:
+    """Why arguments cannot be written down, or ""."""
+    values = (*args, *kwargs.values())
+    tables = [value for value in values if isinstance(value, Table)]
+    numbers = sum(array.size for array in arrays_in(values)) + sum(table.size for table in tables)
+    if numbers > MOST_NUMBERS:
+        return f"{numbers:,} numbers are too many to write down"
+    return next(
+        (f"{t.words} of such dtypes cannot be written down" for t in tables if not _reads_back(t)), ""
+    )
+
+
+def _reads_back(table: Table) -> bool:
+    """Whether the source of a table gives it again."""
+    import pandas as pd
+
+    try:
+        made = of_pandas(eval(literal(table), {"pd": pd, "np": np}))  # it is our own source
+        return same(table, made, Rules(exact_dtype=True))
+    except (ValueError, TypeError, SyntaxError, NameError):
+        return False
+
+
+def _table(table: Table) -> str:
+    """A table as Python's source, for a file that imports pandas as pd."""
+    columns = [
+        f'pd.to_datetime({_cells(one)}).astype("{one.dtype}")' if one.holds == "dates" else _cells(one)
+        for one in table.data
+    ]
+    index = "" if table.index.only_count else f"index={_labels(table.index)}"
+    if table.columns is None:
+        parts = [*columns, index, f"name={literal(table.name)}" if table.name is not None else ""]
+        return f"pd.Series({', '.join(filter(None, parts))})"
+    named = zip(table.columns.levels[0].cells, columns, strict=True)
+    held = "{" + ", ".join(f"{literal(name)}: {cells}" for name, cells in named) + "}"
+    return f"pd.DataFrame({', '.join(filter(None, [held, index]))})"
+
+
+def _cells(column: Column) -> str:
+    if column.holds == "dates":
+        return literal([str(np.datetime64(int(cell), "ns")) for cell in column.values])
+    return literal(list(column.values.tolist() if column.levels is None else column.cells))
+
+
+def _labels(labels: Labels) -> str:
+    return _cells(labels.levels[0]) if len(labels.levels) == 1 else "None"  # read back, it differs
 
 
 def literal(value: Value) -> str:
@@ -55,6 +99,8 @@ def literal(value: Value) -> str:
         plain = value.dtype in (np.float64, np.int64, np.bool_) and value.size
         items = literal(value.tolist())
         return f"np.array({items})" if plain else f'np.array({items}, dtype="{value.dtype.name}")'
+    if isinstance(value, Table):
+        return _table(value)
     if isinstance(value, np.generic):
         return f"np.{value.dtype.name}({literal(value.item())})"
     if isinstance(value, type):
@@ -93,7 +139,9 @@ def exercise_file(
         body = _wrapped(f"    return inputs({one.arguments})")
         parts.append(f"@{name}.case({one.label!r}{hidden})\ndef case_{number}(rng):\n{body}")
     text = "\n\n\n".join(parts)
-    imports = ["import numpy as np\n"] if "np." in text else []
+    used = {"np.": "import numpy as np", "pd.": "import pandas as pd"}
+    imports = [line for short, line in used.items() if re.search(rf"\b{re.escape(short)}", text)]
+    imports = ["\n".join(imports) + "\n"] if imports else []
     imports.append("from autograder.authoring import Exercise, inputs\n")
     if builds_on:
         imports.append("\n".join(f"from .{other} import {other}" for other in builds_on) + "\n")
