@@ -212,6 +212,9 @@ class _Mistakes(Mapping[str, Answer]):
             held=(self._memory or 0) + 1 if entry.get("too_much") else 0,
         )
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries  # Mapping's own would unpack it
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
 

@@ -193,7 +193,7 @@ def floor(lab, count):
 
     from autograder.grading.sandbox.inside.hand_in import preload
 
-    preload((*PRELOAD, *lab.preload))
+    preload((*PRELOAD, *lab.preload, *lab.imports))
     InteractiveShell.instance()
     left_out = illustrations(lab)
     made = [nbformat.reads(data.decode(), 4) for data in different(lab, count)]

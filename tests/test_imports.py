@@ -11,6 +11,8 @@ import pytest
 from our_course import COURSE, ROOT, release
 
 from autograder import imports
+from autograder.authoring.lab import read_lab
+from autograder.grading.run.pool import sandbox_for
 from autograder.grading.sandbox import PRELOAD, Cell
 from autograder.grading.sandbox.none import Unconfined
 from autograder.student import CheckFailed, check
@@ -96,6 +98,15 @@ def test_marking_refuses_it_in_a_notebook_s_own_code_and_not_in_its_libraries():
     assert first.status == "error"
     assert first.outputs[0]["evalue"] == imports.refusal("pytest")
     assert [run.status for run in others] == ["ok", "ok"]
+
+
+def test_what_a_notebook_s_set_up_imports_is_imported_once_for_all_hand_ins():
+    lab = read_lab(COURSE, "attention-masks")
+    sandbox = sandbox_for(lab, "none")
+    new = "print(*(name for name in sys.modules.keys() - before if name.startswith('attention_labs')))"
+    sources = ["import sys; before = set(sys.modules)", *lab.reference_cells.values(), new]
+    *_, last = sandbox.run([Cell(source) for source in sources])
+    assert [output["text"] for output in last.outputs] == ["\n"]
 
 
 def test_the_guard_is_silent_without_a_course(tmp_path):

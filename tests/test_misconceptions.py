@@ -196,3 +196,11 @@ def test_what_is_wrong_at_one_edge_only_is_refused(name, edge, function):
     judged = finding(name, [ask(function, q.inputs) for q in asked], None)
     assert judged.verdict is Verdict.WRONG
     assert {q.edge for q, right in zip(asked, judged.right, strict=True) if not right} == {edge}
+
+
+def test_to_ask_whether_a_mistake_is_known_computes_nothing(monkeypatch):
+    """Each form of a wrong answer is looked for beside every mistake, of which most are then left out."""
+    first = EXERCISES["causal_mask"].questions(5)[0]
+    monkeypatch.setattr("autograder.authoring.exercise.ask", None)
+    assert all(name in first.mistakes for name in first.mistakes)
+    assert "no-such-mistake" not in first.mistakes

@@ -338,8 +338,11 @@ class Exercise:
         return self._questions(None)
 
     def _questions(self, seed: int | None) -> list[Question]:
+        wrong = {mistake.name: mistake.function for mistake in self.misconceptions}
         return [
-            Question(label, given, self._expected(label, given), _Mistakes(self, given), edge)
+            Question(
+                label, given, self._expected(label, given), _Mistakes(wrong, given, self.rules.call), edge
+            )
             for label, given, edge in self.draw(seed)
         ]
 
@@ -370,25 +373,25 @@ class Exercise:
 
 
 class _Mistakes(Mapping[str, Answer]):
-    """What each misconception gives for one case, computed when first asked for."""
+    """What each misconception, a function by its name, gives for one case, computed when first asked for."""
 
-    def __init__(self, exercise: Exercise, given: Inputs):
-        self._exercise, self._given = exercise, given
+    def __init__(self, functions: Mapping[str, Callable | None], given: Inputs, call: str):
+        self._functions, self._given, self._call = functions, given, call
         self._answers: dict[str, Answer] = {}
 
     def __getitem__(self, name: str) -> Answer:
         if name not in self._answers:
-            wrong = next((m for m in self._exercise.misconceptions if m.name == name), None)
-            if wrong is None:
-                raise KeyError(name)
-            self._answers[name] = ask(wrong.function, self._given, self._exercise.rules.call)
+            self._answers[name] = ask(self._functions[name], self._given, self._call)
         return self._answers[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._functions  # Mapping's own would compute it
+
     def __iter__(self) -> Iterator[str]:
-        return (m.name for m in self._exercise.misconceptions)
+        return iter(self._functions)
 
     def __len__(self) -> int:
-        return len(self._exercise.misconceptions)
+        return len(self._functions)
 
 
 def _named(function: Callable | None) -> str:

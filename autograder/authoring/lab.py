@@ -9,6 +9,7 @@
 Whatever does not fit together is one sentence when the course is read, not when a student fails.
 """
 
+import ast
 import hashlib
 import importlib
 import re
@@ -63,7 +64,8 @@ class Lab:
     needs : str
         "module:function" that returns why the lab can be neither built nor marked here, or "".
     preload : tuple of str
-        Modules ("module", or "module:function" to call as well) that its notebook is slow to import.
+        Modules ("module", or "module:function" to call as well) that its notebook is slow to import, and that
+        come before what its set-up cells import.
     environment : tuple of str
         Environment variables that its notebook reads, which marking hands on.
     limits : mapping
@@ -219,6 +221,15 @@ class Lab:
     def reference_cells(self) -> dict[str, str]:
         """The sources of the cells that define the reference, by their grade_ids (or ids)."""
         return reference_cells(self.read_solution())
+
+    @cached_property
+    def imports(self) -> tuple[str, ...]:
+        """The import statements of the notebook's set-up cells, which every hand-in runs."""
+        setup = (
+            source for name, source in self.reference_cells.items() if not self.exercise_answered_by(name)
+        )
+        steps = (step for source in setup for step in ast.parse(source).body)
+        return tuple(ast.unparse(step) for step in steps if isinstance(step, (ast.Import, ast.ImportFrom)))
 
     @cached_property
     def reference(self) -> SimpleNamespace:

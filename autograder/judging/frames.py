@@ -65,8 +65,8 @@ def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
     except (TypeError, ValueError, RecursionError) as error:
         raise FrameError(f"not plain JSON: {error}") from None
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?"
-    blobs = [array.tobytes() for array in plain]
-    return b"".join([PREFIX.pack(MAGIC, len(data), sum(map(len, blobs))), data, *blobs])
+    blobs = [array.data if array.flags.c_contiguous else array.tobytes() for array in plain]
+    return b"".join([PREFIX.pack(MAGIC, len(data), sum(array.nbytes for array in plain)), data, *blobs])
 
 
 def _native(array: np.ndarray) -> np.ndarray:
@@ -76,7 +76,9 @@ def _native(array: np.ndarray) -> np.ndarray:
 
 
 def read_frame(
-    read: Callable[[int], bytes | memoryview], max_header: int = MAX_HEADER, max_payload: int = MAX_PAYLOAD
+    read: Callable[[int], bytes | bytearray | memoryview],
+    max_header: int = MAX_HEADER,
+    max_payload: int = MAX_PAYLOAD,
 ) -> Frame:
     """Read one frame.
 
@@ -213,10 +215,10 @@ def _layout(item: Any) -> tuple[np.dtype, tuple[int, ...], int]:
     return dtype, tuple(shape), dtype.itemsize * (0 if 0 in shape else values)
 
 
-def _array(data: bytes | memoryview, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
+def _array(data: bytes | bytearray | memoryview, dtype: np.dtype, shape: tuple[int, ...]) -> np.ndarray:
     if dtype.kind == "b" and bytes(data).translate(None, b"\x00\x01"):
         raise FrameError("a boolean is 0 or 1")
-    return np.ndarray(shape, dtype, bytearray(data))
+    return np.ndarray(shape, dtype, data if isinstance(data, bytearray) else bytearray(data))
 
 
 # Values: what a question's inputs and an answer look like in a frame.

@@ -701,14 +701,23 @@ class Single(Kind):
 
 KINDS: tuple[Kind, ...] = (Single(), Array(), Several(), Entries(), Unordered(), Tabular(), Dtype(), Error())
 _BY_NAME = {name: kind for kind in KINDS for name in kind.names}
+_SINGLE, _ARRAY, _SEVERAL = KINDS[:3]
+# Of the types that nearly all values have, and that are taken as they are: to ask each kind in turn takes longer
+# than most of what is done with the value.
+_USUAL: dict[type, Kind] = {
+    **dict.fromkeys((type(None), bool, int, float, complex, str), _SINGLE),
+    np.ndarray: _ARRAY,
+    tuple: _SEVERAL,
+    list: _SEVERAL,
+}
 
 
 def kind_of(value: Value) -> Kind:
     """The kind of a value; FrameError for what is none."""
-    for kind in KINDS:
-        if kind.holds(value):
-            return kind
-    raise FrameError(f"a {type(value).__name__} is no value")
+    kind = _USUAL.get(type(value)) or next((kind for kind in KINDS if kind.holds(value)), None)
+    if kind is None:
+        raise FrameError(f"a {type(value).__name__} is no value")
+    return kind
 
 
 def take(result: Any, left: list[int], depth: int = 0) -> Value:
@@ -716,10 +725,10 @@ def take(result: Any, left: list[int], depth: int = 0) -> Value:
     left[0] -= 1
     if left[0] < 0 or depth > MAX_DEPTH:
         raise NotPlain(f"{type(result).__name__} of too many parts")
-    for kind in KINDS:
-        if kind.takes(result):
-            return kind.take(result, left, depth)
-    raise NotPlain(type(result).__name__)
+    kind = _USUAL.get(type(result)) or next((kind for kind in KINDS if kind.takes(result)), None)
+    if kind is None:
+        raise NotPlain(type(result).__name__)
+    return kind.take(result, left, depth)
 
 
 def pack_value(value: Value, arrays: list[np.ndarray]) -> dict:

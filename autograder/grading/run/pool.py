@@ -56,7 +56,7 @@ def sandbox_for(lab: Lab, choice: str = "auto", drawing: bool = False) -> Sandbo
     course = lab.course
     library = tuple(course.root / name for name in (*course.library, *course.data))
     env = tuple((name, os.environ[name]) for name in lab.environment if name in os.environ)
-    preload = (*PRELOAD, *(DRAWING if drawing else ()), *lab.preload)
+    preload = (*PRELOAD, *(DRAWING if drawing else ()), *lab.preload, *lab.imports)
     return _sandbox(preload, tuple(lab.limits.items()), find(choice), env, library, course.root)
 
 

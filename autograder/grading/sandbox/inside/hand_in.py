@@ -259,12 +259,17 @@ class Stream(io.TextIOBase):
 def preload(names: Sequence[str]) -> None:
     """Import these modules; after a colon stands a function that reads something for all forks to share.
 
-    >>> preload(["numpy", "math:sqrt"])
+    A name may be a whole import statement, as it stands in a notebook: then a fork does not read a module again.
+
+    >>> preload(["numpy", "from math import sqrt", "math:sqrt"])
     Traceback (most recent call last):
         ...
     TypeError: math.sqrt() takes exactly one argument (0 given)
     """
     for name in names:
+        if " " in name:
+            exec(name, {})
+            continue
         module_name, _, function = name.partition(":")
         module = importlib.import_module(module_name)
         if function:

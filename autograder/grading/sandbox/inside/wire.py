@@ -20,6 +20,7 @@ from autograder.judging.kinds import FrameError as WireError
 MAX_LINES = 1_000  # of one traceback
 MAX_MIMES = 50  # in one output
 CHUNK = 1 << 20
+SPARE = 1 << 16
 PART = MAX_VALUES  # bytes in an array of them
 
 FORGED = "It wrote into the grader's own pipe."
@@ -57,7 +58,7 @@ def in_parts(data: bytes | bytearray) -> list[np.ndarray]:
 
 def together(parts: Sequence[np.ndarray]) -> bytes:
     """The inverse of `in_parts`."""
-    return b"".join(part.tobytes() for part in parts)
+    return b"".join(np.ascontiguousarray(part).data for part in parts)
 
 
 # Outputs: what a cell shows, as nbformat 4 has it.
@@ -132,7 +133,8 @@ class Channel:
         self._reader, self._writer, self.every = reader, writer, every
         self._tick = tick or (lambda: None)
         self._due = 0.0
-        self._buffer, self._held = bytearray(), bytearray()
+        self._held = bytearray()
+        self._ahead, self._spare = bytearray(), bytearray(SPARE)  # what was read beyond a frame, and where to
         self._readable, self._writable = select.poll(), select.poll()
         self._readable.register(reader, select.POLLIN)
         self._writable.register(writer, select.POLLOUT)
@@ -141,10 +143,13 @@ class Channel:
 
     def send(self, header: dict, arrays: Sequence[np.ndarray] = (), *, more: bool = False) -> None:
         """Write one frame; where there is `more` to come, it may wait for that, and goes with it."""
-        self._held += encode(header, arrays)
-        if more and len(self._held) < CHUNK:
-            return
-        left, self._held = memoryview(self._held), bytearray()
+        frame: bytes | bytearray = encode(header, arrays)
+        if more or self._held:
+            self._held += frame
+            if more and len(self._held) < CHUNK:
+                return
+            frame, self._held = self._held, bytearray()
+        left = memoryview(frame)
         while left:
             try:
                 left = left[os.write(self._writer, left[:CHUNK]) :]
@@ -158,22 +163,27 @@ class Channel:
         """Read one frame."""
         return read_frame(self._read, max_header, max_payload)
 
-    def _read(self, n: int) -> bytes:
-        while len(self._buffer) < n:
+    def _read(self, n: int) -> bytearray:
+        # Large arrays are read to where they stay: questions and answers are most of what goes through here.
+        taken = bytearray(n)
+        have = min(n, len(self._ahead))
+        taken[:have] = self._ahead[:have]
+        del self._ahead[:have]
+        while have < n:
             try:
-                more = os.read(self._reader, CHUNK)
+                got = os.readv(self._reader, [memoryview(taken)[have:], self._spare])
             except BlockingIOError:
                 self._readable.poll(self.every * 1000)
                 self._tick_if_due()
                 continue
             except ConnectionError:
-                more = b""
-            if not more:
+                got = 0
+            if not got:
                 raise Closed("the other end has closed")
-            self._buffer += more
+            beyond = max(0, have + got - n)
+            self._ahead += memoryview(self._spare)[:beyond]
+            have += got - beyond
             self._tick_if_due()
-        taken = bytes(self._buffer[:n])
-        del self._buffer[:n]
         return taken
 
     def _tick_if_due(self) -> None:
