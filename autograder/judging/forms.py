@@ -111,8 +111,10 @@ def _by_a_form_and_a_mistake(
     misconceptions: Sequence[Misconception],
 ) -> Explained | None:
     for known in misconceptions:
+        if " + " in known.name or known.name in STRUCTURAL:
+            continue
         told = [i for i in differing if known.name in questions[i].mistakes]
-        if " + " in known.name or known.name in STRUCTURAL or not _telling(differing, told):
+        if not _telling(differing, told):
             continue
         pivot = _pivot(answers, told)
         one = questions[pivot].mistakes[known.name]
