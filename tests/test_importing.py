@@ -302,6 +302,72 @@ def test_a_test_of_what_a_right_value_has_anyway_gives_its_points_to_that_value(
     assert "points=3" in (course / "solutions/had/answer_years.py").read_text("utf-8")
 
 
+def test_what_an_answer_changes_in_place_is_asked_and_what_it_shows_is_nobodys(course):
+    cells = [
+        code("names = []\ntable = {}"),
+        answer(
+            "### BEGIN SOLUTION\nnames.append('Ada')\ntable['a'] = 7\n### END SOLUTION\ndisplay(names)", "n"
+        ),
+        asks("assert names == ['Ada']\nassert table['a'] == 7.0", "t", 2),
+    ]
+    assert "2 points of 2 came over." in brought(course, cells, name="place")
+    assert autograder("build", "place", "--course", course).returncode == 0
+    asked = (course / "solutions/place/answer_names.py").read_text("utf-8")
+    assert "floats_too=True" in asked  # 7.0 is 7, as it is for the test
+
+
+def test_a_function_that_only_makes_anothers_argument_is_not_compared(course):
+    cells = [
+        answer("def root(x):\n    ### BEGIN SOLUTION\n    return x**0.5\n    ### END SOLUTION", "root"),
+        asks("assert root(4) == 2", "t1", 1),
+        answer("def large():\n    ### BEGIN SOLUTION\n    return 10**6\n    ### END SOLUTION", "large"),
+        asks("n = large()\nassert abs(root(n) - 1000) < 500", "t2", 2),
+    ]
+    said = brought(course, cells, code=1, name="means")
+    assert "2 points hang on this" in said and not (course / "solutions/means/large.py").exists()
+
+
+def test_a_check_that_only_looks_at_the_form_becomes_a_comparison(course):
+    cells = [
+        code("import numpy as np"),
+        answer("### BEGIN SOLUTION\ngrid = np.arange(1, 13).reshape(3, 4)\n### END SOLUTION", "grid"),
+        asks("assert grid.shape == (3, 4) and isinstance(grid, np.ndarray)", "t", 2),
+    ]
+    assert "2 points of 2 came over." in brought(course, cells, name="form")
+    assert autograder("build", "form", "--course", course).returncode == 0
+
+
+def test_a_files_name_among_the_arguments_is_listed(course):
+    (course.parent / "names.txt").write_text("Ada\n")
+    solution = (
+        "def first(path):\n    ### BEGIN SOLUTION\n    return open(path).readline()\n    ### END SOLUTION"
+    )
+    cells = [answer(solution, "first"), asks("assert first('names.txt') == 'Ada\\n'", "t", 2)]
+    said = brought(course, cells, code=1, name="paths")
+    assert "`first` cannot be asked: an argument is the name of a file" in said
+
+
+def test_a_test_that_its_own_solution_does_not_pass_makes_no_exercise(course):
+    cells = [
+        answer("def one():\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION", "one"),
+        asks("assert one() == 1", "t1", 1),
+        asks("assert one() == 2", "t2", 2),
+    ]
+    said = brought(course, cells, code=1, name="own")
+    assert "the notebook's own solution does not pass it: AssertionError" in said and "2 points hang" in said
+    assert "points=1," in (course / "solutions/own/one.py").read_text("utf-8").replace(
+        "points=1)", "points=1,"
+    )
+
+
+def test_a_notebook_without_its_solutions_is_refused(course):
+    cells = [answer("def one():\n    pass", "one"), asks("assert one() == 1", "t1", 1)]
+    said = brought(course, cells, code=1, name="release")
+    assert "passes none of its own tests (AssertionError): is it what students get" in said
+    assert not (course / "solutions" / "release").exists()
+    assert "is a folder; name the notebook in it" in autograder("import", course, "--course", course).stderr
+
+
 def test_a_table_among_the_arguments_reads_back():
     pd = pytest.importorskip("pandas")
     dates = pd.to_datetime(["2026-01-02", "2026-03-04"])

@@ -39,6 +39,8 @@ _WHOLE = frozenset(
     "list tuple set frozenset dict sorted array asarray float int str round tolist item to_numpy strip all any squeeze "
     "flatten ravel lower upper bool abs compute get_value".split()
 )
+# What tells of a value only its form.
+_FORM = frozenset("len type isinstance shape dtype dtypes ndim size columns".split())
 _AUTOTEST = re.compile(r"^#{1,3} *(HASHED +)?AUTOTEST\b")
 
 
@@ -73,6 +75,32 @@ class Asked:
         """The names that it is about, also where one stands as a text: `'x' in vars()`."""
         texts = re.findall(r"'(\w+)' in (?:vars|globals|locals|dir)\(\)", self.whole)
         return {*self.parts, *texts}
+
+    def of_form(self, own: Set[str]) -> bool:
+        """Whether it asks nothing of the names among `own` but their type and their size."""
+        tree = ast.parse(self.whole)
+        whole = {node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in own}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and _name(node.func) in _FORM:
+                whole -= set(node.args)
+            elif isinstance(node, ast.Attribute) and node.attr in _FORM:
+                whole.discard(node.value)
+        return not whole
+
+    def means(self, own: Set[str]) -> set[str]:
+        """The functions among `own` that are only called for the arguments of another: g in `f(g(2)) == 3`."""
+        inner: set[str] = set()
+        outer: set[str] = set()
+
+        def visit(node: ast.AST, below: bool) -> None:
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in own:
+                (inner if below else outer).add(node.func.id)
+                below = True
+            for part in ast.iter_child_nodes(node):
+                visit(part, below)
+
+        visit(ast.parse(self.whole), False)
+        return inner - outer
 
     def calls(self, function: str, line: int) -> bool:
         """Whether a call of a function in this line is one of the statement's."""

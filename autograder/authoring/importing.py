@@ -9,7 +9,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from nbformat import NotebookNode
 
 from autograder.authoring import otter
 from autograder.authoring.asserting import EXACT, Asked, runnable, statements
-from autograder.authoring.needs import given_out, needs_of
+from autograder.authoring.needs import given_out, is_file_beside, needs_of
 from autograder.authoring.recording import Call, Recorded, record
 from autograder.authoring.skeleton import SkeletonError, add_lab, add_to_list
 from autograder.authoring.writing import Case, domain_of, error_named, exercise_file, unwritable
@@ -178,6 +178,13 @@ def bring(path: Path, course: Course) -> Report:
     work = _Import(lab, cells, values, set(_taken(course)))
     recorded = record(work.order(), path.parent)
     work.plan(recorded, path.parent, course)
+    if not work.exercises and all(cell.number in recorded.errors for cell in cells if cell.role == "test"):
+        first = next((recorded.errors[c.number] for c in cells if c.role == "test"), "")
+        if first:
+            raise ImportFailed(
+                f"{path} passes none of its own tests ({cut(first.removesuffix(': '), 100)}): is it what students "
+                "get, without the solutions? Import the source notebook."
+            )
     files = work.files(path.name)
     if checks := work.checks():
         if CHECKS not in course.library:
@@ -201,6 +208,8 @@ def read_source(path: Path) -> NotebookNode:
     except (OSError, ValueError, AttributeError, KeyError, TypeError, nbformat.ValidationError) as error:
         if isinstance(error, FileNotFoundError):
             raise NoSource(f"There is no file {path}.") from None
+        if isinstance(error, IsADirectoryError):
+            raise NoSource(f"{path} is a folder; name the notebook in it.") from None
         raise NoSource(f"{path} is no notebook that can be read ({type(error).__name__}).") from None
     language = notebook.metadata.get("kernelspec", {}).get("language") or notebook.metadata.get(
         "language_info", {}
@@ -313,7 +322,7 @@ class _Import:
 
     def plan(self, recorded: Recorded, folder: Path, course: Course) -> None:
         """Make exercises of what the test cells ask, and say of every cell what came of it."""
-        self.recorded = recorded
+        self.recorded, self.folder = recorded, folder
         since: list[Cell] = []  # the solution cells that stand before this test cell, and after the last one
         tested = False
         for cell in self.cells:
@@ -322,9 +331,16 @@ class _Import:
                 tested = False
             elif cell.role == "test":
                 tested = True
-                self._plan_test(cell, since)
-            if cell.number in recorded.errors:
-                self.lines[cell.number].left.append(f"it raises {cut(recorded.errors[cell.number], 160)}")
+                if cell.number not in recorded.errors:
+                    self._plan_test(cell, since)
+            if why := recorded.errors.get(cell.number):
+                line, said = self.lines[cell.number], cut(why.removesuffix(": "), 160)
+                line.left.append(
+                    f"the notebook's own solution does not pass it: {said}"
+                    if cell.role == "test"
+                    else f"it raises {said}"
+                )
+                line.lost = cell.points
         for cell in self._with("test"):
             self._say_properties(cell)
         for name, plan in list(self.exercises.items()):
@@ -345,6 +361,12 @@ class _Import:
         for asked in self.asked[cell.number]:
             secret = bool(hidden & set(asked.lines))
             of_it = [c for c in calls if asked.calls(c.function, c.line) and c.function in self.functions]
+            if asked.nature == "value" and (means := asked.means(set(self.functions))):
+                near = {name for name, home in self.functions.items() if home in since}
+                if near & means and not near & ({c.function for c in of_it} - means):
+                    other.append(replace(asked, nature="property"))  # another's result is compared
+                    continue
+                of_it = [c for c in of_it if c.function not in means]
             variables = [
                 name
                 for name in asked.parts
@@ -364,7 +386,11 @@ class _Import:
                 other.append(asked)
                 continue
             for call in of_it:
-                if why := call.lost or unwritable(call.args, call.kwargs):
+                named = any(
+                    is_file_beside(given, self.folder) for given in (*call.args, *call.kwargs.values())
+                )
+                why = "an argument is the name of a file: let it take what the file holds" if named else ""
+                if why := call.lost or why or unwritable(call.args, call.kwargs):
                     lost.setdefault(call.function, why)
                 elif not call.error:
                     wanted.setdefault(call.function, []).append((call, secret, asked.source))
@@ -383,7 +409,14 @@ class _Import:
             checked = [
                 asked for asked in other if not hidden & set(asked.lines) and self._checkable(cell, asked)
             ]
-        if checked and (home := self._home_of(checked, since)) is not None:
+        made = {name for asked in checked for name in asked.parts if name in self.made}
+        if checked and all(asked.of_form(made) for asked in checked):
+            # Zeros of that form would do: no exercise can be passed so, and the whole value is compared.
+            reads = dict.fromkeys(sorted(made), False)
+            tolerances = {name: [EXACT] for name in made}
+            other = [asked for asked in other if asked not in checked]
+            self._count(cell, since, wanted, reads, tolerances)
+        elif checked and (home := self._home_of(checked, since)) is not None:
             self._check(cell, home, checked)
             other = [asked for asked in other if asked not in checked]
         else:
@@ -430,7 +463,7 @@ class _Import:
         line = self.lines[cell.number]
         asked_for = {name: p for p in self.exercises.values() for name in p.reads or [p.name]}
         implied: dict[str, Plan] = {}
-        for asked in self.others[cell.number]:
+        for asked in self.others.get(cell.number, ()):
             subjects = asked.names & {*self.functions, *self.made}
             if asked.nature == "property" and subjects and subjects <= set(asked_for):
                 implied |= {asked_for[name].name: asked_for[name] for name in sorted(subjects)}
@@ -603,7 +636,13 @@ class _Import:
                 f"{len(cases) - MOST_CASES} of the {len(cases)} calls of `{plan.name}`: these are enough"
             )
         rules: dict[str, Any] = {} if plan.tolerance == EXACT else {"tolerance": plan.tolerance}
-        if not plan.typed and any(map(_holds_an_int, [call.result for call, _, _ in plan.calls])):
+        results = [call.result for call, _, _ in plan.calls]
+        results += [
+            held
+            for (number, name), (held, _) in self.recorded.held.items()
+            if number in plan.tests and name in plan.reads
+        ]
+        if not plan.typed and not plan.checks and any(map(_holds_an_int, results)):
             rules["floats_too"] = True  # as it will for `==`
         if plan.calls and all(call.printed for call, _, _ in plan.calls):
             rules["returns"] = "printed"
@@ -824,11 +863,33 @@ def _defined(tree: Any) -> tuple[list[str], list[str]]:
         elif not isinstance(node, (ast.ClassDef, ast.AsyncFunctionDef, ast.Lambda)):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 variables.append(node.id)
+            elif changed := _changed(node):
+                variables.append(changed)
             if not isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
                 todo[:0] = ast.iter_child_nodes(node)
     return list(dict.fromkeys(functions)), [
         n for n in dict.fromkeys(variables) if n not in functions and n != "_"
     ]
+
+
+# Methods that change what they are called on, and give nothing back that is used.
+_CHANGING = frozenset(
+    "append extend insert remove clear sort reverse add update discard setdefault fill pop popitem".split()
+)
+
+
+def _changed(node: ast.AST) -> str:
+    """The variable that `x[...] = ...` or `x.append(...)` changes in place, or ""."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        called = node.value.func
+        if not isinstance(called, ast.Attribute) or called.attr not in _CHANGING:
+            return ""
+        node = called.value
+    elif not (isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store)):
+        return ""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _imported(tree: ast.AST) -> set[str]:

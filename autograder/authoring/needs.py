@@ -118,7 +118,7 @@ def needs_of(cells: Iterable[tuple[int, ast.AST]], folder: Path, course: Course)
             if name not in known:
                 _add_module(found, known, number, name, folder, course)
         for node in _texts(tree):
-            if _is_file(node.value, folder) and (name := _plain(node.value)) not in found.files:
+            if is_file_beside(node.value, folder) and (name := _plain(node.value)) not in found.files:
                 data = zlib.compress((folder / name).read_bytes(), 9)
                 if sum(map(len, found.files.values())) + len(data) > MOST:
                     said = f"it reads `{name}`, which is too large to come along: let the library give it out"
@@ -197,7 +197,7 @@ def _plain(name: object) -> str:
     return str(PurePosixPath(str(name)))
 
 
-def _is_file(value: object, folder: Path) -> bool:
+def is_file_beside(value: object, folder: Path) -> bool:
     """Whether a text in a notebook is the name of a file that lies beside it."""
     if not isinstance(value, str) or not 3 <= len(value) <= 200 or not set(value).isdisjoint("\0\n\"\\'{}"):
         return False
