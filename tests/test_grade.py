@@ -356,7 +356,10 @@ def test_plain_nbgrader_autograde_gives_the_same_scores(graded, tmp_path):
 
 @pytest.mark.parametrize(
     ("end", "code", "said"),
-    [(signal.SIGKILL, -9, ""), (signal.SIGINT, 130, "Stopped. What is marked is kept;")],
+    [
+        (signal.SIGKILL, -9, ""),
+        pytest.param(signal.SIGINT, 130, "Stopped. What is marked is kept;", marks=pytest.mark.long),
+    ],
 )
 def test_a_run_ended_in_the_middle_is_resumed(tmp_path, end, code, said):
     students = [f"s{i:02d}" for i in range(20)]
