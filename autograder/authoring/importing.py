@@ -8,7 +8,7 @@ stand (`autograder.answers`). The report says of every cell what came over, what
 import ast
 import builtins
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from keyword import iskeyword
 from pathlib import Path
@@ -19,13 +19,28 @@ from nbformat import NotebookNode
 
 from autograder.authoring import otter
 from autograder.authoring.asserting import EXACT, Asked, runnable, statements
+from autograder.authoring.foreign import (
+    HIDDEN,
+    Cell,
+    NoSource,
+    bound,
+    cells_of,
+    cut_up,
+    defined,
+    free_names,
+    hidden_lines,
+    parsed,
+    parsed_source,
+    read_source,
+    without_magics,
+)
 from autograder.authoring.needs import given_out, is_file_beside, needs_of
 from autograder.authoring.recording import Call, Recorded, record
 from autograder.authoring.skeleton import SkeletonError, add_lab, add_to_list
 from autograder.authoring.writing import Case, domain_of, error_named, exercise_file, unwritable
 from autograder.cells import grade_id, id_of_test
 from autograder.course import Course
-from autograder.errors import Complaint, Usage, counted, cut, listed
+from autograder.errors import Complaint, counted, cut, listed
 from autograder.files import write
 from autograder.judging.kinds import arrays_in
 from autograder.judging.question import Tolerance, Value
@@ -34,47 +49,10 @@ REPORT = "imported.md"
 CHECKS = "course_checks"  # the package of the course's library that holds imported checks
 MOST_CASES = 60
 MOST_CHECKED = 50_000  # numbers in a variable of a check
-BIGGEST = 20 << 20  # bytes of a source notebook
-
-_BEGIN, _END = "### BEGIN SOLUTION", "### END SOLUTION"
-_HIDDEN = re.compile(r"^[ \t]*#+ *BEGIN HIDDEN TESTS.*?(?:^[ \t]*#+ *END HIDDEN TESTS[^\n]*|\Z)", re.M | re.S)
 
 
 class ImportFailed(Complaint):
     """A notebook cannot be imported at all; the text says why."""
-
-
-class NoSource(Usage):
-    """A file is no source notebook of nbgrader or otter."""
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A cell of the source notebook.
-
-    Parameters
-    ----------
-    number : int
-        From 1.
-    role : {"text", "given", "solution", "test", "by hand", "task"}
-    source : str
-    name : str
-        Its grade_id, or what the other grader calls it.
-    points : float
-    code : bool
-    """
-
-    number: int
-    role: str
-    source: str
-    name: str = ""
-    points: float = 0.0
-    code: bool = True
-
-    @property
-    def plain(self) -> str:
-        """The source as Python reads it: without magics and shell commands."""
-        return "\n".join("pass" if re.match(r"\s*[%!]", line) else line for line in self.source.split("\n"))
 
 
 @dataclass
@@ -171,7 +149,7 @@ def bring(path: Path, course: Course) -> Report:
     """
     notebook = read_source(path)
     values = otter.is_source(notebook)
-    cells = _cells(otter.as_nbgrader(notebook) if values else notebook)
+    cells = cells_of(otter.as_nbgrader(notebook) if values else notebook)
     if not any(cell.points for cell in cells):
         raise NoSource(f"{path} has no cell with points: it is no source notebook of nbgrader or otter.")
     lab = _lab_name(path, course)
@@ -198,51 +176,6 @@ def bring(path: Path, course: Course) -> Report:
     return report
 
 
-def read_source(path: Path) -> NotebookNode:
-    """The notebook in a file; raises NoSource for anything else."""
-    try:
-        if path.stat().st_size > BIGGEST:
-            raise NoSource(f"{path} has more than {BIGGEST >> 20} MB; clear its outputs first.")
-        notebook = nbformat.reads(path.read_text("utf-8"), as_version=4)
-        nbformat.validate(notebook)
-    except (OSError, ValueError, AttributeError, KeyError, TypeError, nbformat.ValidationError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise NoSource(f"There is no file {path}.") from None
-        if isinstance(error, IsADirectoryError):
-            raise NoSource(f"{path} is a folder; name the notebook in it.") from None
-        raise NoSource(f"{path} is no notebook that can be read ({type(error).__name__}).") from None
-    language = notebook.metadata.get("kernelspec", {}).get("language") or notebook.metadata.get(
-        "language_info", {}
-    ).get("name", "python")
-    if str(language).lower() not in ("python", "python3", "ipython"):
-        raise NoSource(f"{path} is written in {language}; only notebooks in Python can be imported.")
-    return notebook
-
-
-def _cells(notebook: NotebookNode) -> list[Cell]:
-    """The cells of an nbgrader source notebook, each with its part in it."""
-    found = []
-    for number, cell in enumerate(notebook.cells, start=1):
-        about = cell.metadata.get("nbgrader") or {}
-        grade, solution = about.get("grade"), about.get("solution")
-        role = "given" if cell.cell_type == "code" else "text"
-        if about.get("task"):
-            role = "task"
-        elif grade and solution:
-            role = "by hand"
-        elif grade and cell.cell_type == "code":
-            role = "test"
-        elif solution:
-            role = "solution" if cell.cell_type == "code" else "by hand"
-        points = about.get("points")
-        counts = isinstance(points, (int, float)) and (grade or about.get("task"))
-        worth = float(points) if counts and isinstance(points, (int, float)) else 0.0
-        found.append(
-            Cell(number, role, cell.source, str(about.get("grade_id", "")), worth, cell.cell_type == "code")
-        )
-    return found
-
-
 def _lab_name(path: Path, course: Course) -> str:
     """A name for the lab, made of the file's."""
     name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "lab"
@@ -266,12 +199,12 @@ class _Import:
     def __init__(self, lab: str, cells: list[Cell], values: bool, taken: set[str]):
         self.lab, self.cells, self.values, self.taken = lab, cells, values, taken
         self.lines = {cell.number: Line(cell) for cell in cells}
-        self.trees = {cell.number: _parsed(cell) for cell in cells if cell.code}
+        self.trees = {cell.number: parsed(cell) for cell in cells if cell.code}
         self.functions: dict[str, Cell] = {}  # by name, where it is defined last
         self.made: dict[str, list[Cell]] = {}  # variables of solution cells, where they are assigned
         home: Cell | None = None
         for cell in self._with("solution", "given"):
-            functions, variables = _defined(self.trees[cell.number])
+            functions, variables = defined(self.trees[cell.number])
             if cell.role == "solution":
                 home = cell
                 self.functions |= dict.fromkeys(functions, cell)
@@ -351,7 +284,7 @@ class _Import:
 
     def _plan_test(self, cell: Cell, since: list[Cell]) -> None:
         line = self.lines[cell.number]
-        hidden = _hidden_lines(cell.source)
+        hidden = hidden_lines(cell.source)
         wanted: dict[str, list[tuple[Call, bool, str]]] = {}
         reads: dict[str, bool] = {}
         tolerances: dict[str, list[Tolerance]] = {}
@@ -729,7 +662,7 @@ class _Import:
 
     def _source(self, cell: Cell) -> str:
         """A cell's source as students get it."""
-        return self.needs.given(_without_magics(cell))
+        return self.needs.given(without_magics(cell))
 
     def _only_shows(self, cell: Cell) -> bool:
         """Whether a given cell makes nothing that a later one uses, of what students write."""
@@ -739,7 +672,7 @@ class _Import:
         )
         own = {*self.functions, *self.made}
         return (
-            not makes and bool(self._uses(cell) & own) and not set(_defined(tree)[1]) & self._used_after(cell)
+            not makes and bool(self._uses(cell) & own) and not set(defined(tree)[1]) & self._used_after(cell)
         )
 
     def _given(self, cell: Cell) -> set[str]:
@@ -747,8 +680,8 @@ class _Import:
         found: set[str] = set()
         for other in self._with("given"):
             if other.number < cell.number and (tree := self.trees[other.number]):
-                functions, variables = _defined(tree)
-                found |= {*functions, *variables, *_imported(tree)}
+                functions, variables = defined(tree)
+                found |= {*functions, *variables, *bound(tree)}
         return found
 
     def _used_after(self, cell: Cell) -> set[str]:
@@ -767,10 +700,8 @@ class _Import:
         wanted = self._used_after(cell) - set(self.functions) - set(self.made)
         kept: list[str] = []
         for statement in reversed(tree.body if tree else []):
-            functions, variables = _defined(ast.Module([statement], []))
-            if wanted & {*functions, *variables, *_imported(statement)} and not isinstance(
-                statement, ast.Assert
-            ):
+            functions, variables = defined(ast.Module([statement], []))
+            if wanted & {*functions, *variables, *bound(statement)} and not isinstance(statement, ast.Assert):
                 kept.insert(0, ast.get_source_segment(cell.plain, statement) or "")
                 wanted |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
         return "\n".join(kept)
@@ -801,10 +732,10 @@ class _Import:
             source = f"check({plan.name})"
             yield _graded(source, id_of_test(plan.name), grade=True, locked=True, points=plan.points)
         if not any(cell.number in plan.tests for plan in self.exercises.values()):
-            visible = _HIDDEN.sub("", self._source(cell)).strip()
+            visible = HIDDEN.sub("", self._source(cell)).strip()
             known = {*dir(builtins), *self.functions, *self.made, *self._given(cell)}
-            tree = _parsed_source(visible)
-            if tree is not None and _free_names(tree) <= known:
+            tree = parsed_source(visible)
+            if tree is not None and free_names(tree) <= known:
                 yield _code(visible, f"cell-{cell.number}", tags=["illustration", "raises-exception"])
             elif visible:
                 text = f"The test that stood here:\n\n```python\n{visible}\n```"
@@ -840,127 +771,14 @@ def _label(asked: str) -> str:
     return cut(" ".join(asked.split()), 70)
 
 
-def _parsed(cell: Cell) -> Any:
-    return _parsed_source(cell.plain)
-
-
-def _parsed_source(source: str) -> Any:
-    try:
-        return None if source.lstrip().startswith("%%") else ast.parse(source)
-    except (SyntaxError, ValueError):
-        return None
-
-
-def _defined(tree: Any) -> tuple[list[str], list[str]]:
-    """The functions and the variables that a cell makes, in its own scope."""
-    functions: list[str] = []
-    variables: list[str] = []
-    todo = list(tree.body) if tree is not None else []
-    while todo:
-        node = todo.pop(0)
-        if isinstance(node, ast.FunctionDef):
-            functions.append(node.name)
-        elif not isinstance(node, (ast.ClassDef, ast.AsyncFunctionDef, ast.Lambda)):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                variables.append(node.id)
-            elif changed := _changed(node):
-                variables.append(changed)
-            if not isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-                todo[:0] = ast.iter_child_nodes(node)
-    return list(dict.fromkeys(functions)), [
-        n for n in dict.fromkeys(variables) if n not in functions and n != "_"
-    ]
-
-
-# Methods that change what they are called on, and give nothing back that is used.
-_CHANGING = frozenset(
-    "append extend insert remove clear sort reverse add update discard setdefault fill pop popitem".split()
-)
-
-
-def _changed(node: ast.AST) -> str:
-    """The variable that `x[...] = ...` or `x.append(...)` changes in place, or ""."""
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        called = node.value.func
-        if not isinstance(called, ast.Attribute) or called.attr not in _CHANGING:
-            return ""
-        node = called.value
-    elif not (isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store)):
-        return ""
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def _imported(tree: ast.AST) -> set[str]:
-    """The names that imports and classes bind."""
-    found = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-    return found
-
-
-def _free_names(tree: ast.AST) -> set[str]:
-    """The names that a piece of code uses and does not make itself."""
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    made = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | _imported(tree)
-    made |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    made |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    return {node.id for node in names} - made
-
-
-def _hidden_lines(source: str) -> set[int]:
-    """The numbers of the lines between the marks of hidden tests, from 1."""
-    found: set[int] = set()
-    for part in _HIDDEN.finditer(source):
-        first = source.count("\n", 0, part.start()) + 1
-        found |= set(range(first, first + part[0].count("\n") + 1))
-    return found
-
-
 def _end_of(tree: ast.Module, plan: Plan) -> int:
     """The index of the top-level statement that finishes an exercise's answer."""
     last = 0
     for index, statement in enumerate(tree.body):
-        functions, variables = _defined(ast.Module([statement], []))
+        functions, variables = defined(ast.Module([statement], []))
         if plan.name in functions or set(plan.reads) & set(variables):
             last = index
     return last
-
-
-def cut_up(source: str, tree: ast.Module, after: Iterable[int]) -> list[str]:
-    """A cell's source, cut after these statements; a solution region that a cut goes through is closed and opened.
-
-    >>> text = "### BEGIN SOLUTION\\na = 1\\nb = 2\\n### END SOLUTION"
-    >>> cut_up(text, ast.parse(text), [0])[1]
-    '### BEGIN SOLUTION\\nb = 2\\n### END SOLUTION'
-    """
-    lines = source.split("\n")
-    pieces, begin, inside = [], 0, False
-    starts = []
-    for index in after:
-        following = tree.body[index + 1]
-        start = min([following.lineno, *(d.lineno for d in getattr(following, "decorator_list", []))]) - 1
-        floor = tree.body[index].end_lineno or 0
-        while start > floor and re.match(r"#(?!.*(BEGIN|END) SOLUTION)|$", lines[start - 1]):
-            start -= 1
-        starts.append(start)
-    for end in [*starts, len(lines)]:
-        piece = lines[begin:end]
-        opened = inside
-        for text in piece:
-            inside = "BEGIN SOLUTION" in text or (inside and "END SOLUTION" not in text)
-        text = "\n".join([*([_BEGIN] if opened else []), *piece, *([_END] if inside else [])])
-        pieces.append(text.strip("\n"))
-        begin = end
-    return pieces
-
-
-def _without_magics(cell: Cell) -> str:
-    """A cell's source without the lines that are no Python, and with nbgrader's marks as they are due."""
-    lines = [line for line in cell.source.split("\n") if not re.match(r"\s*[%!]", line)]
-    return "\n".join(lines).strip("\n")
 
 
 def _code(source: str, ident: str, *, setup: bool = False, tags: Sequence[str] = ()) -> NotebookNode:
