@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -95,6 +96,15 @@ def course(tmp_path_factory):
     return folder
 
 
+def with_a_due_date(course):
+    """Late hand-ins lose a tenth a day from now on; what course.toml says then."""
+    settings = (course / "course.toml").read_text().replace("penalty_per_day = 0.0", "penalty_per_day = 0.1")
+    due = f"\n[lab.{LAB}]\ndue = 2027-01-31T18:00:00\n"
+    settings += due if due not in settings else ""
+    (course / "course.toml").write_text(settings)
+    return settings
+
+
 @pytest.mark.long
 def test_the_story_of_a_class(course):
     """In the order of a term; each step says what is judged again and what the marks are."""
@@ -132,9 +142,7 @@ def test_the_story_of_a_class(course):
     assert booked(course, "bob") == (1.5, 0, 1.5, False)
 
     # A due date, a penalty and an extension.
-    settings = (course / "course.toml").read_text().replace("penalty_per_day = 0.0", "penalty_per_day = 0.1")
-    settings += f"\n[lab.{LAB}]\ndue = 2027-01-31T18:00:00\n"
-    (course / "course.toml").write_text(settings)
+    settings = with_a_due_date(course)
     assert grade(course)[:2] == (0, 4)
     assert booked(course, "ada")[1] == 0
     assert booked(course, "cleo")[1] == pytest.approx(0.2 * 5.5)  # two days begun
@@ -182,7 +190,9 @@ def test_the_story_of_a_class(course):
     assert [booked(course, s)[2:] for s in STUDENTS] == [(1.5, False), (2, False), (1.5, False), (1.5, False)]
 
 
-def test_a_replaced_hand_in_takes_its_own_time_with_it(course):
+def test_a_replaced_hand_in_takes_its_own_time_with_it(course, tmp_path):
+    course = shutil.copytree(course, tmp_path / course.name)
+    with_a_due_date(course)
     hand_in(course, "eve", at=datetime(2027, 2, 9, 12))
     grade(course)
     assert booked(course, "eve")[1] > 0
