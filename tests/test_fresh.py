@@ -10,10 +10,12 @@ from command import autograder
 from our_course import COURSE, lab
 from sample_class import perfect, with_answer
 
-from autograder.grading.marking.mark import seed_of
+from autograder.grading.marking.mark import _about_fresh, _right_in, seed_of
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.sandbox.choice import why_unavailable
 from autograder.judging.agreement import number
+from autograder.judging.judge import Finding
+from autograder.results import Verdict
 
 LAB, EXERCISE = "qkv-attention", "stable_softmax"
 
@@ -101,3 +103,10 @@ def test_no_number_of_a_fresh_case_is_in_any_message_page_or_table(told, student
     assert len(long) > 50 and len(texts) > 4 * len(FAULTS)
     found = {str(path): sorted(long & written(text)) for path, text in texts.items()}
     assert {path: given for path, given in found.items() if given} == {}
+
+
+def test_only_what_there_is_is_counted():
+    assert _right_in(3, 4) == "Right in all 7 cases: 3 that you can see, 4 fresh."
+    assert (_right_in(3, 0), _right_in(0, 1)) == ("Right in all 3 cases.", "Right.")
+    unseen = _about_fresh(Finding(Verdict.WRONG, "", (False,)), some_visible=False)
+    assert unseen.seen.startswith("In a fresh case (“") and "you can see" not in unseen.seen

@@ -404,13 +404,13 @@ class _HandIn:
         if finding.verdict is Verdict.PASS:
             finding = self._finding(exercise, visible + fresh, answers, known_right=len(visible))
         if finding.verdict is Verdict.PASS:
-            message = f"Right in all {len(answers)} cases: {len(visible)} that you can see, {len(fresh)} fresh ones."
+            message = _right_in(len(visible), len(fresh))
             row = self._row_of(exercise, Verdict.PASS, message, run)
             return row, [_passed(f"{exercise.name}: {message}")]
         if finding.case is not None and finding.case < len(visible):
             text, html = as_text(finding), as_html(finding)
         else:
-            finding = _about_fresh(finding)
+            finding = _about_fresh(finding, bool(visible))
             text = finding.message
             html = _paragraph(text)
         row = self._row_of(exercise, finding.verdict, finding.message, run, finding)
@@ -583,7 +583,13 @@ _FRESH = {
 }
 
 
-def _about_fresh(finding: Finding) -> Finding:
+def _right_in(visible: int, fresh: int) -> str:
+    if visible and fresh:
+        return f"Right in all {visible + fresh} cases: {visible} that you can see, {fresh} fresh."
+    return f"Right in all {visible + fresh} cases." if visible + fresh > 1 else "Right."
+
+
+def _about_fresh(finding: Finding, some_visible: bool) -> Finding:
     """A finding with what can be said of a case that nobody may see: neither its inputs nor what is expected."""
     kind = finding.difference.kind if finding.difference else ""
     error = finding.answer.raised if finding.answer else ""
@@ -592,7 +598,8 @@ def _about_fresh(finding: Finding) -> Finding:
     raises = f"it raises {error if known else 'an error of its own'}"
     what = raises if kind == "error" else _FRESH.get(kind, "the result differs")
     label = finding.question.label if finding.question else ""
-    seen = f"Right in the cases you can see, but not with other numbers: in a fresh case (“{label}”) {what}."
+    before = "Right in the cases you can see, but not with other numbers: in" if some_visible else "In"
+    seen = f"{before} a fresh case (“{label}”) {what}."
     means, nudge = (finding.means, finding.nudge) if finding.misconception else ("", "")
     return replace(finding, seen=seen, means=means, nudge=nudge)
 
