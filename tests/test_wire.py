@@ -362,3 +362,10 @@ def test_what_an_answer_may_hold_the_grader_reads(what):
     written = b"".join(frames_of_answers(answer, "function", [Inputs((number,)) for number in range(times)]))
     answers, odd = _read_answers(written, times, [times * MAX_ARRAYS, times * frames.MAX_PAYLOAD])
     assert odd == "" and len(answers) == times
+
+
+@pytest.mark.parametrize("value", [{0: [1, 2]}, {(1, "a"): None}, {None: {1, 2}}, {2.5}, {"a": {3: "b"}}])
+def test_an_answer_of_any_plain_keys_is_sent(value):
+    written = b"".join(frames_of_answers(lambda: value, "function", [Inputs()] * 3))
+    header, _ = read_frame(Bytes(written).read, 10_000, 0)
+    assert [frames.unpack_answer(answer, Once([])).value for answer in header["answers"]] == [value] * 3

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_ASKED = ("function", "builtin_function_or_method", "method", "type", "generator", "partial")
+
+
 class ExerciseError(Complaint):
     """An exercise is not defined as it should be; the text says which and what to do."""
 
@@ -357,12 +360,18 @@ class Exercise:
                 )
             return due
         if answer.error or (answer.value is None and answer.type != "NoneType"):
-            what = f"raises {answer.error} ({answer.line})" if answer.error else f"returns a {answer.type}"
-            raise ExerciseError(f"The reference for {self.name} {what} in its own case {label!r}.")
+            what = (
+                f"raises {answer.error} ({answer.line})"
+                if answer.error
+                else f"returns {article(answer.type)}"
+            )
+            asked = " Let a function of the library ask it, `call=`." if answer.type in _ASKED else ""
+            raise ExerciseError(f"The reference for {self.name} {what} in its own case {label!r}.{asked}")
         if answer.modified:
             raise ExerciseError(
                 f"The reference for {self.name} changes its argument {answer.modified[0]!r}. What is returned is "
-                "judged, and not what is left in an argument: let it work on a copy, and return that."
+                "judged, and not what is left in an argument: let it work on a copy, and return that; or say "
+                '`call="in place"`, and what it leaves there is judged.'
             )
         if given.memory is not None and answer.held > given.memory:
             held, allowed = megabytes(answer.held), megabytes(given.memory)

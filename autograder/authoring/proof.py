@@ -14,7 +14,7 @@ from autograder.judging.compare import first_difference
 from autograder.judging.frames import encode, pack_inputs
 from autograder.judging.judge import Finding, judge
 from autograder.judging.kinds import zeros
-from autograder.judging.question import Answer, Inputs, Question, Value
+from autograder.judging.question import Answer, Inputs, Question, Rules, Value
 from autograder.results import Verdict
 
 
@@ -36,12 +36,13 @@ def _weak(exercise: Exercise, seed: int | None) -> Iterator[str]:
     exercise.try_proposed()
     if not questions:
         yield f"{where} has no case; give it one, or a domain."
-    for words, answers in _thoughtless(questions):
+    for words, answers in _thoughtless(questions, exercise.rules):
         pairs = zip(questions, answers, strict=True)
         if not any(first_difference(q.expected, a, exercise.rules, q.inputs) for q, a in pairs):
             yield (
                 f"{where}: {words} is right in every case; add one in which it is not. What an exercise leaves in "
-                "its arguments, in a file or on the screen is not judged: let it return something."
+                'its arguments is judged with `call="in place"`, and what it prints with `returns="printed"`; '
+                "a file is not judged: let it return something."
             )
     for misconception in exercise.misconceptions:
         answers = [question.mistakes[misconception.name] for question in questions]
@@ -53,15 +54,22 @@ def _weak(exercise: Exercise, seed: int | None) -> Iterator[str]:
                 f"{where}: the misconception {misconception.name!r} is named {finding.misconception!r}; add a case "
                 "that tells the two apart, or list the more special one first."
             )
-    for variant in exercise.variants:
+    for variant in [exercise.reference, *exercise.variants] if exercise.rules.compare else exercise.variants:
         finding = found(exercise, questions, answers_of(variant, exercise, questions))
         if finding.verdict is not Verdict.PASS:
             yield f"{where}: the right answer {variant.__name__!r} is refused. {finding.message}"
 
 
-def _thoughtless(questions: Sequence[Question]) -> Iterator[tuple[str, list[Answer]]]:
+def _thoughtless(questions: Sequence[Question], rules: Rules) -> Iterator[tuple[str, list[Answer]]]:
     """Answers that anybody could give, with what each makes of the questions."""
+    if rules.call == "in place":
+        yield "`pass`", [Answer({}, "dict")] * len(questions)
+        yield "zeros of the right shape", _returned(zeros(question.expected) for question in questions)
+        return
     yield "`pass`", [Answer(None, "NoneType")] * len(questions)
+    if rules.compare and len({_as_bytes(question.inputs) for question in questions}) > 1:
+        others = [*questions[1:], questions[0]]
+        yield "what is right in another case", _returned(question.expected for question in others)
     by_place = [
         dict(enumerate(question.inputs.args, 1)) | dict(question.inputs.kwargs) for question in questions
     ]

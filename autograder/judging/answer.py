@@ -59,10 +59,12 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
             with redirect_stdout(printed), redirect_stderr(_Printed()), nobody_types(), measured:
                 target = _target(function, call)
                 result = target(*args, **kwargs)
-            kind, value = pack(result)
+            kind, value = pack(result) if call != "in place" else pack(_left(result, given, asked))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises is an answer
         line, within = _safely_raised_in(error)
         return Answer(None, "error", _one_line(error), printed=printed.text, line=line, within=within)
+    if call == "in place":
+        return Answer(value, kind, "", (), printed.text, held=measured.held)
     changed = [i for i, before in enumerate(given.args) if not unchanged(before, args[i])]
     modified = names_of(function, changed) if changed else []
     modified += [name for name, before in given.kwargs.items() if not unchanged(before, kwargs[name])]
@@ -98,6 +100,15 @@ def _target(function: Any, call: str) -> Any:
         module, _, name = call.partition(":")
         return partial(getattr(import_module(module), name), function)
     return function() if call == "layer" else function
+
+
+def _left(result: Any, given: Inputs, asked: Inputs) -> dict[int | str, Any]:
+    """What a call has changed among its arguments, by their places or names, and under "" what it gave, if anything."""
+    changed: dict[int | str, Any] = {
+        i: after for i, after in enumerate(asked.args) if not unchanged(given.args[i], after)
+    }
+    changed |= {n: after for n, after in asked.kwargs.items() if not unchanged(given.kwargs[n], after)}
+    return changed if result is None else {**changed, "": result}
 
 
 def names_of(function: Any, places: Sequence[int]) -> list[str]:

@@ -5,10 +5,13 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
+from autograder.deadline import TookTooLong, deadline
 from autograder.judging.answer import megabytes
 from autograder.judging.kinds import (
     Speaking,
@@ -17,6 +20,7 @@ from autograder.judging.kinds import (
     copied_inputs,
     difference,
     of_another_type,
+    ordinal,
     resolve,
     same,
     text_difference,
@@ -24,6 +28,9 @@ from autograder.judging.kinds import (
 )
 from autograder.judging.mistakes import NOT_WRITTEN, Difference
 from autograder.judging.question import Answer, Inputs, Raised, Rules, Value
+
+COMPARING_SECONDS = 5.0  # of CPU time, for a course's own comparison in one case
+_NO_END = "Your result takes too long to be compared with what is due."
 
 # Whether two answers are the same
 
@@ -125,16 +132,18 @@ def first_difference(
 
 def _first(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Difference | None:
     if isinstance(expected, Raised):
-        return _not_raised(expected, answer)
+        return _not_raised(expected, answer, rules)
     if answer.error:
         return _error(answer)
     printed = rules.returns == "printed"
     if not printed and answer.type == "NoneType" and expected is not None:
         return Difference("nothing", "Your function returned None.", "returns-nothing")
     if not printed and answer.value is None and answer.type != "NoneType":
-        return _not_plain(expected, answer)
+        return _not_plain(expected, answer, rules)
     if rules.compare:
         found = _by_comparer(expected, answer, rules, given)
+    elif rules.call == "in place":
+        found = _in_place(expected, answer.value, rules, given)
     elif printed:
         found = text_difference("What your function prints", _lines(str(expected)), _lines(answer.printed))
     elif (
@@ -151,12 +160,13 @@ def _first(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Diff
     return found
 
 
-def _not_raised(due: Raised, answer: Answer) -> Difference | None:
+def _not_raised(due: Raised, answer: Answer, rules: Rules) -> Difference | None:
     """What is wrong where an error is due: none came, one of another type, or one that says something else."""
     wanted = article(due.type)
     if not answer.error:
         given = "None" if answer.type == "NoneType" else article(answer.type)
-        return Difference("type", f"Your function returned {given}; {wanted} is to be raised here.")
+        came = "came to its end" if rules.call == "in place" else f"returned {given}"
+        return Difference("type", f"Your function {came}; {wanted} is to be raised here.")
     if answer.raised == "NotImplementedError" and due.type != "NotImplementedError":
         return _error(answer)
     if not _is_kind_of(answer.raised, due.type):
@@ -248,17 +258,47 @@ def _spaced(shape: str) -> str:
     return shape.replace(",", ", ").replace(", )", ",)").replace("  ", " ")
 
 
+def _in_place(due: dict, left: Value, rules: Rules, given: Inputs) -> Difference | None:
+    """Where what a call has left in its arguments is not as due; what it gives back counts where that is due, too.
+
+    Both hold what was changed, see `answer.ask`; an argument in neither is as it was given.
+    """
+    left = left if isinstance(left, dict) else {}
+    before = dict(enumerate(given.args)) | dict(given.kwargs)
+    for at in sorted(before, key=lambda at: at not in due):  # those that are to be changed first
+        name = f"its {ordinal(at + 1)} argument" if isinstance(at, int) else f"its argument `{at}`"
+        speaking = Speaking().inside(f"In {name}, after the call: ")
+        found = difference(due.get(at, before[at]), left.get(at, before[at]), rules, speaking)
+        if found and at not in left:
+            seen = f"Your function left {name} as it was, and is to change it: {words(due[at])} is due there."
+            means = "It gives another one its name, perhaps, or works on a copy."
+            return Difference("values", seen, means=means)
+        if found and at not in due:
+            return Difference("modified", f"Your function changed {name}.", "modifies-argument")
+        if found:
+            return replace(found, path=(at, *found.path))
+    if "" in due and "" not in left:
+        return Difference("nothing", "Your function returned None.", "returns-nothing")
+    found = difference(due[""], left[""], rules) if "" in due else None
+    return found and replace(found, path=("", *found.path))
+
+
 def _by_comparer(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Difference | None:
     value = answer.printed if rules.returns == "printed" else answer.value
     comparer = resolve(rules.compare)
-    wanted, args = copied(expected), (copied_inputs(given),) if _sees_inputs(comparer) else ()
+    said: Any = _NO_END
     try:
-        said = comparer(wanted, copied(value), rules.tolerance, *args)
+        seen = (copied(expected), copied(value), rules.tolerance)
+        more = (copied_inputs(given),) if _sees_inputs(comparer) else ()
+        with deadline(COMPARING_SECONDS, ""):  # or until one around it is over
+            said = comparer(*seen, *more)
+    except TookTooLong:
+        said = _NO_END
     except Exception as error:  # noqa: BLE001 - a comparer meets whatever an answer may be
         if type(value) is not type(expected):
             return of_another_type(expected, value, rules, Speaking())
         said = f"Your result cannot be compared with what is due ({type(error).__name__})."
-    return Difference("values", str(said)) if said else None
+    return Difference("time" if said is _NO_END else "values", str(said)) if said else None
 
 
 @cache
@@ -271,7 +311,10 @@ def _sees_inputs(comparer: Callable) -> bool:
     return True
 
 
-def _not_plain(expected: Value, answer: Answer) -> Difference:
+def _not_plain(expected: Value, answer: Answer, rules: Rules) -> Difference:
+    if rules.call == "in place":
+        seen = f"What your function leaves in its arguments, or returns, holds {article(answer.type)}"
+        return Difference("type", f"{seen}, which cannot be compared.")
     if answer.type.startswith("ndarray of object"):
         seen = "Your array holds Python objects (its dtype is object) instead of numbers."
         return Difference("dtype", seen, "array-of-objects")

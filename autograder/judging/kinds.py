@@ -4,7 +4,7 @@ A value goes into a call or comes out of it (`autograder.judging.question`). Wha
 then it travels, is copied, compared and described, by its kind alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
@@ -119,6 +119,10 @@ def article(noun: str) -> str:
 def ordinal(n: int) -> str:
     words = ("first", "second", "third", "fourth", "fifth")
     return words[n - 1] if n <= len(words) else f"{n}th"
+
+
+def _count(values: Sized) -> str:
+    return f"{len(values)} value{'' if len(values) == 1 else 's'}"
 
 
 def along_axis(axis: int) -> str:
@@ -335,16 +339,19 @@ class Several(Kind):
         if not isinstance(value, (tuple, list)):
             return of_another_type(due, value, rules, speaking)
         if len(value) != len(due):
-            seen = f"{speaking.returned} {len(value)} values; {len(due)} are due."
-            return Difference("shape", speaking.says(seen), "another-number-of-values")
+            returned = "there are" if speaking.place and len(value) != 1 else speaking.returned
+            seen = f"{returned} {_count(value)}; {len(due)} {'is' if len(due) == 1 else 'are'} due."
+            mistake = None if speaking.place else "another-number-of-values"
+            return Difference("shape", speaking.says(seen), mistake)
+        whole = f"its {_count(due)}" if speaking.place else f"the {_count(due)} that you return"
         for i, (one, other) in enumerate(zip(due, value, strict=True)):
-            place = f"In the {ordinal(i + 1)} of the {len(due)} values that you return: "
+            place = f"In the {ordinal(i + 1)} of {whole}: "
             if found := difference(one, other, rules, speaking.inside(place)):
                 return replace(found, path=(i, *found.path))
         return None
 
     def words(self, value: Value) -> str:
-        return f"{article(type(value).__name__)} of {len(value)} value{'' if len(value) == 1 else 's'}"
+        return f"{article(type(value).__name__)} of {_count(value)}"
 
     def short(self, value: Value) -> str:
         marks = "()" if isinstance(value, tuple) else "[]"
@@ -467,7 +474,7 @@ class Unordered(Kind):
         return None
 
     def words(self, value: Value) -> str:
-        return f"a set of {len(value)} value{'' if len(value) == 1 else 's'}"
+        return f"a set of {_count(value)}"
 
 
 class Tabular(Kind):

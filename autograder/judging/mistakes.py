@@ -10,7 +10,7 @@ class Difference:
     Parameters
     ----------
     kind : str
-        "error", "nothing", "type", "shape", "dtype", "not finite", "modified", "memory" or "values".
+        "error", "nothing", "type", "shape", "dtype", "not finite", "modified", "memory", "time" or "values".
     seen : str
         The sentence that says so.
     mistake : str or None

@@ -150,8 +150,8 @@ class Rules:
     view : str
         "module:function" that turns an array into what is compared in its place; "" compares the array.
     compare : str
-        "module:function" that compares in place of ours: called with the expected value, the answer's and
-        the tolerance, it returns a sentence on what differs, or None where they agree.
+        "module:function" that compares in place of ours: called with the expected value, the answer's, the tolerance
+        and (if it takes a fourth argument) the inputs, it returns a sentence on what differs, or None where they agree.
     properties : tuple of str
         "module:function"s whose sentence is told when no misconception fits: each is called with the answer's
         value and the inputs, and returns a sentence about what it lacks, or None.
@@ -162,9 +162,10 @@ class Rules:
     returns : {"array", "tensor", "printed"}
         "array" is the result as it is, whatever value that may be. "tensor" admits the tensors of Keras's
         backends besides arrays, and any dtype: values count. "printed" compares what the call prints.
-    call : {"function", "layer"} or str
-        "layer" makes an instance of the student's class first, and calls that. "module:function" is called with the
-        answer and the arguments, and returns what is judged.
+    call : {"function", "layer", "in place"} or str
+        "layer" makes an instance of the student's class first, and calls that. "in place" judges what the call leaves
+        in its arguments: a mapping of the changed ones by place or name, and under "" of what it returns, if anything.
+        "module:function" is called with the answer and the arguments, and returns what is judged.
     """
 
     tolerance: Tolerance = 1e-7
@@ -185,7 +186,7 @@ class Rules:
 
 
 RETURNS = ("array", "tensor", "printed")
-CALLS = ("function", "layer")
+CALLS = ("function", "layer", "in place")
 
 
 def layout_of(array: np.ndarray) -> str:

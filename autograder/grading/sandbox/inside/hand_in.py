@@ -145,10 +145,10 @@ def _size(value: Value) -> int:
     """Roughly the bytes that a value takes in a frame, and so much at least that its parts are few."""
     if isinstance(value, np.ndarray):
         return PART + value.nbytes
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list, set, frozenset)):
         return PART + sum(map(_size, value))
     if isinstance(value, Mapping):
-        return PART + sum(len(key) + _size(part) for key, part in value.items())
+        return PART + sum(_size(key) + _size(part) for key, part in value.items())
     return PART + (len(value) if isinstance(value, str) else 0)
 
 
