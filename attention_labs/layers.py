@@ -5,8 +5,9 @@ without them nothing before it learns, and to be the same after it was saved and
 TensorFlow, JAX and PyTorch.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -18,6 +19,9 @@ from autograder.judging.question import Inputs
 
 OUTPUT, AGAIN = "output", "output of a second call"
 GRADIENTS = ("gradient of the queries", "gradient of the keys", "gradient of the values")
+
+# For what XLA compiles and runs once: half the time.
+QUICKLY = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 
 
 def asked(cls: Any, *arrays: np.ndarray, wanted: str = OUTPUT, **given: Any) -> Any:
@@ -35,20 +39,22 @@ def asked(cls: Any, *arrays: np.ndarray, wanted: str = OUTPUT, **given: Any) -> 
     **given
         What else `call` takes: `d_k` and, perhaps, `mask`.
     """
-    return _answer(cls(), arrays, wanted, given)
+    return _answer(cls, arrays, wanted, given)
 
 
 def asked_in_their_dtype(cls: Any, *arrays: np.ndarray, wanted: str = OUTPUT, **given: Any) -> Any:
     """The same of a layer that is made under Keras's dtype policy of the queries: float16, say."""
     import keras
 
-    usual = keras.config.dtype_policy()
-    keras.config.set_dtype_policy(arrays[0].dtype.name)
-    try:
-        layer = cls()
-    finally:
-        keras.config.set_dtype_policy(usual)
-    return _answer(layer, arrays, wanted, given)
+    def make() -> Any:
+        usual = keras.config.dtype_policy()
+        keras.config.set_dtype_policy(arrays[0].dtype.name)
+        try:
+            return cls()
+        finally:
+            keras.config.set_dtype_policy(usual)
+
+    return _answer(make, arrays, wanted, given)
 
 
 @dataclass(frozen=True)
@@ -67,17 +73,42 @@ def stays_within_the_values(value: np.ndarray, given: Inputs) -> str | None:
     return None if given.kwargs.get("wanted") in GRADIENTS else within_the_values(value, given)
 
 
-def _answer(layer: Any, arrays: tuple, wanted: str, given: dict[str, Any]) -> Any:
+def _answer(make: Callable[[], Any], arrays: Sequence, wanted: str, given: Mapping[str, Any]) -> Any:
     let_go()
-    if wanted in GRADIENTS:
-        at = GRADIENTS.index(wanted)
-        if isinstance(layer, StandIn):
-            return layer.gradient(at, *arrays, **given)
-        return _gradient(layer, at, arrays, given)
-    if wanted == AGAIN:
-        mask = given.get("mask")
-        layer(*arrays, **{**given, "mask": mask if mask is None else np.zeros_like(mask)})
-    return layer(*arrays, **given)
+    numpy_alone = isinstance(make(), StandIn)
+
+    def answer(arrays: Sequence, given: Mapping[str, Any]) -> Any:
+        layer = make()
+        if wanted in GRADIENTS:
+            gradient = layer.gradient if numpy_alone else partial(_gradient, layer)
+            return gradient(GRADIENTS.index(wanted), *arrays, **given)
+        if wanted == AGAIN:
+            mask = given.get("mask")
+            layer(*arrays, **{**given, "mask": mask if mask is None else mask * 0})
+        return layer(*arrays, **given)
+
+    return answer(arrays, given) if numpy_alone else _whole(answer, arrays, given)
+
+
+def _whole(answer: Callable[[Sequence, Mapping], Any], arrays: Sequence, given: Mapping[str, Any]) -> Any:
+    """The answer for these arguments; on JAX compiled whole, which takes a tenth of all its operations one by one.
+
+    What cannot be compiled, such as a step that wants numbers, and what raises, is worked out once more, as elsewhere.
+    """
+    from keras import backend
+
+    if backend.backend() == "jax":
+        import jax
+
+        tensors = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
+        compiled = jax.jit(
+            lambda arrays, tensors: answer(arrays, {**given, **tensors}), compiler_options=QUICKLY
+        )
+        try:
+            return compiled(tuple(arrays), tensors)
+        except Exception:  # noqa: BLE001 - whatever it is
+            pass
+    return answer(arrays, given)
 
 
 def weights_for(shape: tuple[int, ...]) -> np.ndarray:
@@ -85,20 +116,20 @@ def weights_for(shape: tuple[int, ...]) -> np.ndarray:
     return np.cos(np.arange(np.prod(shape, dtype=int))).reshape(shape)
 
 
-def _gradient(layer: Any, at: int, arrays: tuple, given: dict[str, Any]) -> np.ndarray:
+def _gradient(layer: Any, at: int, *arrays: Any, **given: Any) -> Any:
     return _gradient_of(lambda *tensors: layer(*tensors, **given), arrays, at, layer.compute_dtype)
 
 
-def _gradient_of(called: Callable, arrays: Sequence[np.ndarray], at: int, dtype: str) -> np.ndarray:
+def _gradient_of(called: Callable, arrays: Sequence, at: int, dtype: str) -> Any:
     """The gradient for one of the arrays of what is called with them, its numbers added up by `weights_for`."""
     from keras import backend, ops
 
-    tensors = [ops.convert_to_tensor(array.astype(dtype)) for array in arrays]
-    output = called(*tensors)  # what it raises, it raises here
-    factors = ops.convert_to_tensor(weights_for(tuple(output.shape)).astype("float32"))
+    tensors = [ops.convert_to_tensor(array, dtype) for array in arrays]
 
     def total(*tensors: Any) -> Any:
-        return ops.sum(ops.cast(called(*tensors), "float32") * factors)
+        output = called(*tensors)
+        factors = ops.convert_to_tensor(weights_for(tuple(output.shape)), "float32")
+        return ops.sum(ops.cast(output, "float32") * factors)
 
     found = None
     try:
@@ -118,9 +149,9 @@ def _gradient_of(called: Callable, arrays: Sequence[np.ndarray], at: int, dtype:
             summed = total(*tensors)
             summed.backward()
             found = tensors[at].grad
-    except Exception:  # noqa: BLE001 - it gave an output: what is lost is the way back, however the backend says so
-        found = None
-    return np.zeros(arrays[at].shape, dtype) if found is None else ops.convert_to_numpy(found)
+    except Exception:  # noqa: BLE001 - where it gives an output, what is lost is the way back, whatever the backend says
+        called(*map(ops.stop_gradient, tensors))
+    return np.zeros(tuple(arrays[at].shape), dtype) if found is None else ops.convert_to_tensor(found)
 
 
 # Layers with weights of their own.
@@ -185,23 +216,39 @@ def asked_with_weights(
         What else `call` takes.
     """
     let_go()
-    layer = cls(**settings)
+    make = partial(cls, **settings)
+    layer = make()
     if isinstance(layer, InNumPy):
         return layer.answer(wanted, arrays, weights, given)
     if wanted == CONFIG:
         told = layer.get_config()
         return {name: told[name] for name in settings if name in told}
+    if wanted == SAVED:
+        return _in_a_model(layer, arrays, weights, saved=True)
+    answer = _whole(partial(_with_weights, make, weights, wanted), arrays, given)
+    if wanted == STATE:
+        return {moment: int(many) for moment, many in answer.items()}
+    return {"they differ": bool(answer)} if wanted == START else answer
+
+
+def _with_weights(
+    make: Callable[[], Any], weights: Mapping, wanted: str, arrays: Sequence, given: Mapping[str, Any]
+) -> Any:
+    layer = make()
     if wanted == STATE:
         return {moment: _weights_after(layer, calls, arrays, given) for moment, calls in _MOMENTS.items()}
-    if wanted in (MODEL, SAVED):
-        return _in_a_model(layer, arrays, weights, saved=wanted == SAVED)
+    if wanted == MODEL:
+        return _in_a_model(layer, arrays, weights, saved=False)
     if wanted in (PADDED, HANDED_ON):
         arrays = _with_masks(arrays)
     if wanted == AGAIN:
         _called(layer, [array[:, :1] for array in arrays], {})
     _called(layer, arrays, given)
     if wanted == START:
-        return {"they differ": all(np.ptp(_numpy(_weight(layer, name))) > 0 for name in weights)}
+        from keras import ops
+
+        started = [_weight(layer, name) for name in weights]
+        return ops.all(ops.stack([ops.max(weight) > ops.min(weight) for weight in started]))
     _set(layer, weights)
     if wanted.startswith(GRADIENT):
         return _gradient_with_weights(layer, wanted.removeprefix(GRADIENT), arrays, given)
@@ -222,16 +269,26 @@ def _called(layer: Any, arrays: Sequence, given: Mapping) -> Any:
         if "cannot add new elements of state" in str(error):
             raise MadeTooLate("Keras takes no new weight in `call`: the layer is built by then") from None
         raise
-    except NotImplementedError as error:
-        if "symbolic" in str(error):  # TensorFlow on NumPy; a stub raises this, too
+    except Exception as error:
+        if any(map(_wants_numbers, _and_before(error))):
             raise LeavesKeras("a step of `call` wants numbers where a model has only shapes yet") from None
         raise
 
 
-def _numpy(tensor: Any) -> np.ndarray:
-    from keras import ops
+def _and_before(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and those in whose handling it was raised: on JAX, Keras stumbles where it passes one on."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
-    return ops.convert_to_numpy(tensor)
+
+def _wants_numbers(error: BaseException) -> bool:
+    """Whether TensorFlow, JAX or PyTorch says so; a stub raises NotImplementedError, too."""
+    return (
+        (isinstance(error, NotImplementedError) and "symbolic" in str(error))
+        or type(error).__name__ in ("TracerArrayConversionError", "ConcretizationTypeError")
+        or (isinstance(error, (NotImplementedError, TypeError, RuntimeError)) and "meta" in str(error))
+    )
 
 
 def _weight(layer: Any, name: str) -> Any:
@@ -256,11 +313,12 @@ def _with_masks(arrays: Sequence[np.ndarray]) -> tuple:
     return tuple(Masking()(array) for array in arrays)
 
 
-def _mask_of(output: Any) -> np.ndarray:
+def _mask_of(output: Any) -> Any:
+    from keras import ops
     from keras.src.backend import get_keras_mask  # Keras shows it in no other way
 
     mask = get_keras_mask(output)
-    return np.zeros(tuple(output.shape)[:-1], bool) if mask is None else _numpy(mask)
+    return np.zeros(tuple(output.shape)[:-1], bool) if mask is None else ops.convert_to_tensor(mask)
 
 
 def _in_a_model(layer: Any, arrays: Sequence, weights: Mapping, saved: bool) -> Any:
@@ -277,7 +335,9 @@ def _in_a_model(layer: Any, arrays: Sequence, weights: Mapping, saved: bool) -> 
     return model(list(arrays))
 
 
-def _gradient_with_weights(layer: Any, name: str, arrays: Sequence, given: Mapping) -> np.ndarray:
+def _gradient_with_weights(layer: Any, name: str, arrays: Sequence, given: Mapping) -> Any:
+    from keras import ops
+
     variables, fixed = layer.trainable_variables, layer.non_trainable_variables
     if name.startswith("argument "):
         at = len(variables) + int(name.removeprefix("argument ")) - 1
@@ -288,4 +348,5 @@ def _gradient_with_weights(layer: Any, name: str, arrays: Sequence, given: Mappi
     def called(*tensors: Any) -> Any:
         return layer.stateless_call(tensors[: len(variables)], fixed, *tensors[len(variables) :], **given)[0]
 
-    return _gradient_of(called, [*map(_numpy, variables), *arrays], at, layer.compute_dtype)
+    numbers = [ops.stop_gradient(variable.value) for variable in variables]
+    return _gradient_of(called, [*numbers, *arrays], at, layer.compute_dtype)

@@ -105,7 +105,7 @@ def ready(*answers: Any) -> bool:
     namespace = _caller()
     waiting = []
     for answer in answers:
-        key = keys.load(_name_of(answer, namespace))
+        key = keys.load(_exercise_of(answer, namespace))
         try:
             right = _judged(key, answer).verdict is Verdict.PASS
         except TookTooLong:
@@ -125,7 +125,7 @@ def progress(lab: str | None = None) -> None:
     lab : str, optional
         The lab's name; by default the lab of the exercise checked last.
     """
-    labs = keys.labs()
+    labs = _labs()
     lab = lab or next((keys.lab_of(name).lab for name in reversed(_passed)), None)
     if lab not in labs:
         known = listed(labs)
@@ -347,11 +347,25 @@ def _key_for(answer: Any, namespace: Mapping[str, Any]) -> keys.Key:
             f"check needs the function itself, not {what}: write its name without quotes, "
             "brackets or arguments, as in check(softmax)."
         )
-    labs = keys.labs()
-    if not labs:
-        raise CheckFailed(
-            "There is no answer key here: a lab's notebook belongs beside its folder `answers`, as it was handed out."
-        )
+    key = keys.load(_exercise_of(answer, namespace))
+    if key.rules.call in ("function", "in place"):
+        for question in key.questions:
+            _fits(answer, key.name, question.inputs)
+    return key
+
+
+def _labs() -> dict[str, keys.LabKey]:
+    """The keys of the labs at hand; CheckFailed where there is none."""
+    if found := keys.labs():
+        return found
+    raise CheckFailed(
+        "There is no answer key here: a lab's notebook belongs beside its folder `answers`, as it was handed out."
+    )
+
+
+def _exercise_of(answer: Any, namespace: Mapping[str, Any]) -> str:
+    """The name of the exercise that an answer is for; CheckFailed where there is none of its name, or no key."""
+    labs = _labs()
     name = _name_of(answer, namespace)
     if name not in keys.exercises():
         here = [key for key in labs.values() if (Path.cwd() / f"{key.lab}.ipynb").is_file()]
@@ -361,11 +375,7 @@ def _key_for(answer: Any, namespace: Mapping[str, Any]) -> keys.Key:
             f"No exercise is called {name!r}; give the function the name that the stub had. "
             f"The exercises are {listed(choice)}."
         )
-    key = keys.load(name)
-    if key.rules.call in ("function", "in place"):
-        for question in key.questions:
-            _fits(answer, name, question.inputs)
-    return key
+    return name
 
 
 def _fits(function: Any, name: str, given: Any) -> None:

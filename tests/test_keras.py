@@ -412,6 +412,22 @@ def test_the_references_gradients_are_numbers():
 
 
 @needs_keras
+@pytest.mark.skipif(keras_start.backend() != "jax", reason="JAX alone compiles each shape")
+def test_a_question_is_compiled_once(keras):
+    """Each operation by itself takes ten times as long, and a hand-in minutes."""
+    from jax import monitoring
+
+    compiled = []
+    monitoring.register_event_duration_secs_listener(lambda event, *_, **__: compiled.append(event))
+    exercise = BY_NAME["DotProductAttention"]
+    drawn = [given for _, given, _ in exercise.draw(None)]
+    compiled.clear()
+    for given in drawn:
+        assert not ask(exercise.reference, given, exercise.rules.call).error
+    assert sum("backend_compile" in event for event in compiled) <= len(drawn)
+
+
+@needs_keras
 def test_start_is_silent():
     code = (
         "from attention_labs import start_keras; start_keras(); import keras, numpy as np\n"

@@ -138,6 +138,13 @@ def test_ready_says_what_a_cell_waits_for(capsys):
     assert capsys.readouterr().out == "This cell waits for: softmax.\n"
 
 
+@pytest.mark.parametrize("call", [lambda: check(RIGHT), lambda: ready(RIGHT), progress])
+def test_without_its_answers_a_notebook_says_where_it_belongs(call, monkeypatch):
+    monkeypatch.setattr(keys, "labs", dict)
+    with pytest.raises(CheckFailed, match="a lab's notebook belongs beside its folder `answers`"):
+        call()
+
+
 def test_progress_counts_what_passed(capsys, monkeypatch):
     monkeypatch.setattr(student, "_passed", {})
     check(RIGHT)

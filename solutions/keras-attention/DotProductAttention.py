@@ -233,6 +233,16 @@ def not_low_enough(queries, keys, values, d_k, mask):
 
 
 @DotProductAttention.misconception(
+    means="The number that you add to hidden scores is not nearly low enough: a hidden key keeps much of its weight.",
+    nudge="A score may well be 10 or 20. How low must a number be to silence it for certain?",
+)
+@as_layer(np.float32)
+def far_from_low_enough(queries, keys, values, d_k, mask):
+    scores = scores_of(queries, keys, d_k**0.5)
+    return softmax(scores if mask is None else scores - 5 * mask) @ values
+
+
+@DotProductAttention.misconception(
     means="You multiplied the scores by 0 to hide them, and exp(0) is 1: a score of 0 is an ordinary score.",
     nudge="Which score has an exponential of 0?",
 )
@@ -375,6 +385,25 @@ def softmax_over_the_queries(queries, keys, values, d_k, mask):
 @as_layer(np.float32)
 def softmax_over_the_batch(queries, keys, values, d_k, mask):
     return softmax(hide(scores_of(queries, keys, d_k**0.5), mask), axis=0) @ values
+
+
+@DotProductAttention.misconception(
+    means="You took the softmax twice: the second one makes shares of shares, and flattens them.",
+    nudge="How often does the formula say softmax?",
+)
+@as_layer(np.float32)
+def softmax_twice(queries, keys, values, d_k, mask):
+    return softmax(softmax(hide(scores_of(queries, keys, d_k**0.5), mask))) @ values
+
+
+@DotProductAttention.misconception(
+    means="Each score went through a sigmoid by itself: the weights of a query do not sum to 1.",
+    nudge="What shares out one whole among all the keys?",
+)
+@as_layer(np.float32)
+def sigmoid_for_softmax(queries, keys, values, d_k, mask):
+    scores = hide(scores_of(queries, keys, d_k**0.5), mask)
+    return (0.5 * (1 + np.tanh(scores / 2))) @ values
 
 
 @DotProductAttention.misconception(

@@ -212,6 +212,49 @@ def hidden_scores_1_lower(queries, keys, values, d_k, mask):
 
 
 @HalfPrecisionAttention.misconception(
+    means="The score of a hidden key is low, but not low enough: a key that matches well still shines through.",
+    nudge="A score may well be 10 or 20. How low may a number in float16 be?",
+)
+@as_layer()
+def hidden_scores_10_lower(queries, keys, values, d_k, mask):
+    scores = scores_of(queries, keys, d_k**0.5)
+    return softmax(scores if mask is None else scores - 10 * mask) @ values
+
+
+@HalfPrecisionAttention.misconception(
+    means="The score of a hidden key is low, but not low enough: the others may be lower still.",
+    nudge="A score may well be -10 or -20. How low may a number in float16 be?",
+)
+@as_layer()
+def hidden_scores_minus_10(queries, keys, values, d_k, mask):
+    scores = scores_of(queries, keys, d_k**0.5)
+    return softmax(scores if mask is None else np.where(mask == 1, scores.dtype.type(-10), scores)) @ values
+
+
+@HalfPrecisionAttention.misconception(
+    means="You added the mask itself: a hidden key gets 1 more, which makes it a little stronger.",
+    nudge="Which score has an exponential of 0?",
+)
+@as_layer()
+def mask_added_as_it_is(queries, keys, values, d_k, mask):
+    scores = scores_of(queries, keys, d_k**0.5)
+    return softmax(scores if mask is None else scores + mask) @ values
+
+
+@HalfPrecisionAttention.misconception(
+    means="You took the softmax over the queries: each key's column sums to 1, instead of each query's row.",
+    nudge="Each query shares out its own attention. Along which axis of (batch, L_q, L_k) do the keys lie?",
+)
+@as_layer()
+def softmax_over_the_queries(queries, keys, values, d_k, mask):
+    scores = scores_of(queries, keys, d_k**0.5)
+    return (
+        softmax(scores if mask is None else np.where(mask == 1, scores.dtype.type(-6e4), scores), axis=1)
+        @ values
+    )
+
+
+@HalfPrecisionAttention.misconception(
     means="You hid the keys after the softmax: they had taken their share already, "
     "and the weights that are left no longer sum to 1.",
     nudge="At which moment must hidden keys drop out, so that the others share the whole weight?",
