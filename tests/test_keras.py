@@ -211,6 +211,8 @@ def test_mistakes_in_tensors_are_named(keras):
         assert_named(BY_NAME[name], misconception, answer)
 
 
+# There Keras tries a model that is put together with sizes of its own; PyTorch lets NumPy compute in it, too.
+NOT_WRONG = {"jax": ("sizes-taken-too-early",), "torch": ("sizes-taken-too-early", "out-of-keras")}
 # What is changed in the solution's own layers, and what that mistake is called.
 SOFTMAX = "ops.softmax(scores, axis=-1)"
 AXES = "axes=(0, 2, 1, 3))"
@@ -251,6 +253,8 @@ CHANGED = [
 @needs_keras
 @pytest.mark.parametrize(("name", "misconception", "changes"), CHANGED, ids=[one[1] for one in CHANGED])
 def test_the_solutions_layer_with_one_thing_wrong_is_named(keras, name, misconception, changes):
+    if misconception in NOT_WRONG.get(keras.config.backend(), ()):
+        pytest.skip(f"{misconception} is no mistake on {keras.config.backend()}")
     solution = nbformat.read(ROOT / "solutions" / LAB / f"{LAB}.ipynb", as_version=4)
     source = next(cell.source for cell in solution.cells if cell.id == name)
     for old, new in changes.items():
