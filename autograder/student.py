@@ -348,7 +348,7 @@ def _key_for(answer: Any, namespace: Mapping[str, Any]) -> keys.Key:
             "brackets or arguments, as in check(softmax)."
         )
     key = keys.load(_exercise_of(answer, namespace))
-    if key.rules.call in ("function", "in place"):
+    if key.rules.of_a_function:
         for question in key.questions:
             _fits(answer, key.name, question.inputs)
     return key

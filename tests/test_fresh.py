@@ -10,9 +10,11 @@ from command import autograder
 from our_course import COURSE, lab
 from sample_class import perfect, with_answer
 
-from autograder.grading.marking.mark import _about_fresh, _right_in, seed_of
+from autograder.authoring.exercise import Exercise
+from autograder.grading.marking.mark import _about_fresh, _ended, _right_in, seed_of
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.sandbox.choice import why_unavailable
+from autograder.grading.sandbox.run import CellRun
 from autograder.judging.agreement import number
 from autograder.judging.judge import Finding
 from autograder.results import Verdict
@@ -110,3 +112,13 @@ def test_only_what_there_is_is_counted():
     assert (_right_in(3, 0), _right_in(0, 1)) == ("Right in all 3 cases.", "Right.")
     unseen = _about_fresh(Finding(Verdict.WRONG, "", (False,)), some_visible=False)
     assert unseen.seen.startswith("In a fresh case (“") and "you can see" not in unseen.seen
+
+
+@pytest.mark.parametrize(
+    ("call", "what"),
+    [("function", "function"), ("in place", "function"), ("layer", "class"), ("m:asked", "class")],
+)
+def test_what_is_missing_is_called_what_students_write(call, what):
+    exercise = Exercise("softmax", points=1, call=call)
+    _, why = _ended(exercise, CellRun(missing=True), None)
+    assert why == f"There is no {what} `softmax` to try."

@@ -177,6 +177,11 @@ class Rules:
     returns: str = "array"
     call: str = "function"
 
+    @property
+    def of_a_function(self) -> bool:
+        """Whether students write a function that is called with the inputs themselves; else, mostly, a class."""
+        return self.call in ("function", "in place")
+
     def __post_init__(self) -> None:
         if isinstance(self.tolerance, list):  # as a key's JSON has it
             object.__setattr__(self, "tolerance", tuple(self.tolerance))
