@@ -128,9 +128,9 @@ def what_moves(
                 return False
         return True
 
-    left_out = set(_names(function, asked[0].inputs))
-    for q in failing:
-        left_out -= set(_names(function, q.inputs, with_defaults=False)) if may_be_asked(q) else set()
+    whole = _bound(function, asked[0].inputs)
+    calls = [_bound(function, q.inputs) for q in failing if may_be_asked(q)]
+    left_out = set(whole.arguments if whole else ()).difference(*(call.arguments for call in calls if call))
     for words, change in _changes(asked[0], slots, left_out):
         if mends(change):
             return words
@@ -156,24 +156,19 @@ def idle_in(reference: Any, questions: Sequence[Question], rules: Rules) -> tupl
 
 def _in_full(function: Any, question: Question) -> Question:
     """The question with the settings that its call leaves to their defaults."""
-    given = question.inputs
-    try:
-        whole = inspect.signature(function).bind(*given.args, **given.kwargs)
-    except (ValueError, TypeError):
+    whole = _bound(function, question.inputs)
+    if whole is None:
         return question
     whole.apply_defaults()
-    return replace(question, inputs=replace(given, args=whole.args, kwargs=whole.kwargs))
+    return replace(question, inputs=replace(question.inputs, args=whole.args, kwargs=whole.kwargs))
 
 
-def _names(function: Any, given: Inputs, with_defaults: bool = True) -> tuple[str, ...]:
-    """The names of the arguments that a call gives, with or without those that it leaves to their defaults."""
+def _bound(function: Any, given: Inputs) -> inspect.BoundArguments | None:
+    """The arguments of a call by their names; None for what has no signature, or another one."""
     try:
-        whole = inspect.signature(function).bind(*given.args, **given.kwargs)
+        return inspect.signature(function).bind(*given.args, **given.kwargs)
     except (ValueError, TypeError):
-        return ()
-    if with_defaults:
-        whole.apply_defaults()
-    return tuple(whole.arguments)
+        return None
 
 
 def may_be_asked(question: Question) -> bool:

@@ -4,7 +4,7 @@ A value goes into a call or comes out of it (`autograder.judging.question`). Wha
 then it travels, is copied, compared and described, by its kind alone.
 """
 
-from collections.abc import Callable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.errors import cut
+from autograder.errors import counted, cut
 from autograder.judging.agreement import close, close_numbers, everywhere, number, same_values
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.question import (
@@ -119,10 +119,6 @@ def article(noun: str) -> str:
 def ordinal(n: int) -> str:
     words = ("first", "second", "third", "fourth", "fifth")
     return words[n - 1] if n <= len(words) else f"{n}th"
-
-
-def _count(values: Sized) -> str:
-    return f"{len(values)} value{'' if len(values) == 1 else 's'}"
 
 
 def along_axis(axis: int) -> str:
@@ -340,10 +336,11 @@ class Several(Kind):
             return of_another_type(due, value, rules, speaking)
         if len(value) != len(due):
             returned = "there are" if speaking.place and len(value) != 1 else speaking.returned
-            seen = f"{returned} {_count(value)}; {len(due)} {'is' if len(due) == 1 else 'are'} due."
+            seen = f"{returned} {counted(len(value), 'value')}; {len(due)} {'is' if len(due) == 1 else 'are'} due."
             mistake = None if speaking.place else "another-number-of-values"
             return Difference("shape", speaking.says(seen), mistake)
-        whole = f"its {_count(due)}" if speaking.place else f"the {_count(due)} that you return"
+        many = counted(len(due), "value")
+        whole = f"its {many}" if speaking.place else f"the {many} that you return"
         for i, (one, other) in enumerate(zip(due, value, strict=True)):
             place = f"In the {ordinal(i + 1)} of {whole}: "
             if found := difference(one, other, rules, speaking.inside(place)):
@@ -351,7 +348,7 @@ class Several(Kind):
         return None
 
     def words(self, value: Value) -> str:
-        return f"{article(type(value).__name__)} of {_count(value)}"
+        return f"{article(type(value).__name__)} of {counted(len(value), 'value')}"
 
     def short(self, value: Value) -> str:
         marks = "()" if isinstance(value, tuple) else "[]"
@@ -474,7 +471,7 @@ class Unordered(Kind):
         return None
 
     def words(self, value: Value) -> str:
-        return f"a set of {_count(value)}"
+        return f"a set of {counted(len(value), 'value')}"
 
 
 class Tabular(Kind):

@@ -15,6 +15,7 @@ from ._shared import (
     for_a_gradient,
     hidden_by,
     hide,
+    in_the_scores,
     keras_layer,
     padding_of,
     scores_of,
@@ -177,9 +178,9 @@ def first_mask_kept():
     nudge="Which number is low enough to hide a key, and yet gives 0 when it is multiplied by 0?",
 )
 @as_layer(np.float32)
-def minus_infinity_times_the_mask(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores + -np.inf * mask) @ values
+@in_the_scores
+def minus_infinity_times_the_mask(scores, mask):
+    return scores + -np.inf * mask
 
 
 @DotProductAttention.misconception(
@@ -196,9 +197,9 @@ def mask_inverted(queries, keys, values, d_k, mask):
     nudge="What is the exponential of a very high number, and of a very low one? Check a sign.",
 )
 @as_layer(np.float32)
-def plus_for_minus(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores + np.float32(1e9) * mask) @ values
+@in_the_scores
+def plus_for_minus(scores, mask):
+    return scores + np.float32(1e9) * mask
 
 
 @DotProductAttention.misconception(
@@ -206,9 +207,9 @@ def plus_for_minus(queries, keys, values, d_k, mask):
     nudge="What has to be added to a score so that its exponential becomes 0?",
 )
 @as_layer(np.float32)
-def mask_added_as_it_is(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores + mask) @ values
+@in_the_scores
+def mask_added_as_it_is(scores, mask):
+    return scores + mask
 
 
 @DotProductAttention.misconception(
@@ -216,9 +217,9 @@ def mask_added_as_it_is(queries, keys, values, d_k, mask):
     nudge="How much has to be taken from a score so that its exponential becomes 0?",
 )
 @as_layer(np.float32)
-def mask_taken_away(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores - mask) @ values
+@in_the_scores
+def mask_taken_away(scores, mask):
+    return scores - mask
 
 
 @DotProductAttention.misconception(
@@ -227,9 +228,9 @@ def mask_taken_away(queries, keys, values, d_k, mask):
     nudge="A score may well be 10 or 20. How low must a number be to silence it for certain?",
 )
 @as_layer(np.float32)
-def not_low_enough(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores - 10 * mask) @ values
+@in_the_scores
+def not_low_enough(scores, mask):
+    return scores - 10 * mask
 
 
 @DotProductAttention.misconception(
@@ -237,9 +238,9 @@ def not_low_enough(queries, keys, values, d_k, mask):
     nudge="A score may well be 10 or 20. How low must a number be to silence it for certain?",
 )
 @as_layer(np.float32)
-def far_from_low_enough(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores - 5 * mask) @ values
+@in_the_scores
+def far_from_low_enough(scores, mask):
+    return scores - 5 * mask
 
 
 @DotProductAttention.misconception(
@@ -247,9 +248,9 @@ def far_from_low_enough(queries, keys, values, d_k, mask):
     nudge="Which score has an exponential of 0?",
 )
 @as_layer(np.float32)
-def scores_times_0(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores * (1 - mask)) @ values
+@in_the_scores
+def scores_times_0(scores, mask):
+    return scores * (1 - mask)
 
 
 @DotProductAttention.misconception(
@@ -257,9 +258,9 @@ def scores_times_0(queries, keys, values, d_k, mask):
     nudge="A mask is not a factor: what has to happen to the score of a hidden key, and what to the others?",
 )
 @as_layer(np.float32)
-def scores_times_the_mask(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores * mask) @ values
+@in_the_scores
+def scores_times_the_mask(scores, mask):
+    return scores * mask
 
 
 @DotProductAttention.misconception(

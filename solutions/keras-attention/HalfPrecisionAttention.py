@@ -13,6 +13,8 @@ from ._shared import (
     called,
     for_a_gradient,
     hidden_by,
+    hide,
+    in_the_scores,
     keras_layer,
     padding_of,
     scores_of,
@@ -158,9 +160,9 @@ def minus_1e9_in_float16(queries, keys, values, d_k, mask):
     nudge="Choose the score of each key, hidden or not, instead of multiplying.",
 )
 @as_layer()
-def minus_infinity_times_the_mask(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores + np.asarray(-np.inf, scores.dtype) * mask) @ values
+@in_the_scores
+def minus_infinity_times_the_mask(scores, mask):
+    return scores + np.asarray(-np.inf, scores.dtype) * mask
 
 
 @HalfPrecisionAttention.misconception(
@@ -168,9 +170,9 @@ def minus_infinity_times_the_mask(queries, keys, values, d_k, mask):
     nudge="Check a sign: which number do the hidden scores get?",
 )
 @as_layer()
-def hidden_keys_highest(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else np.where(mask == 1, np.float16(6e4), scores)) @ values
+@in_the_scores
+def hidden_keys_highest(scores, mask):
+    return np.where(mask == 1, np.float16(6e4), scores)
 
 
 @HalfPrecisionAttention.misconception(
@@ -196,9 +198,9 @@ def mask_ignored(queries, keys, values, d_k, mask):
     nudge="Which score has an exponential of 0?",
 )
 @as_layer()
-def hidden_scores_0(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores * (1 - mask)) @ values
+@in_the_scores
+def hidden_scores_0(scores, mask):
+    return scores * (1 - mask)
 
 
 @HalfPrecisionAttention.misconception(
@@ -206,9 +208,9 @@ def hidden_scores_0(queries, keys, values, d_k, mask):
     nudge="How low may a number in float16 be? Use what there is.",
 )
 @as_layer()
-def hidden_scores_1_lower(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores - mask) @ values
+@in_the_scores
+def hidden_scores_1_lower(scores, mask):
+    return scores - mask
 
 
 @HalfPrecisionAttention.misconception(
@@ -216,9 +218,9 @@ def hidden_scores_1_lower(queries, keys, values, d_k, mask):
     nudge="A score may well be 10 or 20. How low may a number in float16 be?",
 )
 @as_layer()
-def hidden_scores_10_lower(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores - 10 * mask) @ values
+@in_the_scores
+def hidden_scores_10_lower(scores, mask):
+    return scores - 10 * mask
 
 
 @HalfPrecisionAttention.misconception(
@@ -226,9 +228,9 @@ def hidden_scores_10_lower(queries, keys, values, d_k, mask):
     nudge="A score may well be -10 or -20. How low may a number in float16 be?",
 )
 @as_layer()
-def hidden_scores_minus_10(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else np.where(mask == 1, scores.dtype.type(-10), scores)) @ values
+@in_the_scores
+def hidden_scores_minus_10(scores, mask):
+    return np.where(mask == 1, scores.dtype.type(-10), scores)
 
 
 @HalfPrecisionAttention.misconception(
@@ -236,9 +238,9 @@ def hidden_scores_minus_10(queries, keys, values, d_k, mask):
     nudge="Which score has an exponential of 0?",
 )
 @as_layer()
-def mask_added_as_it_is(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return softmax(scores if mask is None else scores + mask) @ values
+@in_the_scores
+def mask_added_as_it_is(scores, mask):
+    return scores + mask
 
 
 @HalfPrecisionAttention.misconception(
@@ -247,11 +249,7 @@ def mask_added_as_it_is(queries, keys, values, d_k, mask):
 )
 @as_layer()
 def softmax_over_the_queries(queries, keys, values, d_k, mask):
-    scores = scores_of(queries, keys, d_k**0.5)
-    return (
-        softmax(scores if mask is None else np.where(mask == 1, scores.dtype.type(-6e4), scores), axis=1)
-        @ values
-    )
+    return softmax(hide(scores_of(queries, keys, d_k**0.5), mask), axis=1) @ values
 
 
 @HalfPrecisionAttention.misconception(

@@ -218,6 +218,17 @@ def hide(scores, mask):
     return scores if mask is None else np.where(mask == 1, np.asarray(-6e4, scores.dtype), scores)
 
 
+def in_the_scores(change):
+    """A mistake in what a mask makes of the scores, (batch, L_q, L_k); all else is right."""
+
+    @wraps(change)
+    def wrong(queries, keys, values, d_k, mask):
+        scores = scores_of(queries, keys, d_k**0.5)
+        return softmax(scores if mask is None else change(scores, mask)) @ values
+
+    return wrong
+
+
 def softmax(scores, axis=-1):
     powers = np.exp(scores - scores.max(axis=axis, keepdims=True))
     return powers / powers.sum(axis=axis, keepdims=True)
