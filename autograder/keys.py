@@ -3,7 +3,8 @@
 A lab's key lies beside its released notebook, in the folder `answers`: `lab.json` says what there is,
 `criteria.json` what its questions are marked by (where the course lets students read that), and
 `<exercise>.key` is one frame (`autograder.judging.frames`), compressed. `autograder build` writes them; `check`
-reads them. Nothing in them is ever executed but the comparers that they name in the course's own library.
+reads them. Nothing in them is ever executed but what they name in the course's own library: comparers, and functions
+that answers are given.
 """
 
 import json

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autograder.judging.kinds import arrays_in, changed
-from autograder.judging.question import Inputs, Value, arranged
+from autograder.judging.kinds import arrays_in, as_value, changed, mapped_inputs, short
+from autograder.judging.question import Inputs, Made, Value, arranged
 
 Sizes = tuple[int, int]
 Edge = tuple[str, Value]
@@ -46,7 +46,8 @@ class Domain:
         if self.steady and not corners:
             return replace(self, steady=False).edges(rng)
         drawn = [
-            (label, self._point(rng, **{name: value}), (name, value)) for label, name, value in self._edges()
+            (label, self._point(rng, **{name: value}), (name, as_value(value)))
+            for label, name, value in self._edges()
         ]
         drawn += self._laid_out(rng)
         if corners:
@@ -117,14 +118,12 @@ class Domain:
 
 
 def _shown(value: Value) -> Value:
-    return value.__name__ if isinstance(value, type) else value
+    return short(as_value(value)) if callable(value) or isinstance(value, Made) else value
 
 
 def _changed(given: Inputs, change: Callable[[np.ndarray], np.ndarray]) -> Inputs:
     """The inputs with each array in them changed."""
-
-    anew = partial(changed, change=change)
-    return Inputs(tuple(map(anew, given.args)), {k: anew(v) for k, v in given.kwargs.items()}, given.memory)
+    return mapped_inputs(given, partial(changed, change=change))
 
 
 def _found(given: Inputs) -> list[np.ndarray]:

@@ -34,7 +34,7 @@ from autograder.authoring.domain import Domain, Sizes
 from autograder.errors import Complaint, listed
 from autograder.judging.answer import ask, megabytes
 from autograder.judging.compare import first_difference
-from autograder.judging.kinds import FrameError, NotPlain, article, as_value
+from autograder.judging.kinds import FrameError, NotPlain, article, as_value, mapped_inputs
 from autograder.judging.mistakes import STRUCTURAL
 from autograder.judging.question import Answer, Inputs, Misconception, Question, Raised, Rules, Value
 
@@ -229,12 +229,11 @@ class Exercise:
                 what = article(type(asked).__name__)
                 raise ExerciseError(f"{self.name}: {where} is to return `inputs(…)`, and returns {what}.")
             try:
-                named = {name: as_value(value) for name, value in asked.kwargs.items()}
-                return Inputs(tuple(map(as_value, asked.args)), named, asked.memory)
+                return mapped_inputs(asked, as_value)
             except (FrameError, NotPlain) as what:
                 raise ExerciseError(
                     f"{self.name}: {where} has an argument that cannot be given to an answer: {what}. "
-                    "What can is listed in the guide to a new lab; functions and objects come from the set-up cells."
+                    "What can is listed in docs/kinds-of-answers.md."
                 ) from None
 
         return drawn

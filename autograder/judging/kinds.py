@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from autograder.errors import counted, cut
+from autograder.errors import Complaint, counted, cut
+from autograder.imports import allowed
 from autograder.judging.agreement import close, close_numbers, everywhere, number, same_values
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.question import (
     DTYPES,
     LAYOUTS,
     Inputs,
+    Made,
     Raised,
     Rules,
     Value,
@@ -98,6 +100,26 @@ def resolve(name: str) -> Callable[..., Any]:
     """The function that "module:function" names; a course's library holds its comparers."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)
+
+
+def name_of(function: Any) -> str:
+    """ "module:function", by which every process finds it; FrameError for one that students do not have.
+
+    >>> name_of(np.sin), name_of(len)
+    ('numpy:sin', 'builtins:len')
+    """
+    home = getattr(function, "__module__", None) or type(function).__module__
+    name = getattr(function, "__qualname__", "") or getattr(function, "__name__", "")
+    known = allowed()
+    try:
+        if (known is None or home.partition(".")[0] in known) and resolve(f"{home}:{name}") is function:
+            return f"{home}:{name}"
+    except (ImportError, AttributeError, ValueError):
+        pass
+    raise FrameError(
+        f"{name or article(type(function).__name__)} is not found by its name in the course's library, nor in what "
+        "else students have: define it at the top of a module of the library"
+    )
 
 
 def viewed(value: np.ndarray, rules: Rules) -> np.ndarray:
@@ -566,6 +588,63 @@ class Error(Kind):
         return article(value.type)
 
 
+class Function(Kind):
+    """A function or an object among the arguments, as `Made`; a call gets the thing itself."""
+
+    names = ("made",)
+
+    def takes(self, result: Any) -> bool:
+        return False
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, Made)
+
+    def pack(self, value: Made, arrays: list[np.ndarray]) -> dict:
+        parts = [] if value.args is None else [value.args, dict(value.kwargs)]
+        return {"made": [value.function, *(pack_value(part, arrays) for part in parts)]}
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Made:
+        if isinstance(arrays, Once):  # an answer names nothing that would be looked up here
+            raise FrameError("no such kind of value")
+        if not isinstance(packed, list) or len(packed) not in (1, 3) or not isinstance(packed[0], str):
+            raise FrameError("a function's name was due")
+        return Made(packed[0], *(unpack_value(part, arrays, depth + 1) for part in packed[1:]))
+
+    def mapped(self, value: Made, change: Callable[[Value], Value]) -> Made:
+        if value.args is None:
+            return value
+        named = {name: change(part) for name, part in value.kwargs.items()}
+        return replace(value, args=tuple(map(change, value.args)), kwargs=named)
+
+    def copied(self, value: Made) -> Any:
+        try:
+            function = resolve(value.function)
+        except (ImportError, AttributeError, ValueError):
+            raise Complaint(
+                f"The course's library has no {value.function} here: get the labs anew."
+            ) from None
+        own = self.mapped(value, copied)
+        return function if own.args is None else function(*own.args, **own.kwargs)
+
+    def comes_back(self, value: Made, after: Any) -> bool:
+        return True  # what an object is like inside is its own: a generator is there to be used up
+
+    def unchanged(self, before: Made, after: Any) -> bool:
+        return True
+
+    def same(self, one: Made, other: Value, rules: Rules) -> bool:
+        return False
+
+    def words(self, value: Made) -> str:
+        return "a function"
+
+    def short(self, value: Made) -> str:
+        given = [short(part) for part in value.args or ()]
+        given += [f"{name}={short(part)}" for name, part in value.kwargs.items()]
+        name = value.function.rpartition(":")[2]
+        return name if value.args is None else f"{name}({', '.join(given)})"
+
+
 class Dtype(Kind):
     """A type of NumPy's numbers, such as `np.float32`."""
 
@@ -703,7 +782,9 @@ class Single(Kind):
         return "None" if value is None else _WORDS.get(type(value)) or super().words(value)
 
 
-KINDS: tuple[Kind, ...] = (Single(), Array(), Several(), Entries(), Unordered(), Tabular(), Dtype(), Error())
+KINDS: tuple[Kind, ...] = (
+    *(Single(), Array(), Several(), Entries(), Unordered(), Tabular(), Dtype(), Function(), Error()),
+)
 _BY_NAME = {name: kind for kind in KINDS for name in kind.names}
 _SINGLE, _ARRAY, _SEVERAL = KINDS[:3]
 # Of the types that nearly all values have, and that are taken as they are: to ask each kind in turn takes longer
@@ -768,16 +849,25 @@ def copied(value: Value) -> Value:
     return kind_of(value).copied(value)
 
 
+def mapped_inputs(given: Inputs, change: Callable[[Value], Value]) -> Inputs:
+    """The same question with each of its values changed."""
+    named = {name: change(value) for name, value in given.kwargs.items()}
+    return replace(given, args=tuple(map(change, given.args)), kwargs=named)
+
+
 def copied_inputs(given: Inputs) -> Inputs:
     """The arguments as a call gets them."""
-    kwargs = {name: copied(value) for name, value in given.kwargs.items()}
-    return Inputs(tuple(map(copied, given.args)), kwargs, given.memory)
+    return mapped_inputs(given, copied)
 
 
 def as_value(value: Value) -> Value:
-    """What an author gives as an argument, as a value: what is pandas' own in it becomes a table."""
+    """What an author gives as an argument, as a value: a table of what is pandas' own, functions by their names."""
     if is_pandas(value):
         return take(value, [MAX_PARTS, MAX_GIVEN, 0])
+    if callable(value) and not Dtype().holds(value):
+        return Made(name_of(value))
+    if isinstance(value, Made) and callable(value.function):
+        value = replace(value, function=name_of(value.function))
     if isinstance(value, np.ndarray) and dtype_name(value.dtype) not in DTYPES:
         raise FrameError(f"an array of {value.dtype.name} is no value")
     return kind_of(value).mapped(value, as_value)

@@ -9,8 +9,8 @@ import numpy as np
 from autograder.errors import listed
 from autograder.judging.agreement import close
 from autograder.judging.compare import same_answer
-from autograder.judging.kinds import along_axis, arrays_in, ordinal, viewed
-from autograder.judging.question import Answer, Question, Rules, Value, layout_of
+from autograder.judging.kinds import along_axis, arrays_in, ordinal, short, viewed
+from autograder.judging.question import Answer, Made, Question, Rules, Value, layout_of
 
 
 def in_common(questions: Sequence[Question], right: Sequence[bool]) -> str:
@@ -51,7 +51,7 @@ def features(question: Question) -> list[str]:
     found += [
         f"`{_short(value)}` as argument {i}"
         for i, value in enumerate(given.args, 1)
-        if not arrays_in(value) and type(value) in (bool, int, float, str)
+        if not arrays_in(value) and type(value) in (bool, int, float, str, Made)
     ]
     arrays = arrays_in((*given.args, *given.kwargs.values()))
     for kind in sorted({a.dtype.name for a in arrays} - {"float64", "bool", "int64"}):
@@ -89,7 +89,7 @@ def features(question: Question) -> list[str]:
 
 
 def _short(value: Value) -> str:
-    return value.__name__ if isinstance(value, type) else str(value)
+    return short(value) if isinstance(value, (type, Made)) else str(value)
 
 
 Pair = tuple[np.ndarray, np.ndarray, np.ndarray]  # what is due, what came, and where they agree

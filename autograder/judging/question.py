@@ -3,8 +3,8 @@
 Authors define exercises with `autograder.authoring`; a student's answer key holds the same data.
 
 A **value** is what goes into a call and comes out of it: None, a bool, int, float, complex or text, an array of one of
-`DTYPES`, a table of pandas, a NumPy scalar type, or a tuple, list, set or mapping of values. Each kind of them is
-a class in `autograder.judging.kinds`.
+`DTYPES`, a table of pandas, a NumPy scalar type, or a tuple, list, set or mapping of values; into a call also what is
+`Made`. Each kind of them is a class in `autograder.judging.kinds`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -50,6 +50,34 @@ class Inputs:
 def inputs(*args: Value, **kwargs: Value) -> Inputs:
     """The arguments of one call, written as the call would be."""
     return Inputs(args, kwargs)
+
+
+@dataclass(frozen=True)
+class Made:
+    """A function among the arguments, or what it makes of values; no answer is one.
+
+    It travels by its name, and each process that calls an answer finds its own: nothing of it is sent.
+
+    Parameters
+    ----------
+    function : str or callable
+        "module:function"; as an author writes it, the function.
+    args, kwargs : tuple and mapping of values
+        What it is called with, anew for each call of an answer; without `args` the function itself is given.
+    """
+
+    function: Any
+    args: tuple | None = None
+    kwargs: Mapping[str, Value] = field(default_factory=dict)
+
+
+def made(function: Callable, *args: Value, **kwargs: Value) -> Made:
+    """An argument that a function of the course's library makes of these values: a function, or any object.
+
+    >>> made(iter, [1, 2]).args
+    ([1, 2],)
+    """
+    return Made(function, args, kwargs)
 
 
 @dataclass(frozen=True)
