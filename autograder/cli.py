@@ -5,12 +5,13 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from autograder.course import CLASSROOM, VARIABLE
+from autograder.course import CLASSROOM, VARIABLE, find
 from autograder.errors import INSTALL_ALL, Complaint, Usage, counted, listed, printable
 from autograder.files import concerns_disk
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 SANDBOXES = ("auto", "bubblewrap", "webassembly", "none")  # as autograder.grading.sandbox.CHOICES
 FORMS = ("json", "gradescope", "prairielearn", "github")  # as autograder.grading.platforms.replies.FORMS
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
@@ -86,17 +89,6 @@ def _course(ctx: click.Context, param: click.Parameter, folder: Path | None) -> 
         os.environ[VARIABLE] = str(folder.resolve())  # for the processes and kernels of this command too
 
 
-def _shared(*options: Callable) -> Callable:
-    """Options that several commands have, as one decorator."""
-
-    def decorate(command: Callable) -> Callable:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
-
-
 COURSE = click.option(
     "--course",
     type=FOLDER,
@@ -105,9 +97,13 @@ COURSE = click.option(
     help="The course's folder; by default the nearest course.toml at or above this one.",
 )
 LABS = click.argument("labs", nargs=-1, metavar="[LAB]...")
-CLASS = _shared(
-    COURSE,
-    click.option(
+
+
+def CLASS(command: Callable) -> Callable:
+    """The options that name a class; the command is given its `Classroom`."""
+
+    @COURSE
+    @click.option(
         "--classroom",
         type=FOLDER,
         default=Path("classroom"),
@@ -115,9 +111,17 @@ CLASS = _shared(
         envvar=CLASSROOM,
         show_envvar=True,
         help="The class's folder.",
-    ),
-    click.option("--db", metavar="URL", help="The gradebook; by default gradebook.db in the class's folder."),
-)
+    )
+    @click.option("--db", metavar="URL", help="The gradebook; by default gradebook.db in the class's folder.")
+    @wraps(command)
+    def of_a_class(classroom: Path, db: str | None, **given: Any) -> None:
+        from autograder.grading.register.classroom import Classroom
+
+        command(Classroom(classroom, find(), db), **given)
+
+    return of_a_class
+
+
 SANDBOX = click.option(
     "--sandbox",
     type=click.Choice(SANDBOXES),
@@ -145,7 +149,6 @@ def start(folder: Path) -> None:
     \b
     Example:  autograder start work
     """
-    from autograder.course import find
     from autograder.workspace import start as copy_labs
 
     course = find()
@@ -185,7 +188,6 @@ def lab(folder: Path, options: Sequence[str]) -> None:
     \b
     Example:  autograder lab work --no-browser
     """
-    from autograder.course import find
     from autograder.workspace import start as copy_labs
 
     course = find()
@@ -202,7 +204,7 @@ def lab(folder: Path, options: Sequence[str]) -> None:
 
 @main.command()
 @COURSE
-@click.argument("notebook", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("notebook", type=FILE)
 @click.argument("exercise", required=False)
 def reset(notebook: Path, exercise: str | None) -> None:
     """Bring a lab, or one EXERCISE of it, back to its first state; your version is kept beside it.
@@ -218,7 +220,7 @@ def reset(notebook: Path, exercise: str | None) -> None:
 
 @main.command()
 @COURSE
-@click.argument("notebook", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("notebook", type=FILE)
 def update(notebook: Path) -> None:
     """Take the course's newer text over into your copy of a lab; your answers and your own cells stay.
 
@@ -238,7 +240,7 @@ def update(notebook: Path) -> None:
 
 @main.command()
 @COURSE
-@click.argument("notebook", type=click.Path(path_type=Path, dir_okay=False))
+@click.argument("notebook", type=FILE)
 def check(notebook: Path) -> None:
     """Run YOUR OWN lab notebook afresh and print one line an exercise.
 
@@ -286,7 +288,6 @@ def new_lab(name: str, exercise: str) -> None:
     Example:  autograder new lab random-walks --exercise mean_distance
     """
     from autograder.authoring.skeleton import write_lab
-    from autograder.course import find
 
     folder = write_lab(find(), name, exercise)
     click.echo(f"{folder} holds the lab's skeleton. Edit it, and run `autograder build {name}`.")
@@ -294,7 +295,7 @@ def new_lab(name: str, exercise: str) -> None:
 
 @main.command("import")
 @COURSE
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, type=PATH, metavar="FILE...")
 def import_(files: Sequence[Path]) -> None:
     """Make labs of another grader's source notebooks: nbgrader's, or otter's.
 
@@ -305,7 +306,6 @@ def import_(files: Sequence[Path]) -> None:
     Example:  autograder import source/ps1/problem1.ipynb --course mine
     """
     from autograder.authoring.importing import bring
-    from autograder.course import find
 
     whole = True
     for path in files:
@@ -334,7 +334,6 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
     from autograder.authoring.build import build as make
     from autograder.authoring.build import build_pages
     from autograder.authoring.proof import doubts
-    from autograder.course import find
 
     chosen = _labs(labs)
     drift = make(chosen, check=only_check, anew=anew) + build_pages(find(), check=only_check)
@@ -349,9 +348,7 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
 
 @main.command()
 @COURSE
-@click.option(
-    "--output", type=click.Path(path_type=Path), help="The zip; by default dist/<the course's id>.zip."
-)
+@click.option("--output", type=PATH, help="The zip; by default dist/<the course's id>.zip.")
 def bundle(output: Path | None) -> None:
     """Make one zip for students: the labs with their checks and all that they need. It holds no solution.
 
@@ -359,7 +356,6 @@ def bundle(output: Path | None) -> None:
     Example:  autograder bundle --output statistics.zip
     """
     from autograder.authoring.bundle import write
-    from autograder.course import find
 
     zipped = write(find(), output)
     click.echo(f"{zipped}: {zipped.stat().st_size / 1e6:.1f} MB")
@@ -380,7 +376,6 @@ def web(output: Path, pyodide: str) -> None:
     Example:  autograder web --output public
     """
     from autograder.authoring.web import write_site
-    from autograder.course import find
 
     site = write_site(find(), output, pyodide)
     size = sum(path.stat().st_size for path in site.rglob("*") if path.is_file())
@@ -390,23 +385,18 @@ def web(output: Path, pyodide: str) -> None:
 
 
 @main.command()
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="PATH...")
 @CLASS
 @click.option("--timezone", metavar="ZONE", help="Of the times in Blackboard's names, such as Europe/Paris.")
 @click.option("--file-times", is_flag=True, help="Take the files' own times as when they were handed in.")
 @click.option("--pattern", metavar="REGEX", help="For other paths; with a group named student.")
 @click.option(
-    "--replace", is_flag=True, help="Replace what came from another platform, account or self-chosen name."
+    "--replace",
+    "replaces",
+    is_flag=True,
+    help="Replace what came from another platform, account or self-chosen name.",
 )
-def collect(
-    paths: Sequence[Path],
-    classroom: Path,
-    db: str | None,
-    timezone: str | None,
-    file_times: bool,
-    pattern: str | None,
-    replace: bool,
-) -> None:
+def collect(place: "Classroom", paths: Sequence[Path], **options: Any) -> None:
     """File hand-ins from folders and downloaded zips into the classroom.
 
     Knows the names that Canvas, Moodle, Blackboard, Brightspace, Gradescope, Google Classroom and GitHub
@@ -419,20 +409,10 @@ def collect(
     from rich.console import Console
 
     from autograder.authoring.lab import labs_by_grade_id, read_labs
-    from autograder.course import find
     from autograder.grading.intake import collect as file_them
 
-    course = find()
-    done = file_them(
-        paths,
-        _classroom(classroom, db),
-        course.labs,
-        grade_ids=labs_by_grade_id(read_labs(course)),
-        timezone=timezone,
-        file_times=file_times,
-        pattern=pattern,
-        replaces=replace,
-    )
+    grade_ids = labs_by_grade_id(read_labs(place.course))
+    done = file_them(paths, place, place.course.labs, grade_ids=grade_ids, **options)
     if table := done.table():
         Console().print(table)
     click.echo(done.summary)
@@ -454,16 +434,14 @@ def collect(
 )
 @SANDBOX
 def grade(
+    place: "Classroom",
     labs: Sequence[str],
-    classroom: Path,
-    db: str | None,
     json_file: str | None,
     workers: int | None,
     scheduler: str | None,
-    students: Sequence[str],
-    force: bool,
     no_follow_through: bool,
     sandbox: str,
+    **which: Any,
 ) -> None:
     """Mark the hand-ins of a class and write the gradebook.
 
@@ -477,7 +455,6 @@ def grade(
     from autograder.grading.sandbox.choice import find as find_sandbox
     from autograder.grading.sandbox.choice import why_not_first
 
-    place = _classroom(classroom, db)
     with ThreadPoolExecutor(1) as meanwhile:  # a sandbox that is tried takes as long as reading the labs
         tried = None if scheduler else meanwhile.submit(find_sandbox, sandbox)
         from autograder.grading.run.grade import grade as run_grading
@@ -501,10 +478,9 @@ def grade(
             Options(follow_through=not no_follow_through, sandbox=sandbox),
             workers=workers or cores(),
             scheduler=scheduler,
-            students=students,
-            force=force,
             put=put,
             progress=bar,
+            **which,
         )
     for note in run.notes:
         click.echo(printable(f"Note: {note}"), err=True)
@@ -519,10 +495,10 @@ def grade(
 
 @main.command()
 @COURSE
-@click.argument("notebook", type=click.Path(path_type=Path))
+@click.argument("notebook", type=PATH)
 @click.option("--lab", metavar="LAB", help="The lab that is due; by default the one whose cells it holds.")
 @click.option("--as", "form", type=click.Choice(FORMS), default="json", show_default=True, help="For whom.")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="A file; by default stdout.")
+@click.option("--output", type=FILE, help="A file; by default stdout.")
 @SANDBOX
 def mark(notebook: Path, lab: str | None, form: str, output: Path | None, sandbox: str) -> None:
     """Mark one hand-in, a notebook or the folder it lies in, and say what came of it as JSON.
@@ -533,7 +509,6 @@ def mark(notebook: Path, lab: str | None, form: str, output: Path | None, sandbo
     \b
     Example:  autograder mark hand-in.ipynb --lab my-lab --as gradescope --output results.json
     """
-    from autograder.course import find
     from autograder.files import write
     from autograder.grading.platforms.one import mark_one
     from autograder.grading.platforms.replies import FORMS
@@ -555,7 +530,7 @@ def mark(notebook: Path, lab: str | None, form: str, output: Path | None, sandbo
 @COURSE
 @click.argument("platform", type=click.Choice(FORMS[1:]), metavar="PLATFORM")
 @click.argument("labs", nargs=-1, required=True, metavar="LAB...")
-@click.option("--output", type=click.Path(path_type=Path), help="A folder; by default dist/PLATFORM.")
+@click.option("--output", type=PATH, help="A folder; by default dist/PLATFORM.")
 def package(platform: str, labs: Sequence[str], output: Path | None) -> None:
     """Make what has Gradescope, PrairieLearn or GitHub Classroom mark labs. It holds their solutions.
 
@@ -564,7 +539,6 @@ def package(platform: str, labs: Sequence[str], output: Path | None) -> None:
     \b
     Example:  autograder package gradescope my-lab --output my-lab.zip
     """
-    from autograder.course import find
     from autograder.grading.platforms.package import package as make
 
     for path in make(platform, find(), labs, output):
@@ -575,7 +549,7 @@ def package(platform: str, labs: Sequence[str], output: Path | None) -> None:
 @CLASS
 @click.argument("student")
 @click.argument("labs", nargs=-1, metavar="[LAB]...")
-def show(classroom: Path, db: str | None, student: str, labs: Sequence[str]) -> None:
+def show(place: "Classroom", student: str, labs: Sequence[str]) -> None:
     """One student's verdicts, messages and marks, in the terminal. Nothing is run.
 
     \b
@@ -583,7 +557,7 @@ def show(classroom: Path, db: str | None, student: str, labs: Sequence[str]) -> 
     """
     from autograder.grading.reports.show import describe_student
 
-    place = _classroom(classroom, db, must_exist=True)
+    place.must_exist()
     click.echo(describe_student(place, student, _labs(labs, place)))
 
 
@@ -596,13 +570,11 @@ def show(classroom: Path, db: str | None, student: str, labs: Sequence[str]) -> 
     "--take",
     "sheets",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="SHEET",
     help="Take the marks and comments of a filled-in sheet; may be repeated.",
 )
-def answers(
-    lab: str, question: str, classroom: Path, db: str | None, anonymous: bool, sheets: Sequence[Path]
-) -> None:
+def answers(place: "Classroom", lab: str, question: str, anonymous: bool, sheets: Sequence[Path]) -> None:
     """One sheet to mark a question across the class: a page to read, a table to fill in. And back.
 
     All of the sheets that are taken in are, or nothing is.
@@ -613,7 +585,7 @@ def answers(
     from autograder.grading.reports.answers import read_question, take_in, write_sheet
     from autograder.grading.run.pool import cores
 
-    place = _classroom(classroom, db, must_exist=True)
+    place.must_exist()
     (chosen,) = _labs([lab], place)
     if sheets:
         click.echo(take_in(place, chosen, question, sheets))
@@ -638,7 +610,7 @@ def answers(
     help="Also the pages in the forms that Moodle and Canvas take, and a folder for the rest.",
 )
 def feedback(
-    labs: Sequence[str], classroom: Path, db: str | None, workers: int | None, force: bool, give_back: bool
+    place: "Classroom", labs: Sequence[str], workers: int | None, force: bool, give_back: bool
 ) -> None:
     """Make each student's feedback page from the graded hand-ins.
 
@@ -649,12 +621,12 @@ def feedback(
     from autograder.grading.reports.term_page import write_pages
     from autograder.grading.run.progress import progress
 
-    place = _classroom(classroom, db, must_exist=True)
+    place.must_exist()
     chosen = _labs(labs, place)
     with progress("feedback") as bar:
         pages = write_feedback(place, labs=chosen, force=force, workers=workers, progress=bar)
     click.echo(
-        f"{counted(pages.made, 'page')} made, {pages.kept:,} unchanged, in {classroom}/feedback.", err=True
+        f"{counted(pages.made, 'page')} made, {pages.kept:,} unchanged, in {place.feedback}.", err=True
     )
     if terms := write_pages(place):
         click.echo(
@@ -680,7 +652,7 @@ def feedback(
     metavar="PLATFORM",
     help="A table for this one too: Canvas, Moodle, Blackboard, Brightspace or Gradescope.",
 )
-def report(classroom: Path, db: str | None, anonymous: bool, platforms: Sequence[str]) -> None:
+def report(place: "Classroom", anonymous: bool, platforms: Sequence[str]) -> None:
     """Write the class in one page: marks, misconceptions, who to talk to; and the marks as CSV.
 
     Beside grades.csv there is a table for each learning platform that hand-ins came from.
@@ -691,7 +663,7 @@ def report(classroom: Path, db: str | None, anonymous: bool, platforms: Sequence
     from autograder.grading.reports.page import write_report
     from autograder.grading.reports.tables import PLATFORMS
 
-    place = _classroom(classroom, db, must_exist=True)
+    place.must_exist()
     known = {name.casefold(): name for name in PLATFORMS}
     for name in platforms:
         if name.casefold() not in known:
@@ -713,23 +685,12 @@ def _warn_of(sandbox: str) -> None:
         )
 
 
-def _classroom(folder: Path, db: str | None, must_exist: bool = False) -> "Classroom":
-    from autograder.course import find
-    from autograder.grading.register.classroom import Classroom
-
-    place = Classroom(folder, find(), db)
-    if must_exist:
-        place.must_exist()
-    return place
-
-
 def _labs(asked: Sequence[str], place: "Classroom | None" = None) -> "list[Lab]":
     """The labs named, or all that can be had here; a wrong name ends the command.
 
     Of a class, those that were handed in: only they are worth a word where they cannot be had.
     """
     from autograder.authoring.lab import read_labs
-    from autograder.course import find
 
     course = find()
     for name in asked:
