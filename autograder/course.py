@@ -9,21 +9,22 @@ classroom/                    a class's hand-ins and marks
 
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from autograder.errors import Usage, listed
+from autograder.errors import Complaint, Usage, listed
 
 FILE = "course.toml"
 VARIABLE = "AUTOGRADER_COURSE"  # names the course's folder where the working directory does not
 CLASSROOM = "AUTOGRADER_CLASSROOM"  # names the class's folder where it is not classroom/
 ANSWERS = "answers"  # the folder of a lab's key, beside its notebook
 
-# What each entry of course.toml holds; "labs" may also be a table of tables, one a lab, in the course's order.
-_FIELDS: dict[str, type | tuple[type, ...]] = {
+NUMBER = (int, float)
+_FIELDS = {
     "title": str,
     "id": str,
     "labs": list,
@@ -170,14 +171,7 @@ def read(folder: Path) -> Course:
         raise CourseError(f"{path} cannot be read: {error}.") from None
     except tomllib.TOMLDecodeError as error:
         raise CourseError(f"{path} is not valid TOML: {error}.") from None
-    for name, value in entries.items():
-        if name not in _FIELDS:
-            raise CourseError(f"{path} has an entry {name!r}; the entries are {listed(_FIELDS)}.")
-        if not isinstance(value, _FIELDS[name]):
-            raise CourseError(f"{path}: {name} is {value!r}; {_KINDS[_FIELDS[name]]} is due.")
-    for name in ("title", "id", "labs"):
-        if name not in entries:
-            raise CourseError(f"{path} has no entry {name!r}.")
+    check_entries(entries, _FIELDS, str(path), required=("title", "id", "labs"))
     for name in ("labs", "library", "imports", "data"):
         strange = [value for value in entries.get(name, ()) if not isinstance(value, str) or "/" in value]
         if strange:
@@ -221,4 +215,42 @@ def kept_back(root: Path) -> list[Path]:
     return [(root / name).resolve() for name in dict.fromkeys(names)]
 
 
-_KINDS: dict[Any, str] = {str: "a text", list: "a list of texts", dict: "a table", bool: "true or false"}
+_KINDS: dict[Any, str] = {
+    str: "a text",
+    int: "a whole number",
+    NUMBER: "a number",
+    bool: "true or false",
+    datetime: "a date and time, such as 2026-11-20T18:00:00,",
+    list: "a list of texts",
+    dict: "a table",
+}
+
+
+def check_entries(
+    entries: Mapping[str, Any],
+    fields: Mapping[str, Any],
+    where: str,
+    error: type[Complaint] = CourseError,
+    required: Sequence[str] = (),
+) -> None:
+    """See that a table of a TOML file holds what it should.
+
+    Parameters
+    ----------
+    fields : mapping of str to type
+        What each entry holds that there may be; `NUMBER` for any number.
+    where : str
+        The file, or the file and the table in it, for the sentence.
+    error : type of Complaint
+        What is raised where it does not.
+    required : sequence of str
+        What must be there.
+    """
+    for name, value in entries.items():
+        if name not in fields:
+            raise error(f"{where} has an entry {name!r}; the entries are {listed(fields)}.")
+        due = fields[name]
+        if not isinstance(value, due) or (isinstance(value, bool) and due is not bool):
+            raise error(f"{where}: {name} is {value!r}; {_KINDS[due]} is due.")
+    if missing := [name for name in required if name not in entries]:
+        raise error(f"{where} has no entry {missing[0]!r}.")

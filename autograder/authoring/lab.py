@@ -28,7 +28,7 @@ from nbformat import NotebookNode
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.reference import reference_cells, run_reference
 from autograder.cells import grade_id, id_of, id_of_test
-from autograder.course import Course
+from autograder.course import Course, check_entries
 from autograder.errors import Complaint, listed
 from autograder.judging.kinds import resolve
 
@@ -261,13 +261,7 @@ def _lab(root: Path, name: str) -> Lab:
         raise LabError(f"There is no file {path}, but course.toml lists the lab {name!r}.") from None
     except (OSError, ValueError) as error:
         raise LabError(f"{path} cannot be read: {error}.") from None
-    for fact, value in facts.items():
-        if fact not in _FACTS:
-            raise LabError(f"{path} has an entry {fact!r}; the entries are {listed(_FACTS)}.")
-        if not isinstance(value, _FACTS[fact]):
-            raise LabError(f"{path}: {fact} is {value!r}; {_FACTS[fact].__name__} is due.")
-    if missing := [fact for fact in ("title", "minutes", "difficulty") if fact not in facts]:
-        raise LabError(f"{path} has no entry {missing[0]!r}.")
+    check_entries(facts, _FACTS, str(path), LabError, required=("title", "minutes", "difficulty"))
     if not course.solution(name).is_file():
         raise LabError(f"There is no solution notebook {course.solution(name)}.")
     if needs := facts.get("needs"):

@@ -217,7 +217,10 @@ def test_late_days_are_used_in_the_order_of_the_due_dates(classroom, monkeypatch
 
 
 def test_late_days_that_cannot_be():
-    for value, sentence in ((-1, "late_days is -1; a number of days"), ("3", "which is no whole number")):
+    for value, sentence in (
+        (-1, "late_days is -1; a number of days"),
+        ("3", "late_days is '3'; a whole number is due"),
+    ):
         with pytest.raises(CourseError, match=sentence):
             policy_of(replace(COURSE, policy={"late_days": value}))
 

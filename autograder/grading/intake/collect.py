@@ -3,16 +3,15 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
-from zoneinfo import ZoneInfo
 
 from autograder.errors import Usage, counted
 from autograder.grading.intake import roster as rosters
 from autograder.grading.intake.budget import Budget
 from autograder.grading.intake.file import file_attempts, read_origins
 from autograder.grading.intake.find import Outcome, Row, find_attempts
+from autograder.grading.intake.indexes import zone_of
 from autograder.grading.intake.layout import Settings
 from autograder.grading.intake.names import shown
 from autograder.grading.intake.people import known_in
@@ -187,10 +186,12 @@ def collect(
         If the roster is wrong, or the classroom cannot be written.
     """
     given = [Path(path) for path in paths]
+    if (zone := zone_of(timezone or "UTC")) is None:
+        raise Usage(f"There is no time zone {timezone!r}; name one such as Europe/Berlin.")
     settings = Settings(
         labs=tuple(labs),
         grade_ids=grade_ids or {},
-        zone=_zone(timezone),
+        zone=zone,
         zone_given=timezone is not None,
         file_times=file_times,
         pattern=own_form(pattern) if pattern is not None else None,
@@ -250,10 +251,3 @@ def _check(paths: Sequence[Path], root: Path) -> set[tuple[int, int]]:
             raise Usage(f"{shown(str(path))} is the classroom's own; collect from where hand-ins arrive.")
     stats = [place.stat() for place in ours if place.is_dir()]
     return {(status.st_dev, status.st_ino) for status in stats}
-
-
-def _zone(name: str | None) -> tzinfo:
-    try:
-        return UTC if name is None else ZoneInfo(name)
-    except Exception:  # noqa: BLE001 - a name may lead out of the folder of zones, to a folder, or nowhere
-        raise Usage(f"There is no time zone {name!r}; name one such as Europe/Berlin.") from None

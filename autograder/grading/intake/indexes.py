@@ -4,7 +4,6 @@ them. Read only where the platform puts it; anywhere else it is a student's file
 
 import re
 import warnings
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 from typing import Any
@@ -62,6 +61,14 @@ def parse_time(text: str) -> datetime | None:
         return None
 
 
+def zone_of(name: str) -> tzinfo | None:
+    """The time zone of this name, such as "Europe/Berlin"; None if there is none."""
+    try:
+        return UTC if name == "UTC" else ZoneInfo(name)
+    except Exception:  # noqa: BLE001 - a name may lead out of the folder of zones, to a folder, or nowhere
+        return None
+
+
 def stamp_of(text: str, zone: tzinfo) -> datetime | None:
     """The time in a hand-in's name, in UTC and whole seconds; None if it is none.
 
@@ -72,8 +79,7 @@ def stamp_of(text: str, zone: tzinfo) -> datetime | None:
         if re.fullmatch(r"\d{4}(?:-\d\d){5}", text):
             local: datetime | None = datetime.strptime(text, "%Y-%m-%d-%H-%M-%S")
         elif named := re.fullmatch(r"(.{8,40}) ([A-Za-z_]+/[\w/+-]+)", text):  # nbgrader: "… Europe/Berlin"
-            with suppress(Exception):  # a name of a zone may be a folder's, or nothing's
-                zone = ZoneInfo(named[2])
+            zone = zone_of(named[2]) or zone
             local = parse_time(named[1])
         else:
             local = parse_time(text)

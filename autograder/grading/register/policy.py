@@ -22,17 +22,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from autograder.authoring.lab import Lab
-from autograder.course import FILE, Course, CourseError
+from autograder.course import FILE, NUMBER, Course, CourseError, check_entries
 from autograder.errors import counted, listed
+from autograder.grading.intake.indexes import zone_of
 
 _COURSE = {
     "timezone": str,
-    "grace": (int, float),
-    "penalty_per_day": (int, float),
-    "most_penalty": (int, float),
+    "grace": NUMBER,
+    "penalty_per_day": NUMBER,
+    "most_penalty": NUMBER,
     "late_days": int,
     "attempts": str,
 }
@@ -166,8 +166,10 @@ def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
     CourseError
     """
     settings = course.policy
-    _check(settings, _COURSE, "[policy]")
-    zone = _zone(settings.get("timezone", "UTC"))
+    check_entries(settings, _COURSE, f"{FILE}, [policy]")
+    name = settings.get("timezone", "UTC")
+    if (zone := zone_of(name)) is None:
+        raise CourseError(f"{FILE}, [policy]: there is no time zone {name!r}; one is Europe/Paris.")
     of_labs = {name: _lab_policy(lab, course.lab.get(name, {}), zone) for name, lab in labs.items()}
     per_day, most = float(settings.get("penalty_per_day", 0)), float(settings.get("most_penalty", 1))
     grace = settings.get("grace", 0)
@@ -260,7 +262,7 @@ def moment_of(text: str, zone: tzinfo) -> datetime:
 
 def _lab_policy(lab: Lab, settings: Mapping[str, Any], zone: tzinfo) -> LabPolicy:
     where = f"[lab.{lab.name}]"
-    _check(settings, _LAB, where)
+    check_entries(settings, _LAB, f"{FILE}, {where}")
     points = {name: float(exercise.points) for name, exercise in lab.exercises.items()}
     points |= lab.by_hand
     for name, worth in [
@@ -280,32 +282,7 @@ def _due(settings: Mapping[str, Any], where: str, zone: tzinfo) -> datetime | No
     due = settings.get("due")
     if due is None:
         return None
-    _check({"due": due}, _LAB, where)
+    check_entries({"due": due}, _LAB, f"{FILE}, {where}")
     if due.year not in YEARS:
         raise CourseError(f"{FILE}, {where}: due is {due}; a year from 1970 to 2199 is due.")
     return due.replace(tzinfo=due.tzinfo or zone)
-
-
-def _zone(name: str) -> tzinfo:
-    try:
-        return UTC if name == "UTC" else ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise CourseError(f"{FILE}, [policy]: there is no time zone {name!r}; one is Europe/Paris.") from None
-
-
-def _check(settings: Mapping[str, Any], fields: Mapping[str, Any], where: str) -> None:
-    for name, value in settings.items():
-        if name not in fields:
-            raise CourseError(f"{FILE}, {where} has an entry {name!r}; the entries are {listed(fields)}.")
-        if not isinstance(value, fields[name]) or isinstance(value, bool):
-            raise CourseError(f"{FILE}, {where}: {name} is {value!r}, which is no {_KINDS[fields[name]]}.")
-
-
-_KINDS: dict[Any, str] = {
-    str: "text",
-    int: "whole number",
-    (int, float): "number",
-    datetime: "date and time, such as 2026-11-20T18:00:00",
-    list: "list of exercises",
-    dict: "table of exercises and points",
-}
