@@ -30,7 +30,7 @@ from autograder.grading.intake.find import Attempt, Outcome, Row
 from autograder.grading.intake.indexes import stamp_of
 from autograder.grading.intake.names import copy_number, nfc, shown, stem
 from autograder.grading.intake.roster import Identity
-from autograder.grading.intake.unpack import opened, read_file
+from autograder.grading.intake.unpack import in_words, opened, read_file
 
 STAMP = "%Y-%m-%d %H:%M:%S UTC"  # three parts, as nbgrader's parse_utc reads it
 VERSION = 1
@@ -243,10 +243,7 @@ def _file_one(attempts: list[Attempt], place: "_Place", budget: Budget, replaces
                     f"{shown(str(error.filename or place.root))}: {error.strerror}. What was filed so far "
                     "stays, and the same command goes on from there."
                 ) from None
-            text = shown(str(getattr(error, "strerror", None) or error).split("\n")[0], 120).rstrip(".")
-            rows.append(
-                _row(attempt, Outcome.REFUSED, f"It could not be filed: {text or type(error).__name__}.")
-            )
+            rows.append(_row(attempt, Outcome.REFUSED, f"It could not be filed: {in_words(error)}."))
     return rows
 
 

@@ -28,7 +28,7 @@ from autograder.grading.intake.names import decoded, is_notebook, is_zip, lab_of
 from autograder.grading.intake.people import Known, People, Student, Unmatched
 from autograder.grading.intake.platforms import TYPED
 from autograder.grading.intake.roster import Identity, Person
-from autograder.grading.intake.unpack import Found, Listing, Zips, in_folder, one_file, read
+from autograder.grading.intake.unpack import Found, Listing, Zips, in_folder, in_words, one_file, read
 
 
 class Outcome(StrEnum):
@@ -184,7 +184,6 @@ class _Claim:
     name: str
     inside: float | None = None
     alone: bool = True  # no other notebook of the owner's lies in its folder
-    notes: tuple[str, ...] = ()
 
 
 class _Finder:
@@ -205,12 +204,8 @@ class _Finder:
         if path.is_dir():
             self._download(path.resolve().name, name, in_folder(path.resolve(), skip), deep=0)
         elif is_zip(name):
-            try:
-                listing = self.zips.listing(replace(one_file(path.resolve()), of_class=True))
-            except Refused as refused:
-                self.row(name, Outcome.REFUSED, str(refused))
-            else:
-                self._download(stem(name), name, listing, deep=1)
+            listing = self.zips.listing(replace(one_file(path.resolve()), of_class=True))
+            self._download(stem(name), name, listing, deep=1)
         elif is_notebook(name) and path.is_file():
             self._download("", "", Listing([one_file(path.resolve())]), deep=0)
         else:
@@ -267,7 +262,6 @@ class _Finder:
                         found=found,
                         name=found.path,
                         alone=count[found.path.rpartition("/")[0], True] == 1 or bool(owner.lab),
-                        notes=tuple(note for note in (found.note, owner.note) if note),
                     )
                 )
         if nobodys:
@@ -298,42 +292,12 @@ class _Finder:
     ) -> None:
         """A zip that one student made, or that is called after one: all of it is theirs."""
         self._troubled.add(owner.label)
-        if deep > LIMITS.zips_deep:
-            why = "It is a zip in a zip in a zip; that deep none is opened. Unpack the outer one."
-            self.row(where, Outcome.REFUSED, why, owner.label)
-            return
-        if self.budget.listed[owner.label] > LIMITS.listed:
-            why = f"The zips before it hold more than {LIMITS.listed:,} files; it was not opened."
-            self.row(where, Outcome.REFUSED, why, owner.label)
-            return
-        chunks = found.chunks
-        found = replace(found, chunks=lambda limit: self.budget.paid_zip(owner.label, chunks(limit)))
         try:
-            listing = self.zips.listing(found)
-        except Refused as refused:
-            self.row(where, Outcome.REFUSED, str(refused), owner.label)
-            return
+            listing = self._listing(owner, found, deep, inside)
         except Exception as error:  # noqa: BLE001 - such as a zip in it that is larger than the disk's room
             self.row(where, Outcome.REFUSED, _sentence(error), owner.label)
             return
-        self.finds.junk += listing.junk
-        self.budget.listed[owner.label] += len(listing.found) + listing.junk
-        paths = [f.path for f in listing.found if is_notebook(f.path) or is_zip(f.path)]
-        if len(paths) > LIMITS.notebooks:
-            why = (
-                f"It holds {len(paths):,} notebooks and zips; {LIMITS.notebooks} are the most in one hand-in."
-            )
-            self.row(where, Outcome.REFUSED, why, owner.label)
-            return
-        if (
-            owner.platform in ("folder", "file")
-            and not inside
-            and holds_a_class([path.split("/") for path in paths], self.settings.labs)
-        ):
-            why = "It seems to hold hand-ins of several people."
-            remedy = "If it is a class's download, collect it by itself."
-            self.row(where, Outcome.REFUSED, f"{why} {remedy}", owner.label)
-            return
+        paths = _hand_ins(listing)
         count = Counter(path.rpartition("/")[0] for path in paths)
         some = False
         for member in listing.found:
@@ -356,7 +320,6 @@ class _Finder:
                         name=member.path,
                         inside=member.time or 0.0,
                         alone=count[member.path.rpartition("/")[0]] == 1,
-                        notes=tuple(note for note in (member.note, owner.note) if note),
                     )
                 )
             else:
@@ -364,6 +327,29 @@ class _Finder:
         if not some:
             only = f", only {_some([f.path for f in listing.found])}" if listing.found else ""
             self.row(where, Outcome.UNMATCHED, f"No notebook is in this zip{only}.", owner.label)
+
+    def _listing(self, owner: Owner, found: Found, deep: int, inside: str) -> Listing:
+        """What lies in a student's zip; raises `Refused` where it is not to be looked at."""
+        if deep > LIMITS.zips_deep:
+            raise Refused("It is a zip in a zip in a zip; that deep none is opened. Unpack the outer one.")
+        if self.budget.listed[owner.label] > LIMITS.listed:
+            raise Refused(f"The zips before it hold more than {LIMITS.listed:,} files; it was not opened.")
+        chunks = found.chunks
+        paid = replace(found, chunks=lambda limit: self.budget.paid_zip(owner.label, chunks(limit)))
+        listing = self.zips.listing(paid)
+        self.finds.junk += listing.junk
+        self.budget.listed[owner.label] += len(listing.found) + listing.junk
+        paths = _hand_ins(listing)
+        if len(paths) > LIMITS.notebooks:
+            raise Refused(
+                f"It holds {len(paths):,} notebooks and zips; {LIMITS.notebooks} are the most in one hand-in."
+            )
+        of_one = owner.platform not in ("folder", "file") or bool(inside)
+        if not of_one and holds_a_class([path.split("/") for path in paths], self.settings.labs):
+            raise Refused(
+                "It seems to hold hand-ins of several people. If it is a class's download, collect it by itself."
+            )
+        return listing
 
     # From claims to attempts
 
@@ -393,8 +379,6 @@ class _Finder:
         try:
             yield
             return
-        except Refused as refused:
-            why = str(refused)
         except Unmatched as unmatched:
             why, outcome = str(unmatched), Outcome.UNMATCHED
         except Exception as error:  # noqa: BLE001 - one hand-in's failure is its own
@@ -402,7 +386,8 @@ class _Finder:
         self.row(claim.source, outcome, why, claim.owner.label, claim.owner.word)
 
     def _attempts(self, claim: _Claim, lab: str, students: tuple[Student, ...]) -> None:
-        owner, notes = claim.owner, list(claim.notes)
+        owner = claim.owner
+        notes = [note for note in (claim.found.note, owner.note) if note]
         handed_in = owner.time
         if handed_in is None and self.settings.file_times and claim.found.time is not None:
             with suppress(ValueError, OverflowError, OSError):
@@ -455,6 +440,11 @@ class _Finder:
         )
 
 
+def _hand_ins(listing: Listing) -> list[str]:
+    """The paths of the notebooks and zips among what a student's zip holds."""
+    return [found.path for found in listing.found if is_notebook(found.path) or is_zip(found.path)]
+
+
 def _receipts(by_path: Mapping[str, Found]) -> dict[str, Receipt]:
     receipts = {}
     for path, found in by_path.items():
@@ -476,5 +466,4 @@ def _some(files: list[str]) -> str:
 
 
 def _sentence(error: Exception) -> str:
-    text = str(getattr(error, "strerror", None) or error).split("\n")[0]
-    return f"It could not be read: {shown(text, 120).rstrip('.') or type(error).__name__}."
+    return str(error) if isinstance(error, Refused) else f"It could not be read: {in_words(error)}."

@@ -338,7 +338,7 @@ class Layout:
                 "like it. Download the hand-ins in folders, or say with --pattern where the name stands."
             )
         if form.platform == "Gradescope":
-            return self._gradescope(path, said["participant"], above)
+            return self._gradescope(said["participant"], above)
         who = Identity(
             **{
                 key: said.get(key, "")
@@ -387,7 +387,7 @@ class Layout:
             )
         return replace(owner, label=safe_student(label))
 
-    def _gradescope(self, path: str, folder: str, above: str) -> Owner | str:
+    def _gradescope(self, folder: str, above: str) -> Owner | str:
         if above and not _EXPORT.fullmatch(above.rstrip("/")):
             return (
                 f"{METADATA} counts only at the top of Gradescope's export: anywhere else a student could have "

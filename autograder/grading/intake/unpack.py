@@ -20,7 +20,7 @@ from typing import IO, Any
 
 from autograder.files import NotOrdinary, open_ordinary
 from autograder.grading.intake.budget import LIMITS, Refused
-from autograder.grading.intake.names import is_notebook, nfc
+from autograder.grading.intake.names import is_notebook, nfc, shown
 
 CHUNK = 1 << 18
 
@@ -147,7 +147,7 @@ def _walk(
         with os.scandir(folder) as scan:
             entries = sorted(scan, key=lambda entry: entry.name)
     except OSError as error:
-        yield Found(path=above.rstrip("/") or ".", trouble=f"The folder cannot be read ({_why(error)}).")
+        yield Found(path=above.rstrip("/") or ".", trouble=f"The folder cannot be read ({in_words(error)}).")
         return
     below: deque[Iterator[Found]] = deque()
     for entry in entries:
@@ -155,7 +155,7 @@ def _walk(
         try:
             status = entry.stat(follow_symlinks=False)
         except OSError as error:
-            yield Found(path=name, trouble=f"It cannot be read ({_why(error)}).")
+            yield Found(path=name, trouble=f"It cannot be read ({in_words(error)}).")
             continue
         if not stat.S_ISDIR(status.st_mode):
             yield _entry(Path(entry.path), name, status)
@@ -194,9 +194,9 @@ def opened(path: Path) -> IO[bytes]:
     try:
         return open_ordinary(path)
     except NotOrdinary as error:
-        raise Refused(f"{_why(error)}.") from None
+        raise Refused(f"{in_words(error)}.") from None
     except OSError as error:
-        raise Refused(f"It cannot be read ({_why(error)}).") from None
+        raise Refused(f"It cannot be read ({in_words(error)}).") from None
 
 
 def _stream_file(path: Path, limit: int) -> Iterator[bytes]:
@@ -211,7 +211,7 @@ def _stream_file(path: Path, limit: int) -> Iterator[bytes]:
                     raise Refused(_too_large(limit - left, limit))
                 yield chunk
         except OSError as error:
-            raise Refused(f"It cannot be read ({_why(error)}).") from None
+            raise Refused(f"It cannot be read ({in_words(error)}).") from None
 
 
 class Zips:
@@ -339,7 +339,7 @@ def _checked(file: IO[bytes], of_class: bool = False) -> zipfile.ZipFile:
     except Refused:
         raise
     except Exception as error:  # noqa: BLE001 - a hostile zip can make zipfile raise anything
-        raise Refused(f"It is not a whole, valid zip ({_why(error)}).") from None
+        raise Refused(f"It is not a whole, valid zip ({in_words(error)}).") from None
     members, size = archive.infolist(), bounded.size
     if len(members) > most:
         raise Refused(
@@ -417,7 +417,7 @@ def _stream_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) 
                 done += len(chunk)
                 yield chunk
     except Exception as error:  # noqa: BLE001 - a hostile zip can make zipfile raise anything
-        raise Refused(f"It is damaged: it cannot be unpacked ({_why(error)}).") from None
+        raise Refused(f"It is damaged: it cannot be unpacked ({in_words(error)}).") from None
     if done != info.file_size:
         raise Refused(f"It is damaged: it has {done:,} bytes where the zip says {info.file_size:,}.")
 
@@ -426,6 +426,7 @@ def _too_large(size: int, limit: int) -> str:
     return f"It has {size / 1e6:,.0f} MB; {limit / 1e6:,.0f} MB are the most."
 
 
-def _why(error: Exception) -> str:
-    text = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    return text.split("\n")[0][:80].rstrip(".")
+def in_words(error: Exception) -> str:
+    """What an exception says, for the end of a sentence."""
+    text = str(getattr(error, "strerror", None) or error).split("\n")[0]
+    return shown(text, 120).rstrip(".") or type(error).__name__

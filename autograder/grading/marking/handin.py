@@ -245,7 +245,7 @@ def _identify(
     lost = [name for name in graded if name not in names]
     for name in lost:
         found = next(
-            (i for i, c in enumerate(cells) if names[i] is None and _speaks_for(c, name, graded[name])), None
+            (i for i, c in enumerate(cells) if names[i] is None and _speaks_for(c, graded[name])), None
         )
         if found is None:
             notes.append(f"The cell {name!r} is not there any more; the release's is put back.")
@@ -255,7 +255,7 @@ def _identify(
     return names
 
 
-def _speaks_for(cell: NotebookNode, name: str, of_release: NotebookNode) -> bool:
+def _speaks_for(cell: NotebookNode, of_release: NotebookNode) -> bool:
     if cell.cell_type != of_release.cell_type:
         return False
     if cell.source.strip() == of_release.source.strip():

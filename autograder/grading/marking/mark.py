@@ -240,10 +240,9 @@ def _with_outputs(
         elif name in judged.tests:
             row, cell.outputs = judged.tests[name]
             rows.append(replace(row, message=printable(cut(row.message, MAX_MESSAGE))))
-        else:
-            if cell.source not in ours:  # prose of the release, with its folded hints, is left as it is
-                pictures = cell.get("attachments", {})
-                cell.source = plain_markdown(cell.source) if plain else kept_markdown(cell.source, pictures)
+        elif cell.source not in ours:  # prose of the release, with its folded hints, is left as it is
+            pictures = cell.get("attachments", {})
+            cell.source = plain_markdown(cell.source) if plain else kept_markdown(cell.source, pictures)
         if name and name not in judged.tests and cell.metadata["nbgrader"]["grade"]:
             points = cell.metadata["nbgrader"]["points"]
             rows.append(_row(lab, name, Verdict.MANUAL, "Marked by hand.", points, score=None))

@@ -433,32 +433,3 @@ def make_output(kind: str, **fields: Any) -> NotebookNode:
 
 def _joined(content: Any) -> str:
     return "".join(map(str, content)) if isinstance(content, list) else str(content)
-
-
-# Cells of a table
-
-# What a spreadsheet begins a formula with, wide forms included; `|` begins none but ends "=cmd|…".
-_FORMULA = re.compile(
-    "[=+\\-@|%\u2212\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b\u207c\u208c\u207a\u208a]"
-)
-# A program that takes another character than the comma for the end of a cell begins a new one there.
-_GAP = "[\\s\"'\u200b-\u200f\u2060]*"  # what a program may pass over before it
-_INSIDE = re.compile("[;\t|,]" + _GAP + _FORMULA.pattern)
-_UNSEEN = re.compile("[\\x00-\\x1f\\x7f-\\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]+")
-
-_PASSED_OVER = " \"'\u00a0\u200b\u200c\u200d\u200e\u200f\u2060\u3000"
-
-
-def harmless(cell: Any) -> Any:
-    """Text that a spreadsheet shows instead of working it out as a formula, in whatever language it is set.
-
-    >>> harmless("=1+1"), harmless("ada"), harmless(-2.5), harmless("a;=1+1"), harmless("\uff1d1")
-    ("'=1+1", 'ada', -2.5, "'a;'=1+1", "'\uff1d1")
-    """
-    if not isinstance(cell, str):
-        return cell
-    text = _UNSEEN.sub(" ", cell)
-    if _INSIDE.search(text):
-        # For the program that splits at the semicolon: there the new cell begins with a quote too.
-        return "'" + re.sub("(?<=[;|,])(?=" + _GAP + _FORMULA.pattern + ")", "'", text)
-    return f"'{text}" if _FORMULA.match(text.lstrip(_PASSED_OVER)) else text
