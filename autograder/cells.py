@@ -1,5 +1,8 @@
 """Which graded cell is which: nbgrader's grade_id, and the exercise that it belongs to."""
 
+from collections.abc import Mapping
+from typing import Any
+
 
 def grade_id(exercise: str) -> str:
     """The grade_id of the cell that answers an exercise.
@@ -17,6 +20,16 @@ def id_of_test(exercise: str) -> str:
     'test-stable-softmax'
     """
     return f"test-{grade_id(exercise)}"
+
+
+def source_of(cell: Mapping[str, Any]) -> str:
+    """What stands in a cell as it was saved, in one piece or in lines.
+
+    >>> source_of({"source": ["x = 1\\n", "y"]}), source_of({})
+    ('x = 1\\ny', '')
+    """
+    source = cell.get("source", "")
+    return "".join(map(str, source)) if isinstance(source, list) else str(source)
 
 
 def id_of(cell: dict) -> str:

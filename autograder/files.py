@@ -1,17 +1,16 @@
 """Writing a file so that nobody ever sees half of it; reading one that somebody else has put there."""
 
 import errno
+import json
 import os
 import re
 import stat
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 _BINARY = getattr(os, "O_BINARY", 0)  # else Windows would write two bytes for a line's end
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
-
-
 _ON_WINDOWS = os.name == "nt"
 _RESERVED = re.compile(r"""[<>:"/\\|?*]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)""", re.IGNORECASE)
 
@@ -90,6 +89,14 @@ def read_ordinary(path: Path, most: int) -> bytes:
     """The first bytes of a file, `most` of them; raises as `open_ordinary` does."""
     with open_ordinary(path) as file:
         return file.read(most)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """What we have kept as JSON, by its names; empty where there is nothing, or nothing that can be read."""
+    try:
+        return dict(json.loads(path.read_text("utf-8")))
+    except (OSError, ValueError, TypeError):
+        return {}
 
 
 def _must_be_ordinary(status: os.stat_result) -> None:

@@ -10,9 +10,9 @@ that answers are given.
 import json
 import zlib
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from autograder.course import ANSWERS
 from autograder.errors import Complaint
 from autograder.judging.frames import LEFT_OUT, decode, encode, pack_answer, pack_inputs, unpack_inputs
 from autograder.judging.kinds import pack_value, unpack_value
-from autograder.judging.question import Answer, Misconception, Question, Rules
+from autograder.judging.question import Answer, Misconception, Mistakes, Question, Rules
 from autograder.probing import idle_in
 from autograder.stopwatch import CALL_SECONDS
 
@@ -171,7 +171,9 @@ def _load(path: Path, name: str) -> Key:
                 case["label"],
                 unpack_inputs(case["inputs"], arrays),
                 unpack_value(case["expected"], arrays),
-                _Mistakes(case["mistakes"], arrays, case["inputs"]["memory"]),
+                Mistakes(
+                    case["mistakes"], partial(_answer, case["mistakes"], arrays, case["inputs"]["memory"])
+                ),
                 None if case["edge"] is None else (case["edge"][0], unpack_value(case["edge"][1], arrays)),
             )
             for case in header["cases"]
@@ -196,31 +198,17 @@ def _opened(data: bytes) -> tuple[dict, list[np.ndarray]]:
     return decode(zlib.decompress(data))
 
 
-class _Mistakes(Mapping[str, Answer]):
-    """What the misconceptions give for one case; unpacked when asked for, as a right answer never does."""
-
-    def __init__(self, entries: dict[str, dict], arrays: list[np.ndarray], memory: int | None):
-        self._entries, self._arrays, self._memory = entries, arrays, memory
-
-    def __getitem__(self, name: str) -> Answer:
-        entry = self._entries[name]
-        return Answer(
-            None if entry["value"] is None else unpack_value(entry["value"], self._arrays),
-            entry["type"],
-            entry["error"],
-            tuple(entry["modified"]),
-            entry.get("printed", ""),
-            held=(self._memory or 0) + 1 if entry.get("too_much") else 0,
-        )
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._entries  # Mapping's own would unpack it
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._entries)
-
-    def __len__(self) -> int:
-        return len(self._entries)
+def _answer(entries: Mapping[str, dict], arrays: list[np.ndarray], memory: int | None, name: str) -> Answer:
+    """What a misconception gives for one case."""
+    entry = entries[name]
+    return Answer(
+        None if entry["value"] is None else unpack_value(entry["value"], arrays),
+        entry["type"],
+        entry["error"],
+        tuple(entry["modified"]),
+        entry.get("printed", ""),
+        held=(memory or 0) + 1 if entry.get("too_much") else 0,
+    )
 
 
 def index_of(

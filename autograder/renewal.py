@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from autograder.cells import id_of
+from autograder.cells import id_of, source_of
 from autograder.files import write
 
 HANDED_OUT = ".handed-out"  # the folder beside the labs
@@ -40,14 +40,14 @@ def changes(copy: Path, released: Path) -> list[str]:
     if not old or not new:
         return []
     kept = handed_out(copy).is_file()
-    before = {_name(cell): _source(cell) for cell in old["cells"]}
+    before = {_name(cell): source_of(cell) for cell in old["cells"]}
     found, heading = [], "the beginning"
     for cell in new["cells"]:
-        title = re.search(r"^#+ (.+?)(?: \([\d.]+ points?\))?$", _source(cell), re.M)
+        title = re.search(r"^#+ (.+?)(?: \([\d.]+ points?\))?$", source_of(cell), re.M)
         if title and cell.get("cell_type") == "markdown":
             heading = title[1].replace("`", "")
         other = not kept and _is_answer(cell) and _name(cell) in before
-        if before.get(_name(cell)) != _source(cell) and not other and heading not in found:
+        if before.get(_name(cell)) != source_of(cell) and not other and heading not in found:
             found.append(heading)
     names = {_name(cell) for cell in new["cells"]}
     if not found and kept and any(_name(cell) not in names for cell in old["cells"]):
@@ -66,7 +66,7 @@ def renewed(mine: Notebook, old: Notebook | None, new: Notebook) -> Notebook:
         The student's copy; what it was at first, None if that is not known; the course's.
     """
     theirs = {_name(cell): cell for cell in reversed(mine["cells"])}
-    before = {_name(cell): _source(cell) for cell in old["cells"]} if old else {}
+    before = {_name(cell): source_of(cell) for cell in old["cells"]} if old else {}
     known = {_name(cell) for cell in new["cells"]}
     result = {**deepcopy(new), "cells": (cells := [])}
     own = _own(mine, before, known)
@@ -76,15 +76,15 @@ def renewed(mine: Notebook, old: Notebook | None, new: Notebook) -> Notebook:
         there = theirs.get(name)
         if there is not None:
             was = before.get(name)
-            written = was is None or _source(there) != was  # by the student, as far as anybody knows
-            if written and (_is_answer(cell) or was == _source(cell)):
+            written = was is None or source_of(there) != was  # by the student, as far as anybody knows
+            if written and (_is_answer(cell) or was == source_of(cell)):
                 today = {**today, "source": there["source"]}
-            if _source(today) == _source(there) and "outputs" in there and "outputs" in today:
+            if source_of(today) == source_of(there) and "outputs" in there and "outputs" in today:
                 today["outputs"] = deepcopy(there["outputs"])
             cells.append(today)
-            if old and written and _source(today) != _source(there):
+            if old and written and source_of(today) != source_of(there):
                 raw = {"cell_type": "raw", "id": uuid4().hex[:8], "metadata": {}}
-                cells.append({**raw, "source": _OURS + _source(there)})
+                cells.append({**raw, "source": _OURS + source_of(there)})
         else:
             cells.append(today)
         cells += own[name]
@@ -102,7 +102,7 @@ def _own(mine: Notebook, before: Mapping[str, str], known: set[str]) -> dict[str
         elif name in known:
             after = name
             seen.add(name)
-        elif before.get(name) != _source(cell) and _source(cell).strip():
+        elif before.get(name) != source_of(cell) and source_of(cell).strip():
             found[after].append(deepcopy(cell))
     return found
 
@@ -123,12 +123,7 @@ def read(path: Path) -> Notebook | None:
 
 
 def _name(cell: Mapping[str, Any]) -> str:
-    return id_of(dict(cell)) or str(cell.get("id", "")) or _source(cell)
-
-
-def _source(cell: Mapping[str, Any]) -> str:
-    source = cell.get("source", "")
-    return "".join(map(str, source)) if isinstance(source, list) else str(source)
+    return id_of(dict(cell)) or str(cell.get("id", "")) or source_of(cell)
 
 
 def _is_answer(cell: Mapping[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from types import CodeType
 from typing import Any
 
 from autograder import imports, keys, own
-from autograder.cells import grade_id, id_of
+from autograder.cells import grade_id, id_of, source_of
 from autograder.deadline import TookTooLong, deadline
 from autograder.errors import counted, listed
 from autograder.feedback import as_html, as_text, code
@@ -214,7 +214,7 @@ def criteria(question: str | None = None) -> None:
         raise CheckFailed(f"{what}; in the saved notebook beside this one there are: {known}.")
     lab = here[question]
     cell = next((c for c in cells_of(Path.cwd() / f"{lab.lab}.ipynb") if id_of(c) == question), None)
-    if cell is None or untouched(cell) or not "".join(cell.get("source", "")).strip():
+    if cell is None or untouched(cell) or not source_of(cell).strip():
         raise CheckFailed(
             f"{question}: write an answer of your own first and save the notebook (Ctrl+S); then run this again."
         )
@@ -468,7 +468,7 @@ def _why_missing(name: str) -> str:
     cell = next((cell for cell in saved if id_of(cell) == grade_id(name)), None)
     if saved and cell is None:
         return f"{name}: its cell is missing; `autograder reset {lab}.ipynb {name}` puts it back."
-    defined = re.findall(r"^(?:def|class) (\w+)", "".join(cell.get("source", "")), re.M) if cell else [name]
+    defined = re.findall(r"^(?:def|class) (\w+)", source_of(cell), re.M) if cell else [name]
     if defined and name not in defined:
         return f"{name} is not there: its cell defines {listed(defined)}. Give the function the name that the stub had."
     return f"{name} is not there yet: run the cell in which you write it, and then this one again."

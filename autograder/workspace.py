@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from autograder import keys, renewal
-from autograder.cells import grade_id, id_of, id_of_test
+from autograder.cells import grade_id, id_of, id_of_test, source_of
 from autograder.course import ANSWERS, Course, find
 from autograder.errors import Usage, listed
 from autograder.files import write
@@ -244,9 +244,8 @@ def _start_page(folder: Path, course: Course) -> None:
 
 def _text(cell: dict) -> str:
     """What stands in a cell of a start page, but for what changes with the course: pages, and once a list of labs."""
-    source = cell.get("source", "")
-    text = "".join(source) if isinstance(source, list) else str(source)
-    return re.sub(r"\n((\d+\. \[.*\]\(\S+\.ipynb\), about \d+ minutes, .*|Beside the labs: .*)\n)+", "", text)
+    listed_before = r"\n((\d+\. \[.*\]\(\S+\.ipynb\), about \d+ minutes, .*|Beside the labs: .*)\n)+"
+    return re.sub(listed_before, "", source_of(cell))
 
 
 def _page(found: list[Standing], course: Course, folder: Path) -> dict:
@@ -287,8 +286,7 @@ def _page(found: list[Standing], course: Course, folder: Path) -> dict:
 
 def _title(page: Path) -> str:
     """The first line of a page, without its sign."""
-    source = next((cell.get("source", "") for cell in cells_of(page)), "")
-    first = ("".join(source) if isinstance(source, list) else str(source)).partition("\n")[0]
+    first = next(map(source_of, cells_of(page)), "").partition("\n")[0]
     return first.lstrip("# ") or page.stem
 
 
@@ -320,8 +318,7 @@ def cells_of(path: Path) -> list[dict]:
 
 def untouched(cell: dict) -> bool:
     """Whether the cell of a question still stands as it was handed out."""
-    source = cell.get("source", "")
-    return "YOUR ANSWER HERE" in ("".join(source) if isinstance(source, list) else str(source))
+    return "YOUR ANSWER HERE" in source_of(cell)
 
 
 def _passed(test: dict) -> bool:

@@ -22,7 +22,7 @@ An exercise reads as a few short blocks in a file of its own (see `autograder.au
 
 import inspect
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import SimpleNamespace
@@ -36,7 +36,7 @@ from autograder.judging.answer import ask, megabytes
 from autograder.judging.compare import first_difference
 from autograder.judging.kinds import FrameError, NotPlain, article, as_value, mapped_inputs
 from autograder.judging.mistakes import STRUCTURAL
-from autograder.judging.question import Answer, Inputs, Misconception, Question, Raised, Rules, Value
+from autograder.judging.question import Inputs, Misconception, Mistakes, Question, Raised, Rules, Value
 
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
@@ -341,10 +341,12 @@ class Exercise:
 
     def _questions(self, seed: int | None) -> list[Question]:
         wrong = {mistake.name: mistake.function for mistake in self.misconceptions}
+
+        def mistakes(given: Inputs) -> Mistakes:
+            return Mistakes(wrong, lambda name: ask(wrong[name], given, self.rules.call))
+
         return [
-            Question(
-                label, given, self._expected(label, given), _Mistakes(wrong, given, self.rules.call), edge
-            )
+            Question(label, given, self._expected(label, given), mistakes(given), edge)
             for label, given, edge in self.draw(seed)
         ]
 
@@ -378,28 +380,6 @@ class Exercise:
                 f"The reference for {self.name} holds {held} in its own case {label!r}, which allows {allowed}."
             )
         return answer.value
-
-
-class _Mistakes(Mapping[str, Answer]):
-    """What each misconception, a function by its name, gives for one case, computed when first asked for."""
-
-    def __init__(self, functions: Mapping[str, Callable | None], given: Inputs, call: str):
-        self._functions, self._given, self._call = functions, given, call
-        self._answers: dict[str, Answer] = {}
-
-    def __getitem__(self, name: str) -> Answer:
-        if name not in self._answers:
-            self._answers[name] = ask(self._functions[name], self._given, self._call)
-        return self._answers[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._functions  # Mapping's own would compute it
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._functions)
-
-    def __len__(self) -> int:
-        return len(self._functions)
 
 
 def _named(function: Callable | None) -> str:

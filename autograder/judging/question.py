@@ -7,7 +7,7 @@ A **value** is what goes into a call and comes out of it: None, a bool, int, flo
 `Made`. Each kind of them is a class in `autograder.judging.kinds`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,6 +141,35 @@ class Answer:
         return self.error.partition(":")[0]
 
 
+class Mistakes(Mapping[str, Answer]):
+    """What each misconception gives for one case, found out when first asked for: a right answer never does.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of the misconceptions.
+    found : callable
+        Given a name, finds it out.
+    """
+
+    def __init__(self, names: Iterable[str], found: Callable[[str], Answer]):
+        self._found, self._answers = found, dict[str, Answer | None].fromkeys(names)
+
+    def __getitem__(self, name: str) -> Answer:
+        if (answer := self._answers[name]) is None:
+            answer = self._answers[name] = self._found(name)
+        return answer
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._answers  # Mapping's own would find it out
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._answers)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+
 @dataclass(frozen=True)
 class Question:
     """One case, ready to be judged.
@@ -153,7 +182,7 @@ class Question:
     expected : value
         What the reference gives for these inputs.
     mistakes : mapping of str to Answer
-        What each misconception gives, by its name; may be computed when first looked at. A key leaves it out
+        What each misconception gives, by its name (see `Mistakes`). A key leaves it out
         for the edges of the domain.
     edge : tuple of str and value, optional
         For a case at an edge of the exercise's domain: what is special in it, such as ("axis", -1).

@@ -33,7 +33,7 @@ from autograder.authoring.lab import Lab
 from autograder.authoring.nbgrader_settings import settings
 from autograder.cells import grade_id, id_of_test
 from autograder.errors import printable
-from autograder.files import write
+from autograder.files import read_json, write
 from autograder.grading.marking import Marked
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import (
@@ -216,7 +216,7 @@ class Book:
         """Marks given by hand stay the same part of the points, when a question is worth others than it was."""
         db, cell = self._gradebook.db, api.GradeCell
         path = self.classroom.root / f".{lab.name}.dropped"  # what a question was worth before it was dropped
-        dropped = _read_json(path)
+        dropped = read_json(path)
         of_lab = db.query(cell).join(api.Notebook, cell.notebook_id == api.Notebook.id)
         for one in of_lab.join(api.Assignment).filter(api.Assignment.name == lab.name):
             exercise = lab.exercise_tested_by(one.name)
@@ -273,8 +273,9 @@ class Book:
     def has(self, submission: Submission, marked: Marked) -> bool:
         """Whether what was found has reached this gradebook."""
         # The gradebook may have been put away since the receipt was written.
-        known = (submission.student, submission.lab) in self._what_is_there().handed_in
-        return known and self._receipt(submission).stamp == self._stamp(submission, marked)
+        who = submission.student, submission.lab
+        known = who in self._what_is_there().handed_in
+        return known and _read_receipt(self._receipt_of(*who)).stamp == self._stamp(submission, marked)
 
     def _what_is_there(self) -> _Known:
         """What the gradebook had when it was first asked, and what was written since."""
@@ -287,8 +288,8 @@ class Book:
 
     def record(self, submission: Submission, marked: Marked) -> None:
         """Write one hand-in's verdicts and comments; a lost connection is tried again."""
-        before = self._receipt(submission)
-        path = self._receipt_path(submission)
+        path = self._receipt_of(submission.student, submission.lab)
+        before = _read_receipt(path)
         write(path, json.dumps({**vars(before), "stamp": ""}))  # until all is written
         self._write_files(submission)
         with _quiet_nbgrader():
@@ -393,12 +394,6 @@ class Book:
                 {cell.id: cell.name for cell in [*notebook.solution_cells, *notebook.task_cells]},
             )
         return self._cells[lab]
-
-    def _receipt(self, submission: Submission) -> _Receipt:
-        return _read_receipt(self._receipt_path(submission))
-
-    def _receipt_path(self, submission: Submission) -> Path:
-        return self._receipt_of(submission.student, submission.lab)
 
     def _receipt_of(self, student: str, lab: str) -> Path:
         return self.classroom.result_path(student, lab, "recorded")
@@ -608,13 +603,6 @@ def set_due(gradebook: Gradebook, classroom: Classroom, lab: str, due: datetime 
         gradebook.update_or_create_assignment(lab)
 
 
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        return dict(json.loads(path.read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
-        return {}
-
-
 def refresh(classroom: Classroom, labs: Mapping[str, Lab], roll: Roll | None = None) -> Policy:
     """Bring the gradebook's marks up to what course.toml and the roster say now; gives the policy.
 
@@ -644,7 +632,7 @@ def earlier_marks(classroom: Classroom, student: str, lab: str) -> dict[str, lis
 
 def _read_receipt(path: Path) -> _Receipt:
     try:
-        return _Receipt(**_read_json(path))
+        return _Receipt(**read_json(path))
     except TypeError:
         return _Receipt()
 

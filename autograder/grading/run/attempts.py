@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 
 from autograder.authoring.lab import Lab
-from autograder.files import write
+from autograder.files import read_json, write
 from autograder.grading.marking import Marked
 from autograder.grading.nbgrader.gradebook import naive, seconds_late, utc_of
 from autograder.grading.register import evidence
@@ -49,7 +49,7 @@ def choose_attempts(
                 )
                 for name, one in attempts.items()
             }
-    known = {who: {} if force else _read(classroom, who) for who in found}
+    known = {who: {} if force else read_json(classroom.result_path(*who, "attempts")) for who in found}
     todo = [
         (who, name) for who in found for name, (stamp, _) in found[who].items() if stamp not in known[who]
     ]
@@ -76,10 +76,3 @@ def choose_attempts(
             write(path, best)
         else:
             path.unlink(missing_ok=True)
-
-
-def _read(classroom: Classroom, who: tuple[str, str]) -> dict[str, list[str]]:
-    try:
-        return dict(json.loads(classroom.result_path(*who, "attempts").read_text("utf-8")))
-    except (OSError, ValueError, TypeError):
-        return {}
