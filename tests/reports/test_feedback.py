@@ -270,14 +270,14 @@ def test_whatever_is_in_it_a_page_takes_little_time(classroom, prepared, workers
 
 
 def test_a_page_over_its_limits_is_made_in_a_plain_form(classroom, prepared, monkeypatch):
-    from autograder.grading.reports import feedback
+    from autograder.grading.run import limited
     from autograder.grading.run.limited import Exceeded
 
     def each(function, calls, **_):
         for i, call in enumerate(calls):
             yield i, function(*call) if call[-1] else Exceeded("took more than 30 seconds")
 
-    monkeypatch.setattr(feedback, "each", each)
+    monkeypatch.setattr(limited, "each", each)
     marked = results("ada", answer="**bold**")
     cell(marked, "softmax").source = f"def softmax():  # {EVIL}"
     page = one_page(classroom, prepared, marked)

@@ -11,7 +11,7 @@ from made import LAB, by_hand, came_from, enrol, fill, policy_of, results, table
 from autograder.grading.intake import Origin, Person
 from autograder.grading.marking.sanitise import harmless
 from autograder.grading.register.roll import RollError
-from autograder.grading.reports.marks import Lab, Mark, Marks, full_name, read_marks, shown_name
+from autograder.grading.reports.marks import Assignment, Mark, Marks, full_name, read_marks, shown_name
 from autograder.grading.reports.tables import PLATFORMS, grades_csv, moodle_worksheet, platform_csv, tables
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -33,7 +33,7 @@ def made(platform="", **origin):
             "eve": person("eve", name="Eve Evil"),
             "zoe": person("zoe"),
         },
-        {"one": Lab("one", datetime(2026, 1, 1), 10.0), "two": Lab("two", None, 4.0)},
+        {"one": Assignment("one", datetime(2026, 1, 1), 10.0), "two": Assignment("two", None, 4.0)},
         {
             ("al1", "one"): mark("al1", {"a": 5.5, "b": 0}, penalty=1.0),
             ("eve", "one"): mark("eve", {"a": 6, "b": None}, awaits=1, late=5400),

@@ -30,18 +30,18 @@ from autograder.course import read
 from autograder.errors import Complaint, Usage, counted, encodable, listed, printable
 from autograder.files import NotOrdinary, read_ordinary, write
 from autograder.grading.intake.names import decoded, letters, shown
-from autograder.grading.marking.sanitise import harmless, pictures_of
-from autograder.grading.nbgrader.gradebook import Book, exists, refresh
+from autograder.grading.marking.sanitise import pictures_of
+from autograder.grading.nbgrader.gradebook import Book, exists
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.requests import Request
-from autograder.grading.register.roll import read_roll
 from autograder.grading.reports import shown as safely
 from autograder.grading.reports.feedback import question_of
-from autograder.grading.reports.marks import Mark, full_name, read_marks
+from autograder.grading.reports.marks import Mark, class_today, full_name
 from autograder.grading.reports.page import environment
 from autograder.grading.reports.pseudonyms import pseudonyms
-from autograder.grading.run.limited import NotDone, each
+from autograder.grading.reports.tables import harmless
+from autograder.grading.run.limited import NotDone, each_or_plainer
 from autograder.results import Result
 
 SECONDS = 30  # for one answer to be read and shown
@@ -178,8 +178,7 @@ def read_question(classroom: Classroom, lab: Lab, name: str, *, anonymous: bool 
         raise Complaint(
             "There is no gradebook yet, so there is nothing to mark by hand; run `autograder grade`."
         )
-    roll = read_roll(classroom)
-    worth = refresh(classroom, {lab.name: lab}, roll)
+    _, worth, marks = class_today(classroom, {lab.name: lab})
     points = worth.labs[lab.name].points
     if name not in points:
         raise Usage(
@@ -188,7 +187,6 @@ def read_question(classroom: Classroom, lab: Lab, name: str, *, anonymous: bool 
         )
     if not points[name]:
         raise Complaint(f"{name} is dropped from {lab.name} (course.toml), so no mark for it counts.")
-    marks = read_marks(classroom, worth, roll)
     found = {s: m for s, of_lab, m in evidence.stored(classroom) if of_lab == lab.name and m is not None}
     question = Question(classroom, lab, name, points[name])
     for person in marks.present:
@@ -282,36 +280,20 @@ def _put_aside(question: Question) -> Path | None:
 
 def _with_answers(question: Question, workers: int) -> Iterator[Answer]:
     """The answers as they were handed in, each read within limits; plainer where it goes over them."""
-    classroom, texts = question.classroom, dict[int, str]()
-    waiting = list(range(len(question.answers)))
-    for plain in (False, True):
-        calls = [
-            (
-                str(classroom.course.root),
-                question.lab.name,
-                question.name,
-                str(classroom.notebook_path(question.answers[i].student, question.lab.name)),
-                plain,
-            )
-            for i in waiting
-        ]
-        again = []
-        for at, outcome in each(read_answer, calls, workers=workers, seconds=SECONDS):
-            if isinstance(outcome, NotDone):
-                again.append(waiting[at])
-            else:
-                texts[waiting[at]] = outcome
-        waiting = again
+    classroom, lab = question.classroom, question.lab.name
+    asked = str(classroom.course.root), lab, question.name
+    calls = [(*asked, str(classroom.notebook_path(one.student, lab))) for one in question.answers]
+    texts = dict(each_or_plainer(read_answer, calls, workers=workers, seconds=SECONDS))
     for i, answer in enumerate(question.answers):
-        if i in texts:
-            said = json.loads(texts[i])
+        if not isinstance(text := texts[i], NotDone):
+            said = json.loads(text)
             yield replace(answer, source=said["source"], html=Markup(said["html"]))
         else:
             why = "(This answer takes too long to show. Read it in the formgrader.)"
             yield replace(answer, source=why, html=Markup("<p>{}</p>").format(why))
 
 
-def read_answer(course: str, lab: str, name: str, notebook: str, plain: bool = False) -> str:
+def read_answer(course: str, lab: str, name: str, notebook: str, plain: bool) -> str:
     """One answer out of an executed notebook, as JSON; in a worker, since it touches what a student wrote."""
     wanted = grade_id(name) if name in read_lab(read(Path(course)), lab).exercises else name
     cell = next(c for c in json.loads(Path(notebook).read_bytes())["cells"] if id_of(c) == wanted)

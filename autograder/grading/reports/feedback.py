@@ -28,17 +28,16 @@ from autograder.files import concerns_disk, write
 from autograder.grading.marking import NOT_RUN, Marked
 from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.marking.sanitise import cut
-from autograder.grading.nbgrader.gradebook import GradebookError, earlier_marks, exists, refresh, shown
+from autograder.grading.nbgrader.gradebook import GradebookError, earlier_marks, exists, shown
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import Policy, read_policy
 from autograder.grading.register.requests import Request
-from autograder.grading.register.roll import read_roll
 from autograder.grading.reports import shown as safely
-from autograder.grading.reports.marks import Mark, Marks, full_name, read_marks
+from autograder.grading.reports.marks import Mark, Marks, class_today, full_name, read_marks
 from autograder.grading.reports.page import environment, moment, span
 from autograder.grading.run.grade import described
-from autograder.grading.run.limited import NotDone, each
+from autograder.grading.run.limited import NotDone, each_or_plainer
 from autograder.grading.run.progress import Progress
 from autograder.judging.judge import because
 from autograder.judging.mistakes import NOT_WRITTEN, STRUCTURAL
@@ -129,15 +128,15 @@ def write_feedback(
     GradebookError
         If there is no gradebook, or it cannot be read.
     """
+    from autograder.grading.run.pool import cores
+
     if not exists(classroom.db):
         raise GradebookError(
             f"The gradebook {shown(classroom.db)} cannot be read: there is none yet; run `autograder grade` first."
         )
     classroom.must_be_writable()
     by_name = {lab.name: lab for lab in labs}
-    roll = read_roll(classroom)
-    policy = refresh(classroom, by_name, roll)
-    marks = read_marks(classroom, policy, roll)
+    _, policy, marks = class_today(classroom, by_name)
     found = {(student, lab): marked for student, lab, marked in evidence.stored(classroom) if lab in by_name}
     waiting = [
         (path.parent.parent.name, path.stem)
@@ -163,7 +162,10 @@ def write_feedback(
             progress.finished()
         else:
             todo.append((sheet, stamp, receipt, page))
-    for (sheet, stamp, receipt, page), outcome in _make_all(classroom, todo, workers):
+    course = str(classroom.course.root)
+    calls = [(course, one[0], str(classroom.notebook_path(one[0].student, one[0].lab))) for one in todo]
+    for i, outcome in each_or_plainer(make_page, calls, workers=workers or cores(), seconds=SECONDS):
+        sheet, stamp, receipt, page = todo[i]
         try:
             if isinstance(outcome, NotDone):
                 raise outcome
@@ -179,34 +181,7 @@ def write_feedback(
     return pages
 
 
-Todo = tuple[Sheet, str, Path, Path]
-
-
-def _make_all(
-    classroom: Classroom, todo: Sequence[Todo], workers: int | None
-) -> Iterator[tuple[Todo, str | NotDone]]:
-    """Each of `todo` with its page or why there is none; one that goes over its limits is made plainer."""
-    from autograder.grading.run.pool import cores
-
-    again: list[Todo] = []
-    for plain, waiting in ((False, todo), (True, again)):
-        calls = [
-            (
-                str(classroom.course.root),
-                one[0],
-                str(classroom.notebook_path(one[0].student, one[0].lab)),
-                plain,
-            )
-            for one in waiting
-        ]
-        for i, outcome in each(make_page, calls, workers=workers or cores(), seconds=SECONDS):
-            if isinstance(outcome, NotDone) and not plain:
-                again.append(waiting[i])
-            else:
-                yield waiting[i], outcome
-
-
-def make_page(course: str, sheet: Sheet, notebook: str, plain: bool = False) -> str:
+def make_page(course: str, sheet: Sheet, notebook: str, plain: bool) -> str:
     """One page; in a worker, since it touches what a student wrote."""
     return render(
         sheet, read_lab(read(Path(course)), sheet.lab), json.loads(Path(notebook).read_bytes()), plain
@@ -463,7 +438,7 @@ class Answer:
 
 
 def _answers(sheet: Sheet, lab: Lab, cells: Sequence[dict], show: safely.Showing) -> Iterator[Answer]:
-    by_id = {_name_of(cell): cell for cell in cells if _name_of(cell)}
+    by_id = {id_of(cell): cell for cell in cells if id_of(cell)}
     for line in sheet.lines:
         is_exercise = line.name in lab.exercises
         cell = by_id.get(grade_id(line.name) if is_exercise else line.name)
@@ -593,10 +568,6 @@ def _nbgrader(cell: Mapping[str, Any]) -> dict:
     return nbgrader if isinstance(nbgrader, dict) else {}
 
 
-def _name_of(cell: Mapping[str, Any]) -> str:
-    return str(_nbgrader(cell).get("grade_id", ""))
-
-
 def _outputs(cell: Mapping[str, Any]) -> list[dict]:
     outputs = cell.get("outputs")
     return [one for one in outputs if isinstance(one, dict)] if isinstance(outputs, list) else []
@@ -615,9 +586,8 @@ class FeedbackExporter(Exporter):
         course = find()
         classroom = Classroom(course.classroom, course, where.get("db_url"))
         lab, student = read_lab(course, where["assignment"]), where["student"]
-        roll = read_roll(classroom)
         policy = read_policy(course, {lab.name: lab})
-        marks = read_marks(classroom, policy, roll)
+        marks = read_marks(classroom, policy)
         stored = {s: m for s, name, m in evidence.stored(classroom, student) if name == lab.name}
         sheet = sheet_of(classroom, lab, student, marks, policy, stored.get(student))
         _, resources = super().from_notebook_node(nbformat.v4.new_notebook(), resources, **kw)

@@ -32,7 +32,7 @@ from autograder.grading.reports.feedback import SECONDS, Sheet, sheet_of
 from autograder.grading.reports.marks import Marks, read_marks
 from autograder.grading.reports.term import NAME
 from autograder.grading.run.grade import described
-from autograder.grading.run.limited import NotDone, each
+from autograder.grading.run.limited import NotDone, each_or_plainer
 from autograder.grading.run.pool import cores
 
 
@@ -110,26 +110,12 @@ def _terms(classroom: Classroom, marks: Marks) -> Iterator[str]:
 def _notebooks(classroom: Classroom, sheets: Mapping[str, Sheet]) -> Iterator[tuple[str, str | NotDone]]:
     """Each page as a notebook, made within limits; without the answers where those go over them."""
     names, course = list(sheets), str(classroom.course.root)
-    for plain in (False, True):
-        calls = [
-            (
-                course,
-                sheets[name],
-                str(classroom.notebook_path(sheets[name].student, sheets[name].lab)),
-                plain,
-            )
-            for name in names
-        ]
-        again = []
-        for i, outcome in each(make_notebook, calls, workers=cores(), seconds=SECONDS):
-            if isinstance(outcome, NotDone) and not plain:
-                again.append(names[i])
-            else:
-                yield names[i], outcome
-        names = again
+    calls = [(course, one, str(classroom.notebook_path(one.student, one.lab))) for one in sheets.values()]
+    made = each_or_plainer(make_notebook, calls, workers=cores(), seconds=SECONDS)
+    return ((names[i], outcome) for i, outcome in made)
 
 
-def make_notebook(course: str, sheet: Sheet, path: str, plain: bool = False) -> str:
+def make_notebook(course: str, sheet: Sheet, path: str, plain: bool) -> str:
     """One page as a notebook; in a worker, since it touches what a student wrote."""
     notebook = {"cells": []} if plain else json.loads(Path(path).read_bytes())
     return as_notebook(sheet, read_lab(read(Path(course)), sheet.lab), notebook)

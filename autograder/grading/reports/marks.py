@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from autograder.authoring.lab import read_labs
+from autograder.authoring.lab import Lab, read_labs
 from autograder.cells import grade_id, id_of_test
 from autograder.grading.intake import Origin, Person
 from autograder.grading.nbgrader.gradebook import (
@@ -15,6 +15,7 @@ from autograder.grading.nbgrader.gradebook import (
     free_days,
     interrupted,
     opened,
+    refresh,
     seconds_late,
     shown,
 )
@@ -63,7 +64,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True)
-class Lab:
+class Assignment:
     """An assignment of the gradebook."""
 
     name: str
@@ -159,7 +160,7 @@ class Marks:
     ----------
     students : dict of str to Person
         Everybody of the roster, and everybody who handed something in, alphabetically.
-    labs : dict of str to Lab
+    labs : dict of str to Assignment
         In the course's order.
     marks : dict of (student, lab) to Mark
     from_gradebook : bool
@@ -175,7 +176,7 @@ class Marks:
     """
 
     students: dict[str, Person] = field(default_factory=dict)
-    labs: dict[str, Lab] = field(default_factory=dict)
+    labs: dict[str, Assignment] = field(default_factory=dict)
     marks: dict[tuple[str, str], Mark] = field(default_factory=dict)
     from_gradebook: bool = False
     origins: Mapping[tuple[str, str], Origin] = field(default_factory=dict)
@@ -211,7 +212,7 @@ class Marks:
             self.students.setdefault(student, Person(student=student))
             total = sum(row.max_score for row in of_handin)
             if lab not in self.labs:
-                self.labs[lab] = Lab(lab, None, total)
+                self.labs[lab] = Assignment(lab, None, total)
             if (student, lab) not in self.marks:
                 self.marks[student, lab] = Mark(
                     student=student,
@@ -290,6 +291,24 @@ def read_marks(classroom: Classroom, policy: Policy | None = None, roll: Roll | 
     return found
 
 
+def class_today(classroom: Classroom, labs: Mapping[str, Lab]) -> tuple[Roll, Policy, Marks]:
+    """Who is in the class, what course.toml says of marks, and the marks, brought up to both.
+
+    Parameters
+    ----------
+    labs : mapping of str to Lab
+        Whose points are worked out anew.
+
+    Raises
+    ------
+    Complaint
+        If course.toml, the roster or the gradebook cannot be used.
+    """
+    roll = read_roll(classroom)
+    policy = refresh(classroom, labs, roll)
+    return roll, policy, read_marks(classroom, policy, roll)
+
+
 def _known_as(known: Person | None, person: Person) -> Person:
     """Whom the roster knows, with what the gradebook says besides."""
     if known is None:
@@ -319,7 +338,7 @@ def _read(classroom: Classroom, policy: Policy, roll: Roll) -> Marks:
                 lms_id=s.lms_user_id or "",
             )
         for a in book.assignments:
-            found.labs[a.name] = Lab(a.name, a.duedate, a.max_score)
+            found.labs[a.name] = Assignment(a.name, a.duedate, a.max_score)
         # Plain rows, a query for each table: through its objects, nbgrader asks several times a hand-in.
         sub, note, grade, cell = api.SubmittedAssignment, api.SubmittedNotebook, api.Grade, api.GradeCell
         penalties: dict[str, float] = {}

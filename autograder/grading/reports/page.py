@@ -24,11 +24,10 @@ from autograder.authoring.lab import Lab, read_labs
 from autograder.errors import Complaint, counted, encodable
 from autograder.files import write
 from autograder.grading.intake import Person
-from autograder.grading.nbgrader.gradebook import refresh
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import Policy
-from autograder.grading.register.roll import Roll, alphabetical, read_roll
+from autograder.grading.register.roll import Roll, alphabetical
 from autograder.grading.reports.figures import (
     FEWEST_FOR_DISCRIMINATION,
     TALK,
@@ -42,17 +41,13 @@ from autograder.grading.reports.figures import (
     spread,
     troubles,
 )
-from autograder.grading.reports.marks import Mark, Marks, read_marks, shown_name
+from autograder.grading.reports.marks import Mark, Marks, class_today, shown_name
 from autograder.grading.reports.pseudonyms import pseudonyms
 from autograder.grading.reports.tables import Table, grades_csv, tables, wanted
 from autograder.grading.reports.term import Terms, read_rules, term_csv, term_tables, terms_of
 from autograder.grading.run.grade import priced
 from autograder.judging.mistakes import NOT_WRITTEN
 from autograder.results import Result, Verdict
-
-READING_SECONDS = 20  # for the words of one hand-in
-COMPARING_SECONDS = 300  # for the hand-ins of a lab with each other
-
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -121,12 +116,10 @@ def write_report(
             f"Nothing is marked in {classroom.root} yet, so there is nothing to report; run `autograder grade`."
         )
     classroom.must_be_writable()
-    roll = read_roll(classroom)
-    policy = refresh(classroom, labs, roll)
+    roll, policy, marks = class_today(classroom, labs)
     stored = [(student, lab, marked) for student, lab, marked in evidence.stored(classroom) if lab in labs]
     unread = [(student, lab) for student, lab, marked in stored if marked is None]
     rows = {(s, lab): tuple(priced(m, policy.labs[lab])) for s, lab, m in stored if m is not None}
-    marks = read_marks(classroom, policy, roll)
     marks.complete(rows)
     marks.sort(classroom.course.labs)
     handins = [

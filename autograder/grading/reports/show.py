@@ -4,11 +4,10 @@ from collections.abc import Sequence
 
 from autograder.authoring.lab import Lab, read_labs
 from autograder.errors import Usage, printable
-from autograder.grading.nbgrader.gradebook import refresh
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.roll import alphabetical, read_roll
-from autograder.grading.reports.marks import full_name, read_marks
+from autograder.grading.reports.marks import class_today, full_name
 from autograder.grading.reports.page import moment
 from autograder.grading.reports.term import read_rules, terms_of
 from autograder.grading.run.grade import priced
@@ -41,10 +40,8 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
             "folder there, or as roster.csv says."
         )
     rules = read_rules(classroom.course)
-    policy = refresh(
-        classroom, read_labs(classroom.course, None if rules else [lab.name for lab in labs]), roll
-    )
-    marks = read_marks(classroom, policy, roll)
+    names = None if rules else [lab.name for lab in labs]
+    _, policy, marks = class_today(classroom, read_labs(classroom.course, names))
     found = {name: marked for _, name, marked in evidence.stored(classroom, student)}
     parts = []
     for lab in handed_in:

@@ -7,20 +7,32 @@ cannot be named is left out, and counted.
 
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from autograder.errors import encodable
 from autograder.grading.intake import Person
-from autograder.grading.marking.sanitise import harmless
-from autograder.grading.reports.marks import Lab, Mark, Marks, full_name
+from autograder.grading.reports.marks import Assignment, Mark, Marks, full_name
 
 _ALL = (
     "assignment duedate timestamp student_id last_name first_name email raw_score late_submission_penalty "
     "score max_score waiting state hours_late extension group section"
 ).split()
+
+# What a spreadsheet begins a formula with, wide forms included; `|` begins none but ends "=cmd|…".
+_FORMULA = re.compile(
+    "[=+\\-@|%\u2212\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b\u207c\u208c\u207a\u208a]"
+)
+# A program that takes another character than the comma for the end of a cell begins a new one there.
+_GAP = "[\\s\"'\u200b-\u200f\u2060]*"  # what a program may pass over before it
+_INSIDE = re.compile("[;\t|,]" + _GAP + _FORMULA.pattern)
+_UNSEEN = re.compile("[\\x00-\\x1f\\x7f-\\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]+")
+
+_PASSED_OVER = " \"'\u00a0\u200b\u200c\u200d\u200e\u200f\u2060\u3000"
 
 
 @dataclass(frozen=True)
@@ -117,11 +129,11 @@ class Form:
     file: str
     columns: Mapping[str, Callable[[Marks, Person], str]]
     keys: tuple[str, ...]
-    heads: Callable[[Lab], list[str]] = lambda lab: [lab.name]
-    cells: Callable[[str | float, Lab], list[str | float]] = lambda cell, lab: [cell]
+    heads: Callable[[Assignment], list[str]] = lambda lab: [lab.name]
+    cells: Callable[[str | float, Assignment], list[str | float]] = lambda cell, lab: [cell]
     optional: tuple[str, ...] = ()
     end: Mapping[str, str] = field(default_factory=dict)
-    second: Callable[[Sequence[str], Sequence[Lab]], list] | None = None
+    second: Callable[[Sequence[str], Sequence[Assignment]], list] | None = None
 
 
 def _of(name: str) -> Callable[[Marks, Person], str]:
@@ -207,7 +219,7 @@ FORMS = {
 PLATFORMS = tuple(FORMS)
 
 
-def platform_csv(marks: Marks, platform: str, labs: Sequence[Lab] | None = None) -> tuple[str, int]:
+def platform_csv(marks: Marks, platform: str, labs: Sequence[Assignment] | None = None) -> tuple[str, int]:
     """The marks as a platform's import takes them ("" where it could not be told of anybody); who is left out.
 
     Of all labs, unless they are named.
@@ -235,7 +247,7 @@ def platform_csv(marks: Marks, platform: str, labs: Sequence[Lab] | None = None)
     return (as_csv([first, *second, *rows]) if rows else ""), left
 
 
-def moodle_worksheet(marks: Marks, lab: Lab, now: datetime | None = None) -> tuple[str, int]:
+def moodle_worksheet(marks: Marks, lab: Assignment, now: datetime | None = None) -> tuple[str, int]:
     """For one assignment of Moodle (Upload grading worksheet): by the participant's number in that assignment.
 
     Moodle leaves a grade alone where the worksheet's is empty, and where its own was changed later than the
@@ -297,7 +309,7 @@ def _from(marks: Marks, person: Person, platform: str, what: str) -> str:
     return ""
 
 
-def _has_mark(marks: Marks, student: str, labs: Sequence[Lab]) -> bool:
+def _has_mark(marks: Marks, student: str, labs: Sequence[Assignment]) -> bool:
     return any((student, lab.name) in marks.marks for lab in labs)
 
 
@@ -315,3 +327,18 @@ def as_csv(rows: Iterable[Sequence]) -> str:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows([harmless(cell) for cell in row] for row in rows)
     return encodable(text.getvalue())
+
+
+def harmless(cell: Any) -> Any:
+    """Text that a spreadsheet shows instead of working it out as a formula, in whatever language it is set.
+
+    >>> harmless("=1+1"), harmless("ada"), harmless(-2.5), harmless("a;=1+1"), harmless("\uff1d1")
+    ("'=1+1", 'ada', -2.5, "'a;'=1+1", "'\uff1d1")
+    """
+    if not isinstance(cell, str):
+        return cell
+    text = _UNSEEN.sub(" ", cell)
+    if _INSIDE.search(text):
+        # For the program that splits at the semicolon: there the new cell begins with a quote too.
+        return "'" + re.sub("(?<=[;|,])(?=" + _GAP + _FORMULA.pattern + ")", "'", text)
+    return f"'{text}" if _FORMULA.match(text.lstrip(_PASSED_OVER)) else text

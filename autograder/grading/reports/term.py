@@ -17,17 +17,17 @@ from enum import StrEnum
 from fractions import Fraction
 from math import floor
 
-from autograder.course import FILE, Course, CourseError
+from autograder.course import FILE, Course, CourseError, check_entries
 from autograder.errors import listed
 from autograder.grading.register.policy import Policy
 from autograder.grading.register.roll import Roll
-from autograder.grading.reports import marks as of_labs
-from autograder.grading.reports.marks import Mark, Marks, State, full_name
+from autograder.grading.reports.marks import Assignment, Mark, Marks, State, full_name
 from autograder.grading.reports.tables import FORMS, Table, as_csv, platform_csv
 
 NAME = "term"  # of the folder, and of what platforms have it under
 MOST_WEIGHT = 1_000
 MOST_DECIMALS = 4
+_FIELDS = {"weights": dict, "best": int, "decimals": int, "grades": dict}
 
 
 @dataclass(frozen=True)
@@ -174,12 +174,7 @@ def read_rules(course: Course) -> Rules | None:
     """
     if course.term is None:
         return None
-    known = {"weights": dict, "best": int, "decimals": int, "grades": dict}
-    for name, value in course.term.items():
-        if name not in known:
-            raise _wrong(f"has an entry {name!r}; the entries are {listed(known)}.")
-        if not isinstance(value, known[name]) or isinstance(value, bool):
-            raise _wrong(f"{name} is {value!r}; {_KINDS[known[name]]} is due.")
+    check_entries(course.term, _FIELDS, f"{FILE}, [term]")
     if NAME in course.labs:
         raise _wrong(f"a lab of the course is called {NAME!r}, as the term's own folder; rename it.")
     said = course.term.get("weights", {})
@@ -217,9 +212,6 @@ def _exact(value: object, most: int, what: str, due: str) -> Fraction:
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value <= most:
         raise _wrong(f"{what} is {value!r}; {due} is due.")
     return Fraction(repr(value))
-
-
-_KINDS: dict[type, str] = {dict: "a table of names and numbers", int: "a whole number"}
 
 
 # Working it out
@@ -357,7 +349,7 @@ def _rounded(exact: Fraction, decimals: int) -> Decimal:
 
 def term_tables(terms: Terms, marks: Marks, platforms: Sequence[str]) -> list[Table]:
     """The term's results as these platforms take marks, out of 100; empty as long as a lab waits."""
-    whole = of_labs.Lab(NAME.capitalize(), None, 100.0)
+    whole = Assignment(NAME.capitalize(), None, 100.0)
     results = {
         (student, whole.name): Mark(
             student=student,

@@ -5,10 +5,8 @@ from urllib.parse import quote
 
 from autograder.authoring.lab import read_labs
 from autograder.files import write
-from autograder.grading.nbgrader.gradebook import refresh
 from autograder.grading.register.classroom import Classroom
-from autograder.grading.register.roll import read_roll
-from autograder.grading.reports.marks import full_name, read_marks
+from autograder.grading.reports.marks import class_today, full_name
 from autograder.grading.reports.page import environment
 from autograder.grading.reports.term import hundredths, read_rules, terms_of
 
@@ -24,9 +22,7 @@ def write_pages(classroom: Classroom, now: datetime | None = None) -> int:
     rules = read_rules(classroom.course)
     if rules is None:
         return 0
-    roll = read_roll(classroom)
-    policy = refresh(classroom, read_labs(classroom.course), roll)
-    marks = read_marks(classroom, policy, roll)
+    roll, policy, marks = class_today(classroom, read_labs(classroom.course))
     terms = terms_of(rules, marks, policy, roll, now)
     page = environment().get_template("term.html")
     written = 0

@@ -383,6 +383,27 @@ def each(
             yield i, pool.submit(_one, function, calls[i], seconds, memory).result()
 
 
+def each_or_plainer(
+    function: Callable[..., str], calls: Sequence[tuple], *, workers: int, seconds: float = SECONDS
+) -> Iterator[tuple[int, str | NotDone]]:
+    """`each`, where what was not done is tried once more in a plain form: the last argument says whether it is.
+
+    Parameters
+    ----------
+    calls : sequence of tuple
+        The arguments of each call, without the last.
+    """
+    waiting = list(range(len(calls)))
+    for plain in (False, True):
+        asked, again = [(*calls[i], plain) for i in waiting], []
+        for at, outcome in each(function, asked, workers=workers, seconds=seconds):
+            if isinstance(outcome, NotDone) and not plain:
+                again.append(waiting[at])
+            else:
+                yield waiting[at], outcome
+        waiting = again
+
+
 def _one(function: Callable[..., str], arguments: tuple, seconds: float, memory: int) -> str | NotDone:
     try:
         return worker().run(function, *arguments, seconds=seconds, memory=memory)
