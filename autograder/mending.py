@@ -29,9 +29,8 @@ from autograder.probing import may_be_asked, size_of
 
 MOST_FIRST = 3  # of those after which more is right, so many are tried with a second one
 MOST = 2_000  # changes in one copy of the code
-LONGEST = (
-    0.15  # seconds of CPU time for the changes of one copy; those of a small function take a fifth of it
-)
+# Seconds of CPU time for the changes of one copy; those of a small function take a fifth of it.
+LONGEST = 0.15
 _PATIENCE = 8  # by the clock, so many times as long: an answer may wait
 _AT = " at"  # which changes are to be made; a name that no student can write
 _TURNS = 20_000  # of all loops of a call, before a change is given up

@@ -10,9 +10,8 @@ from time import monotonic, process_time
 
 PATIENCE = 6  # seconds by the clock for each second of CPU time that is allowed
 OVERTIME = 1.5  # how much longer an answer may run than is allowed, so that what it needs can be said
-SLOW = (
-    20  # what took this share of its time before it came to the part at hand is slow, and not without an end
-)
+# What took this share of its time before it came to the part at hand is slow, and not without an end.
+SLOW = 20
 CALL_SECONDS = 10  # of CPU time, for all questions of an exercise, unless its lab has other limits
 
 

@@ -4,13 +4,16 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CODE = sorted(p for folder in ("autograder", "attention_labs", "docs") for p in (ROOT / folder).rglob("*.py"))
+CODE = sorted(
+    p for folder in ("autograder", "alike", "attention_labs", "docs") for p in (ROOT / folder).rglob("*.py")
+)
 WIDTH = 110
 _REMARK = re.compile(r"#\s*(noqa|fmt|type|pragma|doctest)")
 _STILL_A_NAME = re.compile(r"(cached_)?property|\w*cache|staticmethod|classmethod|dataclass|contextmanager")
@@ -58,13 +61,24 @@ def strayed_comments(text):
     return found
 
 
+def blown_up(text):
+    """Lines of a value that a comment behind it has put into brackets of its own: the comment belongs above."""
+    blown = re.compile(r"^.*= \(\n +[^\n]*[^,\n]  # [^\n]*\n *\)$", re.M)
+    return [text[: found.start()].count("\n") + 1 for found in blown.finditer(text)]
+
+
 def defined(text):
-    """The names of a module's functions, classes and methods, but those that a decorator or Python itself calls."""
+    """The names of a module's functions, classes, methods, fields and constants, but those that a decorator, a class
+    that it is made from, or Python itself calls."""
     tree = ast.parse(text)
-    classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     # Methods that are asked for by what a class is made from, or by names that are put together.
     asking = (one for one in classes if one.bases or "getattr(self, " in ast.unparse(one))
     asked_for = {id(method) for one in asking for method in one.body}
+    for node in (*tree.body, *(part for one in classes for part in one.body if id(part) not in asked_for)):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)):
+            names = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (one.id for one in names if isinstance(one, ast.Name) and one.id[:2] != "__")
     for node in ast.walk(tree):
         if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or id(node) in asked_for:
             continue
@@ -74,14 +88,22 @@ def defined(text):
 
 
 def unused(modules, everything):
-    """Names that are defined in one of the modules and stand nowhere else in all of the text."""
-    counts = {}
-    for word in re.findall(r"\w+", everything):
-        counts[word] = counts.get(word, 0) + 1
-    return sorted({name for text in modules for name in defined(text) if counts.get(name, 0) < 2})
+    """Names that are defined in one of the modules and stand nowhere else, or only where they are others' of the name."""
+    words = [(text, Counter(re.findall(r"\w+", text))) for text in everything]
+    total, own = Counter(), {text: set(defined(text)) for text in modules}
+    for _, counts in words:
+        total.update(counts)
+    found = {name for names in own.values() for name in names if total[name] < 2}
+    for text, counts in words:
+        for name in sorted(own.get(text, ())):
+            if counts[name] == 1 and total[name] > 1 and re.search(rf"^{name}\b.* = ", text, re.M):
+                others = (t for t, count in words if t is not text and count[name])
+                if all(name in own.get(t, ()) and not re.search(rf"\.{name}\b", t) for t in others):
+                    found.add(name)  # a constant here, and another's constant there
+    return sorted(found)
 
 
-@pytest.mark.parametrize("check", [lost_docstrings, torn_sentences, strayed_comments])
+@pytest.mark.parametrize("check", [lost_docstrings, torn_sentences, strayed_comments, blown_up])
 def test_there_are_no_scars(check):
     found = {str(p.relative_to(ROOT)): check(p.read_text("utf-8")) for p in CODE}
     assert {path: lines for path, lines in found.items() if lines} == {}
@@ -94,6 +116,7 @@ def test_there_are_no_scars(check):
         (lost_docstrings, 'class A:\n    ""\n    "Kept."\n'),
         (torn_sentences, 'raise E(\n    f"There is a "\n    f"hand-in of the same name; "\n)\n'),
         (strayed_comments, "A = (\n    1,\n    2,\n)  # seconds\n"),
+        (blown_up, "SLOW = (\n    20  # what took longer is slow\n)\n"),
     ],
 )
 def test_a_scar_is_noticed(check, text):
@@ -103,12 +126,14 @@ def test_a_scar_is_noticed(check, text):
 def test_everything_is_used():
     pages = [
         p
-        for name in ("autograder", "attention_labs", "docs", "solutions", "data")
+        for name in ("autograder", "alike", "attention_labs", "docs", "solutions", "data")
         for p in (ROOT / name).rglob("*")
     ]
     pages += [*ROOT.glob("*.py"), *ROOT.glob("*.toml"), ROOT / "Makefile", ROOT / "tests" / "bench.py"]
     suffixes = {".py", ".ipynb", ".html", ".toml", ".md", ".mk", ".json", ""}
     texts = {p: p.read_text("utf-8") for p in pages if p.is_file() and p.suffix in suffixes}
-    assert unused([texts[p] for p in CODE], "\n".join(texts.values())) == []
-    planted = "def nobody_calls_this():\n    pass\n"
-    assert unused([planted], planted) == ["nobody_calls_this"]
+    assert unused([texts[p] for p in CODE], [*texts.values()]) == []
+    planted = "MOST = 3\n\n\nclass A:\n    field: int = 0\n\n\ndef nobody_calls_this(A):\n    pass\n"
+    assert unused([planted], [planted]) == ["MOST", "field", "nobody_calls_this"]
+    other = "MOST = 4\nprint(MOST, field, nobody_calls_this)\n"
+    assert unused([planted, other], [planted, other]) == ["MOST"]

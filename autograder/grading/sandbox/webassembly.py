@@ -48,9 +48,8 @@ MISSING = (
     "`python -m autograder.grading.sandbox.webassembly`), some 350 MB with what it compiles."
 )
 
-_STDLIB = (
-    "/usr/local/lib/python315.zip"  # where the guest looks for it: a folder here, made of the zip's files
-)
+# Where the guest looks for it: a folder here, made of the zip's files.
+_STDLIB = "/usr/local/lib/python315.zip"
 _COURSE, _SITE = "/course", "/site"
 # With what they require, where it is Python.
 _BROUGHT = ("ipython", "ipywidgets", "matplotlib-inline", "rich")
