@@ -9,10 +9,16 @@ import pytest
 from made import LAB, by_hand, came_from, enrol, fill, policy_of, results, table
 
 from autograder.grading.intake import Origin, Person
-from autograder.grading.marking.sanitise import harmless
 from autograder.grading.register.roll import RollError
 from autograder.grading.reports.marks import Assignment, Mark, Marks, full_name, read_marks, shown_name
-from autograder.grading.reports.tables import PLATFORMS, grades_csv, moodle_worksheet, platform_csv, tables
+from autograder.grading.reports.tables import (
+    PLATFORMS,
+    grades_csv,
+    harmless,
+    moodle_worksheet,
+    platform_csv,
+    tables,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -186,7 +186,7 @@ def collect(
         If the roster is wrong, or the classroom cannot be written.
     """
     given = [Path(path) for path in paths]
-    if (zone := zone_of(timezone or "UTC")) is None:
+    if (zone := zone_of("UTC" if timezone is None else timezone)) is None:
         raise Usage(f"There is no time zone {timezone!r}; name one such as Europe/Berlin.")
     settings = Settings(
         labs=tuple(labs),
