@@ -116,9 +116,11 @@ def test_only_what_there_is_is_counted():
 
 @pytest.mark.parametrize(
     ("call", "what"),
-    [("function", "function"), ("in place", "function"), ("layer", "class"), ("m:asked", "class")],
+    [("function", "function"), ("in place", "function"), ("m:asked", "class")],
 )
 def test_what_is_missing_is_called_what_students_write(call, what):
     exercise = Exercise("softmax", points=1, call=call)
     _, why = _ended(exercise, CellRun(missing=True), None)
     assert why == f"There is no {what} `softmax` to try."
+    _, why = _ended(Exercise("Account", points=1, call=call), CellRun(missing=True), None)
+    assert why == "There is no class `Account` to try."

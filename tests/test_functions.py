@@ -26,7 +26,7 @@ from autograder.judging import kinds
 from autograder.judging.answer import ask, pack
 from autograder.judging.frames import decode, encode, pack_answer, pack_inputs, unpack_answer, unpack_inputs
 from autograder.judging.kinds import FrameError, Once, as_value, mapped_inputs
-from autograder.judging.question import Answer
+from autograder.judging.question import Answer, Made
 from autograder.results import Verdict
 
 CURVES = '''\
@@ -208,9 +208,9 @@ def test_an_answer_names_no_function(packed, monkeypatch):
     monkeypatch.setattr(kinds, "resolve", lambda name: pytest.fail("it was looked up"))
     with pytest.raises(FrameError):
         unpack_answer({"type": "f", "value": {"made": packed}}, Once([]))
-    assert pack(made(len, "abc")) == ("Made", None)
+    assert pack(Made("builtins:len", ("abc",))) == ("Made", None)
     with pytest.raises(FrameError):  # what was forged below that
-        unpack_answer(pack_answer(Answer([made("builtins:len", "abc")]), []), Once([]))
+        unpack_answer(pack_answer(Answer([Made("builtins:len", ("abc",))]), []), Once([]))
 
 
 def test_a_library_that_lacks_it_is_a_sentence(curves):

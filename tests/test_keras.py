@@ -18,7 +18,9 @@ from autograder.authoring.lab import read_lab
 from autograder.authoring.proof import answers_of, found
 from autograder.course import read
 from autograder.judging.answer import ask
+from autograder.judging.asking import result
 from autograder.judging.judge import judge
+from autograder.judging.kinds import as_value, mapped_inputs
 from autograder.judging.mistakes import NOT_WRITTEN
 from autograder.judging.question import inputs
 from autograder.results import Verdict
@@ -322,7 +324,8 @@ def test_error_inside_a_layer_is_told_in_its_own_words(keras):
         def call(self, queries, keys, values, d_k, mask=None):
             raise ValueError("no such axis")
 
-    answer = ask(Broken, inputs(np.ones((1, 2, 3)), np.ones((1, 2, 3)), np.ones((1, 2, 3)), d_k=3), "layer")
+    one = np.ones((1, 2, 3))
+    answer = ask(Broken, mapped_inputs(inputs().then(result(one, one, one, d_k=3)), as_value))
     assert answer.error == "ValueError: no such axis"
 
 

@@ -39,6 +39,8 @@ from autograder.grading.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from autograder.grading.sandbox.inside import confine
 from autograder.grading.sandbox.none import Unconfined
 from autograder.judging import frames as frames_module
+from autograder.judging.asking import result
+from autograder.judging.kinds import as_value, mapped_inputs
 from autograder.judging.question import inputs
 from autograder.results import Outcome
 
@@ -270,12 +272,12 @@ def test_errors_missing_names_and_layers(sandbox):
             ),
             ask("bad"),
             ask("absent"),
-            ask("Layer", np.zeros(2), call="layer"),
+            Cell("", "Layer", [mapped_inputs(inputs().then(result(np.zeros(2))), as_value)]),
         ]
     )
     assert [a.error[:15] for a in runs[1].answers] == ["ValueError: no "] * 2
     assert runs[2].missing and runs[2].answers == []
-    assert runs[3].answers[0].value.tolist() == [1, 1]
+    assert runs[3].answers[0].value[0].tolist() == [1, 1]
 
 
 def test_odd_displays_are_shown_as_far_as_they_can_be(sandbox):

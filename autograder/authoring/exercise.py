@@ -33,10 +33,11 @@ import numpy as np
 from autograder.authoring.domain import Domain, Sizes
 from autograder.errors import Complaint, listed
 from autograder.judging.answer import ask, megabytes
+from autograder.judging.asking import Recorder
 from autograder.judging.compare import first_difference
 from autograder.judging.kinds import FrameError, NotPlain, article, as_value, mapped_inputs
 from autograder.judging.mistakes import STRUCTURAL
-from autograder.judging.question import Inputs, Misconception, Mistakes, Question, Raised, Rules, Value
+from autograder.judging.question import Inputs, Made, Misconception, Mistakes, Question, Raised, Rules, Value
 
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-_ASKED = ("function", "builtin_function_or_method", "method", "type", "generator", "partial")
+_ASK = " Say what is asked of it, as in `inputs(…).then(result(2.0))`: docs/kinds-of-answers.md shows how."
 
 
 class ExerciseError(Complaint):
@@ -228,6 +229,11 @@ class Exercise:
             if not isinstance(asked, Inputs):
                 what = article(type(asked).__name__)
                 raise ExerciseError(f"{self.name}: {where} is to return `inputs(…)`, and returns {what}.")
+            if asked.asked and (self.rules.call == "in place" or not _are_asked(asked.asked)):
+                raise ExerciseError(
+                    f"{self.name}: in {where} `.then(…)` is to hold what is asked of `result`, as `result(2.0)`, of an "
+                    "exercise that works in no place."
+                )
             try:
                 return mapped_inputs(asked, as_value)
             except (FrameError, NotPlain) as what:
@@ -366,8 +372,13 @@ class Exercise:
                 if answer.error
                 else f"returns {article(answer.type)}"
             )
-            asked = " Let a function of the library ask it, `call=`." if answer.type in _ASKED else ""
-            raise ExerciseError(f"The reference for {self.name} {what} in its own case {label!r}.{asked}")
+            more = "" if answer.error or answer.type.startswith("ndarray") else _ASK
+            raise ExerciseError(f"The reference for {self.name} {what} in its own case {label!r}.{more}")
+        if given.asked and (answer.value is None or len(answer.value) < len(given.asked)):
+            seen = first_difference((None,) * len(given.asked), answer, self.rules, given)
+            raise ExerciseError(
+                f"The reference for {self.name}, in its own case {label!r}: {seen and seen.seen}"
+            )
         if answer.modified:
             raise ExerciseError(
                 f"The reference for {self.name} changes its argument {answer.modified[0]!r}. What is returned is "
@@ -380,6 +391,10 @@ class Exercise:
                 f"The reference for {self.name} holds {held} in its own case {label!r}, which allows {allowed}."
             )
         return answer.value
+
+
+def _are_asked(asked: Sequence[Any]) -> bool:
+    return all(isinstance(one, (Recorder, Made)) for one in asked)
 
 
 def _named(function: Callable | None) -> str:

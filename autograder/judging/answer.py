@@ -29,6 +29,7 @@ from autograder.judging.kinds import (
     is_tensor,
     take,
     unchanged,
+    worked_out,
 )
 from autograder.judging.question import Answer, Inputs, Value
 
@@ -39,7 +40,7 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
     Parameters
     ----------
     function : callable
-        The answer; for layers, a class that is made without arguments.
+        The answer.
     given : Inputs
     call : str
         As in `autograder.judging.question.Rules`.
@@ -53,16 +54,30 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
     args, kwargs = asked.args, asked.kwargs
     printed = _Printed()
     measured = _Memory(given.memory)
+    told: _Told | None = None
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             with redirect_stdout(printed), redirect_stderr(_Printed()), nobody_types(), measured:
                 target = _target(function, call)
                 result = target(*args, **kwargs)
-            kind, value = pack(result) if call != "in place" else pack(_left(result, given, asked))
+                if given.asked and result is not None:
+                    told = _Told()
+                    told.ask(result, given.asked)
+            if told is not None:
+                kind, value = told.kind, tuple(told.values)
+            else:
+                kind, value = pack(result) if call != "in place" else pack(_left(result, given, asked))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises is an answer
         line, within = _safely_raised_in(error)
-        return Answer(None, "error", _one_line(error), printed=printed.text, line=line, within=within)
+        return Answer(
+            told and tuple(told.values),
+            "error",
+            _one_line(error),
+            printed=printed.text,
+            line=line,
+            within=within,
+        )
     if call == "in place":
         return Answer(value, kind, "", (), printed.text, held=measured.held)
     changed = [i for i, before in enumerate(given.args) if not unchanged(before, args[i])]
@@ -99,7 +114,25 @@ def _target(function: Any, call: str) -> Any:
     if ":" in call:  # a function of the course's library, which knows how such an answer is to be called
         module, _, name = call.partition(":")
         return partial(getattr(import_module(module), name), function)
-    return function() if call == "layer" else function
+    return function
+
+
+class _Told:
+    """What came of it when a result was asked, as values, up to what is none."""
+
+    def __init__(self) -> None:
+        self.kind, self.values = "tuple", list[Value]()
+
+    def ask(self, result: Any, asked: Sequence[Value]) -> None:
+        """Ask it all of this; what it raises is raised."""
+        left = [MAX_PARTS, MAX_VALUES, MAX_CHARACTERS]
+        for one in asked:
+            came = worked_out(one, result)
+            try:
+                self.values.append(take(came, left))  # now, for it may change while more is asked
+            except NotPlain as what:
+                self.kind = str(what)
+                return
 
 
 def _left(result: Any, given: Inputs, asked: Inputs) -> dict[int | str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from autograder.deadline import TookTooLong, deadline
 from autograder.judging.answer import megabytes
+from autograder.judging.asking import in_words
 from autograder.judging.kinds import (
     Speaking,
     article,
@@ -23,6 +24,7 @@ from autograder.judging.kinds import (
     ordinal,
     resolve,
     same,
+    short,
     text_difference,
     words,
 )
@@ -133,13 +135,18 @@ def first_difference(
 def _first(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Difference | None:
     if isinstance(expected, Raised):
         return _not_raised(expected, answer, rules)
-    if answer.error:
-        return _error(answer)
     printed = rules.returns == "printed"
+    told = given.asked and not printed and not rules.compare and isinstance(answer.value, tuple)
+    if told and (found := _of_what_was_asked(expected, answer.value, rules, given)):
+        return found
+    if answer.error:
+        return _error(answer, given)
     if not printed and answer.type == "NoneType" and expected is not None:
         return Difference("nothing", "Your function returned None.", "returns-nothing")
     if not printed and answer.value is None and answer.type != "NoneType":
-        return _not_plain(expected, answer, rules)
+        return _not_plain(expected, answer, rules, given)
+    if _asked_last(answer, given):
+        return _not_plain(expected, answer, rules, given)
     if rules.compare:
         found = _by_comparer(expected, answer, rules, given)
     elif rules.call == "in place":
@@ -152,7 +159,7 @@ def _first(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Diff
         and answer.type not in ("tensor", "ndarray")
     ):
         found = of_another_type(expected, answer.value, rules, Speaking())
-    else:
+    elif not told:
         found = difference(expected, answer.value, rules)
     if found is None and answer.modified:
         names = " and ".join(f"`{n}`" for n in answer.modified)
@@ -168,7 +175,7 @@ def _not_raised(due: Raised, answer: Answer, rules: Rules) -> Difference | None:
         came = "came to its end" if rules.call == "in place" else f"returned {given}"
         return Difference("type", f"Your function {came}; {wanted} is to be raised here.")
     if answer.raised == "NotImplementedError" and due.type != "NotImplementedError":
-        return _error(answer)
+        return _error(answer, Inputs())
     if not _is_kind_of(answer.raised, due.type):
         return Difference(
             "error",
@@ -191,13 +198,35 @@ def _is_kind_of(name: str, wanted: str) -> bool:
     return name == wanted or wanted in ("Exception", "BaseException")
 
 
-def _error(answer: Answer) -> Difference:
+def _of_what_was_asked(due: Value, value: Value, rules: Rules, given: Inputs) -> Difference | None:
+    """Where what came of it when the result was asked, as far as that went, is not as due."""
+    for i, (asked, one, other) in enumerate(zip(given.asked, due, value, strict=False)):
+        about, verb = in_words(asked, _in_a_call)
+        speaking = Speaking(f"{about.rstrip(',')}: ", f"{about} {verb}", "it", names=True)
+        if found := difference(one, other, rules, speaking):
+            return replace(found, path=(i, *found.path))
+    return None
+
+
+def _asked_last(answer: Answer, given: Inputs) -> tuple[str, str] | None:
+    """What was being asked of the result when no more values came, in words; None if it was not asked then."""
+    if not isinstance(answer.value, tuple) or len(answer.value) >= len(given.asked):
+        return None
+    return in_words(given.asked[len(answer.value)], _in_a_call)
+
+
+def _in_a_call(value: Value) -> str:
+    return words(value) if isinstance(value, np.ndarray) else short(value)
+
+
+def _error(answer: Answer, given: Inputs) -> Difference:
     if answer.raised == "NotImplementedError":
         return Difference("error", NOT_WRITTEN, "not-written-yet")
     stop = "" if answer.error.endswith((".", "!", "?")) else "."
     mistake = mistake_in(answer.error)
     means = _in_plain_words(mistake, answer) if mistake else ""
-    return Difference("error", f"Your function raised {answer.error}{stop}", mistake, means=means)
+    about, _ = _asked_last(answer, given) or ("Your function", "")
+    return Difference("error", f"{about} raised {answer.error}{stop}", mistake, means=means)
 
 
 def _in_plain_words(mistake: str, answer: Answer) -> str:
@@ -311,7 +340,10 @@ def _sees_inputs(comparer: Callable) -> bool:
     return True
 
 
-def _not_plain(expected: Value, answer: Answer, rules: Rules) -> Difference:
+def _not_plain(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Difference:
+    if asked := _asked_last(answer, given):
+        seen = f"{' '.join(asked)} {article(answer.type)}, which cannot be compared."
+        return Difference("type", f"{seen} {_due(expected[len(answer.value)])}")
     if rules.call == "in place":
         seen = f"What your function leaves in its arguments, or returns, holds {article(answer.type)}"
         return Difference("type", f"{seen}, which cannot be compared.")

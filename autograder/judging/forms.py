@@ -65,7 +65,8 @@ def explained_by_a_form(
 ) -> Explained | None:
     """The form, or the known mistake and the form, that gives all the answers; None if there is none."""
     failing = [i for i, difference in enumerate(differences) if difference]
-    if rules.view or rules.compare or rules.returns != "array":
+    asked = any(question.inputs.asked for question in questions)
+    if asked or rules.view or rules.compare or rules.returns != "array":
         return None
     runs = [i for i in failing if not answers[i].error]
     if any(answers[i].value is None for i in runs):

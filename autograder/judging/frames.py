@@ -226,20 +226,23 @@ def _array(data: bytes | bytearray | memoryview, dtype: np.dtype, shape: tuple[i
 
 def pack_inputs(given: Inputs, arrays: list[np.ndarray]) -> dict:
     """A question's arguments as JSON; their arrays are appended to `arrays`."""
-    return {
+    packed = {
         "args": [pack_value(value, arrays) for value in given.args],
         "kwargs": {name: pack_value(value, arrays) for name, value in given.kwargs.items()},
         "memory": given.memory,
     }
+    return packed | ({"asked": [pack_value(one, arrays) for one in given.asked]} if given.asked else {})
 
 
 def unpack_inputs(packed: Any, arrays: Sequence[np.ndarray]) -> Inputs:
     """The inverse of `pack_inputs`."""
-    fields = check_fields(packed, {"args": list, "kwargs": dict, "memory": (int, type(None))})
+    kinds = {"args": list, "kwargs": dict, "memory": (int, type(None)), "asked": list}
+    fields = check_fields({"asked": [], **packed} if isinstance(packed, dict) else packed, kinds)
     return Inputs(
         tuple(unpack_value(value, arrays) for value in fields["args"]),
         {name: unpack_value(value, arrays) for name, value in fields["kwargs"].items()},
         fields["memory"],
+        tuple(unpack_value(value, arrays) for value in fields["asked"]),
     )
 
 

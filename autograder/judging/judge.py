@@ -16,7 +16,7 @@ from autograder.judging.forms import explained_by_a_form, form_of
 from autograder.judging.kinds import PRECISION, arrays_in
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.patterns import in_common, right_parts, times, what_fits, what_holds
-from autograder.judging.question import Answer, Misconception, Question, Rules, Value
+from autograder.judging.question import Answer, Misconception, Question, Raised, Rules, Value
 from autograder.results import Verdict
 
 
@@ -224,7 +224,8 @@ def _what_holds(
         form = form_of(questions, answers, places, places, rules)
         said = form.means if form else ""
     said = said or what_holds(pairs, rules)
-    return _joined(said, times(*pairs[0]), right_parts(whole, rules) if path else "")
+    returned = path and not questions[first].inputs.asked
+    return _joined(said, times(*pairs[0]), right_parts(whole, rules) if returned else "")
 
 
 def _is_number(value: Value) -> bool:
@@ -289,6 +290,8 @@ def _explanation(
             if answer.modified and difference and difference.kind != "modified" and not theirs.modified:
                 answer = replace(answer, modified=())  # a wrong result explains itself; this is said besides
             same = same_answer(theirs, answer, exact[i], question.inputs.memory)
+            if isinstance(question.expected, Raised) and difference is None:  # in whatever words it raised
+                same = first_difference(question.expected, theirs, rules, question.inputs) is None
             if same and not _other_precision(theirs, answer, question.expected):
                 agree.append(i)
             elif difference is None:

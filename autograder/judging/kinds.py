@@ -15,6 +15,7 @@ import numpy as np
 from autograder.errors import Complaint, counted, cut
 from autograder.imports import allowed
 from autograder.judging.agreement import close, close_numbers, everywhere, number, same_values
+from autograder.judging.asking import Recorder, as_code
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.question import (
     DTYPES,
@@ -80,15 +81,18 @@ Arrays = Sequence[np.ndarray] | Once
 
 @dataclass(frozen=True)
 class Speaking:
-    """How a sentence names a result: the whole of it, or a part in some place."""
+    """How a sentence names a result: the whole of it, a part in some place, or what was asked of it."""
 
     place: str = ""
     returned: str = "Your function returned"
     result: str = "Your result"
+    names: bool = False  # whether `returned` says the place, too
 
     def says(self, sentence: str) -> str:
         """The sentence, with the place before it."""
-        return f"{self.place}{sentence[0].lower()}{sentence[1:]}" if self.place else sentence
+        if not self.place or (self.names and sentence.startswith(self.returned)):
+            return sentence
+        return f"{self.place}{sentence[0].lower()}{sentence[1:]}"
 
     def inside(self, place: str) -> "Speaking":
         """Of a part at this place."""
@@ -617,13 +621,17 @@ class Function(Kind):
         return replace(value, args=tuple(map(change, value.args)), kwargs=named)
 
     def copied(self, value: Made) -> Any:
+        return self.come_of(value, copied)
+
+    def come_of(self, value: Made, part: Callable[[Value], Any]) -> Any:
+        """The function, or what it makes of these parts of the value."""
         try:
             function = resolve(value.function)
         except (ImportError, AttributeError, ValueError):
             raise Complaint(
                 f"The course's library has no {value.function} here: get the labs anew."
             ) from None
-        own = self.mapped(value, copied)
+        own = self.mapped(value, part)
         return function if own.args is None else function(*own.args, **own.kwargs)
 
     def comes_back(self, value: Made, after: Any) -> bool:
@@ -639,10 +647,7 @@ class Function(Kind):
         return "a function"
 
     def short(self, value: Made) -> str:
-        given = [short(part) for part in value.args or ()]
-        given += [f"{name}={short(part)}" for name, part in value.kwargs.items()]
-        name = value.function.rpartition(":")[2]
-        return name if value.args is None else f"{name}({', '.join(given)})"
+        return as_code(value, short)
 
 
 class Dtype(Kind):
@@ -849,21 +854,31 @@ def copied(value: Value) -> Value:
     return kind_of(value).copied(value)
 
 
+def worked_out(asked: Value, result: Any) -> Any:
+    """What comes of it if this is asked of a result."""
+    if not isinstance(asked, Made):
+        return copied(asked)
+    return Function().come_of(asked, partial(worked_out, result=result)) if asked.function else result
+
+
 def mapped_inputs(given: Inputs, change: Callable[[Value], Value]) -> Inputs:
     """The same question with each of its values changed."""
     named = {name: change(value) for name, value in given.kwargs.items()}
-    return replace(given, args=tuple(map(change, given.args)), kwargs=named)
+    asked = tuple(map(change, given.asked))
+    return replace(given, args=tuple(map(change, given.args)), kwargs=named, asked=asked)
 
 
 def copied_inputs(given: Inputs) -> Inputs:
     """The arguments as a call gets them."""
-    return mapped_inputs(given, copied)
+    return mapped_inputs(replace(given, asked=()), copied)
 
 
 def as_value(value: Value) -> Value:
     """What an author gives as an argument, as a value: a table of what is pandas' own, functions by their names."""
     if is_pandas(value):
         return take(value, [MAX_PARTS, MAX_GIVEN, 0])
+    if isinstance(value, Recorder):
+        return as_value(value._made)
     if callable(value) and not Dtype().holds(value):
         return Made(name_of(value))
     if isinstance(value, Made) and callable(value.function):

@@ -8,7 +8,7 @@ A **value** is what goes into a call and comes out of it: None, a bool, int, flo
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,11 +40,18 @@ class Inputs:
     args, kwargs : tuple and mapping of values
     memory : int, optional
         How many bytes the call may hold at once beside its inputs.
+    asked : tuple of Made
+        What is asked of the result; then a tuple of what comes of that is judged in its place.
     """
 
     args: tuple = ()
     kwargs: Mapping[str, Value] = field(default_factory=dict)
     memory: int | None = None
+    asked: tuple = ()
+
+    def then(self, *asked: Any) -> "Inputs":
+        """The same call, whose result is then asked these in order; see `autograder.judging.asking.result`."""
+        return replace(self, asked=(*self.asked, *asked))
 
 
 def inputs(*args: Value, **kwargs: Value) -> Inputs:
@@ -61,7 +68,7 @@ class Made:
     Parameters
     ----------
     function : str or callable
-        "module:function"; as an author writes it, the function.
+        "module:function"; as an author writes it, the function. "" is the result, in what is asked of it.
     args, kwargs : tuple and mapping of values
         What it is called with, anew for each call of an answer; without `args` the function itself is given.
     """
@@ -69,15 +76,6 @@ class Made:
     function: Any
     args: tuple | None = None
     kwargs: Mapping[str, Value] = field(default_factory=dict)
-
-
-def made(function: Callable, *args: Value, **kwargs: Value) -> Made:
-    """An argument that a function of the course's library makes of these values: a function, or any object.
-
-    >>> made(iter, [1, 2]).args
-    ([1, 2],)
-    """
-    return Made(function, args, kwargs)
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,8 @@ class Answer:
     Parameters
     ----------
     value : value or None
-        The result, where it was one; None too where it was something else, as `type` tells.
+        The result, where it was one; None too where it was something else, as `type` tells. Where something was
+        asked of it, a tuple of what came of that, up to an error or to something else, which `type` tells then.
     type : str
         What it was: "ndarray", "tensor", "list", "NoneType"...
     error : str
@@ -219,9 +218,9 @@ class Rules:
     returns : {"array", "tensor", "printed"}
         "array" is the result as it is, whatever value that may be. "tensor" admits the tensors of Keras's
         backends besides arrays, and any dtype: values count. "printed" compares what the call prints.
-    call : {"function", "layer", "in place"} or str
-        "layer" makes an instance of the student's class first, and calls that. "in place" judges what the call leaves
-        in its arguments: a mapping of the changed ones by place or name, and under "" of what it returns, if anything.
+    call : {"function", "in place"} or str
+        "in place" judges what the call leaves in its arguments: a mapping of the changed ones by place or name, and
+        under "" of what it returns, if anything.
         "module:function" is called with the answer and the arguments, and returns what is judged.
     """
 
@@ -248,7 +247,7 @@ class Rules:
 
 
 RETURNS = ("array", "tensor", "printed")
-CALLS = ("function", "layer", "in place")
+CALLS = ("function", "in place")
 
 
 def layout_of(array: np.ndarray) -> str:

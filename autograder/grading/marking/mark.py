@@ -549,7 +549,7 @@ def _ended(exercise: Exercise, run: CellRun, stopped: _Stop | None) -> tuple[Ver
     """The verdict on an exercise that gave no answers, and why; None where there are answers to judge."""
     name = exercise.name
     if run.missing:
-        what = "function" if exercise.rules.of_a_function else "class"
+        what = "function" if exercise.rules.of_a_function and name[0].islower() else "class"
         why = f"There is no {what} `{name}` to try."
         if stopped:
             why += f" The cell that should define it failed: {stopped.reason[:300].rstrip('.')}."
