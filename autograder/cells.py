@@ -32,13 +32,18 @@ def source_of(cell: Mapping[str, Any]) -> str:
     return "".join(map(str, source)) if isinstance(source, list) else str(source)
 
 
-def id_of(cell: dict) -> str:
-    """The grade_id of a cell; "" for one that is not graded, whatever stands in the place of its metadata.
+def nbgrader_of(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """What nbgrader knows of a cell; nothing of one that is not its own, whatever stands in the place of metadata."""
+    metadata = cell.get("metadata")
+    known = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    return known if isinstance(known, dict) else {}
+
+
+def id_of(cell: Mapping[str, Any]) -> str:
+    """The grade_id of a cell; "" for one that is not graded.
 
     >>> id_of({"metadata": {"nbgrader": {"grade_id": "softmax"}}}), id_of({"metadata": None})
     ('softmax', '')
     """
-    metadata = cell.get("metadata")
-    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    name = nbgrader.get("grade_id") if isinstance(nbgrader, dict) else None
+    name = nbgrader_of(cell).get("grade_id")
     return name if isinstance(name, str) else ""

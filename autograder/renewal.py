@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from autograder.cells import id_of, source_of
+from autograder.cells import id_of, nbgrader_of, source_of
 from autograder.files import write
 
 HANDED_OUT = ".handed-out"  # the folder beside the labs
@@ -123,9 +123,9 @@ def read(path: Path) -> Notebook | None:
 
 
 def _name(cell: Mapping[str, Any]) -> str:
-    return id_of(dict(cell)) or str(cell.get("id", "")) or source_of(cell)
+    return id_of(cell) or str(cell.get("id", "")) or source_of(cell)
 
 
 def _is_answer(cell: Mapping[str, Any]) -> bool:
     """Whether a cell of the course's is one in which students answer."""
-    return bool(cell.get("metadata", {}).get("nbgrader", {}).get("solution"))
+    return bool(nbgrader_of(cell).get("solution"))

@@ -27,8 +27,8 @@ from nbformat import NotebookNode
 
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.reference import reference_cells, run_reference
-from autograder.cells import grade_id, id_of, id_of_test
-from autograder.course import Course, check_entries
+from autograder.cells import grade_id, id_of, id_of_test, nbgrader_of
+from autograder.course import Course, check_entries, read
 from autograder.errors import Complaint, listed
 from autograder.judging.kinds import resolve
 
@@ -203,7 +203,7 @@ class Lab:
     @cached_property
     def by_hand(self) -> dict[str, float]:
         """The points of the questions that a person marks, by their cells' grade_ids."""
-        cells = [cell.metadata.get("nbgrader", {}) for cell in self.read_solution().cells]
+        cells = [*map(nbgrader_of, self.read_solution().cells)]
         return {c["grade_id"]: c["points"] for c in cells if c.get("grade") and c.get("solution")}
 
     def ancestors(self, exercise: Exercise) -> list[Exercise]:
@@ -247,10 +247,13 @@ def read_lab(course: Course, name: str) -> Lab:
     return _lab(course.root, course.with_lab(name))
 
 
+def lab_at(folder: str, name: str) -> Lab:
+    """One lab of the course in a folder: by what a process of the run is told of it."""
+    return read_lab(read(Path(folder)), name)
+
+
 @cache
 def _lab(root: Path, name: str) -> Lab:
-    from autograder.course import read
-
     course = read(root)
     if str(root) not in sys.path:
         sys.path.append(str(root))  # for the course's library

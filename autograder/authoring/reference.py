@@ -7,19 +7,17 @@ from types import SimpleNamespace
 
 from nbformat import NotebookNode
 
+from autograder.cells import nbgrader_of
 from autograder.errors import Complaint
 
 
 def reference_cells(notebook: NotebookNode) -> dict[str, str]:
     """The sources of the cells that define the reference, by name: tagged "setup", or a coded solution."""
     return {
-        cell.metadata.get("nbgrader", {}).get("grade_id", cell.get("id", "cell")): cell.source
+        nbgrader_of(cell).get("grade_id", cell.get("id", "cell")): cell.source
         for cell in notebook.cells
         if cell.cell_type == "code"
-        and (
-            "setup" in cell.metadata.get("tags", [])
-            or cell.metadata.get("nbgrader", {}).get("solution", False)
-        )
+        and ("setup" in cell.metadata.get("tags", []) or nbgrader_of(cell).get("solution", False))
     }
 
 

@@ -23,7 +23,7 @@ from nbformat.v4 import new_markdown_cell
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.lab import Lab
 from autograder.authoring.release import release
-from autograder.cells import grade_id, id_of
+from autograder.cells import grade_id, id_of, nbgrader_of
 from autograder.errors import listed, printable
 from autograder.feedback import as_html, as_text, code
 from autograder.grading.marking.handin import Unreadable, rebuild
@@ -208,7 +208,7 @@ def _answers(lab: Lab, notebook: NotebookNode) -> tuple[dict[str, str], tuple[st
     answers, untouched = {}, []
     released = {id_of(cell): cell.source for cell in release_for_marking(lab).cells}
     for cell in notebook.cells:
-        nbgrader = cell.metadata.get("nbgrader", {})
+        nbgrader = nbgrader_of(cell)
         if nbgrader.get("solution"):
             exercise = lab.exercise_answered_by(nbgrader["grade_id"])
             name = exercise.name if exercise else nbgrader["grade_id"]
@@ -272,7 +272,7 @@ def unmarkable(lab: Lab, why: str, seed: int = 0) -> Marked:
     notebook = deepcopy(release_for_marking(lab))
     rows = []
     for cell in notebook.cells:
-        nbgrader = cell.metadata.get("nbgrader", {})
+        nbgrader = nbgrader_of(cell)
         if nbgrader.get("grade"):
             name = _graded_name(lab, nbgrader["grade_id"])
             rows.append(_row(lab, name, Verdict.MISSING, why, nbgrader["points"]))
@@ -289,7 +289,7 @@ def faulty(lab: Lab, why: str, seed: int = 0) -> Marked:
     text = printable(f"The grader failed, not the student: {why}")
     rows = [
         _row(lab, _graded_name(lab, c["grade_id"]), Verdict.FAULT, text, c["points"], score=None)
-        for c in (cell.metadata.get("nbgrader", {}) for cell in notebook.cells)
+        for c in map(nbgrader_of, notebook.cells)
         if c.get("grade")
     ]
     return Marked(tuple(rows), notebook, (), seed)

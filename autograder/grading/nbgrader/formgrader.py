@@ -14,6 +14,7 @@ from jinja2.runtime import Context
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
+from autograder.cells import nbgrader_of
 from autograder.grading.marking.sanitise import clean_output, pictures_of, render_markdown
 
 # nbconvert's own loads MathJax from a network of delivery; formulas are MathML by the time a page is made.
@@ -79,7 +80,7 @@ class Offline(NbGraderPreprocessor):
             environment.loader = ChoiceLoader([DictLoader(_NO_MATHJAX), environment.loader])
         for cell in nb.cells:
             if cell.cell_type == "code":
-                tested = bool(cell.metadata.get("nbgrader", {}).get("grade"))  # its outputs are the judge's
+                tested = bool(nbgrader_of(cell).get("grade"))  # its outputs are the judge's
                 cell.outputs = [clean_output(output, ours=tested) for output in cell.outputs]
         names = ("student", "first_name", "last_name", "notebook_path")
         resources.update({name: _as_text(resources[name]) for name in names if name in resources})

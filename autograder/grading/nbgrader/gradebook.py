@@ -31,7 +31,7 @@ from traitlets.utils.importstring import import_item
 
 from autograder.authoring.lab import Lab
 from autograder.authoring.nbgrader_settings import settings
-from autograder.cells import grade_id, id_of_test
+from autograder.cells import grade_id, id_of_test, nbgrader_of
 from autograder.errors import printable
 from autograder.files import read_json, write
 from autograder.grading.marking import Marked
@@ -254,7 +254,7 @@ class Book:
         notebook = lab.read_solution()
         self._cells.pop(lab.name, None)
         for cell in notebook.cells:
-            nbgrader = cell.metadata.get("nbgrader", {})
+            nbgrader = nbgrader_of(cell)
             if nbgrader.get("grade"):
                 exercise = lab.exercise_tested_by(nbgrader["grade_id"])
                 nbgrader["points"] = points[exercise.name if exercise else nbgrader["grade_id"]]

@@ -21,7 +21,7 @@ from typing import Any, TypeGuard
 
 import autograder
 from autograder.authoring.lab import Lab
-from autograder.cells import id_of
+from autograder.cells import id_of, nbgrader_of
 
 _ENGINE = Path(autograder.__file__).parent
 _BEGIN = "autograder.grading.marking"
@@ -87,7 +87,7 @@ def fingerprint_of(lab: Lab) -> str:
 def _cells(lab: Lab) -> Iterator[str]:
     """The cells of a solution that marking uses: those that nbgrader knows, and the code between them."""
     for cell in lab.read_solution().cells:
-        if cell.cell_type == "code" or cell.metadata.get("nbgrader", {}).get("solution"):
+        if cell.cell_type == "code" or nbgrader_of(cell).get("solution"):
             yield f"{id_of(cell)} {cell.cell_type} {cell.source} {cell.metadata.get('tags', [])}"
 
 

@@ -24,9 +24,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from autograder.authoring.lab import Lab, read_lab
+from autograder.authoring.lab import Lab, lab_at
 from autograder.cells import grade_id, id_of
-from autograder.course import read
 from autograder.errors import Complaint, Usage, counted, encodable, listed, printable
 from autograder.files import NotOrdinary, read_ordinary, write
 from autograder.grading.intake.names import decoded, letters, shown
@@ -295,7 +294,7 @@ def _with_answers(question: Question, workers: int) -> Iterator[Answer]:
 
 def read_answer(course: str, lab: str, name: str, notebook: str, plain: bool) -> str:
     """One answer out of an executed notebook, as JSON; in a worker, since it touches what a student wrote."""
-    wanted = grade_id(name) if name in read_lab(read(Path(course)), lab).exercises else name
+    wanted = grade_id(name) if name in lab_at(course, lab).exercises else name
     cell = next(c for c in json.loads(Path(notebook).read_bytes())["cells"] if id_of(c) == wanted)
     show, source = safely.Showing(plain), str(cell.get("source", ""))
     if cell.get("cell_type") == "code":

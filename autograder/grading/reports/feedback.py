@@ -19,10 +19,10 @@ import nbformat
 from markupsafe import Markup
 from nbconvert.exporters import Exporter
 
-from autograder.authoring.lab import Lab, read_lab
+from autograder.authoring.lab import Lab, lab_at, read_lab
 from autograder.authoring.release import release
-from autograder.cells import grade_id, id_of, id_of_test
-from autograder.course import find, read
+from autograder.cells import grade_id, id_of, id_of_test, nbgrader_of
+from autograder.course import find
 from autograder.errors import counted, encodable, listed
 from autograder.files import concerns_disk, write
 from autograder.grading.marking import NOT_RUN, Marked
@@ -183,9 +183,7 @@ def write_feedback(
 
 def make_page(course: str, sheet: Sheet, notebook: str, plain: bool) -> str:
     """One page; in a worker, since it touches what a student wrote."""
-    return render(
-        sheet, read_lab(read(Path(course)), sheet.lab), json.loads(Path(notebook).read_bytes()), plain
-    )
+    return render(sheet, lab_at(course, sheet.lab), json.loads(Path(notebook).read_bytes()), plain)
 
 
 def _failed(pages: Pages, student: str, lab: str, why: str, receipt: Path, page: Path) -> None:
@@ -509,7 +507,7 @@ def _others(
     own = [
         cell
         for cell in cells
-        if not _nbgrader(cell)
+        if not nbgrader_of(cell)
         and cell.get("id") != "grader-notes"
         and str(cell.get("source", "")) not in ours
         and str(cell.get("source", "")).strip()
@@ -542,7 +540,7 @@ def _whole(lab: Lab) -> Markup:
     """The lab as it was handed out, for reading beside the answers; made once for all its pages."""
     parts = []
     for cell in _released(lab).cells:
-        nbgrader = cell.metadata.get("nbgrader", {})
+        nbgrader = nbgrader_of(cell)
         if nbgrader.get("grade") and cell.cell_type == "code":
             continue
         if cell.cell_type == "markdown":
@@ -560,12 +558,6 @@ def _prose_of_lab(source: str) -> Markup:
 def _without_scheme(source: str) -> str:
     """A cell's text without a marking scheme, which an older version of the lab may have left there."""
     return _SCHEME.sub("", source)
-
-
-def _nbgrader(cell: Mapping[str, Any]) -> dict:
-    metadata = cell.get("metadata")
-    nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    return nbgrader if isinstance(nbgrader, dict) else {}
 
 
 def _outputs(cell: Mapping[str, Any]) -> list[dict]:

@@ -16,10 +16,9 @@ from typing import Any
 
 import nbformat
 
-from autograder.authoring.lab import Lab, read_lab
+from autograder.authoring.lab import Lab, lab_at
 from autograder.authoring.projects import zipped
-from autograder.cells import grade_id, id_of_test
-from autograder.course import read
+from autograder.cells import grade_id, id_of, id_of_test
 from autograder.errors import counted
 from autograder.files import concerns_disk, write
 from autograder.grading.intake import Origin
@@ -118,7 +117,7 @@ def _notebooks(classroom: Classroom, sheets: Mapping[str, Sheet]) -> Iterator[tu
 def make_notebook(course: str, sheet: Sheet, path: str, plain: bool) -> str:
     """One page as a notebook; in a worker, since it touches what a student wrote."""
     notebook = {"cells": []} if plain else json.loads(Path(path).read_bytes())
-    return as_notebook(sheet, read_lab(read(Path(course)), sheet.lab), notebook)
+    return as_notebook(sheet, lab_at(course, sheet.lab), notebook)
 
 
 def _file_name(whose: str, lab: str) -> str:
@@ -153,7 +152,7 @@ def as_notebook(sheet: Sheet, lab: Lab, notebook: Mapping[str, Any]) -> str:
     Canvas gives a file that comes back the name of the file that was handed in, so a page would be called
     .ipynb and open nowhere.
     """
-    cells = {c.get("metadata", {}).get("nbgrader", {}).get("grade_id"): c for c in notebook["cells"]}
+    cells = {id_of(c): c for c in notebook["cells"]}
     who = f"**{sheet.name}**" if sheet.name == sheet.student else f"**{sheet.name}** ({sheet.student})"
     lines = [f"# {sheet.title}", who, *sheet.facts]
     if sheet.unreadable:

@@ -17,7 +17,7 @@ from typing import Any
 
 import nbformat
 
-from autograder.authoring.lab import read_lab
+from autograder.authoring.lab import lab_at, read_lab
 from autograder.course import read as read_course
 from autograder.errors import counted, listed, printable
 from autograder.grading.marking import Marked
@@ -65,7 +65,7 @@ def try_out(course: str, labs: Sequence[str], options: Any, expected: str) -> st
             if here.get(name) != value:
                 said = f" ({here.get(name)}; {value} is due)" if not name.startswith("the lab") else ""
                 return f"{name} is not the same there{said}"
-        release = nbformat.writes(release_for_marking(read_lab(read_course(Path(course)), labs[0])))
+        release = nbformat.writes(release_for_marking(lab_at(course, labs[0])))
         marked = Marked.from_facts(
             json.loads(mark_limited(course, labs[0], release.encode(), "", options, alone=True))
         )

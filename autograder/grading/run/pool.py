@@ -16,8 +16,7 @@ from threading import Lock, local
 from time import sleep
 from typing import Any
 
-from autograder.authoring.lab import Lab, read_lab
-from autograder.course import read as read_course
+from autograder.authoring.lab import Lab, lab_at
 from autograder.grading.marking import Marked, mark, prepare, unmarkable
 from autograder.grading.marking.mark import READING, SHOWING, release_for_marking, take_release
 from autograder.grading.register.classroom import Submission
@@ -116,7 +115,7 @@ def mark_limited(
 
 
 def _limits_of(course: str, lab_name: str) -> Limits:
-    given: dict[str, Any] = dict(read_lab(read_course(Path(course)), lab_name).limits)
+    given: dict[str, Any] = dict(lab_at(course, lab_name).limits)
     return Limits(**given)
 
 
@@ -154,7 +153,7 @@ def mark_bytes(
     plain : bool
         Show it in a form that takes no time.
     """
-    lab = read_lab(read_course(Path(course)), lab_name)
+    lab = lab_at(course, lab_name)
     take_release(lab, release)
     if data is None:
         return unmarkable(lab, why).to_json()
@@ -177,7 +176,7 @@ _one_at_a_time = Lock()
 
 @cache
 def _release_as_json(course: str, lab_name: str) -> str:
-    return json.dumps(release_for_marking(read_lab(read_course(Path(course)), lab_name)))
+    return json.dumps(release_for_marking(lab_at(course, lab_name)))
 
 
 _here = local()
@@ -201,7 +200,7 @@ def _get_ready(course: str, lab: str, options: Options) -> None:
 def _prepare(course: str, lab_name: str, options: Options) -> str:
     """Do what the first hand-in of a lab would wait for."""
     with suppress(Exception):  # whoever asks for a mark is told what is wrong
-        lab = read_lab(read_course(Path(course)), lab_name)
+        lab = lab_at(course, lab_name)
         sandbox_for(lab, options.sandbox)
         prepare(lab)
     gc.freeze()  # what all hand-ins share is not gone through again at each collection
