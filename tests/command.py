@@ -1,4 +1,4 @@
-"""The command line in a process that is forked from one that has imported everything: no second goes by first."""
+"""The command line in a process that is forked from one that is warm: no second goes by first."""
 
 import atexit
 import multiprocessing
@@ -6,25 +6,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from multiprocessing.forkserver import ensure_running
 from pathlib import Path
 from unittest import mock
 
 from our_course import ROOT
 
 _FORKED = multiprocessing.get_context("forkserver")
-_FORKED.set_forkserver_preload(
-    [
-        "autograder.cli",
-        "autograder.authoring.skeleton",
-        "autograder.grading.intake",
-        "autograder.grading.reports.feedback",
-        "autograder.grading.reports.giving_back",
-        "autograder.grading.run.grade",
-        "autograder.selfcheck",
-        "autograder.workspace",
-        "nbgrader.api",
-    ]
-)
+_FORKED.set_forkserver_preload(["warm"])
 
 
 def autograder(*arguments, cwd=ROOT, env=(), here=False) -> subprocess.CompletedProcess:
@@ -45,6 +34,8 @@ def autograder(*arguments, cwd=ROOT, env=(), here=False) -> subprocess.Completed
         said = [os.path.join(folder, name) for name in ("out", "err")]
         given = ([*map(str, arguments)], str(cwd), {**mine, **dict(env)}, said, here)
         process = _FORKED.Process(target=_command, args=given, daemon=True)
+        with mock.patch.dict(os.environ, PYTHONPATH=str(Path(__file__).parent)):  # where `warm` is
+            ensure_running()
         with mock.patch.object(
             sys.modules["__main__"], "__file__", None, create=True
         ):  # else it is run there

@@ -57,6 +57,11 @@ def make_busy():
         process.wait()
 
 
+def pytest_xdist_auto_num_workers():
+    """One more than there are cores, since many tests wait for a clock."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """With ``NO_SKIP=REGEX`` in the environment, a test that is skipped for such a reason has failed."""

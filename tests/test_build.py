@@ -380,7 +380,7 @@ def test_pictures_and_measurements_are_made_anew_where_that_is_asked(copy, monke
         drawn.outputs, measured.outputs = outputs(age)
         return notebook
 
-    lab = read_lab(read(copy), "attention-masks")
+    lab = small_of(copy)
     notebook = lab.read_solution()
     for tag in ("illustration", building.MEASURED):
         notebook.cells.append(nbformat.v4.new_code_cell("1", id=f"a-{tag}", metadata={"tags": [tag]}))

@@ -125,7 +125,8 @@ def wrong_for(exercise, trait: str) -> Callable:
 
 @lru_cache(2 + len(FRESH))  # one exercise's, which all its rules are asked
 def questions(exercise, seed: int | None):
-    return exercise.questions(seed)
+    # Without those that ask for little memory, which are no part of the domain.
+    return [q for q in exercise.questions(seed) if q.inputs.memory is None]
 
 
 def caught(exercise, rule: Callable, seed: int | None) -> bool:

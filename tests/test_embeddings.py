@@ -313,10 +313,12 @@ def test_the_lexicon_covers_what_it_should(lexicon):
 # The construction and its quality.
 
 
+@pytest.mark.long
 def test_the_script_builds_the_shipped_files_again(built):
     assert script.differences(DATA, built) == []
 
 
+@pytest.mark.long
 def test_the_same_lexicon_gives_the_same_bytes(lexicon, tmp_path):
     needed = set(tokenize(ENGLISH) + tokenize(FRENCH))
     few = [m for m in lexicon if needed & {*m.words("en"), *m.words("fr")}]
@@ -337,6 +339,7 @@ def test_a_new_row_moves_no_other_word(lexicon):
         assert all(np.array_equal(after[language][word], vector) for word, vector in vectors.items())
 
 
+@pytest.mark.long
 def test_a_difference_from_the_shipped_files_shows(built, tmp_path):
     shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     words, vectors = script.store.read(tmp_path, "en").words, script.store.read(tmp_path, "en").vectors.copy()
@@ -363,11 +366,13 @@ def test_vectors_have_about_unit_length(sets):
         assert lengths.min() > 0.95 and lengths.max() < 1.15
 
 
+@pytest.mark.long
 def test_the_nearest_word_is_a_translation(figures):
     assert float(figures["P@1 English to French"]) > 0.98
     assert float(figures["P@1 French to English"]) > 0.98
 
 
+@pytest.mark.long
 def test_field_neighbours_come_before_other_words(figures):
     mean, best, chance = map(int, re.findall(r"\d+", figures["mean rank of a field neighbour"]))
     assert best < mean < 0.1 * chance
@@ -383,6 +388,7 @@ def test_the_largest_weight_finds_the_linked_word(sets):
     assert hits / counted > 0.9 and counted > 400 and unknown < 10 and len(misses) == counted - hits
 
 
+@pytest.mark.long
 def test_shuffled_vectors_have_no_quality(lexicon, sets):
     order = np.random.default_rng(0).permutation(len(sets["en"]))
     english = sets["en"]
@@ -404,12 +410,14 @@ def test_a_translation_is_nearest_then_a_synonym_then_the_field(sets):
     assert cosine("big", "gros") > 0.5 > cosine("big", "large") > -0.2
 
 
+@pytest.mark.long
 def test_the_readme_states_the_figures_as_measured(figures):
     stated = dict(re.findall(r"^\| ([^|]+) \| ([^|]+) \|$", (DATA / "README.md").read_text("utf-8"), re.M))
     for name, figure in figures.items():
         assert stated[name] == figure
 
 
+@pytest.mark.long
 def test_check_says_whether_the_files_are_up_to_date(built, monkeypatch, capsys):
     monkeypatch.setattr(script, "build", lambda folder, _: shutil.copytree(built, folder, dirs_exist_ok=True))
     assert script.main(["--check"]) == 0

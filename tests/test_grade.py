@@ -181,7 +181,14 @@ cli.main()
 ASKS = "import sys\nprint('drawn' if 'mat' + 'plotlib.pyplot' in sys.modules else 'bare')"
 
 
-@pytest.mark.parametrize("name", [name for name in COURSE.labs if name != "keras-attention"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name == LAB else pytest.mark.long)
+        for name in COURSE.labs
+        if name != "keras-attention"
+    ],
+)
 def test_marking_a_lab_draws_nothing_and_imports_nothing_to_draw_with(name):
     assert said_at_the_end(name, ASKS) == ["bare\n"]
 

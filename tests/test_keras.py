@@ -33,7 +33,11 @@ EXERCISES = list(BY_NAME.values())
 PAIRS = [pytest.param(e, m, id=f"{e.name}-{m.name}") for e in EXERCISES for m in e.misconceptions]
 
 WHY_NOT = keras_start.why_unavailable()
-needs_keras = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "Keras is there")
+
+
+def needs_keras(test):
+    """To import it takes many seconds of a core."""
+    return pytest.mark.long(pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "Keras is there")(test))
 
 
 @pytest.fixture(scope="session")
@@ -445,7 +449,6 @@ def test_start_is_silent():
     assert (done.stdout, done.stderr) == ("", "")
 
 
-@needs_keras
 def test_published_figure():
     notebook = nbformat.read(ROOT / "solutions" / LAB / f"{LAB}.ipynb", as_version=4)
     outputs = {cell.id: cell.get("outputs", []) for cell in notebook.cells}

@@ -13,7 +13,7 @@ from autograder.authoring.lab import read_lab
 from autograder.course import read
 
 WHY_NOT = keras_start.why_unavailable()
-pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "Keras is there")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT or "Keras is there")]
 
 BATCH, L_Q, L_K, HEADS, D_HEAD = 3, 5, 7, 6, 4
 D = HEADS * D_HEAD

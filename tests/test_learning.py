@@ -46,11 +46,13 @@ def to_measure():
 # The sentences
 
 
+@pytest.mark.long
 def test_the_file_is_what_the_grammar_makes(capsys):
     assert sentences.main(["--check"]) == 0
     assert "is what" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_changed_file_is_noticed(tmp_path, monkeypatch, capsys):
     changed = tmp_path / "pairs.txt"
     changed.write_text(sentences.FILE.read_text(encoding="utf-8").replace("cat", "dog", 1), encoding="utf-8")
@@ -152,6 +154,7 @@ def test_the_whole_chain_is_the_finite_difference(lab):
             assert abs((losses[0] - losses[1]) / 2e-5 - gradients[name][place]) < 1e-6
 
 
+@pytest.mark.long
 def test_an_alignment_emerges(lab):
     """A seventh of the lab's steps is enough to leave chance far behind."""
     parameters = lab.train(lab.numbered, steps=150)

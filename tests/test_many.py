@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from command import autograder
 from nbgrader.api import Gradebook
 from our_course import COURSE, Silent, lab
 from sample_class import hand_ins, perfect, with_answer
@@ -29,6 +30,7 @@ from autograder.grading.run.pool import Options, Pool
 from autograder.grading.sandbox.choice import why_unavailable
 
 LAB = "additive-attention"
+MANY = 8  # hand-ins
 POLICY = read_policy(COURSE, {LAB: lab(LAB)})
 BIN = Path(sys.executable).parent
 POSTGRES = sorted(Path("/usr/lib/postgresql").glob("*/bin")) if os.name == "posix" else []
@@ -39,7 +41,7 @@ pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable(
 @pytest.fixture(scope="module")
 def classroom(tmp_path_factory):
     folder = tmp_path_factory.mktemp("class")
-    for number, (_, data) in enumerate(hand_ins(lab(LAB), 12, seed=3)):
+    for number, (_, data) in enumerate(hand_ins(lab(LAB), MANY, seed=3)):
         path = folder / "submitted" / f"s{number:02d}" / LAB / f"{LAB}.ipynb"
         path.parent.mkdir(parents=True)
         path.write_bytes(data)
@@ -47,11 +49,7 @@ def classroom(tmp_path_factory):
 
 
 def run(folder, *arguments):
-    ran = subprocess.run(
-        [BIN / "autograder", "grade", LAB, "--classroom", folder, "--json", "-", *arguments],
-        text=True,
-        capture_output=True,
-    )
+    ran = autograder("grade", LAB, "--classroom", folder, "--json", "-", *arguments)
     return ran, [json.loads(line) for line in ran.stdout.splitlines()]
 
 
@@ -197,8 +195,8 @@ def test_a_scheduler_that_goes_away_ends_the_run_in_a_sentence(classroom, schedu
         graded(folder, lambda row: scheduler[1].kill(), workers=1, scheduler=scheduler[0])
     with Gradebook(f"sqlite:///{folder}/gradebook.db", COURSE.id) as book:
         recorded = len(book.assignment_submissions(LAB))
-    assert 1 <= recorded == len(list(folder.glob("results/*/*.json"))) < 12
-    assert graded(folder, lambda row: None, workers=2).judged == 12 - recorded
+    assert 1 <= recorded == len(list(folder.glob("results/*/*.json"))) < MANY
+    assert graded(folder, lambda row: None, workers=2).judged == MANY - recorded
 
 
 @pytest.mark.long
@@ -249,7 +247,7 @@ def test_what_fails_for_some_alone_does_not(classroom, monkeypatch, tmp_path):
     bad = {(folder / "submitted" / f"s{i:02d}" / LAB / f"{LAB}.ipynb").read_bytes() for i in range(5)}
     faults(monkeypatch, bad.__contains__)
     run_ = graded(folder, lambda row: None, workers=1)
-    assert run_.judged == 12 and len(run_.faults) == 5
+    assert run_.judged == MANY and len(run_.faults) == 5
 
 
 def test_a_fault_takes_no_mark_away_that_is_of_the_same_bytes(classroom, local, monkeypatch, tmp_path):
@@ -279,7 +277,7 @@ def test_two_first_runs_at_once(classroom, tmp_path):
     said = [run.communicate()[1] for run in runs]
     assert [run.returncode for run in runs] == [0, 0], said
     with Gradebook(f"sqlite:///{folder}/gradebook.db", COURSE.id) as book:
-        assert len(book.assignment_submissions(LAB)) == 12
+        assert len(book.assignment_submissions(LAB)) == MANY
 
 
 @pytest.mark.long
@@ -321,7 +319,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_marks(classroom, local, cl
 
     run_ = graded(folder, put, workers=1, scheduler=address)
     assert run_.faults == []
-    assert run_.judged == 12
+    assert run_.judged == MANY
     assert marks([json.loads(r.to_json()) for r in results]) == marks(local)
 
 
@@ -344,7 +342,7 @@ def test_a_pool_that_loses_its_workers_gives_the_same_marks(classroom, local, tm
     run_ = graded(folder, put, workers=2)
     assert len(killed) == 2
     assert run_.faults == []
-    assert run_.judged == 12
+    assert run_.judged == MANY
     assert marks([json.loads(r.to_json()) for r in results]) == marks(local)
 
 
@@ -423,10 +421,10 @@ def test_a_lost_connection_loses_no_row(classroom, server, tmp_path):
     tool("pg_ctl", *start)
     again, rows = run(place.root, "--db", url)
     assert again.returncode == 0, again.stderr
-    assert "0 hand-ins marked, 12 unchanged" in again.stderr
+    assert f"0 hand-ins marked, {MANY} unchanged" in again.stderr
     assert len(rows) == len(first)
     with Gradebook(url, "attention-labs") as book:
-        assert len(book.find_assignment(LAB).submissions) == 12
+        assert len(book.find_assignment(LAB).submissions) == MANY
 
 
 # What a class may be called, and say, that a database has its own opinion of.
@@ -513,9 +511,7 @@ def test_a_hostile_class_is_the_same_in_postgresql(server, tmp_path):
     assert {student: there.get(student) for student in here} == here
     assert len(here) == len({row["student"] for row in rows})
     for command in ("feedback", "report"):
-        done = subprocess.run(
-            [BIN / "autograder", command, "--classroom", room, "--db", url], text=True, capture_output=True
-        )
+        done = autograder(command, "--classroom", room, "--db", url)
         assert done.returncode == 0, done.stderr
 
 
@@ -531,7 +527,7 @@ def test_a_gradebook_that_goes_away_gets_a_sentence_and_loses_no_row(classroom, 
     again, _ = run(place.root)
     assert again.returncode == 0, again.stderr
     with Gradebook(place.db, "attention-labs") as book:
-        assert len(book.find_assignment(LAB).submissions) == 12
+        assert len(book.find_assignment(LAB).submissions) == MANY
 
 
 def test_what_another_run_has_written_meanwhile_is_met_and_not_written_twice(classroom, tmp_path):

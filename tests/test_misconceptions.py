@@ -21,6 +21,8 @@ LABS = read_labs(read(Path(__file__).parents[1]))
 ALL = {e.name: e for lab in LABS.values() for e in lab.exercises.values()}
 EXERCISES = {name: e for name, e in ALL.items() if not e.lab.needs}
 SEEDS = range(2)
+# Told by the cases that limit the memory alone, which take seconds: only the second draw, CI's, has those.
+OF_MEMORY = {"full-mask", "full-matrix", "more-than-one-block-at-once", "one-query-at-a-time"}
 EACH = pytest.mark.parametrize("name", EXERCISES)
 FRESH = pytest.mark.parametrize(
     "seed", [SEEDS[0], *(pytest.param(n, marks=pytest.mark.long) for n in SEEDS[1:])]
@@ -29,9 +31,13 @@ FRESH = pytest.mark.parametrize(
 
 @lru_cache(8)
 def questions(name, seed):
-    """Kept, so that what each misconception gives for a case is computed once."""
-    asked = EXERCISES[name].questions(seed)
-    return asked[: len(EXERCISES[name].questions())]  # without the corners, which tell no mistakes apart
+    """Kept, so that what each misconception gives for a case is computed once.
+
+    Without the corners, which tell no mistakes apart; in the first draw, also without the cases that limit the
+    memory.
+    """
+    asked = EXERCISES[name].questions(seed)[: len(EXERCISES[name].questions())]
+    return [q for q in asked if seed != SEEDS[0] or q.inputs.memory is None]
 
 
 def finding(name, answers, seed):
@@ -47,6 +53,8 @@ def answers(name, function, seed):
 def test_each_misconception_is_rejected_under_its_own_name(name, seed):
     wrong = {}
     for known in EXERCISES[name].misconceptions:
+        if seed == SEEDS[0] and known.name in OF_MEMORY:
+            continue
         judged = finding(name, [question.mistakes[known.name] for question in questions(name, seed)], seed)
         if judged.verdict is Verdict.PASS or judged.misconception != known.name:
             wrong[known.name] = f"{judged.verdict}: {judged.message}"

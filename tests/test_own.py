@@ -1,12 +1,11 @@
 """A student's own functions in later labs: kept when they pass, used in the next notebook, never in marking."""
 
 import json
-import subprocess
-import sys
 
 import nbformat
 import numpy as np
 import pytest
+from command import autograder
 from our_course import COURSE, ROOT
 
 from autograder import own, student
@@ -212,18 +211,7 @@ def test_a_mark_is_the_same_with_and_without(tmp_path):
             (place / START_PAGE).write_text("{}")
             text = f"{own._MARK}{own._digest(source)}: x\n{source}"
             (place / own.FOLDER / "multi_head_attention.py").write_text(text)
-    command = [
-        sys.executable,
-        "-m",
-        "autograder.cli",
-        "grade",
-        lab,
-        "--classroom",
-        str(tmp_path),
-        "--json",
-        "-",
-    ]
-    ran = subprocess.run(command, cwd=ROOT, text=True, capture_output=True)
+    ran = autograder("grade", lab, "--classroom", tmp_path, "--json", "-", here=True)
     assert ran.returncode == 0, ran.stderr
     marks = {"with": {}, "without": {}}
     for line in map(json.loads, ran.stdout.splitlines()):

@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import os
-import subprocess
-import sys
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -13,6 +11,7 @@ from datetime import datetime
 from html.parser import HTMLParser
 from zoneinfo import ZoneInfo
 
+import command
 import nbformat
 import numpy as np
 import pytest
@@ -593,9 +592,7 @@ def classroom(tmp_path_factory):
 
 
 def autograder(*arguments):
-    env = {**os.environ, "AUTOGRADER_COURSE": str(ROOT)}
-    command = [sys.executable, "-m", "autograder.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=env, timeout=500)
+    return command.autograder(*arguments, here=True)
 
 
 @pytest.fixture(scope="module")

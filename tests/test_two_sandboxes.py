@@ -2,14 +2,14 @@
 
 import os
 import re
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import nbformat
 import pytest
-from our_course import COURSE, ROOT
+from our_course import COURSE
 from sample_class import hand_ins, perfect, with_answer, written_out, wrong_answer
+from submissions.suite import attacks
 
 from autograder.authoring.lab import read_labs
 from autograder.cells import grade_id, id_of
@@ -18,9 +18,6 @@ from autograder.grading.run.pool import sandbox_for
 from autograder.grading.sandbox import Cell, Limits
 from autograder.grading.sandbox.bubblewrap import Bubblewrap
 from autograder.grading.sandbox.webassembly import WebAssembly
-
-sys.path.insert(0, str(ROOT / "tests" / "submissions"))
-from suite import attacks
 
 WHY = Bubblewrap.why_unavailable() or WebAssembly.why_unavailable()
 pytestmark = [

@@ -142,31 +142,32 @@ def test_every_page_is_for_everybody(pages):
     assert "<img" in pages["wrong"]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "fault"),
-    [
-        ('lang="en-GB"', "", "lang"),
-        ("<title>", "<title></title><title>", "title"),
-        ("initial-scale=1", "initial-scale=1, user-scalable=no", "zoom"),
-        ("<main>", "<main></main><main>", "one main"),
-        ("<main>", "<p>lost</p><main>", "landmarks"),
-        ("<h1>", "<h1>One</h1><h1>", "one h1"),
-        ('<h2 id="answers">Your answers</h2>', "", "order of headings"),
-        ("Your answers</h2>", "</h2>", "empty heading"),
-        ('alt="a picture that this cell drew"', "", "alt"),
-        ("<main>", '<main><a href="#answers"></a>', "link"),
-        ("<main>", "<main><table><tr><th></th></tr></table>", "table heading"),
-        ("<main>", "<main><table><tr><th>a</th></tr></table>", "table heading"),
-        (' role="region"', "", "what is focused has a role and a name"),
-        ('tabindex="0">', 'tabindex="3">', "tabindex"),
-        ("<main>", '<main><div role="img"></div>', "unlabelled"),
-        ("<main>", '<main><input type="search">', "field without a label"),
-        ("</style>", "pre { overflow-x: auto; }</style>", "what scrolls and cannot be focused"),
-    ],
-)
-def test_each_rule_is_kept(pages, old, new, fault):
-    assert old in pages["wrong"]
-    assert fault in faults(pages["wrong"].replace(old, new))
+BROKEN = [
+    ('lang="en-GB"', "", "lang"),
+    ("<title>", "<title></title><title>", "title"),
+    ("initial-scale=1", "initial-scale=1, user-scalable=no", "zoom"),
+    ("<main>", "<main></main><main>", "one main"),
+    ("<main>", "<p>lost</p><main>", "landmarks"),
+    ("<h1>", "<h1>One</h1><h1>", "one h1"),
+    ('<h2 id="answers">Your answers</h2>', "", "order of headings"),
+    ("Your answers</h2>", "</h2>", "empty heading"),
+    ('alt="a picture that this cell drew"', "", "alt"),
+    ("<main>", '<main><a href="#answers"></a>', "link"),
+    ("<main>", "<main><table><tr><th></th></tr></table>", "table heading"),
+    ("<main>", "<main><table><tr><th>a</th></tr></table>", "table heading"),
+    (' role="region"', "", "what is focused has a role and a name"),
+    ('tabindex="0">', 'tabindex="3">', "tabindex"),
+    ("<main>", '<main><div role="img"></div>', "unlabelled"),
+    ("<main>", '<main><input type="search">', "field without a label"),
+    ("</style>", "pre { overflow-x: auto; }</style>", "what scrolls and cannot be focused"),
+]
+
+
+def test_each_rule_is_kept(pages):
+    page = pages["wrong"]
+    for old, new, fault in BROKEN:
+        assert old in page
+        assert fault in faults(page.replace(old, new)), (old, new)
 
 
 # Colours
