@@ -45,7 +45,10 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-_ASK = " Say what is asked of it, as in `inputs(…).then(result(2.0))`: docs/kinds-of-answers.md shows how."
+_ASK = (
+    " Say what is asked of it, as in `inputs(…).then(result(2.0))`, or of a figure "
+    '`call="figure"`: docs/kinds-of-answers.md shows how.'
+)
 
 
 class ExerciseError(Complaint):

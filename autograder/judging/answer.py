@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import cut
+from autograder.judging.figures import drawn
 from autograder.judging.kinds import (
     MAX_CHARACTERS,
     MAX_PARTS,
@@ -114,6 +115,8 @@ def _target(function: Any, call: str) -> Any:
     if ":" in call:  # a function of the course's library, which knows how such an answer is to be called
         module, _, name = call.partition(":")
         return partial(getattr(import_module(module), name), function)
+    if call == "figure":
+        return partial(drawn, function)
     return function
 
 

@@ -16,6 +16,7 @@ from autograder.errors import Complaint, counted, cut
 from autograder.imports import allowed
 from autograder.judging.agreement import close, close_numbers, everywhere, number, same_values
 from autograder.judging.asking import Recorder, as_code
+from autograder.judging.figures import Drawing, NoDrawing
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.question import (
     DTYPES,
@@ -566,6 +567,47 @@ class Tabular(Kind):
         return value.words.partition(" ")[2]
 
 
+class Drawn(Kind):
+    """What a figure shows, as a `Drawing`; `figures.drawn` takes it."""
+
+    names = ("drawing",)
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, Drawing)
+
+    def take(self, result: Drawing, left: list[int], depth: int) -> Drawing:
+        return Drawing.of_plain(take(result.plots, left, depth + 1))
+
+    def pack(self, value: Drawing, arrays: list[np.ndarray]) -> dict:
+        return {"drawing": pack_value(value.plots, arrays)}
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Drawing:
+        try:
+            return Drawing.of_plain(unpack_value(packed, arrays, depth + 1))
+        except NoDrawing as what:
+            raise FrameError(str(what)) from None
+
+    def mapped(self, value: Drawing, change: Callable[[Value], Value]) -> Drawing:
+        return Drawing(change(value.plots))
+
+    def zeros(self, value: Drawing) -> Drawing:
+        return Drawing(changed(value.plots, np.zeros_like))  # with the texts of what is due
+
+    def same(self, one: Drawing, other: Value, rules: Rules) -> bool:
+        return self.difference(one, other, rules, Speaking()) is None
+
+    def difference(self, due: Drawing, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
+        if not isinstance(value, Drawing):
+            return of_another_type(due, value, rules, speaking)
+        return due.difference(
+            value,
+            lambda one, other, place: difference(one, other, rules, Speaking(place, "there is", "it")),
+        )
+
+    def words(self, value: Drawing) -> str:
+        return "a figure"
+
+
 class Error(Kind):
     """An error that is due; `compare` looks at whether it came, and no result is one."""
 
@@ -788,7 +830,7 @@ class Single(Kind):
 
 
 KINDS: tuple[Kind, ...] = (
-    *(Single(), Array(), Several(), Entries(), Unordered(), Tabular(), Dtype(), Function(), Error()),
+    *(Single(), Array(), Several(), Entries(), Unordered(), Tabular(), Drawn(), Dtype(), Function(), Error()),
 )
 _BY_NAME = {name: kind for kind in KINDS for name in kind.names}
 _SINGLE, _ARRAY, _SEVERAL = KINDS[:3]

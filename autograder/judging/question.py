@@ -218,9 +218,9 @@ class Rules:
     returns : {"array", "tensor", "printed"}
         "array" is the result as it is, whatever value that may be. "tensor" admits the tensors of Keras's
         backends besides arrays, and any dtype: values count. "printed" compares what the call prints.
-    call : {"function", "in place"} or str
+    call : {"function", "in place", "figure"} or str
         "in place" judges what the call leaves in its arguments: a mapping of the changed ones by place or name, and
-        under "" of what it returns, if anything.
+        under "" of what it returns, if anything. "figure" judges what it draws, see `autograder.judging.figures`.
         "module:function" is called with the answer and the arguments, and returns what is judged.
     """
 
@@ -236,7 +236,7 @@ class Rules:
     @property
     def of_a_function(self) -> bool:
         """Whether students write a function that is called with the inputs themselves; else, mostly, a class."""
-        return self.call in ("function", "in place")
+        return self.call in CALLS
 
     def __post_init__(self) -> None:
         if isinstance(self.tolerance, list):  # as a key's JSON has it
@@ -247,7 +247,7 @@ class Rules:
 
 
 RETURNS = ("array", "tensor", "printed")
-CALLS = ("function", "in place")
+CALLS = ("function", "in place", "figure")
 
 
 def layout_of(array: np.ndarray) -> str:

@@ -47,7 +47,7 @@ class Cell:
     exercise : str, optional
         Makes this a test cell: `source` is not run, but the function of this name is asked `questions`.
     questions : sequence of Inputs
-    call : {"function", "in place"} or str
+    call : {"function", "in place", "figure"} or str
         As in `autograder.judging.answer.ask`.
     """
 
