@@ -309,7 +309,16 @@ def test_shapes_are_described_for_people():
 
 
 def test_results_survive_json_and_nonsense_does_not():
-    row = Result("ada", "lab", "softmax", None, 2.0, Verdict.MANUAL, None, "é", 0.5)
+    row = Result(
+        student="ada",
+        lab="lab",
+        exercise="softmax",
+        score=None,
+        max_score=2.0,
+        verdict=Verdict.MANUAL,
+        message="é",
+        seconds=0.5,
+    )
     assert Result.from_fields(json.loads(row.to_json())) == row
     with pytest.raises((KeyError, TypeError)):
         Result.from_fields({"student": 1})

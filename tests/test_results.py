@@ -77,7 +77,17 @@ def test_other_words_change_nothing_else(sandbox, monkeypatch, softmax, stable_s
 
 
 def test_a_result_travels_whole_and_nothing_outside_its_vocabulary_comes_back():
-    row = Result("ada", "l", "e", 2.0, 2.0, Verdict.PASS, None, "", 0.1, Kind.FOLLOWED, "softmax")
+    row = Result(
+        student="ada",
+        lab="l",
+        exercise="e",
+        score=2.0,
+        max_score=2.0,
+        verdict=Verdict.PASS,
+        seconds=0.1,
+        kind=Kind.FOLLOWED,
+        cause="softmax",
+    )
     fields = json.loads(row.to_json())
     assert Result.from_fields(fields) == row
     for name in ("verdict", "kind"):

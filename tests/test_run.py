@@ -17,7 +17,9 @@ from autograder.grading.run import grade, progress
 from autograder.results import Result, Verdict
 
 LAB = "additive-attention"
-ROW = Result("ada", LAB, "alignment", 2.0, 2.0, Verdict.PASS, None, "", 0.1)
+ROW = Result(
+    student="ada", lab=LAB, exercise="alignment", score=2.0, max_score=2.0, verdict=Verdict.PASS, seconds=0.1
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

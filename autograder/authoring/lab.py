@@ -192,6 +192,11 @@ class Lab:
         """The exercise whose answer cell has this grade_id."""
         return self._by_answer.get(name)
 
+    def name_of(self, name: str) -> str:
+        """What a graded cell of this grade_id is for: the name of an exercise or, itself, of a question."""
+        exercise = self._by_test.get(name) or self._by_answer.get(name)
+        return exercise.name if exercise else name
+
     @cached_property
     def _by_test(self) -> dict[str, Exercise]:
         return {id_of_test(name): exercise for name, exercise in self.exercises.items()}

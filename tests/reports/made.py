@@ -24,7 +24,7 @@ from autograder.grading.register.policy import read_policy
 from autograder.grading.reports.figures import HandIn
 from autograder.grading.reports.marks import Mark
 from autograder.grading.run.pool import Options
-from autograder.results import Result, Verdict
+from autograder.results import Kind, Result, Verdict
 
 LAB = "qkv-attention"
 EVIL = "<script>alert(1)</script>"
@@ -50,12 +50,13 @@ def row(
     message="",
     points=2,
     seconds=0.5,
-    *facts,
+    kind=Kind.JUDGED,
     **more,
 ):
+    more |= {"misconception": misconception, "message": message, "seconds": seconds, "kind": kind}
     score = {Verdict.PASS: points, Verdict.MANUAL: None, Verdict.FAULT: None}.get(verdict, 0)
     return Result(
-        student, LAB, exercise, score, points, verdict, misconception, message, seconds, *facts, **more
+        student=student, lab=LAB, exercise=exercise, score=score, max_score=points, verdict=verdict, **more
     )
 
 

@@ -210,8 +210,7 @@ def _answers(lab: Lab, notebook: NotebookNode) -> tuple[dict[str, str], tuple[st
     for cell in notebook.cells:
         nbgrader = nbgrader_of(cell)
         if nbgrader.get("solution"):
-            exercise = lab.exercise_answered_by(nbgrader["grade_id"])
-            name = exercise.name if exercise else nbgrader["grade_id"]
+            name = lab.name_of(nbgrader["grade_id"])
             said = cell.source.strip()
             if cell.get("attachments"):
                 said += json.dumps(cell.attachments, sort_keys=True)
@@ -249,22 +248,9 @@ def _with_outputs(
     return tuple(rows)
 
 
-def _row(
-    lab: Lab,
-    exercise: str,
-    verdict: Verdict,
-    message: str,
-    points: float,
-    *,
-    score: float | None = 0.0,
-    misconception: str | None = None,
-    seconds: float = 0.0,
-    kind: Kind = Kind.JUDGED,
-    cause: str | None = None,
-) -> Result:
-    return Result(
-        "", lab.name, exercise, score, points, verdict, misconception, message, seconds, kind, cause
-    )
+def _row(lab: Lab, exercise: str, verdict: Verdict, message: str, points: float, **more: Any) -> Result:
+    """A row that is nobody's yet; `more` of its fields by name."""
+    return Result(lab=lab.name, exercise=exercise, max_score=points, verdict=verdict, message=message, **more)
 
 
 def unmarkable(lab: Lab, why: str, seed: int = 0) -> Marked:
@@ -274,7 +260,7 @@ def unmarkable(lab: Lab, why: str, seed: int = 0) -> Marked:
     for cell in notebook.cells:
         nbgrader = nbgrader_of(cell)
         if nbgrader.get("grade"):
-            name = _graded_name(lab, nbgrader["grade_id"])
+            name = lab.name_of(nbgrader["grade_id"])
             rows.append(_row(lab, name, Verdict.MISSING, why, nbgrader["points"]))
             if cell.cell_type == "code":
                 cell.outputs = _failure(name, why, _paragraph(why))
@@ -288,16 +274,11 @@ def faulty(lab: Lab, why: str, seed: int = 0) -> Marked:
     notebook = deepcopy(release_for_marking(lab))
     text = printable(f"The grader failed, not the student: {why}")
     rows = [
-        _row(lab, _graded_name(lab, c["grade_id"]), Verdict.FAULT, text, c["points"], score=None)
+        _row(lab, lab.name_of(c["grade_id"]), Verdict.FAULT, text, c["points"], score=None)
         for c in map(nbgrader_of, notebook.cells)
         if c.get("grade")
     ]
     return Marked(tuple(rows), notebook, (), seed)
-
-
-def _graded_name(lab: Lab, name: str) -> str:
-    exercise = lab.exercise_tested_by(name)
-    return exercise.name if exercise else name
 
 
 @dataclass

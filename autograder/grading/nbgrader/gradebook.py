@@ -219,8 +219,7 @@ class Book:
         dropped = read_json(path)
         of_lab = db.query(cell).join(api.Notebook, cell.notebook_id == api.Notebook.id)
         for one in of_lab.join(api.Assignment).filter(api.Assignment.name == lab.name):
-            exercise = lab.exercise_tested_by(one.name)
-            name = exercise.name if exercise else one.name
+            name = lab.name_of(one.name)
             was, now = one.max_score or dropped.get(one.name, 0.0), points.get(name, 0.0)
             if not now and was:
                 write(path, json.dumps(dropped := {**dropped, one.name: was}))
@@ -256,8 +255,7 @@ class Book:
         for cell in notebook.cells:
             nbgrader = nbgrader_of(cell)
             if nbgrader.get("grade"):
-                exercise = lab.exercise_tested_by(nbgrader["grade_id"])
-                nbgrader["points"] = points[exercise.name if exercise else nbgrader["grade_id"]]
+                nbgrader["points"] = points[lab.name_of(nbgrader["grade_id"])]
         resources = {"nbgrader": {"notebook": lab.name, "assignment": lab.name, "db_url": self.classroom.db}}
         for name in self.config.GenerateAssignment.preprocessors:
             try:

@@ -119,7 +119,7 @@ def _reported(outcome: Outcome, longest: int) -> dict[str, Any]:
             _test(row, "error" if broken else "pass" if passed else "fail", _logged(cut(said, longest)))
         )
     if not tests:
-        nothing = Result("", "", "notebook", 0.0, 0.0, Verdict.MISSING, None, "", 0.0)
+        nothing = Result(lab="", exercise="notebook", max_score=0.0, verdict=Verdict.MISSING)
         tests = [_test(nothing, "error", _logged(broken or "There is nothing here that a machine marks."))]
     return {
         "version": VERSION,
