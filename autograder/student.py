@@ -162,7 +162,7 @@ class answers:
     """
 
     def __init__(self, *names: str):
-        here = sys._getframe(1).f_globals
+        here = self.__globals__ = sys._getframe(1).f_globals  # where a test finds the notebook's functions
         self._names, self._held = names, {name: _kept(here[name]) for name in names if name in here}
 
     def __call__(self) -> dict[str, Any]:

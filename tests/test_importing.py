@@ -1,5 +1,6 @@
 """`autograder import`: another grader's source notebook becomes a lab that builds, checks and marks."""
 
+import json
 import zipfile
 
 import nbformat
@@ -254,15 +255,22 @@ def test_an_error_that_a_test_expects_is_a_case(course):
 def test_what_cannot_come_over_is_listed_with_its_points(course):
     cells = [
         code("import no_such_package"),
-        answer("def apply(f, x):\n    ### BEGIN SOLUTION\n    return f(x)\n    ### END SOLUTION", "apply"),
-        asks("assert apply(abs, -1) == 1", "t1", 2),
-        answer("def guess():\n    ### BEGIN SOLUTION\n    return 7\n    ### END SOLUTION", "guess"),
-        asks("assert 5 < guess() < 9", "t2", 3),
+        answer(
+            "import random\n\ndef draw():\n    ### BEGIN SOLUTION\n    return [random.random()]\n    ### END SOLUTION",
+            "draw",
+        ),
+        asks("assert len(draw()) == 1", "t1", 2),
+        answer(
+            "def first(path):\n    ### BEGIN SOLUTION\n    return open(path).read()\n    ### END SOLUTION",
+            "first",
+        ),
+        asks("### BEGIN HIDDEN TESTS\nassert first('names.txt') == 'Ada'\n### END HIDDEN TESTS", "t2", 3),
     ]
+    (course.parent / "names.txt").write_text("Ada")
     said = brought(course, cells, code=1, name="lost")
-    assert "`apply` cannot be asked: an argument is a builtin_function_or_method" in said
+    assert "`len(draw()) == 1`: zeros of the same form pass it: assert more" in said
+    assert "`first`: it reads a file, and what comes along is students', too" in said
     assert "2 points hang on this" in said and "3 points hang on this" in said
-    assert "`5 < guess() < 9` asks for a property" in said
     assert "it imports `no_such_package`, which is not installed here" in said
     assert "0 points of 5 came over" in said
 
@@ -316,15 +324,18 @@ def test_what_an_answer_changes_in_place_is_asked_and_what_it_shows_is_nobodys(c
     assert "floats_too=True" in asked  # 7.0 is 7, as it is for the test
 
 
-def test_a_function_that_only_makes_anothers_argument_is_not_compared(course):
+def test_a_function_that_only_makes_anothers_argument_is_asked_by_its_test(course):
     cells = [
         answer("def root(x):\n    ### BEGIN SOLUTION\n    return x**0.5\n    ### END SOLUTION", "root"),
         asks("assert root(4) == 2", "t1", 1),
         answer("def large():\n    ### BEGIN SOLUTION\n    return 10**6\n    ### END SOLUTION", "large"),
         asks("n = large()\nassert abs(root(n) - 1000) < 500", "t2", 2),
     ]
-    said = brought(course, cells, code=1, name="means")
-    assert "2 points hang on this" in said and not (course / "solutions/means/large.py").exists()
+    assert "3 points of 3 came over." in brought(course, cells, name="means")
+    text = (course / "solutions/means/large.py").read_text("utf-8")
+    assert "builds_on=[root]" in text and "by_test(large_in_4)" in text
+    built = autograder("build", "means", "--course", course)
+    assert built.returncode == 0, built.stderr
 
 
 def test_a_check_that_only_looks_at_the_form_becomes_a_comparison(course):
@@ -337,14 +348,16 @@ def test_a_check_that_only_looks_at_the_form_becomes_a_comparison(course):
     assert autograder("build", "form", "--course", course).returncode == 0
 
 
-def test_a_files_name_among_the_arguments_is_listed(course):
+def test_a_test_that_names_a_file_finds_it(course):
     (course.parent / "names.txt").write_text("Ada\n")
     solution = (
         "def first(path):\n    ### BEGIN SOLUTION\n    return open(path).readline()\n    ### END SOLUTION"
     )
     cells = [answer(solution, "first"), asks("assert first('names.txt') == 'Ada\\n'", "t", 2)]
-    said = brought(course, cells, code=1, name="paths")
-    assert "`first` cannot be asked: an argument is the name of a file" in said
+    assert "2 points of 2 came over." in brought(course, cells, name="paths")
+    assert 'first(beside("names.txt"))' in (course / "course_checks/paths.py").read_text("utf-8")
+    built = autograder("build", "paths", "--course", course)
+    assert built.returncode == 0, built.stderr
 
 
 def test_a_test_that_its_own_solution_does_not_pass_makes_no_exercise(course):
@@ -411,6 +424,127 @@ def raw(source):
     return nbformat.v4.new_raw_cell(source)
 
 
+SEVERAL = [
+    code("import numpy as np\nimport itertools\n\ndef is_sorted(x):\n    return list(x) == sorted(x)"),
+    answer(
+        "def weights(n):\n    ### BEGIN SOLUTION\n    return list(np.random.dirichlet(np.ones(n)))\n    ### END SOLUTION",
+        "w",
+    ),
+    asks(
+        """
+result = weights(4)
+assert len(result) == 4
+assert abs(sum(result) - 1) < 1e-9, "they add up to 1"
+### BEGIN HIDDEN TESTS
+for n in (2, 7):
+    assert all(x > 0 for x in weights(n))
+### END HIDDEN TESTS
+""",
+        "t1",
+        2,
+    ),
+    answer("def turn(x):\n    ### BEGIN SOLUTION\n    return -x\n    ### END SOLUTION", "turn"),
+    asks("for x in range(5):\n    assert turn(turn(x)) == x\n    assert turn(x + 1) < 0", "t2", 1),
+    answer(
+        "def solve(f, x):\n    ### BEGIN SOLUTION\n    return x - f(x) / (2 * x), 1\n    ### END SOLUTION",
+        "solve",
+    ),
+    asks(
+        """
+def square(x):
+    return x * x - 2
+
+x, steps = solve(square, 1.5)
+assert abs(x - 1.416666) < 1e-3
+counts = []
+for start in (1.0, 2.0):
+    counts.append(solve(square, start)[1])
+assert max(counts) < 5
+""",
+        "t3",
+        1,
+    ),
+    answer(
+        "def adder(a):\n    ### BEGIN SOLUTION\n    return lambda b: a + b\n    ### END SOLUTION", "adder"
+    ),
+    asks("g = adder(2)\nassert g(3) == 5", "t4", 1),
+    answer(
+        "def evens():\n    ### BEGIN SOLUTION\n    return itertools.count(0, 2)\n    ### END SOLUTION",
+        "evens",
+    ),
+    asks(
+        "assert list(itertools.islice(evens(), 3)) == [0, 2, 4] and is_sorted([*itertools.islice(evens(), 4)])",
+        "t5",
+        1,
+    ),
+    answer("### BEGIN SOLUTION\npick = 7\nspots = np.arange(4.0)\n### END SOLUTION", "pick"),
+    asks("assert spots[1] == 1\n### BEGIN HIDDEN TESTS\nassert 5 < pick < 9\n### END HIDDEN TESTS", "t6", 2),
+    answer("### BEGIN SOLUTION\ndoubled = [2 * pick, 3]\n### END SOLUTION", "dbl"),
+    asks("assert doubled == [14, 3]", "t7", 2),
+]
+
+
+def test_what_is_no_comparison_is_asked_by_the_test_as_it_stands(course):
+    assert "10 points of 10 came over." in brought(course, SEVERAL, name="several")
+    built = autograder("build", "several", "--course", course)
+    assert built.returncode == 0, built.stderr
+    lab = course / "solutions/several"
+    checks = (course / "course_checks/several.py").read_text("utf-8")
+    assert "def solve_in_7(solve)" in checks and "counts.append" in checks
+    given = [p.read_text("utf-8") for p in (course / "notebooks").rglob("*.ipynb")]
+    assert not any("5 < pick" in text or "x > 0" in text for text in [checks, *given])
+    assert "5 < pick < 9" in (lab / "answer_spots.py").read_text("utf-8")
+    assert "builds_on=[answer_spots]" in (lab / "answer_doubled.py").read_text("utf-8")
+
+
+@pytest.mark.long
+@needs_sandbox
+def test_any_answer_that_passes_the_tests_gets_their_points_and_no_other(course):
+    brought(course, SEVERAL, name="several")
+    assert autograder("build", "several", "--course", course).returncode == 0
+    solution = nbformat.read(course / "solutions/several/several.ipynb", 4)
+    answers = {
+        "solution": {},
+        "others": {
+            "weights": "def weights(n):\n    return [1 / n] * n",
+            "turn": "def turn(x):\n    return -1 * x",
+            "evens": "def evens():\n    n = 0\n    while True:\n        yield n\n        n += 2",
+            "answer-spots": "pick = 7.0\nspots = np.arange(4.0)",
+        },
+        "wrong": {
+            "weights": "def weights(n):\n    return [1.0] * n",
+            "turn": "def turn(x):\n    return x",
+            "solve": "def solve(f, x):\n    return x, 1",
+            "adder": "def adder(a):\n    return lambda b: a - b",
+            "evens": "def evens():\n    return iter([0, 2])",
+            "answer-spots": "pick = 30\nspots = np.arange(4.0)",
+        },
+    }
+    for who, new in answers.items():
+        notebook = nbformat.read(course / "notebooks/several/several.ipynb", 4)
+        for cell, right in zip(notebook.cells, solution.cells, strict=True):
+            if cell.metadata.get("nbgrader", {}).get("solution"):
+                cell.source = new.get(cell.metadata.nbgrader.grade_id, right.source)
+        path = course / f"classroom/submitted/{who}/several/several.ipynb"
+        path.parent.mkdir(parents=True)
+        nbformat.write(notebook, path)
+    ran = autograder(
+        "grade", "--course", course, "--classroom", course / "classroom", "--json", course / "out.jsonl"
+    )
+    assert ran.returncode == 0, ran.stderr
+    rows = [json.loads(line) for line in (course / "out.jsonl").read_text("utf-8").splitlines()]
+    wrong = {row["exercise"] for row in rows if row["student"] == "wrong" and row["verdict"] != "pass"}
+    assert wrong == {"weights", "turn", "solve", "adder", "evens", "answer_spots"}
+    assert all(row["verdict"] == "pass" for row in rows if row["student"] != "wrong")
+    (doubled,) = (r for r in rows if r["student"] == "wrong" and r["exercise"] == "answer_doubled")
+    assert doubled["kind"] == "followed" and "builds on `answer_spots`" in doubled["message"]
+    said = {row["exercise"]: row["message"] for row in rows if row["student"] == "wrong"}
+    assert (
+        said["weights"] == "This is to hold, and does not: `abs(sum(result) - 1) < 1e-09`. they add up to 1"
+    )
+    assert "`counts" not in said["solve"] and "abs(x - 1.416666)" in said["solve"]
+
+
 OTTER = [
     raw("# ASSIGNMENT CONFIG\ngenerate: true"),
     raw("# BEGIN QUESTION\nname: q1\npoints: 3"),
@@ -463,14 +597,12 @@ def test_properties_of_variables_become_a_check_that_takes_any_right_answer(cour
     assert "2 points of 2 came over." in brought(course, PICKS, name="picks")
     built = autograder("build", "--course", course)
     assert built.returncode == 0, built.stderr
-    check = (course / "course_checks/picks.py").read_text("utf-8")
     names = {}
-    exec(check, names)
-    due = {"pick": 7, "spots": np.arange(4.0), "limit": 9}
-    held = {"pick": 6, "spots": np.ones(4), "limit": 100}
-    assert names["answer_pick"](due, held, 0) is None
-    held["pick"] = 50  # its own limit does not count
-    assert names["answer_pick"](due, held, 0) == "This is to hold, and does not: `5 < pick < limit`."
+    exec((course / "course_checks/picks.py").read_text("utf-8"), names)
+    test = names["answer_in_3"]
+    test(lambda: {"pick": 6, "spots": np.ones(4)}, limit=9)
+    with pytest.raises(AssertionError):
+        test(lambda: {"pick": 50, "spots": np.ones(4)}, limit=9)
 
 
 def test_a_stub_that_is_no_python_and_a_cell_that_raises_do_not_stop_the_build(course):

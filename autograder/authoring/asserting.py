@@ -6,9 +6,10 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Set
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from autograder.authoring.foreign import defined, parsed_source
 from autograder.judging.question import Tolerance
 
 Own = Set[str] | None
@@ -39,8 +40,6 @@ _WHOLE = frozenset(
     "list tuple set frozenset dict sorted array asarray float int str round tolist item to_numpy strip all any squeeze "
     "flatten ravel lower upper bool abs compute get_value".split()
 )
-# What tells of a value only its form.
-_FORM = frozenset("len type isinstance shape dtype dtypes ndim size columns".split())
 _AUTOTEST = re.compile(r"^#{1,3} *(HASHED +)?AUTOTEST\b")
 
 
@@ -61,6 +60,8 @@ class Asked:
         The same with the cell's own names replaced by what was assigned to them.
     parts : mapping of str to list of (int, int)
         The names that it uses, in lines from and to, with those of the local names that it goes back to.
+    through : set of str
+        Names that its local ones are made with in any other way, as in a loop.
     """
 
     nature: str
@@ -69,23 +70,13 @@ class Asked:
     tolerance: Tolerance = EXACT
     whole: str = ""
     parts: Mapping[str, list[tuple[int, int]]] = field(default_factory=dict)
+    through: Set[str] = frozenset()
 
     @property
     def names(self) -> set[str]:
         """The names that it is about, also where one stands as a text: `'x' in vars()`."""
         texts = re.findall(r"'(\w+)' in (?:vars|globals|locals|dir)\(\)", self.whole)
-        return {*self.parts, *texts}
-
-    def of_form(self, own: Set[str]) -> bool:
-        """Whether it asks nothing of the names among `own` but their type and their size."""
-        tree = ast.parse(self.whole)
-        whole = {node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in own}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call) and _name(node.func) in _FORM:
-                whole -= set(node.args)
-            elif isinstance(node, ast.Attribute) and node.attr in _FORM:
-                whole.discard(node.value)
-        return not whole
+        return {*self.parts, *texts, *self.through}
 
     def means(self, own: Set[str]) -> set[str]:
         """The functions among `own` that are only called for the arguments of another: g in `f(g(2)) == 3`."""
@@ -124,7 +115,27 @@ def statements(source: str, values: bool = False, own: Own = None) -> list[Asked
             lines[number] = line.strip()[found.end() :].strip()
             compared.add(number + 1)
     tree = ast.parse("\n".join(lines))
-    return list(_walk(tree.body, {}, compared, values, own))
+    made = _made_with(tree)
+    return [
+        replace(asked, through=frozenset().union(*(made.get(name, set()) for name in _used(asked.source))))
+        for asked in _walk(tree.body, {}, compared, values, own)
+    ]
+
+
+def _made_with(tree: ast.Module) -> dict[str, set[str]]:
+    """By each name that a statement makes or changes the names that it uses, and those that these were made with."""
+    made: dict[str, set[str]] = {}
+    for statement in tree.body:
+        used = {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+        used = used.union(*(made.get(name, set()) for name in used))
+        for name in [n for names in defined(ast.Module([statement], [])) for n in names]:
+            made.setdefault(name, set()).update(used)
+    return made
+
+
+def _used(source: str) -> set[str]:
+    tree = parsed_source(source)
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} if tree else set()
 
 
 def runnable(source: str) -> str:
@@ -294,7 +305,20 @@ def _if_whole(sides: list[ast.expr], tolerance: Tolerance, own: Own) -> tuple[st
         for side in sides[:2]
         if own is None or own & {n.id for n in ast.walk(side) if isinstance(n, ast.Name)}
     ]
+    if own and _hang_together(sides[:2], own):
+        return "property", EXACT
     return ("value", tolerance) if any(map(_whole, mine)) else ("property", EXACT)
+
+
+def _hang_together(sides: list[ast.expr], own: Set[str]) -> bool:
+    """Whether what a call gives is compared with another of the same function, or put into it: f(f(x)) == x."""
+
+    def called(tree: ast.AST) -> set[str]:
+        return {_name(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)} & own
+
+    calls = [n for side in sides for n in ast.walk(side) if isinstance(n, ast.Call)]
+    nested = any({_name(call.func)} & called(part) & own for call in calls for part in call.args)
+    return nested or (len(sides) > 1 and bool(called(sides[0]) & called(sides[1])))
 
 
 def _whole(side: ast.expr) -> bool:

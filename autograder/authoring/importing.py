@@ -9,7 +9,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from keyword import iskeyword
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,8 @@ from autograder.authoring.foreign import (
     read_source,
     without_magics,
 )
+from autograder.authoring.keeping import Definitions, Kept
+from autograder.authoring.keeping import kept as kept_test
 from autograder.authoring.needs import given_out, is_file_beside, needs_of
 from autograder.authoring.recording import Call, Recorded, record
 from autograder.authoring.skeleton import SkeletonError, add_lab, add_to_list
@@ -42,13 +44,11 @@ from autograder.cells import grade_id, id_of_test
 from autograder.course import Course
 from autograder.errors import Complaint, counted, cut, listed
 from autograder.files import write
-from autograder.judging.kinds import arrays_in
 from autograder.judging.question import Tolerance, Value
 
 REPORT = "imported.md"
 CHECKS = "course_checks"  # the package of the course's library that holds imported checks
 MOST_CASES = 60
-MOST_CHECKED = 50_000  # numbers in a variable of a check
 
 
 class ImportFailed(Complaint):
@@ -70,7 +70,7 @@ class Line:
 class Plan:
     """An exercise to be written: a function, or a group of variables.
 
-    `reads` are the variables; empty for a function. `tests` are the numbers of its test cells.
+    `reads` are the variables that are looked at; empty for a function. `tests` are the numbers of its test cells.
     """
 
     name: str
@@ -82,9 +82,15 @@ class Plan:
     calls: list[tuple[Call, bool, str]] = field(default_factory=list)
     hidden: bool = False  # whether hidden tests alone tell what some variable must hold
     tolerances: list[Tolerance] = field(default_factory=list)
-    checks: list[str] = field(default_factory=list)  # conditions, where the variables may have other values
-    given: list[str] = field(default_factory=list)  # other variables in them, which the reference tells
+    compared: list[str] = field(default_factory=list)  # those of `reads` of which one value is right
+    kept: list[Case] = field(default_factory=list)  # tests as they stand
+    beside: set[str] = field(default_factory=set)  # the other functions that these call
     typed: bool = False  # whether a test asks for a type, too
+
+    def compare(self, names: Sequence[str]) -> None:
+        """Compare these variables by their values."""
+        for known in (self.reads, self.compared):
+            known += [name for name in names if name not in known]
 
     @property
     def tolerance(self) -> Tolerance:
@@ -221,8 +227,57 @@ class _Import:
                 self.asked[cell.number] = []
                 self.lines[cell.number].left.append(f"it is no Python ({error.msg}, line {error.lineno})")
         self.others: dict[int, list[Asked]] = {}  # what test cells ask besides values
+        self.unasked: dict[int, dict[str, str]] = {}  # whose value cannot be asked, and why
+        self.since: dict[
+            int, list[Cell]
+        ] = {}  # the solution cells before a test cell, and after the last one
+        since: list[Cell] = []
+        tested = False
+        for cell in cells:
+            if cell.role == "solution":
+                since = [cell] if tested else [*since, cell]
+                tested = False
+            elif cell.role == "test":
+                tested, self.since[cell.number] = True, since
+        known = self._definitions()
+        self.kept = {cell.number: list(self._kept(cell, known)) for cell in self._with("test")}
         self.exercises: dict[str, Plan] = {}
         self.pieces: dict[int, list[tuple[str, str]]] = {}  # of a solution cell: grade_id and source
+
+    def _definitions(self) -> Definitions:
+        """What the tests that students see may use of the notebook's imports, helpers and classes."""
+        trees: list[ast.Module] = []
+        for cell in self._with("given", "solution", "test"):
+            whole = self.trees[cell.number]
+            found = ast.walk(whole) if whole else ()
+            trees.append(ast.Module([n for n in found if isinstance(n, (ast.Import, ast.ImportFrom))], []))
+            seen = parsed_source(HIDDEN.sub("", cell.plain)) if cell.role == "test" else whole
+            trees += [seen] if seen and cell.role != "solution" else []
+        return Definitions(trees, {*self.functions})
+
+    def _kept(self, cell: Cell, known: Definitions) -> Iterator[Kept]:
+        """The tests that a test cell may be kept as."""
+        tree = self.trees[cell.number]
+        if tree is None:
+            return
+        secret = hidden_lines(cell.source)
+        for hidden in (False, True):
+            wanted: dict[str, set[int]] = {}
+            variables: dict[str, None] = {}
+            for asked in self.asked[cell.number]:
+                if asked.nature == "nothing" or bool(secret & set(asked.lines)) != hidden:
+                    continue
+                made = [
+                    n for n in asked.parts if n in self.made and self._made_in(n, self.since[cell.number])
+                ]
+                variables |= dict.fromkeys(made)
+                for name in [*(asked.names & set(self.functions)), *([""] if made else [])]:
+                    wanted.setdefault(name, set()).update(asked.lines)
+            for name, lines in wanted.items():
+                title = f"{name or 'answer'}_in_{cell.number}{'_hidden' if hidden else ''}"
+                asks = (name, [] if name else list(variables))
+                if one := kept_test(title, tree, lines, secret, hidden, *asks, set(self.functions), known):
+                    yield one
 
     def _uses(self, cell: Cell) -> set[str]:
         """The names that a cell uses."""
@@ -240,6 +295,8 @@ class _Import:
                 continue
             test = cell.role == "test"
             reads = {n for a in self.asked.get(cell.number, ()) for n in a.parts} - set(dir(builtins))
+            trials = self.kept.get(cell.number, [])
+            reads |= {name for one in trials for name in one.values}
             order.append(
                 {
                     "number": cell.number,
@@ -247,6 +304,7 @@ class _Import:
                     "functions": [name for name, home in self.functions.items() if home == cell],
                     "test": test,
                     "reads": sorted(reads) if test else [],
+                    "kept": [asdict(one) for one in trials],
                 }
             )
         return order
@@ -256,16 +314,9 @@ class _Import:
     def plan(self, recorded: Recorded, folder: Path, course: Course) -> None:
         """Make exercises of what the test cells ask, and say of every cell what came of it."""
         self.recorded, self.folder = recorded, folder
-        since: list[Cell] = []  # the solution cells that stand before this test cell, and after the last one
-        tested = False
         for cell in self.cells:
-            if cell.role == "solution":
-                since = [cell] if tested else [*since, cell]
-                tested = False
-            elif cell.role == "test":
-                tested = True
-                if cell.number not in recorded.errors:
-                    self._plan_test(cell, since)
+            if cell.role == "test" and cell.number not in recorded.errors:
+                self._plan_test(cell, self.since[cell.number])
             if why := recorded.errors.get(cell.number):
                 line, said = self.lines[cell.number], cut(why.removesuffix(": "), 160)
                 line.left.append(
@@ -283,7 +334,6 @@ class _Import:
         self._say_rest()
 
     def _plan_test(self, cell: Cell, since: list[Cell]) -> None:
-        line = self.lines[cell.number]
         hidden = hidden_lines(cell.source)
         wanted: dict[str, list[tuple[Call, bool, str]]] = {}
         reads: dict[str, bool] = {}
@@ -337,74 +387,105 @@ class _Import:
                     tolerances.setdefault(name, []).append(asked.tolerance)
             if not of_it and not variables:
                 other.append(asked)
-        checked = []
-        if not wanted and not reads:
-            checked = [
-                asked for asked in other if not hidden & set(asked.lines) and self._checkable(cell, asked)
-            ]
-        made = {name for asked in checked for name in asked.parts if name in self.made}
-        if checked and all(asked.of_form(made) for asked in checked):
-            # Zeros of that form would do: no exercise can be passed so, and the whole value is compared.
-            reads = dict.fromkeys(sorted(made), False)
-            tolerances = {name: [EXACT] for name in made}
-            other = [asked for asked in other if asked not in checked]
-            self._count(cell, since, wanted, reads, tolerances)
-        elif checked and (home := self._home_of(checked, since)) is not None:
-            self._check(cell, home, checked)
-            other = [asked for asked in other if asked not in checked]
-        else:
-            self._count(cell, since, wanted, reads, tolerances)
+        self._count(cell, since, wanted, reads, tolerances)
+        typed = [a for a in other if _TYPE.search(a.source)]
+        typed += [a for a in self.asked[cell.number] if _TRUTH.search(a.source)]
+        names = {name for asked in typed for name in asked.parts}
         for plan in self.exercises.values():
-            typed = [a for a in other if _TYPE.search(a.source) and {plan.name, *plan.reads} & set(a.parts)]
-            plan.typed = plan.typed or bool(typed and cell.number in plan.tests)
-        for name, why in lost.items():
-            line.left.append(f"`{name}` cannot be asked: {why}")
-        self.others[cell.number] = other
-
-    def _checkable(self, cell: Cell, asked: Asked) -> bool:
-        """Whether a property is one of variables alone, so that it can be looked at outside."""
-        if (
-            asked.nature != "property"
-            or set(asked.parts) & set(self.functions)
-            or not set(asked.parts) & set(self.made)
-        ):
-            return False
-        names = set(asked.parts) - set(dir(builtins)) - set(_MODULES)
-        held = [self.recorded.held.get((cell.number, name), (None, "it is not there")) for name in names]
-        return bool(names) and not any(why or _numbers_in(value) > MOST_CHECKED for value, why in held)
-
-    def _home_of(self, checked: list[Asked], since: list[Cell]) -> Cell | None:
-        """The solution cell that makes what these properties are about, if nothing else is asked of it."""
-        names = {name for asked in checked for name in asked.parts if name in self.made}
-        homes = [cell for name in names for cell in self.made[name] if cell in since]
-        home = max(homes, key=lambda cell: cell.number) if homes else None
-        return None if any(plan.home == home for plan in self.exercises.values()) else home
-
-    def _check(self, cell: Cell, home: Cell, checked: list[Asked]) -> None:
-        """Make an exercise of properties of one solution cell's variables."""
-        names = list(dict.fromkeys(name for asked in checked for name in asked.parts if name in self.made))
-        plan = Plan(self._free(f"answer_{names[0]}"), home, names, cell.points, [cell.number])
-        others = (
-            {n for asked in checked for n in asked.parts} - set(names) - set(dir(builtins)) - set(_MODULES)
-        )
-        plan.given = sorted(others)
-        plan.checks = [asked.whole for asked in checked]
-        self.exercises[plan.name] = plan
+            plan.typed = plan.typed or (cell.number in plan.tests and bool(names & {plan.name, *plan.reads}))
+        self.others[cell.number], self.unasked[cell.number] = other, lost
 
     def _say_properties(self, cell: Cell) -> None:
-        """Of what a test cell asks besides values: every answer with the reference's has it, or it is said."""
+        """Of what a test cell asks besides values: a right value has it, or it is asked by a test, or it is said."""
         line = self.lines[cell.number]
-        asked_for = {name: p for p in self.exercises.values() for name in p.reads or [p.name]}
-        implied: dict[str, Plan] = {}
+        asked_for = {name: p for p in self.exercises.values() for name in p.compared or [p.name]}
+        about: dict[str, Plan] = {}
+        left = []
         for asked in self.others.get(cell.number, ()):
             subjects = asked.names & {*self.functions, *self.made}
-            if asked.nature == "property" and subjects and subjects <= set(asked_for):
-                implied |= {asked_for[name].name: asked_for[name] for name in sorted(subjects)}
+            plans = [asked_for[name] for name in sorted(subjects & set(asked_for))]
+            if (
+                asked.nature == "property"
+                and subjects
+                and len(plans) == len(subjects)
+                and self._had(asked, cell)
+            ):
+                about |= {plan.name: plan for plan in plans}
             else:
-                line.left.append(f"`{cut(asked.source, 100)}` {_WHY[asked.nature]}")
-        if implied and not line.left and not any(cell.number in p.tests for p in self.exercises.values()):
+                left.append(asked)
+        lost = self.unasked.get(cell.number, {})
+        for one, done in self._uncompared(cell, left, lost):
+            left = [asked for asked in left if asked not in done]
+            lost = {name: why for name, why in lost.items() if name not in {one.subject, *one.variables}}
+            label = _label(done[0].source) if done else one.subject
+            plan = self._kept_as(cell, one, label)
+            if isinstance(plan, Plan):
+                about[plan.name] = plan
+            else:
+                rest = f", and {counted(len(done) - 1, 'more assertion')}" if len(done) > 1 else ""
+                line.left.append(f"`{label}`{rest}: {plan}")
+        line.left += [f"`{cut(asked.source, 100)}` {_WHY[asked.nature]}" for asked in left]
+        line.left += [f"`{name}` cannot be asked: {why}" for name, why in lost.items()]
+        new = [plan for plan in about.values() if cell.number not in plan.tests]
+        if new and not any(cell.number in p.tests for p in self.exercises.values()) and not line.left:
             line.lost = 0.0
-            self._share(cell, list(implied.values()))
+            self._share(cell, new)
+
+    def _had(self, asked: Asked, cell: Cell) -> bool:
+        """Whether the very calls that a property is about are compared by their values."""
+        calls = [c for c in self.recorded.calls if c.cell == cell.number and asked.calls(c.function, c.line)]
+        for call in calls:
+            plan = self.exercises.get(call.function)
+            asks = Case("", call.args, call.kwargs).arguments
+            if plan and not any(asks == Case("", c.args, c.kwargs).arguments for c, _, _ in plan.calls):
+                return False
+        return True
+
+    def _uncompared(
+        self, cell: Cell, left: list[Asked], lost: Mapping[str, str]
+    ) -> Iterator[tuple[Kept, list[Asked]]]:
+        """The tests that ask what no comparison does, each with these assertions."""
+        since, hidden = self.since[cell.number], hidden_lines(cell.source)
+        subjects = {*lost, *(name for asked in left for name in asked.names)} & set(self.functions)
+        subjects = {name for name in subjects if self.functions[name] in since} or subjects
+        for one in self.kept[cell.number]:
+            about = {one.subject, *one.variables}
+            done = [a for a in left if about & a.names and bool(hidden & set(a.lines)) == one.hidden]
+            if one.subject in subjects if one.subject else done:
+                yield one, done
+
+    def _kept_as(self, cell: Cell, one: Kept, label: str) -> Plan | str:
+        """The exercise that a test is asked in as it stands; or why it cannot be."""
+        tried = self.recorded.kept.get((cell.number, self.kept[cell.number].index(one)))
+        if tried is None:
+            return "its cell takes too long to be run again"
+        texts = (node.value for node in ast.walk(ast.parse(one.source)) if isinstance(node, ast.Constant))
+        if one.hidden and any(is_file_beside(text, self.folder) for text in texts):
+            return "it reads a file, and what comes along is students', too"
+        if why := tried.why or unwritable((), tried.values):
+            return f"it cannot be asked by itself: {why}"
+        if tried.weak:
+            return self._compared_whole(cell, one) or "zeros of the same form pass it: assert more"
+        plan = self._of_function(one.subject) if one.subject else self._of_variables(one.variables, cell)
+        plan.reads += [name for name in one.variables if name not in plan.reads]
+        plan.beside |= {*one.others}
+        case = Case("what is asked besides" if one.hidden else label, (), tried.values, one.hidden)
+        plan.kept.append(replace(case, test=one.source))
+        return plan
+
+    def _compared_whole(self, cell: Cell, one: Kept) -> Plan | None:
+        """Compare by their values what a test asks of which zeros have it, too: no exercise can be passed by these."""
+        asked = [c for c in self.recorded.calls if c.cell == cell.number and c.function == one.subject]
+        calls = [c for c in asked if not c.lost and not c.error and not unwritable(c.args, c.kwargs)]
+        held = [name for name in one.variables if not self.recorded.held[cell.number, name][1]]
+        if calls:
+            plan = self._of_function(one.subject)
+            plan.calls += [(call, one.hidden, f"what cell {cell.number} asks") for call in calls]
+        elif held:
+            plan = self._of_variables(held, cell)
+            plan.compare(held)
+            plan.hidden = plan.hidden or one.hidden
+        return plan if calls or held else None
 
     def _count(
         self,
@@ -423,8 +504,8 @@ class _Import:
             plan.tolerances += tolerances[name]
         names = [name for name in reads if self._made_in(name, since)] or ([] if plans else list(reads))
         if names:
-            plan = self._of_variables(names, since)
-            plan.reads += [name for name in names if name not in plan.reads]
+            plan = self._of_variables(names, cell)
+            plan.compare(names)
             plan.hidden = plan.hidden or any(reads[name] for name in names)
             plan.tolerances += [t for name in names for t in tolerances[name]]
             plans.append(plan)
@@ -446,14 +527,13 @@ class _Import:
     def _of_function(self, name: str) -> Plan:
         return self.exercises.setdefault(name, Plan(name, self.functions[name]))
 
-    def _of_variables(self, names: list[str], since: list[Cell]) -> Plan:
+    def _of_variables(self, names: list[str], test: Cell) -> Plan:
         """The exercise on variables of one solution cell."""
+        since = self.since[test.number]
         homes = [cell for name in names for cell in self.made[name] if not since or cell in since]
         home = max(homes, key=lambda cell: cell.number) if homes else self.made[names[0]][-1]
         for plan in self.exercises.values():
             if plan.reads and plan.home == home:
-                if plan.checks:  # from now on it is compared
-                    plan.checks, plan.given = [], []
                 return plan
         plan = Plan(self._free(f"answer_{names[0]}"), home)
         return self.exercises.setdefault(plan.name, plan)
@@ -498,13 +578,15 @@ class _Import:
             self.lines[number].left.append(said)
 
     def _code(self) -> Iterator[tuple[int, ast.AST]]:
-        """The code of the cells that students get, or write."""
+        """The code of the cells that students get, or write, and of the tests that are kept."""
         for cell in self.cells:
             tree = self.trees.get(cell.number)
             if cell.role == "test":
                 yield cell.number, ast.parse(self._made_for_later(cell))
             elif tree is not None:
                 yield cell.number, tree
+        for plan in self.exercises.values():
+            yield from ((plan.tests[-1], ast.parse(one.test)) for one in plan.kept if not one.hidden)
 
     def _say_rest(self) -> None:
         for cell in self.cells:
@@ -555,8 +637,9 @@ class _Import:
 
     def _exercise(self, plan: Plan, source: str) -> str:
         cases: dict[str, Case] = {}
-        if plan.reads:
-            cases[""] = Case("what the variables hold", hidden=plan.hidden)
+        if plan.compared:
+            only = {"only": plan.compared} if plan.compared != plan.reads else {}
+            cases[""] = Case("what the variables hold", kwargs=only, hidden=plan.hidden)
         for call, hidden, asked in plan.calls:
             error = error_named(call.error)
             label = f"{plan.name} refuses {len(cases) + 1}" if error else _label(asked)
@@ -573,9 +656,9 @@ class _Import:
         results += [
             held
             for (number, name), (held, _) in self.recorded.held.items()
-            if number in plan.tests and name in plan.reads
+            if number in plan.tests and name in plan.compared
         ]
-        if not plan.typed and not plan.checks and any(map(_holds_an_int, results)):
+        if not plan.typed and not plan.kept and any(map(_holds_a_whole_number, results)):
             rules["floats_too"] = True  # as it will for `==`
         if plan.calls and all(call.printed for call, _, _ in plan.calls):
             rules["returns"] = "printed"
@@ -588,48 +671,32 @@ class _Import:
                 plan.name, function, [(call.args, call.kwargs) for call, _, _ in plan.calls if not call.error]
             )
         where = f"{source}, cell {plan.home.number}, tested in {listed(plan.tests)}"
-        earlier = [] if plan.reads else self._used_by(plan)
-        if plan.checks:
-            rules = {"compare": plan.name}
-        kept = list(cases.values())[:MOST_CASES]
-        text = exercise_file(plan.name, where, plan.points, rules, kept, domain, earlier)
-        if plan.checks:
-            text = text.replace(f"compare={plan.name!r}", "compare=holds")
-            imported = f"from {CHECKS}.{self.lab.replace('-', '_')} import {plan.name} as holds\n"
-            text = text.replace("from autograder.authoring", f"{imported}\nfrom autograder.authoring", 1)
-        return text
+        earlier = self._used_by(plan)
+        written = [*list(cases.values())[:MOST_CASES], *plan.kept]
+        checks = f"{CHECKS}.{self.lab.replace('-', '_')}"
+        return exercise_file(plan.name, where, plan.points, rules, written, domain, earlier, checks)
 
     def checks(self) -> str:
-        """The source of the course's checks for this lab: functions that see what the variables hold."""
-        parts = []
-        for plan in self.exercises.values():
-            if not plan.checks:
-                continue
-            lines = [f'{name} = value["{name}"]' for name in plan.reads]
-            lines += [f'{name} = expected["{name}"]' for name in plan.given]
-            for condition in dict.fromkeys(plan.checks):
-                said = f"This is to hold, and does not: `{cut(condition, 120)}`."
-                lines.append(f"if not ({condition}):\n        return {said!r}")
-            body = "\n    ".join([*lines, "return None"])
-            parts.append(f"def {plan.name}(expected, value, tolerance):\n    {body}\n")
-        if not parts:
-            return ""
-        text = "\n\n".join(parts)
-        imports = [line for name, line in _MODULES.items() if re.search(rf"\b{name}\.", text)]
-        head = f'"""What the tests of {self.lab} ask of variables that may have several right values."""\n'
-        return "\n".join([head, *imports, *([""] if imports else []), "", text])
+        """The source of the course's checks for this lab: the tests that students see, as they stand."""
+        kept = [one.test for plan in self.exercises.values() for one in plan.kept if not one.hidden]
+        tests = [self.needs.given(test) for test in kept]
+        head = f'"""Tests of {self.lab} that ask more than a value: each is called with the answer."""\n'
+        if tests != kept:
+            head += f"\n{given_out(self.lab)}\n"
+        return "\n\n".join([head, *tests]) if tests else ""
 
     def _used_by(self, plan: Plan) -> list[str]:
-        """The exercises that a function calls."""
+        """The exercises that a function calls, or that variables are worked out from."""
         tree = self.trees[plan.home.number]
-        mine = next(
-            (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == plan.name), None
-        )
-        names = {node.id for node in ast.walk(mine) if isinstance(node, ast.Name)} if mine else set()
-        order = list(self.exercises)
-        return [
-            name for name in order if name in names and name != plan.name and not self.exercises[name].reads
-        ]
+        if not plan.reads:
+            functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
+            tree = next((n for n in functions if n.name == plan.name), ast.Module([], []))
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        before = {name for name, other in self.exercises.items() if other.home.number < plan.home.number}
+        names |= plan.beside & before
+        if plan.reads:
+            names |= {name for name in before if names & set(self.exercises[name].reads)}
+        return [name for name in self.exercises if name in names and name != plan.name]
 
     def _notebook(self) -> Iterator[NotebookNode]:
         """The cells of the solution notebook."""
@@ -727,7 +794,7 @@ class _Import:
             if plan.tests[-1] != cell.number:
                 continue
             if plan.reads:
-                names = ", ".join(f'"{name}"' for name in [*plan.reads, *plan.given])
+                names = ", ".join(f'"{name}"' for name in plan.reads)
                 yield _code(f"{plan.name} = answers({names})", f"ask-{grade_id(plan.name)}"[:60], setup=True)
             source = f"check({plan.name})"
             yield _graded(source, id_of_test(plan.name), grade=True, locked=True, points=plan.points)
@@ -742,13 +809,6 @@ class _Import:
                 yield nbformat.v4.new_markdown_cell(text, id=f"cell-{cell.number}")
 
 
-_MODULES = {"np": "import numpy as np", "numpy": "import numpy", "math": "import math"}
-
-
-def _numbers_in(value: Value) -> int:
-    return sum(array.size for array in arrays_in(value))
-
-
 _WHY = {
     "property": "asks for a property, not for a value: write a check for it",
     "error": "expects an error that cannot be asked",
@@ -757,14 +817,15 @@ _WHY = {
 
 
 _TYPE = re.compile(r"\b(isinstance|type|dtype)\b")
+_TRUTH = re.compile(r"\bis (True|False)\b")
 
 
-def _holds_an_int(value: Value) -> bool:
+def _holds_a_whole_number(value: Value) -> bool:
     if isinstance(value, (list, tuple)):
-        return any(map(_holds_an_int, value))
+        return any(map(_holds_a_whole_number, value))
     if isinstance(value, Mapping):
-        return any(map(_holds_an_int, value.values()))
-    return type(value) is int
+        return any(map(_holds_a_whole_number, value.values()))
+    return type(value) in (int, bool)
 
 
 def _label(asked: str) -> str:

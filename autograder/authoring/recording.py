@@ -8,6 +8,7 @@ import builtins
 import functools
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -16,13 +17,17 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import process_time
 from typing import Any
 
-from autograder.errors import Complaint
+import numpy as np
+
+from autograder.errors import Complaint, cut
 from autograder.judging.answer import ask, pack
 from autograder.judging.frames import decode, encode
-from autograder.judging.kinds import FrameError, pack_value, unpack_value
+from autograder.judging.kinds import FrameError, copied, copied_inputs, pack_value, unpack_value
 from autograder.judging.question import Inputs, Value
+from autograder.judging.tested import by_test, heard, holds, zeros_heard
 
 SECONDS = 300  # of CPU time, for all cells of a notebook
 MEMORY = 4 << 30  # bytes of address space
@@ -76,11 +81,26 @@ class Recorded:
         What each variable held when a test cell began, and why that is no value; "" where it is one.
     errors : dict of int to str
         What cells raised.
+    kept : dict of (int, int) to Tried
+        What became of the tests that a cell is to be kept as, by their places among these.
     """
 
     calls: list[Call]
     held: dict[tuple[int, str], tuple[Value, str]]
     errors: dict[int, str]
+    kept: dict[tuple[int, int], "Tried"] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A test by itself, asked of the notebook's own solution: what it needs, and why it cannot be asked so, or "".
+
+    `weak` is whether zeros in place of every result pass it.
+    """
+
+    values: dict[str, Value]
+    why: str = ""
+    weak: bool = False
 
 
 def record(cells: Sequence[dict], folder: Path) -> Recorded:
@@ -89,7 +109,8 @@ def record(cells: Sequence[dict], folder: Path) -> Recorded:
     Parameters
     ----------
     cells : sequence of dict
-        `number`, `source`, `functions` (that it defines and that are to be kept), `test` (bool), `reads` (variables).
+        `number`, `source`, `functions` (that it defines and that are to be kept), `test` (bool), `reads` (variables),
+        `kept` (tests to be tried by themselves, see `autograder.authoring.keeping.Kept`).
     folder : Path
 
     Raises
@@ -151,7 +172,8 @@ def _unpacked(data: bytes) -> Recorded:
         for call in header["calls"]
     ]
     held = {(cell, name): (unpack_value(v, arrays), lost) for cell, name, v, lost in header["held"]}
-    return Recorded(calls, held, {int(n): said for n, said in header["errors"].items()})
+    kept = {(n, i): Tried(unpack_value(v, arrays), why, weak) for n, i, v, why, weak in header["kept"]}
+    return Recorded(calls, held, {int(n): said for n, said in header["errors"].items()}, kept)
 
 
 # The other side
@@ -241,6 +263,29 @@ def _alike(one: Value, other: Value) -> bool:
     return same(one, other, Rules())
 
 
+def _tried(test: dict, namespace: dict[str, Any], held: dict[str, tuple[Value, str]]) -> Tried:
+    """A test by itself, with the notebook's functions and what its variables held before its cell."""
+    for name in (*test["values"], *test["variables"]):
+        if lost := held.get(name, (None, "not there"))[1]:
+            return Tried({}, f"it uses `{name}`, which is {lost}")
+    values, found = ({name: held[name][0] for name in test[of]} for of in ("values", "variables"))
+    names = [name for name in (test["subject"], *test["others"]) if name]
+    functions = {name: getattr(namespace.get(name), "__wrapped__", repr) for name in names}
+    answer = functions.get(test["subject"], lambda: copied(found))
+    given = by_test(test["source"], **values)
+    try:
+        came, error = heard(answer, functions, **copied_inputs(given).kwargs)
+    except Exception as raised:  # noqa: BLE001 - anybody's code
+        came, error = [], raised
+    _, due = pack(came)
+    if error or due is None:
+        raises = cut(" ".join(f"it raises {type(error).__name__}: {error}".split()), 120)
+        return Tried({}, raises if error else "it gives more than can be compared")
+    if said := holds(due, copied(due), 0.0, copied_inputs(given)):
+        return Tried({}, f"it fails. {said}")
+    return Tried(values, "", holds(due, copied(zeros_heard(due)), 0.0, copied_inputs(given)) is None)
+
+
 def main(place: Path) -> None:
     """Run what `order.json` holds, and write `recorded`."""
     with suppress(ImportError, ValueError, OSError):
@@ -256,6 +301,7 @@ def main(place: Path) -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     recorder, held, errors = _Recorder(), [], {}
     arrays: list = []
+    kept: list = []
     for cell in cells:
         number = cell["number"]
         for name in cell["reads"]:
@@ -264,6 +310,7 @@ def main(place: Path) -> None:
                 lost = "" if value is not None or kind == "NoneType" else f"a {kind}"
                 held.append([number, name, pack_value(value, arrays), lost])
         recorder.cell = number if cell["test"] else None
+        began = process_time()
         try:
             exec(compile(cell["source"], f"<cell {number}>", "exec"), namespace)
         except BaseException as error:
@@ -271,6 +318,12 @@ def main(place: Path) -> None:
                 raise
             errors[number] = f"{type(error).__name__}: {error}"[:300]
         recorder.cell = None
+        if number not in errors and process_time() - began < SECONDS / 20:
+            here = {name: (unpack_value(value, arrays), lost) for n, name, value, lost in held if n == number}
+            chance = random.getstate(), np.random.get_state()  # what comes draws as if nothing had been tried
+            kept += [[number, at, _tried(test, namespace, here)] for at, test in enumerate(cell["kept"])]
+            random.setstate(chance[0])
+            np.random.set_state(chance[1])
         for name in cell["functions"]:
             if callable(namespace.get(name)) and not hasattr(namespace[name], "__wrapped__"):
                 namespace[name] = recorder.around(name, namespace[name])
@@ -281,7 +334,8 @@ def main(place: Path) -> None:
         }
         packed |= {name: pack_value(getattr(call, name), arrays) for name in ("args", "kwargs", "result")}
         calls.append(packed)
-    header = {"calls": calls, "held": held, "errors": errors}
+    kept = [[n, at, pack_value(one.values, arrays), one.why, one.weak] for n, at, one in kept]
+    header = {"calls": calls, "held": held, "errors": errors, "kept": kept}
     (place / "recorded").write_bytes(encode(header, arrays))
 
 

@@ -18,13 +18,14 @@ MOST_NUMBERS = 2_000  # in the arguments of one case that is written down
 
 @dataclass(frozen=True)
 class Case:
-    """A case to be written: what it asks, and whether students see it."""
+    """A case to be written: what it asks, and whether students see it; `test` is the source of one that is a test."""
 
     label: str
     args: tuple = ()
     kwargs: Mapping[str, Value] | None = None
     hidden: bool = False
     raises: str = ""
+    test: str = ""
 
     @property
     def arguments(self) -> str:
@@ -128,24 +129,47 @@ def exercise_file(
     cases: Sequence[Case],
     domain: str,
     builds_on: Sequence[str],
+    checks: str,
 ) -> str:
-    """The source of an exercise's file."""
+    """The source of an exercise's file; the module `checks` has the tests that students see."""
     options = [f"points={points:g}", *(f"{key}={value!r}" for key, value in rules.items())]
     if builds_on:
         options.append(f"builds_on=[{', '.join(builds_on)}]")
-    parts = [f'{name} = Exercise("{name}", {", ".join(options)})', *([domain] if domain else [])]
+    tests = {one.test: one.test.partition("(")[0].removeprefix("def ") for one in cases if one.test}
+    if tests:
+        options += ["call=asked", "compare=holds"]
+    hidden_tests = [
+        f"{tests[one.test].upper()} = {_text(one.test)}" for one in cases if one.test and one.hidden
+    ]
+    parts = ["\n\n".join(hidden_tests)] if hidden_tests else []
+    parts += [f'{name} = Exercise("{name}", {", ".join(options)})', *([domain] if domain else [])]
     for number, one in enumerate(cases, start=1):
         hidden = (", hidden=True" if one.hidden else "") + (f", raises={one.raises}" if one.raises else "")
-        body = _wrapped(f"    return inputs({one.arguments})")
+        test = tests[one.test].upper() if one.hidden and one.test else tests.get(one.test, "")
+        asked = (
+            f"by_test({', '.join(filter(None, [test, one.arguments]))})"
+            if test
+            else f"inputs({one.arguments})"
+        )
+        body = _wrapped(f"    return {asked}")
         parts.append(f"@{name}.case({one.label!r}{hidden})\ndef case_{number}(rng):\n{body}")
     text = "\n\n\n".join(parts)
     used = {"np.": "import numpy as np", "pd.": "import pandas as pd"}
     imports = [line for short, line in used.items() if re.search(rf"\b{re.escape(short)}", text)]
     imports = ["\n".join(imports) + "\n"] if imports else []
-    imports.append("from autograder.authoring import Exercise, inputs\n")
+    if seen := sorted(tests[one.test] for one in cases if one.test and not one.hidden):
+        imports.append(f"from {checks} import {', '.join(seen)}\n")
+    names = ["Exercise", *(["asked", "holds"] if tests else [])]
+    names += [name for name in ("inputs", "by_test") if f" {name}(" in text]
+    imports.append(f"from autograder.authoring import {', '.join(names)}\n")
     if builds_on:
         imports.append("\n".join(f"from .{other} import {other}" for other in builds_on) + "\n")
     return "\n".join([f'"""The exercise `{name}`: {where}."""\n', *imports, text]) + "\n"
+
+
+def _text(source: str) -> str:
+    """A test's source as a text in a file."""
+    return repr(source) if '"""' in source or source.endswith('"') else f'r"""{source}"""'
 
 
 def _wrapped(line: str) -> str:

@@ -803,6 +803,8 @@ class Single(Kind):
         if type(due) is complex and type(value) in (int, float, complex):
             seen = f"{speaking.returned} {value:.4g}; {due:.4g} is due."
             return None if self.same(due, value, rules) else Difference("values", speaking.says(seen))
+        if rules.floats_too and type(due) is bool and type(value) in (int, float) and due == value:
+            return None
         if type(due) is not type(value):
             return of_another_type(due, value, rules, speaking)
         seen = f"{speaking.returned} {value!r}; {due!r} is due."

@@ -212,7 +212,7 @@ class Rules:
         "module:function"s whose sentence is told when no misconception fits: each is called with the answer's
         value and the inputs, and returns a sentence about what it lacks, or None.
     floats_too : bool
-        Whether a float of the same value will do where a whole number is due.
+        Whether a float of the same value will do where a whole number is due, and 1 or 0 where True or False is.
     exact_dtype : bool
         Whether the result must have exactly the expected dtype; else a wider float will do.
     returns : {"array", "tensor", "printed"}

@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from autograder.authoring.exercise import Exercise
+from autograder.authoring.foreign import defined, parsed_source
 from autograder.authoring.lab import Lab
 from autograder.authoring.release import release
 from autograder.cells import grade_id, id_of, nbgrader_of
@@ -483,9 +484,13 @@ class _HandIn:
             judged.tests[test] = kept, [_passed(f"{row.exercise}: {message}")]
 
     def _named(self, exercises: set[str]) -> bool:
-        """Whether one of these names stands in the student's code anywhere but in these exercises' own cells."""
+        """Whether the student's code uses what these exercises are about anywhere but in their own cells."""
         ours = _released(self.lab)
         own = {grade_id(name) for name in exercises}
+        made = (
+            defined(parsed_source(self.lab.reference_cells[name]))[1] for name in own
+        )  # by variables' cells
+        exercises = exercises.union(*made)
         code = (c for c in self.notebook.cells if c.cell_type == "code" and id_of(c) not in own)
         return any(exercises & set(re.findall(r"\w+", c.source)) for c in code if c.source not in ours)
 
