@@ -3,6 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+# Of a notebook of ours, as JSON.
+METADATA = {
+    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
 
 def grade_id(exercise: str) -> str:
     """The grade_id of the cell that answers an exercise.

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from autograder import keys, renewal
-from autograder.cells import grade_id, id_of, id_of_test, source_of
+from autograder.cells import METADATA, grade_id, id_of, id_of_test, source_of
 from autograder.course import ANSWERS, Course, find
 from autograder.errors import Usage, listed
 from autograder.files import write
@@ -275,10 +275,7 @@ def _page(found: list[Standing], course: Course, folder: Path) -> dict:
                 "outputs": [{"output_type": "display_data", "data": table, "metadata": {}}],
             },
         ],
-        "metadata": {
-            "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-            "language_info": {"name": "python"},
-        },
+        "metadata": METADATA,
         "nbformat": 4,
         "nbformat_minor": 5,
     }

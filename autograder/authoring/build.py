@@ -4,13 +4,15 @@ The solution is the one source. Building it means: put its saved form in order, 
 outputs, cut the answers out with nbgrader's own preprocessors, and write the key of its visible cases.
 """
 
+import operator
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -19,7 +21,7 @@ from autograder import keys
 from autograder.authoring.lab import Lab
 from autograder.authoring.proof import weaknesses
 from autograder.authoring.release import BuildError, release
-from autograder.cells import grade_id, id_of, id_of_test
+from autograder.cells import METADATA, grade_id, id_of, id_of_test
 from autograder.course import VARIABLE, Course
 from autograder.errors import INSTALL_ALL, counted, listed
 from autograder.files import write
@@ -27,10 +29,6 @@ from autograder.own import SWITCH
 
 CELL_SECONDS = 600  # a lab that learns takes its minute, and a busy machine more
 
-_METADATA = {
-    "kernelspec": {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"},
-    "language_info": {"name": "python"},
-}
 _LOCKED = {"grade": False, "locked": True, "schema_version": 3, "solution": False, "task": False}
 MEASURED = "nbval-ignore-output"  # the tag of a cell whose output is another each time
 _PNG = re.compile(r"base64,[A-Za-z0-9+/=]+")
@@ -66,11 +64,8 @@ def build_pages(course: Course, *, check: bool = False) -> list[str]:
         except OSError as error:
             raise BuildError(f"The page {name} cannot be read: {error.strerror}.") from None
         cell = nbformat.v4.new_markdown_cell(text.strip(), id=Path(name).stem)
-        made = _dump(nbformat.v4.new_notebook(cells=[cell], metadata=nbformat.from_dict(_METADATA)))
-        target = course.page(name)
-        if not target.is_file() or target.read_text("utf-8") != made:
-            drift.append(f"{target.relative_to(course.root)} (the page {name})")
-            _write(target, made, check)
+        made = _dump(nbformat.v4.new_notebook(cells=[cell], metadata=nbformat.from_dict(METADATA)))
+        drift += _brought(course.page(name), made, f"the page {name}", course, check)
     return drift
 
 
@@ -88,15 +83,9 @@ def _build_lab(lab: Lab, check: bool, execute: bool, anew: bool) -> list[str]:
             ran = with_measured(ran, notebook)
         if anew or _without_pictures(_dump(ran)) != _without_pictures(text):
             text = _dump(ran)  # a saved output is stale
-    if text != before:
-        drift.append(f"{_relative(lab.solution, lab)} (order, points or saved outputs)")
-        _write(lab.solution, text, check)
-
+    drift += _brought(lab.solution, text, "order, points or saved outputs", lab.course, check)
     text = _dump(release(nbformat.reads(text, as_version=4), lab))
-    if not lab.released.is_file() or lab.released.read_text("utf-8") != text:
-        drift.append(f"{_relative(lab.released, lab)} (the solution with its answers cut out)")
-        _write(lab.released, text, check)
-    return drift
+    return drift + _brought(lab.released, text, "the solution with its answers cut out", lab.course, check)
 
 
 def tidy(notebook: NotebookNode, lab: Lab) -> NotebookNode:
@@ -108,7 +97,7 @@ def tidy(notebook: NotebookNode, lab: Lab) -> NotebookNode:
         If an exercise's cells are missing, doubled, or not what the definitions call for.
     """
     notebook = deepcopy(notebook)
-    notebook.metadata = nbformat.from_dict(_METADATA)
+    notebook.metadata = nbformat.from_dict(METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
     seen: set[str] = set()
     for cell in notebook.cells:
@@ -235,7 +224,7 @@ def run(notebook: NotebookNode, course: Path) -> NotebookNode:
         if cell.cell_type == "code":
             cell.execution_count = None
             cell.outputs = [*_tidied(_merged(cell.outputs))]
-    notebook.metadata = nbformat.from_dict(_METADATA)
+    notebook.metadata = nbformat.from_dict(METADATA)
     return notebook
 
 
@@ -294,14 +283,11 @@ def _write_key(lab: Lab, check: bool) -> list[str]:
         contents[keys.CRITERIA] = keys.criteria_file(schemes)
     drift = []
     for name, content in contents.items():
-        path = folder / name
-        same = keys.same_key if path.suffix == ".key" else bytes.__eq__
-        if not path.is_file() or not same(path.read_bytes(), content):
-            drift.append(f"{_relative(path, lab)} (what the lab's exercises say)")
-            _write(path, content, check)
+        same = keys.same_key if name.endswith(".key") else operator.eq
+        drift += _brought(folder / name, content, "what the lab's exercises say", lab.course, check, same)
     for path in sorted(folder.glob("*")):
         if path.name not in contents and not path.name.startswith("."):
-            drift.append(f"{_relative(path, lab)} (it belongs to no exercise)")
+            drift.append(f"{path.relative_to(lab.course.root)} (it belongs to no exercise)")
             if not check:
                 path.unlink()
     keys.forget()
@@ -316,10 +302,20 @@ def _without_pictures(text: str) -> str:
     return _PNG.sub("base64,", text)
 
 
-def _relative(path: Path, lab: Lab) -> str:
-    return str(path.relative_to(lab.course.root))
-
-
-def _write(path: Path, content: str | bytes, check: bool) -> None:
+def _brought(
+    path: Path,
+    content: str | bytes,
+    why: str,
+    course: Course,
+    check: bool,
+    same: Callable[[Any, Any], bool] = operator.eq,
+) -> list[str]:
+    """A file brought up to what it should be, unless it is only to be checked; the sentence on one that was not."""
+    there: str | bytes | None = None
+    if path.is_file():
+        there = path.read_text("utf-8") if isinstance(content, str) else path.read_bytes()
+    if there is not None and same(there, content):
+        return []
     if not check:
         write(path, content)
+    return [f"{path.relative_to(course.root)} ({why})"]

@@ -1,9 +1,11 @@
 """The marks of a class, marks by hand and late penalties included."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 from autograder.authoring.lab import Lab, read_labs
 from autograder.cells import grade_id, id_of_test
@@ -341,35 +343,28 @@ def _read(classroom: Classroom, policy: Policy, roll: Roll) -> Marks:
             found.labs[a.name] = Assignment(a.name, a.duedate, a.max_score)
         # Plain rows, a query for each table: through its objects, nbgrader asks several times a hand-in.
         sub, note, grade, cell = api.SubmittedAssignment, api.SubmittedNotebook, api.Grade, api.GradeCell
-        penalties: dict[str, float] = {}
+        known: dict[str, dict[str, Any]] = defaultdict(_nothing_known)  # of each hand-in, by its id there
         for key, penalty in ask(note.assignment_id, note.late_submission_penalty):
-            penalties[key] = penalties.get(key, 0.0) + (penalty or 0.0)
-        scores: dict[str, dict[str, float | None]] = {}
-        points: dict[str, dict[str, float]] = {}
-        awaits: dict[str, int] = {}
-        by_hand: dict[str, set[str]] = {}
-        comments: dict[str, dict[str, str]] = {}
+            known[key]["penalty"] += penalty or 0.0
         said = ask(note.assignment_id, api.BaseCell.name, api.Comment.manual_comment)
         said = said.join(api.Comment, api.Comment.notebook_id == note.id).join(
             api.BaseCell, api.Comment.cell_id == api.BaseCell.id
         )
         for key, name, words in said.filter(api.Comment.manual_comment.isnot(None)):
-            comments.setdefault(key, {})[answer_of.get(name, name)] = words
+            known[key]["comments"][answer_of.get(name, name)] = words
         of_cells = (
             ask(note.assignment_id, cell.name, grade, cell.max_score)
             .join(grade, grade.notebook_id == note.id)
             .join(cell, grade.cell_id == cell.id)
         )
         for key, name, given, most in of_cells:
+            of, exercise = known[key], exercise_of.get(name, name)
             judged = given.manual_score is not None or given.auto_score is not None
-            exercise = exercise_of.get(name, name)
             # What is dropped is worth nothing, whoever has given a mark for it.
-            score = given.score if most else 0.0
-            scores.setdefault(key, {})[exercise] = score if judged else None
-            points.setdefault(key, {})[exercise] = most
-            if given.manual_score is not None:
-                by_hand.setdefault(key, set()).add(exercise)
-            awaits[key] = awaits.get(key, 0) + bool(given.needs_manual_grade and most)
+            of["scores"][exercise] = (given.score if most else 0.0) if judged else None
+            of["points"][exercise] = most
+            of["by_hand"] |= {exercise} if given.manual_score is not None else set()
+            of["awaits"] += bool(given.needs_manual_grade and most)
         for s in ask(sub.id, sub.student_id, api.Assignment.name, sub.timestamp, sub.extension).join(
             api.Assignment
         ):
@@ -380,16 +375,17 @@ def _read(classroom: Classroom, policy: Policy, roll: Roll) -> Marks:
             found.marks[s.student_id, s.name] = Mark(
                 student=s.student_id,
                 lab=s.name,
-                scores=scores.get(s.id, {}),
-                points=points.get(s.id, {}),
-                awaits=awaits.get(s.id, 0),
-                penalty=penalties.get(s.id, 0.0),
                 timestamp=timestamp,
                 late=late if late > policy.grace.total_seconds() else 0.0,
                 free_days=free.get((s.student_id, s.name), 0),
                 extension=extension,
-                by_hand=frozenset(by_hand.get(s.id, ())),
-                comments=comments.get(s.id, {}),
                 interrupted=interrupted(classroom, s.student_id, s.name),
+                **known[s.id],
             )
     return found
+
+
+def _nothing_known() -> dict[str, Any]:
+    return {
+        "scores": {}, "points": {}, "comments": {}, "by_hand": frozenset(), "awaits": 0, "penalty": 0.0
+    }  # fmt: skip
