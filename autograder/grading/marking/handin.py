@@ -33,7 +33,7 @@ class Unreadable(Exception):
 
 
 @dataclass(frozen=True)
-class HandIn:
+class Rebuilt:
     """A hand-in rebuilt on its release.
 
     Parameters
@@ -175,7 +175,7 @@ def _dict(value: Any) -> dict:
     return value if isinstance(value, dict) else {}
 
 
-def rebuild(data: bytes, release: NotebookNode) -> HandIn:
+def rebuild(data: bytes, release: NotebookNode) -> Rebuilt:
     """Put a hand-in's answers into the release.
 
     Parameters
@@ -228,7 +228,7 @@ def rebuild(data: bytes, release: NotebookNode) -> HandIn:
             if isinstance(place, str)
             else _plain_cell(place, number)
         )
-    return HandIn(notebook, few(notes))
+    return Rebuilt(notebook, few(notes))
 
 
 def _identify(

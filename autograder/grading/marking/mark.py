@@ -182,26 +182,26 @@ def mark(
     original = release_for_marking(lab)
     try:
         with stage(READING, 20):
-            handin = rebuild(data, original)
+            rebuilt = rebuild(data, original)
     except Unreadable as why:
         return unmarkable(lab, str(why), seed)
     try:
-        hand_in = _HandIn(lab, handin.notebook, seed, sandbox)
-        judged = hand_in.judge_all(handin.notebook, sandbox.limits.total_seconds)
+        judging = _Judging(lab, rebuilt.notebook, seed, sandbox)
+        judged = judging.judge_all(rebuilt.notebook, sandbox.limits.total_seconds)
         if follow_through:
-            hand_in.follow_through(judged)
+            judging.follow_through(judged)
     except SandboxError as fault:
         return faulty(lab, str(fault), seed)
-    answers, untouched = _answers(lab, handin.notebook)
-    notes = handin.notes
+    answers, untouched = _answers(lab, rebuilt.notebook)
+    notes = rebuilt.notes
     with stage(SHOWING, 20):
-        rows = _with_outputs(lab, handin.notebook, judged, _released(lab), plain)
+        rows = _with_outputs(lab, rebuilt.notebook, judged, _released(lab), plain)
         if plain:
             notes = (*notes, "It takes too long to show as it is, so the grader shows it as plain text.")
         if notes:
-            handin.notebook.cells.insert(0, _notice("How this notebook was read", notes))
+            rebuilt.notebook.cells.insert(0, _notice("How this notebook was read", notes))
     log = tuple(judged.log)
-    return Marked(rows, handin.notebook, notes, seed, answers, untouched, log, sandbox.name)
+    return Marked(rows, rebuilt.notebook, notes, seed, answers, untouched, log, sandbox.name)
 
 
 def _answers(lab: Lab, notebook: NotebookNode) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -316,7 +316,7 @@ _STOPPED = {
 }
 
 
-class _HandIn:
+class _Judging:
     """A rebuilt hand-in, with what it takes to judge it."""
 
     def __init__(self, lab: Lab, notebook: NotebookNode, seed: int, sandbox: Sandbox):
