@@ -19,6 +19,7 @@ from autograder.authoring.proof import answers_of, found
 from autograder.course import read
 from autograder.judging.answer import ask
 from autograder.judging.asking import result
+from autograder.judging.compare import mistake_in
 from autograder.judging.judge import judge
 from autograder.judging.kinds import as_value, mapped_inputs
 from autograder.judging.mistakes import NOT_WRITTEN
@@ -64,6 +65,28 @@ def assert_named(exercise, name, function):
         found = finding(exercise, function, seed)
         assert found.verdict is not Verdict.PASS, f"seed {seed}: passes"
         assert found.misconception == name, f"seed {seed}: {found}"
+
+
+# With Keras, whatever its backend.
+
+
+@needs_keras
+@pytest.mark.parametrize(
+    ("does", "mistake"),
+    [
+        (lambda ops, a, b: ops.matmul(a, b), "shapes-that-do-not-multiply"),
+        (lambda ops, a, b: ops.matmul(a[None].repeat(2, 0), b[None].repeat(2, 0)), "shapes-that-do-not-multiply"),
+        (lambda ops, a, b: ops.add(a, b), "shapes-that-do-not-broadcast"),
+        (lambda ops, a, b: ops.where(a > 0, b, 0.0), "shapes-that-do-not-broadcast"),
+        (lambda ops, a, b: ops.reshape(a, (4, 4)), "reshape-that-does-not-fit"),
+        (lambda ops, a, b: ops.concatenate([a, b], 0), "parts-that-do-not-join"),
+    ],
+)  # fmt: skip
+def test_a_backends_error_is_put_into_plain_words_and_shown_without_its_own_names(keras, does, mistake):
+    one, other = np.ones((2, 3), np.float32), np.ones((4, 5), np.float32)
+    answer = ask(lambda: does(keras.ops, one, other), inputs())
+    assert mistake_in(answer.error) == mistake, answer.error
+    assert "{{" not in answer.error and "[Op" not in answer.error and not answer.error.endswith("name:")
 
 
 # Without Keras.

@@ -233,8 +233,9 @@ def _raised_in(error: BaseException) -> tuple[str, str]:
     return found
 
 
-# Keras wraps what a layer raises in its own words, and prints it in bold.
+# Keras wraps what a layer raises in its own words, and prints it in bold; TensorFlow names the node and the operation.
 _BOLD = re.compile(r"\x1b\[[0-9;]*m")
+_TENSORFLOW_NAMES = re.compile(r"\{\{function_node .*?\}\} | \[Op:\w+\]( name:( \S+)?)?")
 _KERAS_FRAME = re.compile(r"Exception encountered when calling \S+\(\)\. (.*?)( Arguments received by .*)?")
 
 
@@ -242,7 +243,7 @@ def _one_line(error: BaseException) -> str:
     try:
         text = " ".join(_BOLD.sub("", str(error)[:MAX_CHARACTERS]).split())
         framed = _KERAS_FRAME.fullmatch(text)
-        text = framed[1] if framed else text
+        text = _TENSORFLOW_NAMES.sub("", framed[1] if framed else text)
     except Exception:  # noqa: BLE001 - a hostile __str__
         text = "(its message cannot be shown)"
     text = cut(text, 300)

@@ -58,8 +58,8 @@ def same_answer(one: Answer, other: Answer, rules: Rules, memory: int | None = N
     return same(one.value, other.value, rules)
 
 
-# What NumPy's and Python's messages say, whatever numbers, names and marks are in them: a pattern, and the
-# mistake of form that it is.
+# What the messages of Python, of NumPy and of Keras's three backends say, whatever numbers, names and marks are in
+# them: a pattern, and the mistake of form that it is.
 _MESSAGES = (
     (r"^AssertionError", "own-assert"),
     (r"^SystemExit", "ends-the-program"),
@@ -67,11 +67,14 @@ _MESSAGES = (
     (r"^(EOFError|StdinNotImplementedError)", "asks-the-keyboard"),
     (r"^KeyError", "entry-that-is-not-there"),
     (r"NoneType", "works-on-none"),
-    (r"mismatch in its core dimension|not aligned", "shapes-that-do-not-multiply"),
-    (r"could not be broadcast|could not broadcast|shape mismatch", "shapes-that-do-not-broadcast"),
+    (r"mismatch in its core dimension|not aligned|Matrix size-incompatible|"
+     r"requires contracting dimensions|shapes cannot be multiplied|of batch2 tensor", "shapes-that-do-not-multiply"),
+    (r"could not be broadcast|could not broadcast|shape mismatch|[Ii]ncompatible shapes|"
+     r"must be broadcastable|must match the size of tensor", "shapes-that-do-not-broadcast"),
     (r"boolean index did not match", "index-of-another-shape"),
-    (r"cannot reshape|cannot be reshaped", "reshape-that-does-not-fit"),
-    (r"must match exactly|number of dimensions", "parts-that-do-not-join"),
+    (r"cannot reshape|cannot be reshaped|the requested shape has|invalid for input of size", "reshape-that-does-not-fit"),
+    (r"must match exactly|number of dimensions|in both shapes must be equal|"
+     r"other than the one being concatenated|Sizes of tensors must match except", "parts-that-do-not-join"),
     (r"must have the same shape", "parts-that-do-not-stack"),
     (r"not result in an equal division", "cut-that-does-not-come-out-even"),
     (r"is ambiguous", "array-for-yes-or-no"),
@@ -93,7 +96,7 @@ _MESSAGES = (
 
 @cache
 def mistake_in(error: str) -> str | None:
-    """Which mistake of form an exception is ("ValueError: …"), if it is one of NumPy's or Python's usual ones."""
+    """Which mistake of form an exception is ("ValueError: …"), if it is one of the usual ones."""
     return next((mistake for pattern, mistake in _MESSAGES if re.search(pattern, error)), None)
 
 
