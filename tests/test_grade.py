@@ -165,17 +165,14 @@ def test_nbgrader_is_imported_before_threads_could_import_it_from_two_places(tmp
 import sys
 from autograder import cli
 from autograder.grading.run.pool import Pool
-mark_all = Pool.mark_all
 def looked_at(self, submissions):
-    print("nbgrader.api" in sys.modules)
-    return mark_all(self, submissions)
+    sys.exit("nbgrader.api" in sys.modules and "It is there.")
 Pool.mark_all = looked_at
 sys.argv = ["autograder", "grade", {LAB!r}, "--classroom", {str(tmp_path)!r}]
 cli.main()
 """
     ran = subprocess.run([sys.executable, "-c", code], text=True, capture_output=True, cwd=ROOT)
-    assert ran.returncode == 0, ran.stderr
-    assert set(ran.stdout.split()) == {"True"}
+    assert ran.returncode == 1 and "It is there." in ran.stderr
 
 
 ASKS = "import sys\nprint('drawn' if 'mat' + 'plotlib.pyplot' in sys.modules else 'bare')"
@@ -369,7 +366,7 @@ def test_plain_nbgrader_autograde_gives_the_same_scores(graded, tmp_path):
     ],
 )
 def test_a_run_ended_in_the_middle_is_resumed(tmp_path, end, code, said):
-    students = [f"s{i:02d}" for i in range(20)]
+    students = [f"s{i:02d}" for i in range(8)]
     for number, student in enumerate(students):
         hand_in(tmp_path, student, nbformat.writes(perfect(LAB)).encode() + b"\n" * number)
     command = [*COMMAND, "grade", LAB, "--classroom", str(tmp_path), "--workers", "2"]
@@ -432,14 +429,12 @@ def test_a_gradebook_that_cannot_be_opened_loses_nothing(graded, tmp_path):
 
 def test_check_says_what_the_grader_says(graded):
     classroom, _ = graded
-    for student in ("ada", "cleo"):
-        path = classroom / "submitted" / student / LAB / f"{LAB}.ipynb"
-        before = path.read_bytes()
-        ran = autograder("check", path)
-        verdicts = {line.split(" ")[1].rstrip(":"): line[0] for line in ran.stdout.splitlines()}
-        assert verdicts["alignment"] == ("✓" if student == "ada" else "✗")
-        assert ran.returncode == (0 if student == "ada" else 1)
-        assert path.read_bytes() == before
+    path = classroom / "submitted" / "cleo" / LAB / f"{LAB}.ipynb"
+    before = path.read_bytes()
+    ran = autograder("check", path)
+    verdicts = {line.split(" ")[1].rstrip(":"): line[0] for line in ran.stdout.splitlines()}
+    assert verdicts["alignment"] == "✗" and ran.returncode == 1
+    assert path.read_bytes() == before
 
 
 def test_a_cause_is_traced_only_to_what_an_answer_calls(tmp_path):

@@ -27,7 +27,6 @@ import pytest
 import autograder
 from autograder.grading.sandbox import (
     MB,
-    PRELOAD,
     Cell,
     Limits,
     SandboxError,
@@ -1223,7 +1222,7 @@ def test_nothing_of_strangers_reaches_the_graders_terminal(sandbox, capfd):
 
 
 def test_a_dead_warm_process_is_replaced():
-    with Bubblewrap(limits=LIMITS) as one:
+    with Bubblewrap(preload=("numpy",), limits=LIMITS) as one:
         one._process.kill()
         one._process.wait()
         assert one.run([DOUBLE, ask()])[1].status == "ok"
@@ -1260,7 +1259,7 @@ def test_a_module_that_cannot_be_imported_is_named():
 def test_everything_ends_with_the_grader(tmp_path):
     """Killed in the middle, it leaves neither processes nor files."""
     code = (
-        "from autograder.grading.sandbox.bubblewrap import Bubblewrap\nfrom autograder.grading.sandbox import *\nimport os, signal\none = Bubblewrap(); one.run([Cell('1')])\n"
+        "from autograder.grading.sandbox.bubblewrap import Bubblewrap\nfrom autograder.grading.sandbox import *\nimport os, signal\none = Bubblewrap(preload=()); one.run([Cell('1')])\n"
         "print(one._process.pid, flush=True)\nos.kill(os.getpid(), signal.SIGKILL)"
     )
     done = subprocess.run(
@@ -1365,7 +1364,7 @@ def library(tmp_path):
 @pytest.mark.parametrize("kind", [Bubblewrap, Unconfined])
 def test_the_courses_library_is_found_under_its_names(library, kind):
     cells = [Cell("import course_words\nprint(course_words.WORDS, course_words.__file__)")]
-    with kind(limits=LIMITS, library=library, preload=(*PRELOAD, "course_words")) as one:
+    with kind(limits=LIMITS, library=library, preload=("course_words",)) as one:
         (run,) = one.run(cells)
     folder = "/course" if kind is Bubblewrap else str(library[0].parent)
     assert text_of(run) == f"la zone {folder}/course_words/__init__.py\n"
@@ -1381,7 +1380,7 @@ for path in ("/course/word_data/w", "/course/word_data/new", "/course/new"):
     except OSError as e:
         said.append(e.strerror)
 print(json.dumps([sorted(os.listdir("/course")), said]))"""
-    with Bubblewrap(limits=LIMITS, library=library) as one:
+    with Bubblewrap(limits=LIMITS, library=library, preload=()) as one:
         names, said = got(one, code)
     assert names == ["autograder", "course_words", "word_data"]
     assert set(said) == {"Read-only file system"}

@@ -105,7 +105,7 @@ def hasty_course(folder: Path) -> None:
     shutil.copy(ROOT / "course.toml", folder)
     for lab in LABS:
         with (folder / "solutions" / lab / "lab.toml").open("a") as file:
-            file.write("\n[limits]\ncell_seconds = 2\ncall_seconds = 4\n")
+            file.write("\n[limits]\ncell_seconds = 1\ncall_seconds = 2\n")
 
 
 def timeless(rows: dict) -> dict:
@@ -196,11 +196,11 @@ def once(tmp_path_factory, name: str, make) -> Path:
 @pytest.fixture(scope="module", params=CLASSES)
 def graded(tmp_path_factory, request):
     """A whole class, graded once."""
-    attacks = QUICK if request.param == "quick" else SLOW
+    attacks, labs = (QUICK, (LAB,)) if request.param == "quick" else (SLOW, LABS)
 
     def make(folder):
         classroom = folder / "classroom"
-        make_class(classroom, [attack for attack in attacks if not attack.hole], LABS)
+        make_class(classroom, [attack for attack in attacks if not attack.hole], labs)
         before, since = fingerprints(), time.time()
         with orphans() as processes:
             began = time.monotonic()
@@ -221,7 +221,7 @@ def graded(tmp_path_factory, request):
     run.code, run.stderr, run.facts = facts["code"], facts["stderr"], facts
     run.found = run.rows()
     run.students = {(s, a.lab) for a in attacks if not a.hole for s in a.students}
-    run.students |= {(student, lab) for student in HONEST for lab in LABS}
+    run.students |= {(student, lab) for student in HONEST for lab in labs}
     return run
 
 
@@ -296,9 +296,9 @@ def test_points_are_for_passes_only(graded):
 
 
 def test_honest_students_get_all_points(graded):
-    for student in HONEST:
-        for lab in LABS:
-            rows = graded.found[student, lab]
+    assert {student for student, _ in graded.found} >= set(HONEST)
+    for (student, lab), rows in graded.found.items():
+        if student in HONEST:
             assert {name: rows[name]["score"] for name in exercises(lab)} == exercises(lab)
 
 
@@ -312,7 +312,7 @@ def test_honest_students_have_the_same_rows_without_the_others(graded, tmp_path_
     assert json.loads((folder / "facts.json").read_text()) == {"code": 0}
     alone = Grading(folder / "classroom")
     among = {who: rows for who, rows in graded.found.items() if who[0] in HONEST}
-    assert timeless(among) == timeless(alone.rows())
+    assert timeless(among) == {who: rows for who, rows in timeless(alone.rows()).items() if who in among}
 
 
 def test_nothing_is_left_behind(graded):

@@ -863,10 +863,10 @@ def test_a_forged_frame_is_named_to_the_instructor_and_told_calmly_to_the_studen
 
 
 @pytest.mark.long
-def test_ten_honest_hand_ins_are_the_same_beside_the_hostile(tmp_path):
+def test_honest_hand_ins_are_the_same_beside_the_hostile(tmp_path):
     """Marks and pages, to the byte; the seconds are in what `python tests/hostile_class.py` prints."""
-    seen = beside(tmp_path, lab(LAB))
-    assert len(seen[False]) == 10 and len(seen[True]) >= 30
+    seen = beside(tmp_path, lab(LAB), honest=4)
+    assert len(seen[False]) == 4 and len(seen[True]) >= 24
     for student, (marks, page, _) in seen[False].items():
         assert seen[True][student][:2] == (marks, page)
 
