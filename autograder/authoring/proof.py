@@ -19,21 +19,14 @@ from autograder.judging.tested import TEST, zeros_heard
 from autograder.results import Verdict
 
 
-def weaknesses(lab: Lab, seed: int | None = None) -> list[str]:
-    """A sentence for each misconception that is not caught, or under another name, and each refused variant.
-
-    Parameters
-    ----------
-    seed : int, optional
-        Of fresh cases; by default the visible ones.
-    """
-    return [sentence for exercise in lab.exercises.values() for sentence in _weak(exercise, seed)]
+def weaknesses(lab: Lab) -> list[str]:
+    """A sentence for each misconception that is not caught, or under another name, and each refused variant."""
+    return [sentence for exercise in lab.exercises.values() for sentence in _weak(exercise)]
 
 
-def _weak(exercise: Exercise, seed: int | None) -> Iterator[str]:
+def _weak(exercise: Exercise) -> Iterator[str]:
     where = f"{exercise.lab.name}: {exercise.name}"
-    # Fresh cases have corners too, two edges at once; which mistake it is shows without them.
-    questions = exercise.questions(seed)[: len(exercise.questions())] + exercise.hidden_questions()
+    questions = exercise.questions() + exercise.hidden_questions()
     exercise.try_proposed()
     if not questions:
         yield f"{where} has no case; give it one, or a domain."

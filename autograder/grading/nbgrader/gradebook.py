@@ -55,6 +55,7 @@ except ImportError:  # Windows
 
 # nbgrader's schema has none here, and the formgrader's list of a lab's 300 hand-ins takes seconds without.
 _INDEX = "CREATE INDEX IF NOT EXISTS notebooks_of_hand_ins ON submitted_notebook (assignment_id)"
+ATTEMPTS = 4  # to do something with the gradebook whose connection is lost
 
 
 class GradebookError(GradingError):
@@ -548,13 +549,13 @@ class Book:
                 one.late_submission_penalty = penalty
         db.commit()
 
-    def _try_again(self, action: Callable[[], Any], of_one: bool = False, attempts: int = 4) -> Any:
+    def _try_again(self, action: Callable[[], Any], of_one: bool = False) -> Any:
         """Do something with the gradebook, however often the connection is lost meanwhile.
 
         Where it is for one hand-in and fails twice, and not for the connection or what the gradebook should have,
         it is that hand-in's fault: the first time, another run may have written the same.
         """
-        for attempt in range(1, attempts + 1):
+        for attempt in range(1, ATTEMPTS + 1):
             try:
                 return action()
             except (SQLAlchemyError, InvalidEntry, MissingEntry) as error:
@@ -563,7 +564,7 @@ class Book:
                 )
                 if of_one and attempt > 1 and not lost:
                     raise NotRecorded(first_line(error)) from None
-                if attempt == attempts:
+                if attempt == ATTEMPTS:
                     raise GradebookError(
                         f"The gradebook {shown(self.classroom.db)} could not be written: {first_line(error)} "
                         "No result is lost: they are kept in results/; run the same command again."

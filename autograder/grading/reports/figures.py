@@ -159,9 +159,7 @@ def spread(percents: Sequence[float]) -> Spread:
     )
 
 
-def discrimination(
-    pairs: Sequence[tuple[float, float]], fewest: int = FEWEST_FOR_DISCRIMINATION
-) -> float | None:
+def discrimination(pairs: Sequence[tuple[float, float]]) -> float | None:
     """The correlation of an exercise's points with the rest of the score.
 
     With pass or fail this is the corrected point-biserial correlation: corrected, because the exercise
@@ -171,14 +169,13 @@ def discrimination(
     ----------
     pairs : sequence of (float, float)
         For each student: the exercise's points, and the part of the other points that they earned.
-    fewest : int
 
     Returns
     -------
     float or None
-        None with fewer pairs, or where either side is the same for everybody.
+        None with too few pairs, or where either side is the same for everybody.
     """
-    if len(pairs) < fewest:
+    if len(pairs) < FEWEST_FOR_DISCRIMINATION:
         return None
     try:
         return statistics.correlation(*zip(*pairs, strict=True))
