@@ -10,10 +10,8 @@ import ast
 import linecache
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from functools import partial
-from io import TextIOBase
 from itertools import combinations
 from time import monotonic, process_time
 from typing import Any
@@ -21,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from autograder.changes import SAME, TICK, Change, Changing
-from autograder.judging.answer import ask, nobody_types
+from autograder.judging.answer import NOWHERE, Overheard, ask
 from autograder.judging.compare import first_difference
 from autograder.judging.kinds import copied_inputs
 from autograder.judging.question import Question, Rules, Value
@@ -54,13 +52,7 @@ def what_mends(
     if rules.call != "function" or rules.returns != "array":
         return ""
     search = _Search(failing, fine, rules)
-    with (
-        np.errstate(all="ignore"),
-        warnings.catch_warnings(),
-        redirect_stdout(_Nowhere()),
-        redirect_stderr(_Nowhere()),
-        nobody_types(),
-    ):
+    with np.errstate(all="ignore"), warnings.catch_warnings(), Overheard(NOWHERE):
         warnings.simplefilter("ignore")
         likely = _Cell.of(function, (0, 1, 2)) if search.first else None
         if likely is None:
@@ -171,13 +163,6 @@ def _in_order(failing: Sequence[Question]) -> list[Question]:
     """The cases to try changes with: first those that have some numbers to compare, the smallest before the others."""
     some = [q for q in failing if q.expected is not None]
     return sorted(some, key=lambda q: (not q.mistakes, _amount(q.expected) < 6, size_of(q)))
-
-
-class _Nowhere(TextIOBase):
-    """What is written to it is lost."""
-
-    def write(self, text: str) -> int:
-        return len(text)
 
 
 def _amount(value: Value) -> int:

@@ -625,7 +625,7 @@ import autograder.grading.sandbox.inside.process as process
 from dataclasses import replace
 frames, ask = hand_in.frames_of_answers, hand_in.ask
 hand_in.ask = lambda *given: replace(ask(*given), held=0)
-def at_once(self, function, call, questions):
+def at_once(self, function, call, questions, last):
     for frame in frames(holds, call, questions):
         self._emitter.send({"op": "answers"}, [np.frombuffer(frame, np.uint8)])
     return 0
@@ -698,7 +698,7 @@ from dataclasses import replace
 frames, ask = hand_in.frames_of_answers, hand_in.ask
 room = np.ones(5_000_000)
 hand_in.ask = lambda *given: replace(ask(*given), held=0)
-def at_once(self, function, call, questions):
+def at_once(self, function, call, questions, last):
     for frame in frames(holds, call, questions):
         self._emitter.send({"op": "answers"}, [np.frombuffer(frame, np.uint8)])
     return 0
@@ -927,6 +927,40 @@ def test_a_question_that_goes_wrong_costs_that_question_only(sandbox, body, stat
     assert runs[2].status == status, runs[2]
     assert [a.value.tolist() for a in runs[3].answers] == [[2, 2, 2], [0, 2, 4, 6]]
     assert [run.status for run in runs] == ["ok", "ok", status, "ok"]
+
+
+WHOSE = Cell("import os, threading\ndef whose(x):\n    return os.getpid()")
+WAITS = Cell("threading.Thread(target=threading.Event().wait, daemon=True).start()")
+
+
+def test_the_last_exercise_is_asked_in_the_hand_ins_own_process_and_no_other(sandbox):
+    """Whatever comes after an exercise (a cell, another exercise, a thread that runs on) is kept from what it does."""
+    asked = ask("whose", np.ones(1))
+    for cells, last in (([asked], True), ([Cell("1")], False), ([WAITS, asked], False)):
+        runs = sandbox.run([WHOSE, asked, *cells])
+        pids = [run.answers[0].value for run in runs if run.answers]
+        assert pids[0] != 1 and (pids[-1] == 1) == last, (cells, pids)
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ("import os; os._exit(0)", "crash"),
+        ("import ctypes; ctypes.string_at(0)", "crash"),
+        ("raise KeyboardInterrupt", "crash"),
+        ("import time; time.sleep(100)", "timeout"),
+        ("return x if x.size == 3 else __import__('os')._exit(1)", "crash"),
+    ],
+)
+def test_what_goes_wrong_in_the_last_exercise_costs_it_only_and_nothing_is_run_again(
+    sandbox, monkeypatch, body, status
+):
+    attempts, attempt = [], type(sandbox)._attempt
+    monkeypatch.setattr(type(sandbox), "_attempt", lambda *given: attempts.append(given) or attempt(*given))
+    runs = sandbox.run([DOUBLE, ask(), Cell(f"def bad(x):\n    {body}"), ask("bad")], BRIEF)
+    assert [run.status for run in runs] == ["ok", "ok", "ok", status]
+    assert [a.value.tolist() for a in runs[1].answers] == [[2, 2, 2], [0, 2, 4, 6]]
+    assert len(attempts) == 1
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
 
 F = TypeVar("F", bound=Callable[..., Any])
+Drawn = tuple[str, Inputs, tuple[str, Value] | None]  # a case's label and inputs, and which edge it is at
 
 
 _ASK = (
@@ -73,7 +74,7 @@ class _Case:
     memory: int | None
     hidden: bool
 
-    def drawn(self, stream: np.random.SeedSequence) -> tuple[str, Inputs, tuple[str, Value] | None]:
+    def drawn(self, stream: np.random.SeedSequence) -> Drawn:
         return self.label, replace(self.draw(np.random.default_rng(stream)), memory=self.memory), None
 
 
@@ -317,7 +318,7 @@ class Exercise:
         except AttributeError:
             raise ExerciseError(f"The solution of {self.lab.name} defines no {self.name}.") from None
 
-    def draw(self, seed: int | None = None) -> list[tuple[str, Inputs, tuple[str, Value] | None]]:
+    def draw(self, seed: int | None = None) -> list[Drawn]:
         """The cases' labels and inputs, and which edge each is at; with no seed, those that students see."""
         visible, seed = seed is None, zlib.crc32(self.name.encode()) if seed is None else seed
         streams = np.random.SeedSequence(seed).spawn(len(self._cases) + 1)
@@ -341,14 +342,15 @@ class Exercise:
 
     def questions(self, seed: int | None = None) -> list[Question]:
         """The cases with what the reference and each misconception make of them."""
-        return self._visible if seed is None else self._questions(seed)
+        return self._visible if seed is None else self.with_outcomes(self.draw(seed))
 
     @cached_property
     def _visible(self) -> list[Question]:
         """The same for every hand-in, so computed once."""
-        return self._questions(None)
+        return self.with_outcomes(self.draw())
 
-    def _questions(self, seed: int | None) -> list[Question]:
+    def with_outcomes(self, drawn: Sequence[Drawn]) -> list[Question]:
+        """Cases that were drawn, with what the reference and each misconception make of them."""
         wrong = {mistake.name: mistake.function for mistake in self.misconceptions}
 
         def mistakes(given: Inputs) -> Mistakes:
@@ -356,7 +358,7 @@ class Exercise:
 
         return [
             Question(label, given, self._expected(label, given), mistakes(given), edge)
-            for label, given, edge in self.draw(seed)
+            for label, given, edge in drawn
         ]
 
     def _expected(self, label: str, given: Inputs) -> Value:

@@ -9,10 +9,10 @@ import inspect
 import io
 import linecache
 import re
+import sys
 import tracemalloc
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
@@ -59,7 +59,7 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
-            with redirect_stdout(printed), redirect_stderr(_Printed()), nobody_types(), measured:
+            with Overheard(printed), measured:
                 target = _target(function, call)
                 result = target(*args, **kwargs)
                 if given.asked and result is not None:
@@ -87,18 +87,25 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
     return Answer(value, kind, "", tuple(modified), printed.text, held=measured.held)
 
 
-@contextmanager
-def nobody_types() -> Iterator[None]:
-    """Inside, `input` raises EOFError at once: a notebook would ask whoever sits there, case after case."""
+class Overheard:
+    """Inside, what is printed goes to `printed`, errors go nowhere, and `input` raises EOFError at once.
 
-    def nobody(*_: object) -> str:
-        raise EOFError("nobody answers input() here")
+    A notebook would ask whoever sits there, case after case. (contextlib's own ways take as long as many a call.)
+    """
 
-    usual, builtins.input = builtins.input, nobody
-    try:
-        yield
-    finally:
-        builtins.input = usual
+    def __init__(self, printed: io.TextIOBase) -> None:
+        self._printed = printed
+
+    def __enter__(self) -> None:
+        self._usual = sys.stdout, sys.stderr, builtins.input
+        sys.stdout, sys.stderr, builtins.input = self._printed, NOWHERE, _nobody
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout, sys.stderr, builtins.input = self._usual
+
+
+def _nobody(*_: object) -> str:
+    raise EOFError("nobody answers input() here")
 
 
 def pack(result: Any) -> tuple[str, Value]:
@@ -175,6 +182,22 @@ class _Printed(io.TextIOBase):
     @property
     def text(self) -> str:
         return "".join(self._parts)
+
+
+class _Nowhere(io.TextIOBase):
+    """What is written to it is lost."""
+
+    def write(self, text: str) -> int:
+        return len(text)
+
+    def writable(self) -> bool:
+        return True
+
+    def close(self) -> None:
+        """Nothing: another call may write to it."""
+
+
+NOWHERE = _Nowhere()
 
 
 class _Memory:

@@ -273,6 +273,9 @@ def unpack_answer(packed: Any, arrays: "Once") -> Answer:
     """The inverse of `pack_answer`; what it returns is plain whoever wrote it."""
     if not isinstance(packed, dict):
         raise FrameError("an answer was due")
+    kind, value = packed.get("type"), packed.get("value")
+    if len(packed) == 2 and type(kind) is str and len(kind) <= MAX_TEXT and type(value) is dict:
+        return Answer(unpack_value(value, arrays), kind)  # as nearly all are
     fields = check_fields({**LEFT_OUT, **packed}, _KINDS)
     texts = [*(fields[name] for name in _TEXTS), *fields["modified"]]
     if len(texts) > 110 or not all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):

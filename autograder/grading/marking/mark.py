@@ -20,7 +20,7 @@ import numpy as np
 from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
-from autograder.authoring.exercise import Exercise
+from autograder.authoring.exercise import Drawn, Exercise
 from autograder.authoring.foreign import defined, parsed_source
 from autograder.authoring.lab import Lab
 from autograder.authoring.release import release
@@ -304,7 +304,7 @@ class _Stop:
 NOT_RUN = {
     "output_type": "stream",
     "name": "stdout",
-    "text": "(This illustration is part of the lab, and is not run again when it is marked.)\n",
+    "text": "(This cell is part of the lab, and is not run again when it is marked.)\n",
 }
 FOLLOWED = (
     "Right in itself, and marked so: it failed only because it builds on {names}. "
@@ -321,17 +321,16 @@ class _Judging:
 
     def __init__(self, lab: Lab, notebook: NotebookNode, seed: int, sandbox: Sandbox):
         self.lab, self.notebook, self.seed, self.sandbox = lab, notebook, seed, sandbox
+        self._drawn: dict[str, list[Drawn]] = {}
         self._fresh: dict[str, list[Question]] = {}
 
     def judge_all(self, notebook: NotebookNode, seconds: float) -> _Judged:
         """Run these cells of the hand-in, and judge each exercise among them."""
         judged = _Judged()
-        cells = []
-        for cell in notebook.cells:
-            if cell.cell_type == "code" and not id_of(cell) and cell.source in _illustrations(self.lab):
-                judged.outputs[cell.id] = [NOT_RUN]
-            elif cell.cell_type == "code":
-                cells.append(cell)
+        all_cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        cells = self._to_run(all_cells)
+        kept = {cell.id for cell in cells}
+        judged.outputs = {c.id: [NOT_RUN] for c in all_cells if c.id not in kept and c.source.strip()}
         limits = replace(self.sandbox.limits, total_seconds=seconds)
         runs = self.sandbox.run([self._as_cell(cell) for cell in cells], limits)
         judged.spent = sum(run.spent for run in runs)
@@ -359,17 +358,30 @@ class _Judging:
         self._trace_causes(judged)
         return judged
 
+    def _to_run(self, cells: list[NotebookNode]) -> list[NotebookNode]:
+        """The cells that may decide something: without illustrations, and without what of the lab ends the notebook."""
+        ours, shows = _released(self.lab), _illustrations(self.lab)
+
+        def decides(cell: NotebookNode) -> bool:
+            return bool(id_of(cell)) or (cell.source not in ours and bool(cell.source.strip()))
+
+        end = max((number for number, cell in enumerate(cells, 1) if decides(cell)), default=0)
+        return [cell for cell in cells[:end] if id_of(cell) or cell.source not in shows]
+
     def _as_cell(self, cell: NotebookNode) -> Cell:
         exercise = self.lab.exercise_tested_by(id_of(cell))
         if exercise is None:
             return Cell(cell.source)
-        asked = [question.inputs for question in exercise.questions() + self._fresh_questions(exercise)]
+        if exercise.name not in self._drawn:
+            self._drawn[exercise.name] = exercise.draw(self.seed)
+        asked = [question.inputs for question in exercise.questions()]
+        asked += [given for _, given, _ in self._drawn[exercise.name]]
         return Cell("", exercise=exercise.name, questions=asked, call=exercise.rules.call)
 
     def _fresh_questions(self, exercise: Exercise) -> list[Question]:
-        """Drawn once, with what the mistakes give for them: the following through asks them again."""
+        """What is due in the fresh cases: worked out once, for the following through asks them again."""
         if exercise.name not in self._fresh:
-            self._fresh[exercise.name] = exercise.questions(self.seed)
+            self._fresh[exercise.name] = exercise.with_outcomes(self._drawn[exercise.name])
         return self._fresh[exercise.name]
 
     def _judge_one(self, exercise: Exercise, run: CellRun, stopped: _Stop | None) -> tuple[Result, list]:
@@ -378,14 +390,14 @@ class _Judging:
             verdict, why = ended
             row = self._row_of(exercise, verdict, why, run)
             return row, _failure(exercise.name, why, _paragraph(why))
-        visible, fresh = exercise.questions(), self._fresh_questions(exercise)
-        answers = run.answers or []
+        visible, answers = exercise.questions(), run.answers or []
         # What students can see comes first, so that the mark says what their own check said.
         finding = self._finding(exercise, visible, answers[: len(visible)])
         if finding.verdict is Verdict.PASS:
-            finding = self._finding(exercise, visible + fresh, answers, known_right=len(visible))
+            asked = visible + self._fresh_questions(exercise)
+            finding = self._finding(exercise, asked, answers, known_right=len(visible))
         if finding.verdict is Verdict.PASS:
-            message = _right_in(len(visible), len(fresh))
+            message = _right_in(len(visible), len(finding.right) - len(visible))
             row = self._row_of(exercise, Verdict.PASS, message, run)
             return row, [_passed(f"{exercise.name}: {message}")]
         if finding.case is not None and finding.case < len(visible):

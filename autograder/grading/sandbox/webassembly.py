@@ -280,7 +280,7 @@ class _Guest(drive.Guest):
             self._instance = self._sandbox.restored(self._at_rest, self._instance)
         if not asks:
             self._at_rest, self._roomy = None, False
-        elif self._at_rest is None or (self._memory is not None and not self._roomy):
+        elif not header["last"] and (self._at_rest is None or (self._memory is not None and not self._roomy)):
             self._keep()
         self._failure = wire.Closed("it says no more")
         code: int | None = None

@@ -14,7 +14,7 @@ Each kind of process has its module, and only those of the last ever run a stude
     one cell at a time, and checks what comes back; measures time and memory; has it ended.
 `process`
     the hand-in, PID 1 of its own namespaces, which runs cells in IPython (`shell`); and the question, a
-    fork of it that calls one exercise's function, and dies.
+    fork of it that calls one exercise's function, and dies. (The last question needs none.)
 """
 
 from typing import TypedDict

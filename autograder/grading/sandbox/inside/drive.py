@@ -5,7 +5,7 @@ What comes back may have been forged by a student's code. It is bounded here, an
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
@@ -174,22 +174,23 @@ class Drive:
         """Hand out the cells in order; a report on each, and at the end the index of one that it did not survive."""
         budget = Budget(self._limits.output_bytes, self._limits.outputs)
         count, guilty = 0, None
+        last = max((index for index, cell in enumerate(cells) if cell is not None), default=None)
         for index, cell in enumerate(cells):
             if cell is None:
                 continue
             ordinary = cell["exercise"] is None
             count += ordinary
             report = Report(count=count if ordinary else None)
-            header, arrays, survived = self._cell(cell, given, report, Outputs(budget))
+            header, arrays, survived = self._cell(cell, given, report, Outputs(budget), index == last)
             if not cell.get("quietly"):
                 yield {"op": "cell", "index": index, **header}, arrays
             if not survived:
-                guilty = index
+                guilty = None if index == last else index  # without it, there is nothing to run again
                 break
         yield {"op": "end", "guilty": guilty, "spent": self._guest.whole.spent()}, []
 
     def _cell(
-        self, cell: dict[str, Any], given: list[np.ndarray], report: Report, outputs: Outputs
+        self, cell: dict[str, Any], given: list[np.ndarray], report: Report, outputs: Outputs, last: bool
     ) -> tuple[dict[str, Any], list[np.ndarray], bool]:
         """Run or ask one cell; whether the hand-in can go on."""
         began = monotonic()
@@ -200,7 +201,7 @@ class Drive:
             if report.count is not None:
                 self._ask_to_run(cell["source"], report.count, report, outputs)
             else:
-                self._ask_questions(cell, given[cell["first"] :], report, asked, arrays, outputs)
+                self._ask_questions(cell, given[cell["first"] :], report, asked, arrays, outputs, last)
             survived = True
         except Stopped as stop:
             report.status, report.reason = stop.status, stop.reason
@@ -212,10 +213,10 @@ class Drive:
             outputs.stopped(report.reason)
         report.spent = self._guest.part.spent()
         header = {
-            **asdict(report),
+            **vars(report),
             "seconds": monotonic() - began,
             "outputs": outputs.kept(),
-            "asked": None if report.count is not None else [asdict(group) for group in asked],
+            "asked": None if report.count is not None else [vars(group) for group in asked],
         }
         return header, arrays, survived
 
@@ -246,14 +247,19 @@ class Drive:
         asked: list[Group],
         arrays: list[np.ndarray],
         outputs: Outputs,
+        last: bool,
     ) -> None:
-        """Ask the groups of questions in order; what they are, and what is answered, is for others to read."""
+        """Ask the groups of questions in order; what they are, and what is answered, is for others to read.
+
+        Those after which the hand-in does nothing any more (`last`) are asked in no copy of it.
+        """
         self._guest.look()  # what came before is not the answer's
         allowed = self._limits.call_seconds
         self._guest.allow(OVERTIME * allowed, 1, question=True)
         left = MAX_ANSWERS
-        for group in cell["groups"]:
-            message = {"op": "ask", "exercise": cell["exercise"], "call": cell["call"]}
+        for number, group in enumerate(cell["groups"], 1):
+            asked_last = last and number == len(cell["groups"]) and group["memory"] is None
+            message = {"op": "ask", "exercise": cell["exercise"], "call": cell["call"], "last": asked_last}
             questions, given = given[: group["parts"]], given[group["parts"] :]
             self._guest.measure(group["memory"])
             try:

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from autograder import imports
 from autograder.grading.sandbox.inside import HOME, wire
 from autograder.grading.sandbox.inside.hand_in import HandIn, preload
 from autograder.grading.sandbox.inside.limits import Limits
@@ -185,6 +186,7 @@ def prepare(modules: Sequence[str], limits: dict[str, Any]) -> None:
     shell = prepare_shell(_Shell)
     for name in _PROGRAMS:
         shell.magics_manager.register_function(_no_magic, "line_cell", name)
+    imports.guard()
     hand_in = HandIn(shell, _Pipes(), Limits(**limits))
     hand_in.begin()
     setattr(builtins, HAND_IN, hand_in)

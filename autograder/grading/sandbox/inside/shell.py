@@ -1,5 +1,6 @@
 """IPython for a hand-in: the shell that runs cells, with what they show going to an emitter."""
 
+import ast
 import base64
 import io
 import re
@@ -11,6 +12,7 @@ from typing import Any, Protocol, cast
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
+from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Type
 from traitlets.config import Config
@@ -18,6 +20,10 @@ from traitlets.config import Config
 from autograder.grading.sandbox.inside import wire
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\x1b.")
+# What IPython may change, be it Python or not: prompts, lines of blanks, and other ends of lines.
+_CHANGED = re.compile(r"^\s*(>>>|\.\.\.|In )|^[^\S\n]+$|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]", re.MULTILINE)
+_USUAL = TransformerManager()
+_STEPS = [*_USUAL.cleanup_transforms, *_USUAL.line_transforms, *_USUAL.token_transformers]
 _MAX_TRACEBACK = 20_000  # characters
 
 
@@ -106,6 +112,14 @@ class Shell(InteractiveShell):
     def init_virtualenv(self) -> None:
         """Nothing: the sandbox's Python is the one to use."""
 
+    def transform_cell(self, raw_cell: str) -> str:
+        """A cell as Python: IPython's own way of finding magics takes as long as to run most cells."""
+        manager = self.input_transformer_manager
+        steps = [*manager.cleanup_transforms, *manager.line_transforms, *manager.token_transformers]
+        if steps == _STEPS and not self.input_transformers_post and _is_python(raw_cell):
+            return raw_cell if raw_cell.endswith("\n") else f"{raw_cell}\n"
+        return str(super().transform_cell(raw_cell))
+
     def enable_gui(self, gui: object = None) -> None:
         """Nothing: there is no screen."""
 
@@ -146,6 +160,21 @@ class Shell(InteractiveShell):
             half = _MAX_TRACEBACK // 2
             text = f"{text[:half]}\n[...]\n{text[-half:]}"
         self.emitter.error(str(etype.__name__)[:200], value[:2000], text.split("\n") if text else [])
+
+
+def _is_python(source: str) -> bool:
+    """Whether a cell is lines of Python in which IPython's own steps would change nothing.
+
+    >>> _is_python("x = 7\\nx % 3"), _is_python("%time 1\\n2"), _is_python("x = 7\\nIn [1]: x")
+    (True, False, False)
+    """
+    if source[:1].isspace() or "\n" not in source.rstrip("\n") or _CHANGED.search(source):
+        return False
+    try:
+        ast.parse(source)
+    except Exception:  # noqa: BLE001 - too deep, too large, or an error that IPython is to show
+        return False
+    return True
 
 
 def prepare_shell(kind: type[Shell] = Shell) -> Shell:

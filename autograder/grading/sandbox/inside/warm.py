@@ -6,6 +6,7 @@ import signal
 import socket
 import traceback
 
+from autograder import imports
 from autograder.grading.sandbox.inside import Config, confine
 from autograder.grading.sandbox.inside.around import Around, Namespaces
 from autograder.grading.sandbox.inside.hand_in import preload
@@ -48,6 +49,7 @@ def _be_warm(config: Config, keeper: socket.socket, around: Around) -> None:
         from autograder.grading.sandbox.inside.shell import prepare_shell
 
         shell = prepare_shell()
+    imports.guard()
     confine.proc_files()  # read now, for all forks
     gc.collect()
     gc.freeze()  # the collector must not touch, and so copy, what every fork shares
