@@ -458,7 +458,7 @@ def grade(
     with ThreadPoolExecutor(1) as meanwhile:  # a sandbox that is tried takes as long as reading the labs
         tried = None if scheduler else meanwhile.submit(find_sandbox, sandbox)
         from autograder.grading.run.grade import grade as run_grading
-        from autograder.grading.run.pool import Options, cores
+        from autograder.grading.run.pool import Options, cores, find_for
         from autograder.grading.run.progress import progress
 
         chosen = _labs(labs, place)
@@ -466,6 +466,7 @@ def grade(
     _warn_of(sandbox)
     if tried is not None:
         kind = tried.result()
+        find_for(chosen, sandbox)
         if sandbox == "auto" and (why := why_not_first(kind)):
             click.echo(
                 f"Hand-ins run in the sandbox {kind.name}, for bubblewrap does not start. {why}", err=True

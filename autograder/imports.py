@@ -8,6 +8,7 @@ library, and what course.toml lists under `imports`.
 import builtins
 import dis
 import inspect
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from types import CodeType, ModuleType
@@ -29,6 +30,19 @@ def allowed() -> frozenset[str] | None:
         return None
     about = course.read(root)
     return ENGINE | set(sys.stdlib_module_names) | set(about.library) | set(about.imports)
+
+
+def imported(source: str) -> set[str]:
+    """The packages that a cell's code imports in lines of their own, whether or not the rest of it is Python.
+
+    >>> sorted(imported("%matplotlib inline\\nimport numpy as np, pandas.io\\n    from torch.nn import Linear"))
+    ['numpy', 'pandas', 'torch']
+    """
+    lines = ("".join(found) for found in _IMPORTS.findall(source))
+    return {part.split()[0].partition(".")[0] for line in lines for part in line.split(",") if part.strip()}
+
+
+_IMPORTS = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)|import[ \t]+([^#;\n]{1,500}))", re.M)
 
 
 def refusal(package: str) -> str:

@@ -8,13 +8,18 @@ from functools import partial
 import nbformat
 import numpy as np
 import pytest
+from command import autograder
 from our_course import COURSE, ROOT, release
 
 from autograder import imports
 from autograder.authoring.lab import read_lab
+from autograder.authoring.skeleton import write_course
+from autograder.grading.marking import mark
+from autograder.grading.run import pool
 from autograder.grading.run.pool import sandbox_for
-from autograder.grading.sandbox import PRELOAD, Cell
+from autograder.grading.sandbox import PRELOAD, Cell, SandboxError
 from autograder.grading.sandbox.none import Unconfined
+from autograder.grading.sandbox.webassembly import WebAssembly
 from autograder.student import CheckFailed, check
 
 NAMES = {"ipython": ["IPython"], "matplotlib": ["matplotlib", "mpl_toolkits"]}
@@ -132,3 +137,72 @@ def test_a_notebook_says_first_what_all_its_answers_are_held_to(name):
     keras = "why_unavailable" in (ROOT / "solutions" / name / "lab.toml").read_text("utf-8")
     said.append("Keras and its backend" if keras else "they compute in float64")
     assert [words for words in said if words not in text] == []
+
+
+# What a sandbox cannot import
+
+
+class Bare(Unconfined):
+    """A sandbox without any of the packages that a course allows."""
+
+    @classmethod
+    def lacks(cls, packages):
+        return set(packages)
+
+    def run(self, cells, limits=None):
+        raise SandboxError("It was run.")
+
+
+@pytest.mark.parametrize("name", ["additive-attention", "keras-attention"])
+def test_a_lab_is_refused_where_what_it_imports_is_not_to_be_had(name, monkeypatch):
+    monkeypatch.setattr(pool, "find", lambda choice: Bare)
+    asked = read_lab(COURSE, name)
+    if not asked.packages:
+        assert name == "additive-attention" and pool.find_for([asked], "auto") is Bare
+        return
+    with pytest.raises(
+        SandboxError, match=r"keras-attention cannot be marked here\. keras cannot be imported where"
+    ):
+        pool.find_for([asked], "none")
+
+
+@pytest.mark.parametrize(("line", "why"), [
+    ("import keras", "keras cannot be imported where hand-ins run: install it beside the engine"),
+    ("def f():\n    from torch.nn import Linear", "torch cannot be imported"),
+    ("import pytest", "It was run."), ("'import keras'", "It was run."), ("# import keras", "It was run."),
+])  # fmt: skip
+def test_a_hand_in_that_may_import_what_is_not_there_gets_no_zero(line, why):
+    notebook = nbformat.reads(release("additive-attention"), 4)
+    next(c for c in notebook.cells if "setup" in c.metadata.get("tags", ())).source += f"\n{line}\n"
+    data = nbformat.writes(notebook).encode()
+    marked = mark(data, read_lab(COURSE, "additive-attention"), Bare(), salt="")
+    assert marked.faults and all(why in said for said in marked.faults)
+    assert all(row.score is None for row in marked.rows)
+
+
+@pytest.mark.skipif(bool(WebAssembly.why_unavailable()), reason="it is not installed")
+def test_what_a_guest_can_import_is_known_without_one():
+    assert WebAssembly.lacks(frozenset({"numpy", "matplotlib", "pandas", "IPython", "math", "keras"})) == {
+        "keras"
+    }
+    assert "no keras: mark these hand-ins where bubblewrap starts" in WebAssembly.why_not_with(["keras"])
+
+
+def test_nothing_is_marked_where_a_lab_s_package_is_not_there(tmp_path):
+    write_course(tmp_path / "mine")
+    path = tmp_path / "mine" / "course.toml"
+    path.write_text(path.read_text().replace("# imports = [", 'imports = ["not_to_be_had", '))
+    path = tmp_path / "mine" / "solutions" / "first-steps" / "first-steps.ipynb"
+    path.write_text(path.read_text().replace("import numpy as np", "import not_to_be_had", 1))
+    one = tmp_path / "mine" / "classroom" / "submitted" / "ada" / "first-steps" / "first-steps.ipynb"
+    one.parent.mkdir(parents=True)
+    one.write_bytes(path.read_bytes())
+    ran = autograder("grade", "--sandbox", "none", cwd=tmp_path / "mine")
+    assert (
+        ran.returncode == 1
+        and "marked," not in ran.stderr
+        and not one.parents[3].joinpath("autograded").exists()
+    )
+    assert (
+        "first-steps cannot be marked here. not_to_be_had cannot be imported where hand-ins run" in ran.stderr
+    )

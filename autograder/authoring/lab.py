@@ -30,6 +30,7 @@ from autograder.authoring.reference import reference_cells, run_reference
 from autograder.cells import grade_id, id_of, id_of_test, nbgrader_of
 from autograder.course import Course, check_entries, read
 from autograder.errors import Complaint, listed
+from autograder.imports import imported
 from autograder.judging.kinds import resolve
 
 _FACTS: dict[str, type] = {
@@ -235,6 +236,13 @@ class Lab:
         )
         steps = (step for source in setup for step in ast.parse(source).body)
         return tuple(ast.unparse(step) for step in steps if isinstance(step, (ast.Import, ast.ImportFrom)))
+
+    @cached_property
+    def packages(self) -> frozenset[str]:
+        """What this lab uses of the packages that its course allows besides what every student has."""
+        code = [cell.source for cell in self.read_solution().cells if cell.cell_type == "code"]
+        used = set().union(*map(imported, code), (name.partition(":")[0] for name in self.preload))
+        return frozenset(used & set(self.course.imports))
 
     @cached_property
     def reference(self) -> SimpleNamespace:

@@ -43,6 +43,7 @@ from autograder.grading.marking.sanitise import (
 )
 from autograder.grading.run.limited import stage
 from autograder.grading.sandbox import Cell, CellRun, Sandbox, SandboxError
+from autograder.imports import imported
 from autograder.judging.judge import Finding, because, judge
 from autograder.judging.mistakes import STRUCTURAL
 from autograder.judging.question import Question
@@ -185,6 +186,10 @@ def mark(
             rebuilt = rebuild(data, original)
     except Unreadable as why:
         return unmarkable(lab, str(why), seed)
+    code = (cell.source for cell in handin.notebook.cells if cell.cell_type == "code")
+    used = set().union(*map(imported, code)) & set(lab.course.imports)
+    if lacking := sandbox.why_not_with(used):  # it may import that, so it is not its fault
+        return faulty(lab, lacking, seed)
     try:
         judging = _Judging(lab, rebuilt.notebook, seed, sandbox)
         judged = judging.judge_all(rebuilt.notebook, sandbox.limits.total_seconds)

@@ -17,7 +17,7 @@ from autograder.grading.register.classroom import Submission, notebook_in, read_
 from autograder.grading.register.policy import read_policy
 from autograder.grading.reports.feedback import Sheet, sheet_of_one
 from autograder.grading.run.grade import described, priced
-from autograder.grading.run.pool import Options, Pool
+from autograder.grading.run.pool import Options, Pool, find_for
 from autograder.grading.sandbox import SandboxError
 from autograder.results import Result
 
@@ -163,7 +163,7 @@ def _marked(lab: Lab, data: bytes | None, why: str, sandbox: Callable[[], str]) 
     if not_here := lab.why_unavailable():
         return faulty(lab, f"{lab.name} cannot be marked here. {not_here}")
     try:
-        options = Options(sandbox=sandbox(), salt=_salt(lab))
+        options = Options(sandbox=find_for([lab], sandbox()).name, salt=_salt(lab))
     except SandboxError as error:
         return faulty(lab, str(error))
     with Pool(str(lab.course.root), [lab.name], options, workers=1) as pool:

@@ -22,8 +22,8 @@ from autograder.grading.marking.mark import READING, SHOWING, release_for_markin
 from autograder.grading.register.classroom import Submission
 from autograder.grading.run.cluster import LOOK, Cluster, WorkerLost, as_here, try_out
 from autograder.grading.run.limited import MEGABYTES, Died, Failed, NotDone, Worker, threads, worker
-from autograder.grading.sandbox import Limits, Sandbox
-from autograder.grading.sandbox.choice import find
+from autograder.grading.sandbox import Limits, Sandbox, SandboxError
+from autograder.grading.sandbox.choice import find, why_not_first
 
 # What the warm process imports (and, after a colon, calls) before it forks, besides what a lab asks for.
 PRELOAD = ("numpy", "IPython", "autograder.student")
@@ -56,7 +56,22 @@ def sandbox_for(lab: Lab, choice: str = "auto", drawing: bool = False) -> Sandbo
     library = tuple(course.root / name for name in (*course.library, *course.data))
     env = tuple((name, os.environ[name]) for name in lab.environment if name in os.environ)
     preload = (*PRELOAD, *(DRAWING if drawing else ()), *lab.preload, *lab.imports)
-    return _sandbox(preload, tuple(lab.limits.items()), find(choice), env, library, course.root)
+    return _sandbox(preload, tuple(lab.limits.items()), find_for([lab], choice), env, library, course.root)
+
+
+def find_for(labs: Iterable[Lab], choice: str) -> type[Sandbox]:
+    """The sandbox for these labs: the one that `find` gives, if hand-ins can import there what the labs do.
+
+    Raises
+    ------
+    SandboxError
+    """
+    kind = find(choice)
+    for lab in labs:
+        if why := kind.why_not_with(lab.packages):
+            instead = why_not_first(kind) if choice == "auto" else ""
+            raise SandboxError(f"{lab.name} cannot be marked here. {' '.join(filter(None, (why, instead)))}")
+    return kind
 
 
 @cache

@@ -7,9 +7,10 @@ All that comes back may have been forged by a student's code; it is bounded and 
 import ast
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -17,7 +18,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from autograder.errors import Complaint
+from autograder.errors import Complaint, listed
 from autograder.grading.sandbox.inside import wire
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging import frames
@@ -141,6 +142,21 @@ class Sandbox(ABC):
     @abstractmethod
     def why_unavailable(cls) -> str:
         """Why this sandbox does not start on this machine, in a sentence with the remedy; "" if it does."""
+
+    @classmethod
+    def why_not_with(cls, packages: Iterable[str]) -> str:
+        """Why hand-ins that import these cannot be marked in this sandbox, in a sentence; "" if they can."""
+        lacking = cls.lacks(frozenset(packages))
+        return cls.remedy.format(listed(sorted(lacking))) if lacking else ""
+
+    remedy: ClassVar[str] = (
+        "{0} cannot be imported where hand-ins run: install it beside the engine, `pip install {0}`."
+    )
+
+    @classmethod
+    def lacks(cls, packages: frozenset[str]) -> set[str]:
+        """Those of these packages that hand-ins cannot import."""
+        return {name for name in packages if find_spec(name) is None}
 
     @abstractmethod
     def start(self) -> None:

@@ -77,6 +77,15 @@ class WebAssembly(Sandbox):
     def why_unavailable(cls) -> str:
         return _why_unavailable()
 
+    remedy = (
+        "The WebAssembly sandbox has no {0}: mark these hand-ins where bubblewrap starts, `--sandbox bubblewrap`; "
+        "docs/homes.md says where that is."
+    )
+
+    @classmethod
+    def lacks(cls, packages: frozenset[str]) -> set[str]:
+        return set(packages - _packages())
+
     def start(self) -> None:
         with self._lock:
             if self._image is not None:
@@ -656,6 +665,14 @@ def _brought() -> Iterator[tuple[str, Path]]:
             wanted = Requirement(line)
             if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
                 todo.append(wanted.name.lower().replace("_", "-"))
+
+
+@cache
+def _packages() -> frozenset[str]:
+    """What a guest can import beside the course's library."""
+    with ExitStack() as opened:
+        names = [name for name, _ in (*_stdlib(opened), *_brought())]
+    return frozenset(name.partition("/")[0].partition(".")[0] for name in names)
 
 
 @contextmanager
