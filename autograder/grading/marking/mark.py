@@ -186,7 +186,7 @@ def mark(
             rebuilt = rebuild(data, original)
     except Unreadable as why:
         return unmarkable(lab, str(why), seed)
-    code = (cell.source for cell in handin.notebook.cells if cell.cell_type == "code")
+    code = (cell.source for cell in rebuilt.notebook.cells if cell.cell_type == "code")
     used = set().union(*map(imported, code)) & set(lab.course.imports)
     if lacking := sandbox.why_not_with(used):  # it may import that, so it is not its fault
         return faulty(lab, lacking, seed)
@@ -504,9 +504,8 @@ class _Judging:
         """Whether the student's code uses what these exercises are about anywhere but in their own cells."""
         ours = _released(self.lab)
         own = {grade_id(name) for name in exercises}
-        made = (
-            defined(parsed_source(self.lab.reference_cells[name]))[1] for name in own
-        )  # by variables' cells
+        sources = map(self.lab.reference_cells.__getitem__, own)  # those of variables define no function of the name
+        made = (defined(parsed_source(source))[1] for source in sources)
         exercises = exercises.union(*made)
         code = (c for c in self.notebook.cells if c.cell_type == "code" and id_of(c) not in own)
         return any(exercises & set(re.findall(r"\w+", c.source)) for c in code if c.source not in ours)
