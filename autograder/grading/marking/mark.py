@@ -504,7 +504,8 @@ class _Judging:
         """Whether the student's code uses what these exercises are about anywhere but in their own cells."""
         ours = _released(self.lab)
         own = {grade_id(name) for name in exercises}
-        sources = map(self.lab.reference_cells.__getitem__, own)  # those of variables define no function of the name
+        # The cell of an exercise about variables defines no function of its name.
+        sources = map(self.lab.reference_cells.__getitem__, own)
         made = (defined(parsed_source(source))[1] for source in sources)
         exercises = exercises.union(*made)
         code = (c for c in self.notebook.cells if c.cell_type == "code" and id_of(c) not in own)
