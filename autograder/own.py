@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from autograder import keys
+from autograder.course import VARIABLE
 from autograder.errors import listed
 from autograder.files import write
 from autograder.workspace import START_PAGE
@@ -34,6 +35,22 @@ def in_a_kernel() -> bool:
     """Whether this is a notebook's own process; the grader's sandbox is none."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     return getattr(shell, "kernel", None) is not None
+
+
+def as_marked(root: Path | None) -> dict[str, str]:
+    """The environment of a kernel that runs a notebook as marking does: with the course's functions, and its library
+    wherever the notebook lies.
+
+    Parameters
+    ----------
+    root : Path or None
+        The course's folder, if there is one.
+    """
+    given = {**os.environ, SWITCH: "off"}
+    if root is not None:
+        path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
+        given |= {"PYTHONPATH": path, VARIABLE: str(root)}
+    return given
 
 
 def _home() -> Path | None:

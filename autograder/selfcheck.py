@@ -1,6 +1,5 @@
 """`autograder check`: run a student's notebook afresh and say how each exercise stands."""
 
-import os
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +13,7 @@ from nbformat.v4 import new_code_cell
 from autograder import course, keys
 from autograder.cells import grade_id, id_of, id_of_test
 from autograder.errors import Usage
-from autograder.own import SWITCH
+from autograder.own import as_marked
 from autograder.stopwatch import PATIENCE, Stopwatch
 from autograder.student import CheckFailed, NotWrittenYet
 
@@ -108,7 +107,7 @@ def _run(notebook: NotebookNode, folder: Path) -> None:
     watching = threading.Thread(target=watch, daemon=True)
     watching.start()
     try:
-        client.execute(env=_environment(folder))
+        client.execute(env=as_marked(course.nearest(folder)))
     except (CellTimeoutError, DeadKernelError) as error:
         if isinstance(error, CellTimeoutError) or not watching.is_alive():
             raise NotebookError(
@@ -125,16 +124,6 @@ def _cpu_seconds(pid: int) -> float:
     except psutil.Error:  # it has ended
         return 0.0
     return float(times.user + times.system)
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    """For the kernel: the course's library can be imported, wherever the notebook lies."""
-    marking = {**os.environ, SWITCH: "off"}  # with the course's functions, as marking does
-    root = course.nearest(folder)
-    if root is None:
-        return marking
-    path = os.pathsep.join(filter(None, (str(root), os.environ.get("PYTHONPATH"))))
-    return {**marking, "PYTHONPATH": path, course.VARIABLE: str(root)}
 
 
 def _line(name: str, cell: NotebookNode, first_error: str, is_there: bool) -> Line:

@@ -5,7 +5,6 @@ outputs, cut the answers out with nbgrader's own preprocessors, and write the ke
 """
 
 import operator
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
@@ -22,10 +21,10 @@ from autograder.authoring.lab import Lab
 from autograder.authoring.proof import weaknesses
 from autograder.authoring.release import BuildError, release
 from autograder.cells import METADATA, grade_id, id_of, id_of_test
-from autograder.course import VARIABLE, Course
+from autograder.course import Course
 from autograder.errors import INSTALL_ALL, counted, listed
 from autograder.files import write
-from autograder.own import SWITCH
+from autograder.own import as_marked
 
 CELL_SECONDS = 600  # a lab that learns takes its minute, and a busy machine more
 
@@ -245,16 +244,8 @@ def environment(course: Path) -> dict[str, str]:
     COURSE_BUILD tells the course's library that outputs are to be the same on every machine. One thread is
     enough for a lab's small matrices; several get into each other's way where much runs at once.
     """
-    path = os.pathsep.join(filter(None, (str(course), os.environ.get("PYTHONPATH"))))
     one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
-    return {
-        **os.environ,
-        **one,
-        VARIABLE: str(course),
-        "PYTHONPATH": path,
-        "COURSE_BUILD": "1",
-        SWITCH: "off",
-    }
+    return {**as_marked(course), **one, "COURSE_BUILD": "1"}
 
 
 def _merged(outputs: Sequence[NotebookNode]) -> list[NotebookNode]:
