@@ -6,6 +6,7 @@ from datetime import datetime
 
 import nbformat
 import pytest
+from command import work_here
 from our_course import COURSE, Silent, lab
 from sample_class import perfect, with_answer, wrong_answer
 
@@ -41,7 +42,8 @@ def handed_in(*wrong, said="In my own words."):
 
 
 @pytest.fixture
-def room(tmp_path):
+def room(tmp_path, monkeypatch):
+    work_here(monkeypatch.setattr)
     return Classroom(
         tmp_path / "class", replace(COURSE, policy=BEST, lab={LAB: {"due": datetime(2026, 11, 2, 18)}})
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from command import autograder
+from command import autograder, work_here
 from nbgrader.api import Gradebook
 from our_course import COURSE, Silent, lab
 from sample_class import hand_ins, perfect, with_answer
@@ -48,8 +48,8 @@ def classroom(tmp_path_factory):
     return folder
 
 
-def run(folder, *arguments):
-    ran = autograder("grade", LAB, "--classroom", folder, "--json", "-", *arguments)
+def run(folder, *arguments, here=False):
+    ran = autograder("grade", LAB, "--classroom", folder, "--json", "-", *arguments, here=here)
     return ran, [json.loads(line) for line in ran.stdout.splitlines()]
 
 
@@ -237,6 +237,7 @@ def faults(monkeypatch, which):
 def test_what_fails_for_all_stops_the_run_after_a_few(classroom, monkeypatch, tmp_path):
     folder, rows = fresh_copy(classroom, tmp_path / "class"), []
     faults(monkeypatch, lambda data: True)
+    work_here(monkeypatch.setattr)
     with pytest.raises(GradingError, match=r"3 hand-ins failed in one way, .* SandboxError: there is none"):
         graded(folder, rows.append, workers=1)
     assert {row.verdict for row in rows} == {"fault"} and len({row.student for row in rows}) == 2
@@ -246,6 +247,7 @@ def test_what_fails_for_some_alone_does_not(classroom, monkeypatch, tmp_path):
     folder = fresh_copy(classroom, tmp_path / "class")
     bad = {(folder / "submitted" / f"s{i:02d}" / LAB / f"{LAB}.ipynb").read_bytes() for i in range(5)}
     faults(monkeypatch, bad.__contains__)
+    work_here(monkeypatch.setattr)
     run_ = graded(folder, lambda row: None, workers=1)
     assert run_.judged == MANY and len(run_.faults) == 5
 
@@ -524,7 +526,7 @@ def test_a_gradebook_that_goes_away_gets_a_sentence_and_loses_no_row(classroom, 
         (place.root / "gradebook.db").unlink()
         with pytest.raises(GradebookError, match="No result is lost"):
             book.record(place.submission("s01", LAB), marked)
-    again, _ = run(place.root)
+    again, _ = run(place.root, here=True)
     assert again.returncode == 0, again.stderr
     with Gradebook(place.db, "attention-labs") as book:
         assert len(book.find_assignment(LAB).submissions) == MANY
@@ -554,7 +556,7 @@ def test_the_order_of_work_does_not_matter(classroom, local, tmp_path):
     names.reverse()
     for student, name in zip(students, names, strict=True):
         shutil.copytree(classroom / "submitted" / student, folder / "submitted" / name)
-    _, rows = run(folder, "--workers", "1")
+    _, rows = run(folder, "--workers", "1", here=True)
     renamed = {name: student for student, name in zip(students, names, strict=True)}
     mine = [{**row, "student": renamed[row["student"]]} for row in rows]
     assert marks(mine) == marks([row for row in local if row["student"] in students])
