@@ -4,8 +4,11 @@ A value goes into a call or comes out of it (`autograder.judging.question`). Wha
 then it travels, is copied, compared and described, by its kind alone.
 """
 
+import datetime as dt
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
 from typing import Any
@@ -41,6 +44,14 @@ MAX_CHARACTERS = 20_000  # of text in one answer, and of what it prints
 MAX_INTEGER = 2**63  # beyond it a whole number travels as text
 MAX_BITS = 1000  # of a whole number, so that each is near some float
 
+_DATES = "datetime64[us]"  # of whatever unit they come
+_ITEM = {"str": re.compile(r"(?s).*"), _DATES: re.compile(r"NaT|-?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}")}
+_UNIT = re.compile(r"datetime64\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
+_DATE_WORDS: dict[type, str] = {
+    dt.date: "a date",
+    dt.datetime: "a date with a time (datetime)",
+    dt.timedelta: "a duration (timedelta)",
+}
 _FLOATS = {"inf": float("inf"), "-inf": float("-inf"), "nan": float("nan")}
 
 
@@ -230,12 +241,12 @@ class Array(Kind):
     def takes(self, result: Any) -> bool:
         return type(result) is np.ndarray or is_tensor(result)  # a matrix calculates by rules of its own
 
-    def take(self, result: Any, left: list[int], depth: int) -> np.ndarray:
+    def take(self, result: Any, left: list[int], depth: int) -> Value:
         array = result if type(result) is np.ndarray else _from_tensor(result)
         if array.dtype == np.longdouble:
             array = array.astype(np.float64)
         if dtype_name(array.dtype) not in DTYPES:
-            raise NotPlain(f"ndarray of {array.dtype.name}")
+            return TextArray().take(array, left, depth)
         left[1] -= array.size
         if left[1] < 0:
             raise NotPlain(f"ndarray of {array.size:,} values")
@@ -319,6 +330,185 @@ class Array(Kind):
     def short(self, value: np.ndarray) -> str:
         plain = "" if value.dtype in (np.float64, np.bool_) else f" {value.dtype.name}"
         return f"{value.shape}{plain}"
+
+
+@dataclass(frozen=True)
+class Texts:
+    """An array of texts, or of dates: its shape, and what it holds, row by row; of dates the unit does not count."""
+
+    dtype: str = field(compare=False)
+    shape: tuple[int, ...]
+    items: tuple[str, ...]
+
+    @property
+    def noun(self) -> str:
+        return "texts" if self.dtype == "str" else "dates"
+
+
+class TextArray(Kind):
+    """An array of texts or dates, as `Texts`; a call gets NumPy's own."""
+
+    names = ("texts",)
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, Texts)
+
+    def takes(self, result: Any) -> bool:
+        return isinstance(result, Texts)  # an array is asked first
+
+    def take(self, result: Any, left: list[int], depth: int) -> Texts:
+        if isinstance(result, Texts):
+            return result
+        left[0] -= result.size
+        if result.dtype.kind not in "OUM" or left[0] < 0:
+            raise NotPlain(f"ndarray of {result.dtype.name}")
+        dtype, items = "str", result.ravel().tolist()
+        if result.dtype.kind == "M":
+            dtype, items = result.dtype.name, np.datetime_as_string(result.astype(_DATES).ravel()).tolist()
+        if (not items and result.dtype.kind == "O") or not all(type(item) is str for item in items):
+            raise NotPlain(f"ndarray of {result.dtype.name}")
+        left[2] -= sum(map(len, items)) if dtype == "str" else 0
+        if left[2] < 0:
+            raise NotPlain("ndarray of too many characters")
+        return Texts(dtype, result.shape, tuple(items))
+
+    def pack(self, value: Texts, arrays: list[np.ndarray]) -> dict:
+        return {"texts": [value.dtype, list(value.shape), list(value.items)]}
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Texts:
+        if (
+            not isinstance(packed, list)
+            or len(packed) != 3
+            or not all(isinstance(p, list) for p in packed[1:])
+        ):
+            raise FrameError("an array of texts was due")
+        dtype, shape, items = packed
+        form = _ITEM["str" if dtype == "str" else _DATES]
+        whole = (
+            all(type(axis) is int and 0 <= axis <= MAX_PARTS for axis in shape) and len(shape) <= MAX_DEPTH
+        )
+        known = dtype == "str" or (isinstance(dtype, str) and _UNIT.fullmatch(dtype))
+        if not known or not whole or math.prod(shape) != len(items):
+            raise FrameError("no such array of texts")
+        if not all(isinstance(item, str) and form.fullmatch(item) for item in items):
+            raise FrameError("no texts, or no dates")
+        return Texts(dtype, tuple(shape), tuple(items))
+
+    def copied(self, value: Texts) -> np.ndarray:
+        plain = np.array(value.items, dtype="str" if value.dtype == "str" else _DATES)
+        return plain.astype(value.dtype).reshape(value.shape)
+
+    def zeros(self, value: Texts) -> Texts:
+        return replace(value, items=("" if value.dtype == "str" else "NaT",) * len(value.items))
+
+    def comes_back(self, value: Texts, after: Any) -> bool:
+        return isinstance(after, np.ndarray)
+
+    def unchanged(self, before: Texts, after: Any) -> bool:
+        try:
+            return take(after, [MAX_PARTS, MAX_GIVEN, MAX_GIVEN]) == before
+        except NotPlain:
+            return False
+
+    def same(self, one: Texts, other: Value, rules: Rules) -> bool:
+        return one == other
+
+    def difference(self, due: Texts, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
+        if not isinstance(value, Texts) or value.noun != due.noun:
+            return of_another_type(due, value, rules, speaking)
+        if value.shape != due.shape:
+            return Difference(
+                "shape", speaking.says(f"{speaking.result} has shape {value.shape}; {due.shape} is due.")
+            )
+        wrong = [i for i, (one, other) in enumerate(zip(due.items, value.items, strict=True)) if one != other]
+        if not wrong:
+            return None
+        where = tuple(int(i) for i in np.unravel_index(wrong[0], due.shape)) if due.shape else ()
+        yours, wanted = (self._shown(one, wrong[0]) for one in (value, due))
+        seen = f"{len(wrong)} of {len(due.items)} {due.noun} differ, the first at {_place(where)}: "
+        return Difference("values", speaking.says(f"{seen}yours {yours}, expected {wanted}."))
+
+    def _shown(self, value: Texts, at: int) -> str:
+        item = value.items[at]
+        return (
+            cut(repr(item), 60)
+            if value.dtype == "str"
+            else item.removesuffix(".000000").removesuffix("T00:00:00")
+        )
+
+    def words(self, value: Texts) -> str:
+        return f"a NumPy array of {value.noun} of shape {value.shape}"
+
+    def short(self, value: Texts) -> str:
+        return f"{value.shape} {value.noun}"
+
+
+class Moment(Kind):
+    """A date, a date with a time, or a duration: Python's, which those of NumPy and of pandas become."""
+
+    names = ("date", "datetime", "timedelta")
+
+    def holds(self, value: Value) -> bool:
+        return type(value) in _DATE_WORDS
+
+    def takes(self, result: Any) -> bool:
+        return isinstance(result, (dt.date, dt.timedelta, np.datetime64, np.timedelta64))
+
+    def take(self, result: Any, left: list[int], depth: int) -> Value:
+        try:
+            if isinstance(result, (np.datetime64, np.timedelta64)):
+                name = result.dtype.name.partition("[")[0]
+                result = (
+                    part
+                    if not isinstance(part := result.item(), int)
+                    else result.astype(f"{name}[us]").item()
+                )
+            if isinstance(result, dt.timedelta):
+                return dt.timedelta(int(result.days), int(result.seconds), int(result.microseconds))
+            if isinstance(result, dt.datetime):
+                return dt.datetime.fromisoformat(dt.datetime.isoformat(result))
+            return dt.date(int(result.year), int(result.month), int(result.day))
+        except (AttributeError, TypeError, ValueError, OverflowError):  # NaT, and what lies before the year 1
+            raise NotPlain("date that is none") from None
+
+    def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
+        duration = isinstance(value, dt.timedelta)
+        return {
+            type(value).__name__: str(value // dt.timedelta(microseconds=1))
+            if duration
+            else value.isoformat()
+        }
+
+    def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Value:
+        if not isinstance(packed, str) or len(packed) > 40:
+            raise FrameError("a date was due")
+        try:
+            if name == "timedelta":
+                return dt.timedelta(microseconds=int(packed))
+            return (dt.date if name == "date" else dt.datetime).fromisoformat(packed)
+        except (ValueError, OverflowError):
+            raise FrameError("no such date") from None
+
+    def zeros(self, value: Value) -> Value:
+        return dt.timedelta() if isinstance(value, dt.timedelta) else type(value)(1970, 1, 1)
+
+    def comes_back(self, value: Value, after: Any) -> bool:
+        return True  # no call changes one
+
+    def same(self, one: Value, other: Value, rules: Rules) -> bool:
+        return type(one) is type(other) and one == other
+
+    def difference(self, due: Value, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
+        if type(due) is not type(value):
+            return of_another_type(due, value, rules, speaking)
+        seen = f"{speaking.returned} {value}; {due} is due."
+        return None if due == value else Difference("values", speaking.says(seen))
+
+    def words(self, value: Value) -> str:
+        return _DATE_WORDS[type(value)]
+
+    def short(self, value: Value) -> str:
+        return str(value)
 
 
 class Several(Kind):
@@ -832,7 +1022,8 @@ class Single(Kind):
 
 
 KINDS: tuple[Kind, ...] = (
-    *(Single(), Array(), Several(), Entries(), Unordered(), Tabular(), Drawn(), Dtype(), Function(), Error()),
+    *(Single(), Array(), Several(), Entries(), Unordered(), TextArray(), Moment()),
+    *(Tabular(), Drawn(), Dtype(), Function(), Error()),
 )
 _BY_NAME = {name: kind for kind in KINDS for name in kind.names}
 _SINGLE, _ARRAY, _SEVERAL = KINDS[:3]
@@ -927,8 +1118,10 @@ def as_value(value: Value) -> Value:
         return Made(name_of(value))
     if isinstance(value, Made) and callable(value.function):
         value = replace(value, function=name_of(value.function))
+    if isinstance(value, (np.datetime64, np.timedelta64)):
+        raise FrameError(f"a {type(value).__name__} is no value by itself: give Python's own, or an array")
     if isinstance(value, np.ndarray) and dtype_name(value.dtype) not in DTYPES:
-        raise FrameError(f"an array of {value.dtype.name} is no value")
+        return take(value, [MAX_PARTS, MAX_GIVEN, MAX_GIVEN])
     return kind_of(value).mapped(value, as_value)
 
 

@@ -2,9 +2,10 @@
 
 Authors define exercises with `autograder.authoring`; a student's answer key holds the same data.
 
-A **value** is what goes into a call and comes out of it: None, a bool, int, float, complex or text, an array of one of
-`DTYPES`, a table of pandas, a NumPy scalar type, or a tuple, list, set or mapping of values; into a call also what is
-`Made`. Each kind of them is a class in `autograder.judging.kinds`.
+A **value** is what goes into a call and comes out of it: None, a bool, int, float, complex or text, a date or a
+duration, an array of one of `DTYPES`, of texts or of dates, a table of pandas, a NumPy scalar type, or a tuple, list, set
+or mapping of values; into a call also what is `Made`, out of it what is drawn. Each kind of them is a class in
+`autograder.judging.kinds`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
