@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from autograder.authoring.lab import Lab, read_labs
 from autograder.errors import Complaint, counted, encodable
@@ -43,6 +43,7 @@ from autograder.grading.reports.figures import (
 )
 from autograder.grading.reports.marks import Mark, Marks, class_today, shown_name
 from autograder.grading.reports.pseudonyms import pseudonyms
+from autograder.grading.reports.shown import sentences
 from autograder.grading.reports.tables import Table, grades_csv, tables, wanted
 from autograder.grading.reports.term import Terms, read_rules, term_csv, term_tables, terms_of
 from autograder.grading.run.grade import priced
@@ -381,7 +382,7 @@ def environment() -> Environment:
         share=lambda number: "–" if number is None else f"{100 * number:.0f}\N{NO-BREAK SPACE}%",
         number=lambda number: "–" if number is None else f"{round(number, 2) + 0.0:.2f}".replace("-", "−"),
         code=lambda name: Markup("<code>{}</code>").format(Markup("_<wbr>").join(name.split("_"))),
-        ticks=_ticks,
+        ticks=sentences,
         breaks=lambda name: Markup("-<wbr>").join(name.split("-")),
         moment=moment,
         points=lambda number: f"{number:g}",
@@ -389,11 +390,6 @@ def environment() -> Environment:
         plural=lambda count, one, many=None: f"{count} {one if count == 1 else many or one + 's'}",
     )
     return environment
-
-
-def _ticks(text: str) -> Markup:
-    """A sentence whose `backticks` become code."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
 
 
 def moment(when: datetime) -> str:

@@ -14,6 +14,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from autograder.feedback import code
 from autograder.grading.marking.sanitise import (
     clean_html,
     cut,
@@ -68,10 +69,7 @@ def _formatter() -> HtmlFormatter:
 
 def sentences(text: str) -> Markup:
     """Our own sentences, in which `backticks` are code."""
-    parts = str(escape(text)).split("`")
-    if len(parts) % 2 == 0:
-        return escape(text)
-    return Markup("".join(f"<code>{part}</code>" if i % 2 else part for i, part in enumerate(parts)))
+    return Markup(code(str(escape(text))))
 
 
 def output(one: Mapping[str, Any]) -> Markup:
