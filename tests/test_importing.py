@@ -268,7 +268,7 @@ def test_what_cannot_come_over_is_listed_with_its_points(course):
     ]
     (course.parent / "names.txt").write_text("Ada")
     said = brought(course, cells, code=1, name="lost")
-    assert "`len(draw()) == 1`: zeros of the same form pass it: assert more" in said
+    assert "`len(draw()) == 1`: quite other values of the same form pass it: assert more" in said
     assert "`first`: it reads a file, and what comes along is students', too" in said
     assert "2 points hang on this" in said and "3 points hang on this" in said
     assert "it imports `no_such_package`, which is not installed here" in said

@@ -123,6 +123,16 @@ def test_what_was_never_heard_so_passes_nothing(heard):
     assert holds([], heard, 1e-7, by_test(ADDS_UP, n=4))
 
 
+def test_zeros_alone_pass_no_test():
+    test = "def sums(parts):\n    a, b, c = parts(3)\n    assert a + b == c\n"
+    given = by_test(test)
+    due = asked(lambda n: (1, 2, n), **given.kwargs)
+    assert holds(due, asked(lambda n: (2, 3, 5), **given.kwargs), 0.0, given) is None
+    zeros = asked(lambda n: (0, 0, 0), **given.kwargs)
+    assert holds(due, zeros, 0.0, given) == "Zeros alone pass this test; they are not what is due."
+    assert holds(zeros, zeros, 0.0, given) is None
+
+
 def test_what_other_functions_give_is_what_the_notebooks_own_give():
     test = "def both(half, double):\n    assert half(double(3)) == 3\n"
     space = {"double": lambda n: 2 * n}

@@ -369,11 +369,7 @@ class _Import:
                 other.append(asked)
                 continue
             for call in of_it:
-                named = any(
-                    is_file_beside(given, self.folder) for given in (*call.args, *call.kwargs.values())
-                )
-                why = "an argument is the name of a file: let it take what the file holds" if named else ""
-                if why := call.lost or why or unwritable(call.args, call.kwargs):
+                if why := call.lost or self._unfit(call):
                     lost.setdefault(call.function, why)
                 elif not call.error:
                     wanted.setdefault(call.function, []).append((call, secret, asked.source))
@@ -400,6 +396,7 @@ class _Import:
         line = self.lines[cell.number]
         asked_for = {name: p for p in self.exercises.values() for name in p.compared or [p.name]}
         about: dict[str, Plan] = {}
+        asked_by = False  # by the cell's own test
         left = []
         for asked in self.others.get(cell.number, ()):
             subjects = asked.names & {*self.functions, *self.made}
@@ -421,15 +418,16 @@ class _Import:
             plan = self._kept_as(cell, one, label)
             if isinstance(plan, Plan):
                 about[plan.name] = plan
+                asked_by = True
             else:
                 rest = f", and {counted(len(done) - 1, 'more assertion')}" if len(done) > 1 else ""
                 line.left.append(f"`{label}`{rest}: {plan}")
         line.left += [f"`{cut(asked.source, 100)}` {_WHY[asked.nature]}" for asked in left]
         line.left += [f"`{name}` cannot be asked: {why}" for name, why in lost.items()]
-        new = [plan for plan in about.values() if cell.number not in plan.tests]
-        if new and not any(cell.number in p.tests for p in self.exercises.values()) and not line.left:
+        here = [plan for plan in self.exercises.values() if cell.number in plan.tests]
+        if about and not here and (asked_by or not line.left):
             line.lost = 0.0
-            self._share(cell, new)
+            self._share(cell, list(about.values()))
 
     def _had(self, asked: Asked, cell: Cell) -> bool:
         """Whether the very calls that a property is about are compared by their values."""
@@ -440,6 +438,12 @@ class _Import:
             if plan and not any(asks == Case("", c.args, c.kwargs).arguments for c, _, _ in plan.calls):
                 return False
         return True
+
+    def _unfit(self, call: Call) -> str:
+        """Why a call's arguments cannot stand in a case, or ""."""
+        if any(is_file_beside(given, self.folder) for given in (*call.args, *call.kwargs.values())):
+            return "an argument is the name of a file: let it take what the file holds"
+        return unwritable(call.args, call.kwargs)
 
     def _uncompared(
         self, cell: Cell, left: list[Asked], lost: Mapping[str, str]
@@ -457,26 +461,34 @@ class _Import:
     def _kept_as(self, cell: Cell, one: Kept, label: str) -> Plan | str:
         """The exercise that a test is asked in as it stands; or why it cannot be."""
         tried = self.recorded.kept.get((cell.number, self.kept[cell.number].index(one)))
+        if names := self._read_from_tests({one.subject, *one.others}):
+            return f"the solution reads {listed(f'`{n}`' for n in names)}, which only a test sets"
         if tried is None:
             return "its cell takes too long to be run again"
         texts = (node.value for node in ast.walk(ast.parse(one.source)) if isinstance(node, ast.Constant))
         if one.hidden and any(is_file_beside(text, self.folder) for text in texts):
             return "it reads a file, and what comes along is students', too"
-        if why := tried.why or unwritable((), tried.values):
+        large = [n for n, value in tried.values.items() if unwritable((), {n: value})]
+        why = unwritable((), tried.values) if one.subject else ""
+        if why := tried.why or why:
             return f"it cannot be asked by itself: {why}"
         if tried.weak:
-            return self._compared_whole(cell, one) or "zeros of the same form pass it: assert more"
+            return (
+                self._compared_whole(cell, one) or "quite other values of the same form pass it: assert more"
+            )
         plan = self._of_function(one.subject) if one.subject else self._of_variables(one.variables, cell)
-        plan.reads += [name for name in one.variables if name not in plan.reads]
+        plan.reads += [name for name in [*one.variables, *large] if name not in plan.reads]
         plan.beside |= {*one.others}
-        case = Case("what is asked besides" if one.hidden else label, (), tried.values, one.hidden)
+        values = {name: value for name, value in tried.values.items() if name not in large}
+        values |= {"as_due": large} if large else {}
+        case = Case("what is asked besides" if one.hidden else label, (), values, one.hidden)
         plan.kept.append(replace(case, test=one.source))
         return plan
 
     def _compared_whole(self, cell: Cell, one: Kept) -> Plan | None:
-        """Compare by their values what a test asks of which zeros have it, too: no exercise can be passed by these."""
+        """Compare by their values what a test asks nothing of but the form."""
         asked = [c for c in self.recorded.calls if c.cell == cell.number and c.function == one.subject]
-        calls = [c for c in asked if not c.lost and not c.error and not unwritable(c.args, c.kwargs)]
+        calls = [c for c in asked if not c.lost and not c.error and not self._unfit(c)]
         held = [name for name in one.variables if not self.recorded.held[cell.number, name][1]]
         if calls:
             plan = self._of_function(one.subject)
@@ -560,6 +572,8 @@ class _Import:
             why = "no points hang on it"
         elif plan.home.number in self.recorded.errors:
             why = "its solution raises"
+        elif names := self._read_from_tests({name, *plan.beside} - {*plan.reads}):
+            why = f"its solution reads {listed(f'`{n}`' for n in names)}, which only a test sets"
         if why:
             del self.exercises[name]
             for number in plan.tests:
@@ -568,6 +582,20 @@ class _Import:
                     line.left.append(f"`{name}`: {why}")
                     others = [p for p in self.exercises.values() if number in p.tests]
                     line.lost = line.lost if others else line.cell.points
+
+    def _read_from_tests(self, functions: set[str]) -> list[str]:
+        """The variables that these functions read, and that test cells alone make."""
+        makers: dict[str, set[str]] = {}
+        for cell in self._with("given", "solution", "test"):
+            for name in defined(self.trees[cell.number])[1]:
+                makers.setdefault(name, set()).add(cell.role)
+        read: set[str] = set()
+        for name in functions & set(self.functions):
+            nodes = ast.walk(self.trees[self.functions[name].number])
+            read |= {
+                n for f in nodes if isinstance(f, ast.FunctionDef) and f.name == name for n in free_names(f)
+            }
+        return sorted(name for name in read if makers.get(name) == {"test"})
 
     # What the report says of the cells
 
@@ -766,9 +794,11 @@ class _Import:
         tree = self.trees[cell.number]
         wanted = self._used_after(cell) - set(self.functions) - set(self.made)
         kept: list[str] = []
+        hidden = hidden_lines(cell.source)
         for statement in reversed(tree.body if tree else []):
             functions, variables = defined(ast.Module([statement], []))
-            if wanted & {*functions, *variables, *bound(statement)} and not isinstance(statement, ast.Assert):
+            made = {*functions, *variables, *bound(statement)}
+            if wanted & made and not isinstance(statement, ast.Assert) and statement.lineno not in hidden:
                 kept.insert(0, ast.get_source_segment(cell.plain, statement) or "")
                 wanted |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
         return "\n".join(kept)

@@ -53,7 +53,7 @@ def _weak(exercise: Exercise) -> Iterator[str]:
     for variant in [exercise.reference, *exercise.variants] if exercise.rules.compare else exercise.variants:
         finding = found(exercise, questions, answers_of(variant, exercise, questions))
         if finding.verdict is not Verdict.PASS:
-            yield f"{where}: the right answer {variant.__name__!r} is refused. {finding.message}"
+            yield f"{where}: the right answer {getattr(variant, '__name__', exercise.name)!r} is refused. {finding.message}"
 
 
 def _thoughtless(questions: Sequence[Question], rules: Rules) -> Iterator[tuple[str, list[Answer]]]:

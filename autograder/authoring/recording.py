@@ -25,9 +25,10 @@ import numpy as np
 from autograder.errors import Complaint, cut
 from autograder.judging.answer import ask, pack
 from autograder.judging.frames import decode, encode
-from autograder.judging.kinds import FrameError, copied, copied_inputs, pack_value, unpack_value
+from autograder.judging.kinds import FrameError, copied, copied_inputs, pack_value, unpack_value, zeros
 from autograder.judging.question import Inputs, Value
-from autograder.judging.tested import by_test, heard, holds, zeros_heard
+from autograder.judging.tables import Table
+from autograder.judging.tested import WORDS, by_test, heard, holds
 
 SECONDS = 300  # of CPU time, for all cells of a notebook
 MEMORY = 4 << 30  # bytes of address space
@@ -95,7 +96,7 @@ class Recorded:
 class Tried:
     """A test by itself, asked of the notebook's own solution: what it needs, and why it cannot be asked so, or "".
 
-    `weak` is whether zeros in place of every result pass it.
+    `weak` is whether quite other results of the same form pass it.
     """
 
     values: dict[str, Value]
@@ -283,7 +284,23 @@ def _tried(test: dict, namespace: dict[str, Any], held: dict[str, tuple[Value, s
         return Tried({}, raises if error else "it gives more than can be compared")
     if said := holds(due, copied(due), 0.0, copied_inputs(given)):
         return Tried({}, f"it fails. {said}")
-    return Tried(values, "", holds(due, copied(zeros_heard(due)), 0.0, copied_inputs(given)) is None)
+    others = (copied([_others(held, far) for held in due]) for far in (-1e6, 1e6))
+    return Tried(values, "", all(holds(due, other, 0.0, copied_inputs(given)) is None for other in others))
+
+
+def _others(value: Value, far: float) -> Value:
+    """A value of the same form, with quite other numbers in it."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiu":
+        return (far / (1 + np.arange(value.size).reshape(value.shape))).astype(value.dtype)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_others(part, far / (2 + at)) for at, part in enumerate(value))
+    if isinstance(value, dict):
+        return {key: _others(part, far) for key, part in value.items()}
+    if isinstance(value, str):
+        return value if value in WORDS else f"{value}?"
+    if isinstance(value, Table):
+        return zeros(value)
+    return not value if type(value) is bool else type(value)(far) if type(value) in (int, float) else value
 
 
 def main(place: Path) -> None:

@@ -12,19 +12,20 @@ import builtins
 import inspect
 import linecache
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from autograder.errors import cut
 from autograder.judging.answer import pack
-from autograder.judging.kinds import as_value, copied, difference, resolve, zeros
+from autograder.judging.kinds import as_value, copied, difference, resolve, same, zeros
 from autograder.judging.question import Inputs, Rules, Value
 
-TEST, ONLY = "the test", "only"
+TEST, ONLY, AS_DUE = "the test", "only", "as_due"
+WORDS = ("value", "raised", "items", "end", "function", "other")  # what comes of a call
 
 
-def by_test(test: Callable | str, **values: Value) -> Inputs:
+def by_test(test: Callable | str, /, **values: Value) -> Inputs:
     """The inputs of a case that is a test.
 
     Parameters
@@ -34,20 +35,22 @@ def by_test(test: Callable | str, **values: Value) -> Inputs:
         names. One of the course's library is found there by its name, by students' checks too; of a text, for a case that
         is hidden, the source is sent along.
     **values : values
+        Of variables that are asked, `as_due` names those that are too large to write down, and are not the student's.
     """
     name = test if isinstance(test, str) else f"{test.__module__}:{test.__qualname__}"
     return Inputs((), {TEST: name, **values})
 
 
-def asked(function: Any, *args: Value, **kwargs: Value) -> Any:
+def asked(function: Any, /, *args: Value, **kwargs: Value) -> Any:
     """What a function gives in each call that a test makes of it, in turn; without a test what it returns."""
     kwargs.pop(ONLY, None)
     if TEST not in kwargs:
         return function(*args, **kwargs)
+    kwargs |= {name: function()[name] for name in kwargs.pop(AS_DUE, ())}
     return heard(function, getattr(function, "__globals__", {}), **kwargs)[0]
 
 
-def heard(function: Callable, here: Mapping[str, Any], **kwargs: Value) -> tuple[list, Exception | None]:
+def heard(function: Callable, here: Mapping[str, Any], /, **kwargs: Value) -> tuple[list, Exception | None]:
     """What comes of each call in a test, and what the test raised; other functions are `here` by their names."""
     test, heard = function_of(kwargs.pop(TEST)), _Heard()
     others = {name: partial(heard, here[name]) for name in _others(test, kwargs) if name in here}
@@ -68,24 +71,25 @@ def holds(due: Value, value: Value, tolerance: Any, given: Inputs) -> str | None
             due, value = ({name: all_of.get(name) for name in only} for all_of in (due, value))
         found = difference(due, value, Rules(tolerance=tolerance, floats_too=True))
         return found.seen if found else None
-    values = dict(given.kwargs)
+    values, blank = dict(given.kwargs), zeros_heard(due)
+    idle = same(blank, as_value(value), Rules()) and not same(blank, as_value(due), Rules())
+    values |= {n: due[1][n] for n in values.pop(AS_DUE, ())}
     test, replayed = function_of(name := values.pop(TEST)), _Replayed(value)
     try:
         test(replayed, **values, **dict.fromkeys(_others(test, values), replayed))
     except Exception as error:  # noqa: BLE001 - a test meets whatever an answer may be
         return _said(error, name)
-    return None
+    return "Zeros alone pass this test; they are not what is due." if idle else None
 
 
-def zeros_heard(given: Sequence[Value]) -> list[Value]:
+def zeros_heard(given: list[Value]) -> list[Value]:
     """What was heard, with zeros in place of every value.
 
     >>> zeros_heard(["value", [1, 2], "raised", "ValueError"])
     ['value', [0, 0], 'raised', 'ValueError']
     """
-    return [
-        zeros(held) if before == "value" else held for before, held in zip(["", *given], given, strict=False)
-    ]
+    given = as_value(given)
+    return [zeros(one) if at % 2 and given[at - 1] == "value" else one for at, one in enumerate(given)]
 
 
 def _others(test: Callable, values: Mapping[str, Value]) -> list[str]:
@@ -142,9 +146,6 @@ class _Heard:
         self.given += ["end", True]
 
 
-_WORDS = ("value", "raised", "items", "end", "function", "other")
-
-
 class _Short(Exception):
     """The test asks for more than the answer gave when it was heard."""
 
@@ -157,7 +158,7 @@ class _Replayed:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         what, held = next(self._left, None), next(self._left, None)
-        if what not in _WORDS:
+        if what not in WORDS:
             raise _Short
         if what == "raised":
             known = getattr(builtins, str(held), None)
