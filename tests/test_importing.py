@@ -13,8 +13,9 @@ from autograder import keys
 from autograder.authoring.asserting import EXACT, statements
 from autograder.authoring.writing import literal, unwritable
 from autograder.grading.sandbox.choice import why_unavailable
+from autograder.judging.compare import first_difference
 from autograder.judging.kinds import same
-from autograder.judging.question import Rules
+from autograder.judging.question import Answer, Rules
 from autograder.judging.tables import of_pandas
 
 needs_sandbox = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable() or "there is a sandbox")
@@ -402,21 +403,69 @@ def test_a_float_will_do_for_a_whole_number_unless_a_test_asks_for_its_type(cour
         asks("assert one(2) == 3", "t1", 1),
         answer("def two(x):\n    ### BEGIN SOLUTION\n    return x + 2\n    ### END SOLUTION", "two"),
         asks("assert two(2) == 4\nassert isinstance(two(2), int)", "t2", 1),
+        answer("def odd(x):\n    ### BEGIN SOLUTION\n    return x % 2 == 1\n    ### END SOLUTION", "odd"),
+        asks("assert odd(3) == True\nassert not odd(4)", "t3", 1),
+        answer("def even(x):\n    ### BEGIN SOLUTION\n    return x % 2 == 0\n    ### END SOLUTION", "even"),
+        asks("assert even(3) is False", "t4", 1),
     ]
-    assert "2 points of 2 came over." in brought(course, cells, name="whole")
-    files = {name: (course / f"solutions/whole/{name}.py").read_text("utf-8") for name in ("one", "two")}
-    assert ["floats_too=True" in text for text in files.values()] == [True, False]
+    assert "4 points of 4 came over." in brought(course, cells, name="whole")
+    names = ("one", "two", "odd", "even")
+    files = {name: (course / f"solutions/whole/{name}.py").read_text("utf-8") for name in names}
+    assert ["floats_too=True" in text for text in files.values()] == [True, False, True, False]
+    for value, right in ((1, True), (1.0, True), (0, False), (2, False), ("1", False)):
+        assert (first_difference(True, Answer(value, "int"), Rules(floats_too=True)) is None) is right
+    assert first_difference(True, Answer(1, "int"), Rules())
 
 
 def test_names_that_a_test_makes_for_later_cells_stay(course):
     cells = [
         answer("def half(x):\n    ### BEGIN SOLUTION\n    return x / 2\n    ### END SOLUTION", "half"),
-        asks("numbers = [2.0, 3.0]\nassert half(numbers[0]) == 1\nassert half(numbers[1]) == 1.5", "t1", 1),
-        answer("### BEGIN SOLUTION\nhalves = [half(n) for n in numbers]\n### END SOLUTION", "halves"),
+        asks(
+            """
+numbers = [2.0, 3.0]
+assert half(numbers[0]) == 1
+### BEGIN HIDDEN TESTS
+secret = 3.0
+assert half(secret) == 1.5
+### END HIDDEN TESTS
+""",
+            "t1",
+            1,
+        ),
+        answer(
+            "### BEGIN SOLUTION\nhalves = [half(n) for n in numbers]\n### END SOLUTION\nsecret = 0", "halves"
+        ),
         asks("assert halves == [1, 1.5]", "t2", 1),
     ]
     assert "2 points of 2 came over." in brought(course, cells, name="halves")
     built = autograder("build", "halves", "--course", course)
+    assert built.returncode == 0, built.stderr
+    released = (course / "notebooks/halves/halves.ipynb").read_text("utf-8")
+    assert "numbers = [2.0, 3.0]" in released and "secret = 3.0" not in released
+
+
+def test_a_solution_that_reads_what_only_a_test_sets_is_named(course):
+    cells = [
+        answer(
+            "def scaled(x):\n    ### BEGIN SOLUTION\n    return x * FACTOR\n    ### END SOLUTION", "scaled"
+        ),
+        asks("FACTOR = 3\nassert scaled(2) == 6\nassert scaled(3) / 3 < FACTOR + 1", "t1", 2),
+    ]
+    said = brought(course, cells, code=1, name="scaled")
+    assert "reads `FACTOR`, which only a test sets" in said and "2 points hang on this" in said
+    assert autograder("build", "scaled", "--course", course).returncode == 0
+
+
+def test_tables_that_are_too_large_to_write_down_are_taken_from_what_is_due(course):
+    cells = [
+        code("import numpy as np\nraw = np.arange(5000)"),
+        answer("### BEGIN SOLUTION\nlarge = raw[raw > 4000]\n### END SOLUTION", "large"),
+        asks("assert large.max() == raw.max() and large.min() > 100", "t1", 2),
+    ]
+    assert "2 points of 2 came over." in brought(course, cells, name="large")
+    text = (course / "solutions/large/answer_large.py").read_text("utf-8")
+    assert "as_due=['raw']" in text and len(text) < 1000
+    built = autograder("build", "large", "--course", course)
     assert built.returncode == 0, built.stderr
 
 

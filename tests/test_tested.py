@@ -133,6 +133,15 @@ def test_zeros_alone_pass_no_test():
     assert holds(zeros, zeros, 0.0, given) is None
 
 
+def test_what_is_not_the_students_is_taken_from_what_is_due():
+    test = "def share(answer, whole):\n    part = answer()['part']\n    assert len(part) * 2 == len(whole)\n"
+    given = by_test(test, as_due=["whole"])
+    due = asked(lambda: {"part": [1, 2], "whole": [0, 1, 2, 3]}, **given.kwargs)
+    assert holds(due, due, 0.0, given) is None
+    own = asked(lambda: {"part": [1], "whole": [0, 1]}, **given.kwargs)
+    assert "does not: `len(part) * 2 == len(whole)`" in holds(due, own, 0.0, given)
+
+
 def test_what_other_functions_give_is_what_the_notebooks_own_give():
     test = "def both(half, double):\n    assert half(double(3)) == 3\n"
     space = {"double": lambda n: 2 * n}

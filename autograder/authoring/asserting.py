@@ -78,6 +78,14 @@ class Asked:
         texts = re.findall(r"'(\w+)' in (?:vars|globals|locals|dir)\(\)", self.whole)
         return {*self.parts, *texts, *self.through}
 
+    @property
+    def is_a_call(self) -> bool:
+        """Whether it asks for the truth of one call: `assert prime(7)`, `assert not prime(8)`."""
+        asked = ast.parse(self.whole).body[0]
+        test = asked.value if isinstance(asked, ast.Expr) else None
+        test = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+        return isinstance(test, ast.Call) and isinstance(test.func, ast.Name)
+
     def means(self, own: Set[str]) -> set[str]:
         """The functions among `own` that are only called for the arguments of another: g in `f(g(2)) == 3`."""
         inner: set[str] = set()

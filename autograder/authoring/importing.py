@@ -365,7 +365,8 @@ class _Import:
                 if not raising:
                     other.append(asked)
                 continue
-            if asked.nature == "property":
+            truths = [c for c in of_it if type(c.result) is bool]
+            if asked.nature == "property" and not (truths and truths == of_it and asked.is_a_call):
                 other.append(asked)
                 continue
             for call in of_it:
