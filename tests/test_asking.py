@@ -9,7 +9,7 @@ from test_proof import lab_of
 
 from autograder.authoring import first, inputs, made, result
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.proof import weaknesses
+from autograder.authoring.proof import answers_of, found, weaknesses
 from autograder.grading.sandbox.choice import why_unavailable
 from autograder.judging.answer import ask
 from autograder.judging.compare import first_difference
@@ -197,6 +197,26 @@ def test_what_takes_no_thought_is_refused_and_the_rest_is_proved():
     (sentence,) = weaknesses(lab_of(lambda a, b: lambda x: 0.0, drawn))
     assert "what gives zeros of the right shape is right in every case" in sentence
     assert weaknesses(lab_of(Account, lambda rng: inputs(7).then(result.balance))) == []
+
+
+def test_a_mistake_that_raises_as_it_should_is_known_whatever_it_says():
+    def half(x):
+        if x < 0:
+            raise ValueError("below zero")
+        return x / 2
+
+    def twice(x, said="no"):
+        if x < 0:
+            raise ValueError(said)
+        return x * 2
+
+    lab = lab_of(half, lambda rng: inputs(rng.uniform()))
+    exercise = lab.exercises["answer"]
+    exercise.case("below", raises=ValueError)(lambda rng: inputs(-1.0))
+    exercise.misconception(means="You took it twice.", nudge="Half?")(twice)
+    questions = exercise.questions()
+    answers = answers_of(lambda x: twice(x, "not below zero"), exercise, questions)
+    assert found(exercise, questions, answers).misconception == "twice"
 
 
 # A course
