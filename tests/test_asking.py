@@ -98,7 +98,7 @@ def linear(slope, height):
     (line, lambda a, b: lambda y: a * y + b, CALLED,
      "Your result, called with x=2, raised TypeError: <lambda>.<locals>.<lambda>() got an unexpected keyword argument 'x'."),
     (line, lambda a, b: a * 1.5 + b, CALLED,
-     "Your result, called with 1.5, raised TypeError: 'float' object is not callable."),
+     "Your function returned a float; what can be called with 1.5 is due."),
     (line, lambda a, b: lambda x: (n for n in "a"), CALLED,
      "Your result, called with 1.5, gives a generator, which cannot be compared. A number (float) is due."),
     (line, lambda a, b: print(a), CALLED, "Your function returned None."),

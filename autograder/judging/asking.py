@@ -15,14 +15,14 @@ CALL, ATTRIBUTE, ITEM = "operator:call", "builtins:getattr", "operator:getitem"
 class Recorder:
     """Whatever is made or returned, as authors have it: calls, attributes and items are remembered, none is real.
 
-    >>> result.scaled(2.0)[0]._made.function
+    >>> result.scaled(2.0)[0]._autograder_made.function
     'operator:getitem'
     """
 
     __iter__ = None  # else Python would try one item after the other
 
     def __init__(self, made: Made) -> None:
-        self._made = made
+        self._autograder_made = made
 
     def __call__(self, *args: Value, **kwargs: Value) -> "Recorder":
         return Recorder(Made(CALL, (self, *args), kwargs))
@@ -42,7 +42,7 @@ result = Recorder(Made(""))
 def made(function: Callable, *args: Value, **kwargs: Value) -> Recorder:
     """What a function of the course's library makes of these values; among them `result`, in what is asked.
 
-    >>> made(iter, [1, 2])._made.args
+    >>> made(iter, [1, 2])._autograder_made.args
     ([1, 2],)
     """
     return Recorder(Made(function, args, kwargs))

@@ -1113,7 +1113,7 @@ def as_value(value: Value) -> Value:
     if is_pandas(value):
         return take(value, [MAX_PARTS, MAX_GIVEN, 0])
     if isinstance(value, Recorder):
-        return as_value(value._made)
+        return as_value(value._autograder_made)
     if callable(value) and not Dtype().holds(value):
         return Made(name_of(value))
     if isinstance(value, Made) and callable(value.function):
