@@ -105,7 +105,7 @@ def hasty_course(folder: Path) -> None:
     shutil.copy(ROOT / "course.toml", folder)
     for lab in LABS:
         with (folder / "solutions" / lab / "lab.toml").open("a") as file:
-            file.write("\n[limits]\ncell_seconds = 1\ncall_seconds = 2\n")
+            file.write("\n[limits]\ncell_seconds = 2\ncall_seconds = 4\n")
 
 
 def timeless(rows: dict) -> dict:
