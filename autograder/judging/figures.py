@@ -26,7 +26,7 @@ TEXTS = {
 SERIES = {
     "line": ("lines", ("x", "y")),
     "group of points": ("groups of points", ("x", "y")),
-    "group of bars": ("groups of bars", ("positions", "lengths")),
+    "group of bars": ("groups of bars", ("places", "lengths")),
     "image": ("images", ("numbers",)),
 }
 LIMITS = ("x limits", "y limits")
