@@ -176,7 +176,8 @@ def test_a_hostile_object_is_wrong_and_costs_little():
     (lambda rng: inputs(1.0, 2.0).then(result.slope), {}, "AttributeError: 'function' object has no attribute 'slope'"),
     (lambda rng: inputs(1.0, 2.0).then(result.__call__), {}, "is to hold what is asked of `result`"),
     (lambda rng: inputs(1.0, 2.0).then(str(result)), {}, "is to hold what is asked of `result`"),
-    (lambda rng: inputs(1.0, 2.0).then(result(1)), {"call": "in place"}, "is to hold what is asked of `result`"),
+    (lambda rng: inputs(1.0, 2.0).then(result(1)), {"call": "in place"}, "no result is asked"),
+    (lambda rng: inputs(1.0, 2.0).then(result(1)), {"call": "figure"}, "no result is asked"),
     (lambda rng: inputs(1.0, 2.0).then(made(lambda r: r, result)), {}, "at the top of a module"),
 ])  # fmt: skip
 def test_what_cannot_be_asked_is_a_sentence(case, rules, words):

@@ -233,10 +233,13 @@ class Exercise:
             if not isinstance(asked, Inputs):
                 what = article(type(asked).__name__)
                 raise ExerciseError(f"{self.name}: {where} is to return `inputs(…)`, and returns {what}.")
-            if asked.asked and (self.rules.call == "in place" or not _are_asked(asked.asked)):
+            if asked.asked and self.rules.call in ("in place", "figure"):
                 raise ExerciseError(
-                    f"{self.name}: in {where} `.then(…)` is to hold what is asked of `result`, as `result(2.0)`, of an "
-                    "exercise that works in no place."
+                    f'{self.name}: with call="{self.rules.call}" no result is asked: take `.then(…)` out.'
+                )
+            if not all(isinstance(one, (Recorder, Made)) for one in asked.asked):
+                raise ExerciseError(
+                    f"{self.name}: in {where} `.then(…)` is to hold what is asked of `result`, as `result(2.0)`."
                 )
             try:
                 return mapped_inputs(asked, as_value)
@@ -396,10 +399,6 @@ class Exercise:
                 f"The reference for {self.name} holds {held} in its own case {label!r}, which allows {allowed}."
             )
         return answer.value
-
-
-def _are_asked(asked: Sequence[Any]) -> bool:
-    return all(isinstance(one, (Recorder, Made)) for one in asked)
 
 
 def _named(function: Callable | None) -> str:

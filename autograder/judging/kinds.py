@@ -411,7 +411,7 @@ class TextArray(Kind):
             return False
 
     def same(self, one: Texts, other: Value, rules: Rules) -> bool:
-        return one == other
+        return bool(one == other and one.noun == other.noun)
 
     def difference(self, due: Texts, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
         if not isinstance(value, Texts) or value.noun != due.noun:
