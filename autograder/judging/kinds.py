@@ -1099,17 +1099,20 @@ def worked_out(asked: Value, result: Any) -> Any:
 def mapped_inputs(given: Inputs, change: Callable[[Value], Value]) -> Inputs:
     """The same question with each of its values changed."""
     named = {name: change(value) for name, value in given.kwargs.items()}
-    asked = tuple(map(change, given.asked))
-    return replace(given, args=tuple(map(change, given.args)), kwargs=named, asked=asked)
+    return Inputs(tuple(map(change, given.args)), named, given.memory, tuple(map(change, given.asked)))
 
 
 def copied_inputs(given: Inputs) -> Inputs:
     """The arguments as a call gets them."""
-    return mapped_inputs(replace(given, asked=()), copied)
+    named = {name: copied(value) for name, value in given.kwargs.items()}
+    return Inputs(tuple(map(copied, given.args)), named, given.memory)
 
 
 def as_value(value: Value) -> Value:
     """What an author gives as an argument, as a value: a table of what is pandas' own, functions by their names."""
+    usual = _USUAL.get(type(value))
+    if usual is _SINGLE or (usual is _ARRAY and dtype_name(value.dtype) in DTYPES):
+        return value  # as nearly all are
     if is_pandas(value):
         return take(value, [MAX_PARTS, MAX_GIVEN, 0])
     if isinstance(value, Recorder):

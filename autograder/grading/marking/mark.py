@@ -471,11 +471,12 @@ class _Judging:
             earlier = [e.name for e in self.lab.ancestors(exercise) if e.name in wrong]
             if row.exercise not in wrong or not earlier or self._is_stub(exercise):
                 continue
-            if not self._named(set(earlier)):
+            before = _up_to(self.notebook.cells, test, set(judged.tests))
+            if not self._named(set(earlier), before):
                 continue  # nothing calls them, so it would only do the same again
             if left <= 0:
                 return
-            again = _up_to(deepcopy(self.notebook), test, set(judged.tests))
+            again = NotebookNode(cells=deepcopy(before))
             replaced = {grade_id(name) for name in earlier}
             for cell in again.cells:
                 name = id_of(cell)
@@ -500,15 +501,15 @@ class _Judging:
             kept = replace(second, message=message, seconds=seconds, kind=Kind.FOLLOWED, cause=earlier[0])
             judged.tests[test] = kept, [_passed(f"{row.exercise}: {message}")]
 
-    def _named(self, exercises: set[str]) -> bool:
-        """Whether the student's code uses what these exercises are about anywhere but in their own cells."""
+    def _named(self, exercises: set[str], cells: list[NotebookNode]) -> bool:
+        """Whether the student's code in these cells uses what these exercises are about, but for their own cells."""
         ours = _released(self.lab)
         own = {grade_id(name) for name in exercises}
         # The cell of an exercise about variables defines no function of its name.
         sources = map(self.lab.reference_cells.__getitem__, own)
         made = (defined(parsed_source(source))[1] for source in sources)
         exercises = exercises.union(*made)
-        code = (c for c in self.notebook.cells if c.cell_type == "code" and id_of(c) not in own)
+        code = (c for c in cells if c.cell_type == "code" and id_of(c) not in own)
         return any(exercises & set(re.findall(r"\w+", c.source)) for c in code if c.source not in ours)
 
     def _is_stub(self, exercise: Exercise) -> bool:
@@ -624,14 +625,10 @@ def _passed(text: str) -> NotebookNode:
     return make_output("stream", name="stdout", text=f"✓ {text}\n")
 
 
-def _up_to(notebook: NotebookNode, test: str, tests: set[str]) -> NotebookNode:
-    """The cells that one test cell can depend on: those before it, without the other tests."""
-    names = [id_of(cell) for cell in notebook.cells]
-    before = range(names.index(test))
-    notebook.cells = [notebook.cells[i] for i in before if names[i] not in tests] + [
-        notebook.cells[names.index(test)]
-    ]
-    return notebook
+def _up_to(cells: list[NotebookNode], test: str, tests: set[str]) -> list[NotebookNode]:
+    """A test cell with those that it can depend on: those before it, without the other tests."""
+    place = next(i for i, cell in enumerate(cells) if id_of(cell) == test)
+    return [cell for cell in cells[:place] if id_of(cell) not in tests] + [cells[place]]
 
 
 def _notice(title: str, sentences: Any) -> NotebookNode:
