@@ -230,9 +230,8 @@ def _error(answer: Answer, given: Inputs) -> Difference:
     means = _in_plain_words(mistake, answer) if mistake else ""
     about, _ = _asked_last(answer, given) or ("Your function", "")
     no_call = re.fullmatch(r"TypeError: '(\w+)' object is not callable", answer.error)
-    if (
-        no_call and not answer.line and about.startswith("Your result, called")
-    ):  # by us, not by the student's code
+    # With a line, it is the student's code that calls something; without, it is us.
+    if no_call and not answer.line and about.startswith("Your result, called"):
         seen = f"Your function returned {article(no_call[1])}; what can be {about[13:-1]} is due."
         return Difference("type", seen)
     return Difference("error", f"{about} raised {answer.error}{stop}", mistake, means=means)
