@@ -84,7 +84,7 @@ class WebAssembly(Sandbox):
 
     @classmethod
     def lacks(cls, packages: frozenset[str]) -> set[str]:
-        return set(packages - _packages())
+        return set(packages - _packages() - sys.stdlib_module_names)
 
     def start(self) -> None:
         with self._lock:
