@@ -422,7 +422,7 @@ def test_names_that_a_test_makes_for_later_cells_stay(course):
         answer("def half(x):\n    ### BEGIN SOLUTION\n    return x / 2\n    ### END SOLUTION", "half"),
         asks(
             """
-numbers = [2.0, 3.0]
+numbers, secret = [2.0, 3.0], 1.0
 assert half(numbers[0]) == 1
 ### BEGIN HIDDEN TESTS
 secret = 3.0
@@ -432,16 +432,15 @@ assert half(secret) == 1.5
             "t1",
             1,
         ),
-        answer(
-            "### BEGIN SOLUTION\nhalves = [half(n) for n in numbers]\n### END SOLUTION\nsecret = 0", "halves"
-        ),
+        answer("### BEGIN SOLUTION\nhalves = [half(n) for n in numbers]\n### END SOLUTION", "halves"),
+        code("print(secret)"),
         asks("assert halves == [1, 1.5]", "t2", 1),
     ]
     assert "2 points of 2 came over." in brought(course, cells, name="halves")
     built = autograder("build", "halves", "--course", course)
     assert built.returncode == 0, built.stderr
     released = (course / "notebooks/halves/halves.ipynb").read_text("utf-8")
-    assert "numbers = [2.0, 3.0]" in released and "secret = 3.0" not in released
+    assert "numbers, secret = [2.0, 3.0], 1.0" in released and "secret = 3.0" not in released
 
 
 def test_a_solution_that_reads_what_only_a_test_sets_is_named(course):
@@ -452,7 +451,7 @@ def test_a_solution_that_reads_what_only_a_test_sets_is_named(course):
         asks("FACTOR = 3\nassert scaled(2) == 6\nassert scaled(3) / 3 < FACTOR + 1", "t1", 2),
     ]
     said = brought(course, cells, code=1, name="scaled")
-    assert "reads `FACTOR`, which only a test sets" in said and "2 points hang on this" in said
+    assert "reads `FACTOR`, which a test sets" in said and "2 points hang on this" in said
     assert autograder("build", "scaled", "--course", course).returncode == 0
 
 

@@ -179,6 +179,9 @@ def _bind(target: ast.expr, value: ast.expr, local: dict[str, ast.expr]) -> None
     if isinstance(target, ast.Name):
         local[target.id] = _expanded(value, local)
     elif isinstance(target, (ast.Tuple, ast.List)):
+        value = deepcopy(value)
+        for node in ast.walk(value):
+            node.unpacked = True  # type: ignore[attr-defined]
         for part in target.elts:
             _bind(part, value, local)
 
@@ -321,10 +324,13 @@ def _if_whole(sides: list[ast.expr], tolerance: Tolerance, own: Own) -> tuple[st
 def _hang_together(sides: list[ast.expr], own: Set[str]) -> bool:
     """Whether what a call gives is compared with another of the same function, or put into it: f(f(x)) == x."""
 
-    def called(tree: ast.AST) -> set[str]:
-        return {_name(n.func) for n in ast.walk(tree) if isinstance(n, ast.Call)} & own
+    def calls_in(tree: ast.AST) -> list[ast.Call]:  # but one of which a part has a name
+        return [n for n in ast.walk(tree) if isinstance(n, ast.Call) and not hasattr(n, "unpacked")]
 
-    calls = [n for side in sides for n in ast.walk(side) if isinstance(n, ast.Call)]
+    def called(tree: ast.AST) -> set[str]:
+        return {_name(n.func) for n in calls_in(tree)} & own
+
+    calls = [n for side in sides for n in calls_in(side)]
     nested = any({_name(call.func)} & called(part) & own for call in calls for part in call.args)
     return nested or (len(sides) > 1 and bool(called(sides[0]) & called(sides[1])))
 

@@ -462,8 +462,8 @@ class _Import:
     def _kept_as(self, cell: Cell, one: Kept, label: str) -> Plan | str:
         """The exercise that a test is asked in as it stands; or why it cannot be."""
         tried = self.recorded.kept.get((cell.number, self.kept[cell.number].index(one)))
-        if names := self._read_from_tests({one.subject, *one.others}):
-            return f"the solution reads {listed(f'`{n}`' for n in names)}, which only a test sets"
+        if names := self._read_from_tests({one.subject, *one.others}, [cell.number]):
+            return f"the solution reads {listed(f'`{n}`' for n in names)}, which a test sets"
         if tried is None:
             return "its cell takes too long to be run again"
         texts = (node.value for node in ast.walk(ast.parse(one.source)) if isinstance(node, ast.Constant))
@@ -573,8 +573,8 @@ class _Import:
             why = "no points hang on it"
         elif plan.home.number in self.recorded.errors:
             why = "its solution raises"
-        elif names := self._read_from_tests({name, *plan.beside} - {*plan.reads}):
-            why = f"its solution reads {listed(f'`{n}`' for n in names)}, which only a test sets"
+        elif names := self._read_from_tests({name, *plan.beside}, plan.tests):
+            why = f"its solution reads {listed(f'`{n}`' for n in names)}, which a test sets"
         if why:
             del self.exercises[name]
             for number in plan.tests:
@@ -582,10 +582,11 @@ class _Import:
                 if plan.points:
                     line.left.append(f"`{name}`: {why}")
                     others = [p for p in self.exercises.values() if number in p.tests]
-                    line.lost = line.lost if others else line.cell.points
+                    share = round(plan.points / len(plan.tests), 2)
+                    line.lost = line.lost + share if others else line.cell.points
 
-    def _read_from_tests(self, functions: set[str]) -> list[str]:
-        """The variables that these functions read, and that test cells alone make."""
+    def _read_from_tests(self, functions: set[str], tests: Sequence[int]) -> list[str]:
+        """The variables that these functions read, and that these tests set, or test cells alone."""
         makers: dict[str, set[str]] = {}
         for cell in self._with("given", "solution", "test"):
             for name in defined(self.trees[cell.number])[1]:
@@ -596,7 +597,8 @@ class _Import:
             read |= {
                 n for f in nodes if isinstance(f, ast.FunctionDef) and f.name == name for n in free_names(f)
             }
-        return sorted(name for name in read if makers.get(name) == {"test"})
+        here = {name for number in tests for name in defined(self.trees[number])[1]}
+        return sorted(name for name in read if makers.get(name) == {"test"} or name in here)
 
     # What the report says of the cells
 
