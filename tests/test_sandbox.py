@@ -1005,7 +1005,7 @@ def burn(seconds):
             "It needs 1 s of the 0.5 allowed.",
         ),
         (
-            "for _ in range(30):\n        if os.fork() == 0:\n            burn(0.02); os._exit(0)\n        os.wait()",
+            "for _ in range(27):\n        if os.fork() == 0:\n            burn(0.02); os._exit(0)\n        os.wait()",
             "It needs 1 s of the 0.5 allowed.",
         ),
     ],
