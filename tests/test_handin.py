@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from our_course import lab
+from sample_class import perfect
 
+from autograder.grading.marking import mark
 from autograder.grading.marking.handin import MAX_BYTES, Unreadable, read, rebuild
+from autograder.grading.sandbox import CellRun, Limits
 
 STUB = "def softmax(x, axis=0):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 ANSWER = STUB.replace("raise NotImplementedError()", "return x")
@@ -240,3 +244,28 @@ def test_any_json_is_rebuilt_or_refused(cells, rest):
     present = [c.metadata["nbgrader"]["grade_id"] for c in rebuilt.notebook.cells if "nbgrader" in c.metadata]
     assert present == ORDER[1:]
     nbformat.validate(rebuilt.notebook)
+
+
+class Noting:
+    """A sandbox that runs nothing, and notes what it was to run."""
+
+    name, limits = "noting", Limits()
+
+    def why_not_with(self, packages):
+        return ""
+
+    def run(self, cells, limits):
+        self.sources = [cell.exercise or cell.source for cell in cells]
+        return [CellRun() for _ in cells]
+
+
+@pytest.mark.parametrize("more", ["", "print(1)"])
+def test_what_of_the_lab_ends_a_notebook_is_run_only_before_a_cell_of_the_students_own(more):
+    """That of qkv-attention ends with a cell that no exercise needs, and that is no illustration."""
+    notebook, noting = perfect(lab("qkv-attention")), Noting()
+    notebook.cells.append(new_code_cell(more))
+    data = nbformat.writes(notebook).encode()
+    mark(data, lab("qkv-attention"), noting, salt="", follow_through=False)
+    last = noting.sources.index("attention_qkv")
+    after = [source[:21] for source in noting.sources[last + 1 :]]
+    assert after == (["queries, keys, values", "print(1)"] if more else [])

@@ -23,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 
 import autograder
 from autograder.grading.sandbox import (
@@ -36,6 +37,7 @@ from autograder.grading.sandbox import (
 from autograder.grading.sandbox import run as running
 from autograder.grading.sandbox.bubblewrap import Bubblewrap, find_bubblewrap
 from autograder.grading.sandbox.inside import confine
+from autograder.grading.sandbox.inside.shell import _is_python
 from autograder.grading.sandbox.none import Unconfined
 from autograder.judging import frames as frames_module
 from autograder.judging.asking import result
@@ -227,6 +229,31 @@ def test_clear_output_and_displays_that_are_updated(sandbox):
 def test_what_notebooks_do(sandbox, code, shown):
     (run,) = sandbox.run([Cell(code)])
     assert (run.status, text_of(run)) == ("ok", shown)
+
+
+@pytest.mark.parametrize(
+    ("source", "plain"),
+    [
+        ("x = (7\n% 3)\ny = '%time x'", True),
+        ("def f():\n    return 1\n\n\nf()", True),
+        ("x = 1\n%time x", False),
+        ("x = 1\nx?", False),
+        ("x = 1\n!ls", False),
+        ("%%time\nx = 1", False),
+        ("In [1]: x\nx = 1", False),
+        (">>> x = 1\n>>> x", False),
+        ("x = 1\n...", False),
+        ('x = """a\n   \nb"""\nx', False),
+        ("\nx = 1\nx", False),
+        ("  x = 1\n  x", False),
+        ("x = 1\r\nx", False),
+        ("f 1", False),
+        ("exit", False),
+    ],
+)
+def test_a_cell_that_is_taken_as_it_stands_is_one_that_ipython_would_not_change(source, plain):
+    assert _is_python(source) == plain
+    assert not plain or TransformerManager().transform_cell(source) == f"{source}\n"
 
 
 def test_input_fails_at_once_and_the_rest_goes_on(sandbox):

@@ -185,7 +185,7 @@ class Drive:
             if not cell.get("quietly"):
                 yield {"op": "cell", "index": index, **header}, arrays
             if not survived:
-                guilty = None if index == last else index  # without it, there is nothing to run again
+                guilty = index
                 break
         yield {"op": "end", "guilty": guilty, "spent": self._guest.whole.spent()}, []
 
