@@ -556,10 +556,10 @@ def compile_guest() -> Path:
     ------
     SandboxError
     """
-    from wasmtime import Module
-
     if why := _why_not_ours("python.wasm") or _why_not_ours("python-stdlib.zip"):
         raise SandboxError(why)
+    from wasmtime import Module
+
     path = compiled_path()
     if not _why_not_compiled():
         return path
