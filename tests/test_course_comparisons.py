@@ -91,8 +91,6 @@ def test_a_build_proves_a_comparison():
 
 
 def test_a_build_says_how_a_function_is_asked():
-    with pytest.raises(
-        ExerciseError, match=r"returns a function in its own case .* Say what is asked of it"
-    ):
+    with pytest.raises(ExerciseError, match=r"returns a function in its own case .* Say what is asked of it"):
         weaknesses(lab_of(lambda x: lambda: x, lambda rng: inputs(1)))
     assert ask(lambda x: lambda: x, inputs(1)).type == "function"
