@@ -355,6 +355,8 @@ def _not_plain(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> 
     if rules.call == "in place":
         seen = f"What your function leaves in its arguments, or returns, holds {article(answer.type)}"
         return Difference("type", f"{seen}, which cannot be compared.")
+    if rules.call == "figure":
+        return Difference("type", f"Your figure holds {article(answer.type)}, which cannot be compared.")
     if answer.type.startswith("ndarray of object"):
         seen = "Your array holds Python objects (its dtype is object) instead of numbers."
         return Difference("dtype", seen, "array-of-objects")
