@@ -8,7 +8,8 @@ import pytest
 from autograder.authoring import asked, by_test, holds
 from autograder.judging.answer import ask
 from autograder.judging.compare import first_difference
-from autograder.judging.question import Inputs, Rules
+from autograder.judging.patterns import features
+from autograder.judging.question import Inputs, Question, Rules
 
 RULES = Rules(call="autograder.judging.tested:asked", compare="autograder.judging.tested:holds")
 
@@ -121,6 +122,10 @@ def test_a_case_without_a_test_is_compared_as_ever():
 )
 def test_what_was_never_heard_so_passes_nothing(heard):
     assert holds([], heard, 1e-7, by_test(ADDS_UP, n=4))
+
+
+def test_what_failing_cases_share_is_no_test():
+    assert features(Question("", by_test(ADDS_UP, n=4), None, {})) == ["`n=4`"]
 
 
 def test_zeros_alone_pass_no_test():

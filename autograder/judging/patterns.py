@@ -47,7 +47,8 @@ def features(question: Question) -> list[str]:
             f"`{name}={_short(value)}`" if name.isidentifier() else f"{name} {_short(value)}".strip()
         )
     given = question.inputs
-    found += [f"`{name}={_short(value)}`" for name, value in given.kwargs.items() if not arrays_in(value)]
+    named = [(name, value) for name, value in given.kwargs.items() if name.isidentifier()]  # a test's is none
+    found += [f"`{name}={_short(value)}`" for name, value in named if not arrays_in(value)]
     found += [
         f"`{_short(value)}` as argument {i}"
         for i, value in enumerate(given.args, 1)
