@@ -199,6 +199,7 @@ def test_a_copy_shows_on_the_page(class_of_two):
     assert "plagiar" not in page.lower() and "cheat" not in page.lower()
 
 
+@pytest.mark.long
 def test_reading_and_comparing_have_limits_and_the_page_says_so(class_of_two, monkeypatch):
     path = class_of_two.report / "alike.html"
     monkeypatch.setattr(of_class, "COMPARING_SECONDS", -1)

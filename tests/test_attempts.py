@@ -112,6 +112,7 @@ def test_the_best_attempt_counts_and_a_better_one_takes_its_place(room):
     assert marked(room, force=True).judged == 2 and table(room)["ada"]["raw_score"] == "7.0"
 
 
+@pytest.mark.long
 def test_each_attempt_has_its_own_lateness(room):
     comes(room, "ada", "2026-11-02-17-00-00", handed_in("attention"))  # 4, in time
     comes(room, "ada", "2026-11-07-17-00-00", handed_in())  # 7, five days late: 7 − 5 × 0.7 = 3.5
@@ -140,6 +141,7 @@ def test_the_last_counts_where_nothing_is_said(room):
     assert not marked(room).faults and table(room)["ada"]["raw_score"] == "3.0"
 
 
+@pytest.mark.long
 def test_of_equal_ones_the_newest(room):
     comes(room, "ada", "2026-11-01-10-00-00", handed_in(said="First."))
     comes(room, "ada", "2026-11-01-12-00-00", handed_in(said="Second."))

@@ -307,6 +307,7 @@ def test_nbgraders_release_holds_no_file_of_the_authors(course):
     assert released(course) == ["first-steps.ipynb", "picture.svg"]
 
 
+@pytest.mark.long
 def test_an_authors_file_in_nbgraders_release_would_be_noticed(course):
     config = course / "nbgrader_config.py"
     config.write_text(config.read_text() + "get_config().CourseDirectory.ignore = []\n")

@@ -159,6 +159,7 @@ def test_a_helper_in_another_cell_is_followed_through_too():
     assert found["calculate_weights"] == ("pass", Kind.FOLLOWED, "stable_softmax")
 
 
+@pytest.mark.long
 def test_nbgrader_is_imported_before_threads_could_import_it_from_two_places(tmp_path):
     hand_in(tmp_path, "ada", release(LAB))
     code = f"""
@@ -358,12 +359,10 @@ def test_plain_nbgrader_autograde_gives_the_same_scores(graded, tmp_path):
     assert {marks_of(ours, student) for student in (*odd, "no-time", "long-time")} == {7}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("end", "code", "said"),
-    [
-        (signal.SIGKILL, -9, ""),
-        pytest.param(signal.SIGINT, 130, "Stopped. What is marked is kept;", marks=pytest.mark.long),
-    ],
+    [(signal.SIGKILL, -9, ""), (signal.SIGINT, 130, "Stopped. What is marked is kept;")],
 )
 def test_a_run_ended_in_the_middle_is_resumed(tmp_path, end, code, said):
     students = [f"s{i:02d}" for i in range(8)]

@@ -276,6 +276,7 @@ def test_what_cannot_come_over_is_listed_with_its_points(course):
     assert "0 points of 5 came over" in said
 
 
+@pytest.mark.long
 def test_packages_modules_and_files_beside_a_notebook_come_along(course):
     beside = course.parent
     (beside / "halves.py").write_text("import scipy\nHALF = 0.5\n")
@@ -339,6 +340,7 @@ def test_a_function_that_only_makes_anothers_argument_is_asked_by_its_test(cours
     assert built.returncode == 0, built.stderr
 
 
+@pytest.mark.long
 def test_a_check_that_only_looks_at_the_form_becomes_a_comparison(course):
     cells = [
         code("import numpy as np"),
@@ -417,6 +419,7 @@ def test_a_float_will_do_for_a_whole_number_unless_a_test_asks_for_its_type(cour
     assert first_difference(True, Answer(1, "int"), Rules())
 
 
+@pytest.mark.long
 def test_names_that_a_test_makes_for_later_cells_stay(course):
     cells = [
         answer("def half(x):\n    ### BEGIN SOLUTION\n    return x / 2\n    ### END SOLUTION", "half"),
@@ -622,6 +625,7 @@ OTTER = [
 ]
 
 
+@pytest.mark.long
 def test_otters_notebooks_come_over_in_both_formats(course):
     assert "6 points of 6 came over." in brought(course, OTTER, name="cows")
     text = (course / "solutions/cows/legs.py").read_text("utf-8")
@@ -653,6 +657,7 @@ def test_properties_of_variables_become_a_check_that_takes_any_right_answer(cour
         test(lambda: {"pick": 50, "spots": np.ones(4)}, limit=9)
 
 
+@pytest.mark.long
 def test_a_stub_that_is_no_python_and_a_cell_that_raises_do_not_stop_the_build(course):
     cells = [
         code("nothing_of_this_name + 8"),

@@ -243,6 +243,7 @@ def test_what_fails_for_all_stops_the_run_after_a_few(classroom, monkeypatch, tm
     assert {row.verdict for row in rows} == {"fault"} and len({row.student for row in rows}) == 2
 
 
+@pytest.mark.long
 def test_what_fails_for_some_alone_does_not(classroom, monkeypatch, tmp_path):
     folder = fresh_copy(classroom, tmp_path / "class")
     bad = {(folder / "submitted" / f"s{i:02d}" / LAB / f"{LAB}.ipynb").read_bytes() for i in range(5)}
@@ -252,6 +253,7 @@ def test_what_fails_for_some_alone_does_not(classroom, monkeypatch, tmp_path):
     assert run_.judged == MANY and len(run_.faults) == 5
 
 
+@pytest.mark.long
 def test_a_fault_takes_no_mark_away_that_is_of_the_same_bytes(classroom, local, monkeypatch, tmp_path):
     folder = shutil.copytree(classroom, tmp_path / "class")
     path = folder / "submitted" / "s01" / LAB / f"{LAB}.ipynb"
@@ -330,6 +332,7 @@ def is_worker(process):
         return "autograder.grading.run.limited" in " ".join(process.cmdline())
 
 
+@pytest.mark.long
 def test_a_pool_that_loses_its_workers_gives_the_same_marks(classroom, local, tmp_path):
     folder = fresh_copy(classroom, tmp_path / "class")
     results, killed = [], []
@@ -517,6 +520,7 @@ def test_a_hostile_class_is_the_same_in_postgresql(server, tmp_path):
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.long
 def test_a_gradebook_that_goes_away_gets_a_sentence_and_loses_no_row(classroom, tmp_path):
     place = Classroom(fresh_copy(classroom, tmp_path / "class"), COURSE)
     with Book(place) as book:
@@ -548,6 +552,7 @@ def test_what_another_run_has_written_meanwhile_is_met_and_not_written_twice(cla
         assert len(book.find_submission_notebook(LAB, LAB, "s01").grades) == len(marked.rows)
 
 
+@pytest.mark.long
 def test_the_order_of_work_does_not_matter(classroom, local, tmp_path):
     """`mark` depends on the bytes alone: the same file gives the same row under any name."""
     folder = tmp_path / "class"

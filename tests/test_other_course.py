@@ -127,6 +127,7 @@ def test_it_builds_and_does_not_drift(course):
         assert (course / path).read_bytes() == (OTHER / path).read_bytes(), f"{path}: save what is built"
 
 
+@pytest.mark.long
 def test_a_student_checks_with_nothing_but_the_notebook_and_its_answers(course, tmp_path):
     folder = tmp_path / "work"
     assert run(course, "start", folder) == f"2 labs copied to {folder}.\n"

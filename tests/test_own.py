@@ -106,6 +106,7 @@ def test_helpers_of_one_name_in_two_labs_do_not_meet(work):
     assert (work / own.FOLDER / "choose.py").is_file()
 
 
+@pytest.mark.long
 def test_it_can_be_switched_off(work):
     pass_it(work)
     assert run([SETUP, "mine(on=False)", USE], work / "tiny-transformer")[2].startswith("function [0.25")
@@ -188,6 +189,7 @@ def test_no_kernel_no_functions(monkeypatch, work, capsys):
     assert not (work / own.FOLDER).exists()
 
 
+@pytest.mark.long
 def test_a_mark_is_the_same_with_and_without(tmp_path):
     """Hand-ins whose folders bring functions of their own are marked as those that bring none."""
     lab = "tiny-transformer"

@@ -526,6 +526,7 @@ print("alive")""",
 # Bombs
 
 
+@pytest.mark.long
 def test_fork_bomb_in_a_cell(sandbox):
     run = attack(
         sandbox,
@@ -810,6 +811,7 @@ def test_what_lies_beside_an_answer_is_not_held_by_it(sandbox, code):
     assert held(sandbox, f"import numpy as np\n{code}", size=100) == 0
 
 
+@pytest.mark.long
 def test_more_answers_than_fit_into_a_frame_cost_that_question(sandbox):
     """Each was small enough, and all together the grader took for a sandbox that had failed: no mark at all."""
     many = Cell("import numpy as np\ndef many(x): return [np.zeros(1)] * 19_000")

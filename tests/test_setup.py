@@ -316,7 +316,14 @@ def test_a_keras_backend_that_does_not_exist_is_a_sentence(course, tmp_path):
 # CI, which skips nothing that it has what is needed for.
 
 
-@pytest.mark.parametrize(("unwelcome", "code"), [("", 0), ("PostgreSQL", 0), ("browser|PostgreSQL", 1)])
+@pytest.mark.parametrize(
+    ("unwelcome", "code"),
+    [
+        pytest.param("", 0, marks=pytest.mark.long),
+        pytest.param("PostgreSQL", 0, marks=pytest.mark.long),
+        ("browser|PostgreSQL", 1),
+    ],
+)
 def test_ci_fails_where_a_test_is_skipped_that_it_should_run(tmp_path, unwelcome, code):
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
     (tmp_path / "test_it.py").write_text(

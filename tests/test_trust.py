@@ -614,6 +614,7 @@ def test_every_name_gets_its_rows_and_nobody_stops_the_run(graded):
     )
 
 
+@pytest.mark.long
 def test_every_name_gets_a_page_and_a_place_in_the_report(graded, classroom):
     ran = autograder("feedback", "--classroom", classroom)
     assert "Traceback" not in ran.stderr

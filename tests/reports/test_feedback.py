@@ -249,6 +249,7 @@ def test_nothing_acts_and_nothing_is_fetched(classroom, prepared):
     assert "<msqrt>" in page
 
 
+@pytest.mark.long
 def test_whatever_is_in_it_a_page_takes_little_time(classroom, prepared, workers):
     marked = results("ada", answer="$" * 50_000 + "[" * 50_000 + "**`" * 30_000)
     cell(marked, "softmax").source = "'''" * 100_000 + "(" * 100_000
