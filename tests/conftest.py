@@ -65,6 +65,7 @@ def pytest_collection_finish():
     gc.enable()
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """One more than there are cores, since many tests wait for a clock."""
     return (os.cpu_count() or 1) + 1

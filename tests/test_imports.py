@@ -9,11 +9,13 @@ import nbformat
 import numpy as np
 import pytest
 from command import autograder
+from nbformat.v4 import new_code_cell
 from our_course import COURSE, ROOT, release
 
 from autograder import imports
 from autograder.authoring.lab import read_lab
 from autograder.authoring.skeleton import write_course
+from autograder.cells import nbgrader_of
 from autograder.grading.marking import mark
 from autograder.grading.run import pool
 from autograder.grading.run.pool import sandbox_for
@@ -153,12 +155,12 @@ class Bare(Unconfined):
         raise SandboxError("It was run.")
 
 
-@pytest.mark.parametrize("name", ["additive-attention", "keras-attention"])
+@pytest.mark.parametrize("name", COURSE.labs)
 def test_a_lab_is_refused_where_what_it_imports_is_not_to_be_had(name, monkeypatch):
     monkeypatch.setattr(pool, "find", lambda choice: Bare)
     asked = read_lab(COURSE, name)
-    if not asked.packages:
-        assert name == "additive-attention" and pool.find_for([asked], "auto") is Bare
+    if name != "keras-attention":  # one shows PyTorch where it is, and does without
+        assert not asked.packages and pool.find_for([asked], "auto") is Bare
         return
     with pytest.raises(
         SandboxError, match=r"keras-attention cannot be marked here\. keras cannot be imported where"
@@ -169,11 +171,15 @@ def test_a_lab_is_refused_where_what_it_imports_is_not_to_be_had(name, monkeypat
 @pytest.mark.parametrize(("line", "why"), [
     ("import keras", "keras cannot be imported where hand-ins run: install it beside the engine"),
     ("def f():\n    from torch.nn import Linear", "torch cannot be imported"),
+    ("if False:\n    import torch", "It was run."), ("try:\n    import jax\nexcept ImportError: pass", "It was run."),
     ("import pytest", "It was run."), ("'import keras'", "It was run."), ("# import keras", "It was run."),
 ])  # fmt: skip
 def test_a_hand_in_that_may_import_what_is_not_there_gets_no_zero(line, why):
     notebook = nbformat.reads(release("additive-attention"), 4)
-    next(c for c in notebook.cells if "setup" in c.metadata.get("tags", ())).source += f"\n{line}\n"
+    if line.startswith("def"):
+        next(c for c in notebook.cells if nbgrader_of(c).get("solution")).source += f"\n{line}\n"
+    else:
+        notebook.cells.append(new_code_cell(line))
     data = nbformat.writes(notebook).encode()
     marked = mark(data, read_lab(COURSE, "additive-attention"), Bare(), salt="")
     assert marked.faults and all(why in said for said in marked.faults)

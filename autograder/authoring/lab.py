@@ -239,8 +239,8 @@ class Lab:
 
     @cached_property
     def packages(self) -> frozenset[str]:
-        """What this lab uses of the packages that its course allows besides what every student has."""
-        code = [cell.source for cell in self.read_solution().cells if cell.cell_type == "code"]
+        """What this lab cannot do without of the packages that its course allows besides what every student has."""
+        code = self.reference_cells.values()  # another cell may do without, as one that only shows something
         used = set().union(*map(imported, code), (name.partition(":")[0] for name in self.preload))
         return frozenset(used & set(self.course.imports))
 

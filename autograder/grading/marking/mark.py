@@ -186,9 +186,9 @@ def mark(
             rebuilt = rebuild(data, original)
     except Unreadable as why:
         return unmarkable(lab, str(why), seed)
-    code = (cell.source for cell in rebuilt.notebook.cells if cell.cell_type == "code")
-    used = set().union(*map(imported, code)) & set(lab.course.imports)
-    if lacking := sandbox.why_not_with(used):  # it may import that, so it is not its fault
+    if lacking := sandbox.why_not_with(
+        _used(lab, rebuilt.notebook)
+    ):  # it may import that, so it is not its fault
         return faulty(lab, lacking, seed)
     try:
         judging = _Judging(lab, rebuilt.notebook, seed, sandbox)
@@ -207,6 +207,19 @@ def mark(
             rebuilt.notebook.cells.insert(0, _notice("How this notebook was read", notes))
     log = tuple(judged.log)
     return Marked(rows, rebuilt.notebook, notes, seed, answers, untouched, log, sandbox.name)
+
+
+def _used(lab: Lab, notebook: NotebookNode) -> set[str]:
+    """The packages, of those that the course allows besides, that a hand-in's own code imports.
+
+    In cells that are no answer only what is imported without condition counts: a lab may try for what is not there.
+    """
+    ours, used = _released(lab), set[str]()
+    for cell in notebook.cells:
+        if cell.cell_type == "code" and cell.source not in ours:
+            lines = cell.source.split("\n")
+            used |= imported("\n".join(line for line in lines if id_of(cell) or not line[:1].isspace()))
+    return used & set(lab.course.imports)
 
 
 def _answers(lab: Lab, notebook: NotebookNode) -> tuple[dict[str, str], tuple[str, ...]]:
