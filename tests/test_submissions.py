@@ -45,8 +45,8 @@ PAGES = ["pass-script-outputs", "pass-widget-without-model", "broken-unwanted-ou
 SHORT = [
     a for a in AT_LARGE if a.lab == LAB and a.copies == 1 and not re.search("timeout|flood|bomb|repr", a.name)
 ]
-# For `make test`: a sixth of those that neither wait for limits nor are many.
-QUICK = [attack for number, attack in enumerate(SHORT) if number % 6 == 0 or attack.name in PAGES]
+# For `make test`: a twelfth of those that neither wait for limits nor are many.
+QUICK = [attack for number, attack in enumerate(SHORT) if number % 12 == 0 or attack.name in PAGES]
 SLOW = [attack for attack in ATTACKS if attack not in QUICK]
 CLASSES = ["quick", pytest.param("slow", marks=pytest.mark.long)]
 

@@ -186,9 +186,8 @@ def mark(
             rebuilt = rebuild(data, original)
     except Unreadable as why:
         return unmarkable(lab, str(why), seed)
-    if lacking := sandbox.why_not_with(
-        _used(lab, rebuilt.notebook)
-    ):  # it may import that, so it is not its fault
+    # What a course allows is not a hand-in's fault.
+    if lacking := sandbox.why_not_with(_used(lab, rebuilt.notebook)):
         return faulty(lab, lacking, seed)
     try:
         judging = _Judging(lab, rebuilt.notebook, seed, sandbox)
