@@ -387,7 +387,6 @@ print(json.dumps([seen, users, holders, os.listdir("/course"), engine, os.listdi
         )
     seen, users, holders, course, engine, proc = found
     assert all(not what or set(what) <= {"sandbox", ".pyenv"} for what in seen.values()), seen
-    assert seen["/proc/self/maps"] == ""  # scikit-learn looks there for its libraries
     assert users.count("\n") == 1 and users.startswith("student:")
     assert holders == [] and sorted(proc) == ["cpuinfo", "meminfo", "self", "stat"]
     assert course == ["autograder"]

@@ -54,8 +54,8 @@ def _mount(kind: str, target: str, flags: int, options: str) -> None:
 
 @cache
 def proc_files() -> dict[str, str]:
-    """The files of /proc that a hand-in gets, as they are now: TensorFlow dies without some of them, scikit-learn raises."""
-    copies = {"self/cmdline": "python\0", "self/maps": ""}
+    """The files of /proc that a hand-in gets, as they are now: TensorFlow dies without some of them."""
+    copies = {"self/cmdline": "python\0"}
     for name in ("cpuinfo", "meminfo", "stat"):
         with suppress(OSError), open(f"/proc/{name}") as file:
             copies[name] = file.read(200_000)
