@@ -95,6 +95,13 @@ def course(tmp_path):
     return folder
 
 
+def builds(course, *labs):
+    """What is said where a course, or some labs of it, are built; that goes through."""
+    built = autograder("build", *labs, "--course", course)
+    assert built.returncode == 0, built.stderr
+    return built.stderr
+
+
 def brought(course, cells, code=0, name="tiles-and-paint"):
     path = course.parent / f"{name}.ipynb"
     nbformat.write(new_notebook(cells=cells), path)
@@ -108,9 +115,7 @@ def test_functions_variables_and_marks_by_hand_come_over_and_build(course):
     said = brought(course, TILES)
     assert "9 of 9 points came over" in said.replace("9 points of 9 came over", "9 of 9 points came over")
     assert "magics and shell commands are taken out" in said
-    built = autograder("build", "tiles-and-paint", "--course", course)
-    assert built.returncode == 0, built.stderr
-    assert "the domain of area is proposed" in built.stderr
+    assert "the domain of area is proposed" in builds(course, "tiles-and-paint")
     tiles = (course / "solutions/tiles-and-paint/tiles.py").read_text("utf-8")
     assert (
         "floats_too=True, builds_on=[area]" in tiles
@@ -132,7 +137,7 @@ def test_functions_variables_and_marks_by_hand_come_over_and_build(course):
 @needs_sandbox
 def test_an_imported_lab_is_marked_as_its_tests_would(course):
     brought(course, TILES)
-    assert autograder("build", "--course", course).returncode == 0
+    builds(course)
     lab = "tiles-and-paint"
     right = course / f"solutions/{lab}/{lab}.ipynb"
     hand_ins = {
@@ -250,7 +255,7 @@ def test_an_error_that_a_test_expects_is_a_case(course):
     assert "4 points of 4 came over." in brought(course, cells, name="roots")
     text = (course / "solutions/roots/root.py").read_text("utf-8")
     assert text.count("raises=ValueError") == 3
-    assert autograder("build", "roots", "--course", course).returncode == 0
+    builds(course, "roots")
 
 
 def test_what_cannot_come_over_is_listed_with_its_points(course):
@@ -293,7 +298,7 @@ def test_packages_modules_and_files_beside_a_notebook_come_along(course):
     assert 'imports = ["scipy"]' in (course / "course.toml").read_text("utf-8")
     for left in (beside / "halves.py", beside / "data" / "table.csv"):
         left.unlink()
-    assert autograder("build", "--course", course).returncode == 0
+    builds(course)
     assert autograder("bundle", "--course", course).returncode == 0
     with zipfile.ZipFile(next((course / "dist").glob("*.zip"))) as students:
         names = {name.partition("/")[2] for name in students.namelist()}
@@ -321,7 +326,7 @@ def test_what_an_answer_changes_in_place_is_asked_and_what_it_shows_is_nobodys(c
         asks("assert names == ['Ada']\nassert table['a'] == 7.0", "t", 2),
     ]
     assert "2 points of 2 came over." in brought(course, cells, name="place")
-    assert autograder("build", "place", "--course", course).returncode == 0
+    builds(course, "place")
     asked = (course / "solutions/place/answer_names.py").read_text("utf-8")
     assert "floats_too=True" in asked  # 7.0 is 7, as it is for the test
 
@@ -336,8 +341,7 @@ def test_a_function_that_only_makes_anothers_argument_is_asked_by_its_test(cours
     assert "3 points of 3 came over." in brought(course, cells, name="means")
     text = (course / "solutions/means/large.py").read_text("utf-8")
     assert "builds_on=[root]" in text and "by_test(large_in_4)" in text
-    built = autograder("build", "means", "--course", course)
-    assert built.returncode == 0, built.stderr
+    builds(course, "means")
 
 
 @pytest.mark.long
@@ -348,7 +352,7 @@ def test_a_check_that_only_looks_at_the_form_becomes_a_comparison(course):
         asks("assert grid.shape == (3, 4) and isinstance(grid, np.ndarray)", "t", 2),
     ]
     assert "2 points of 2 came over." in brought(course, cells, name="form")
-    assert autograder("build", "form", "--course", course).returncode == 0
+    builds(course, "form")
 
 
 def test_a_test_that_names_a_file_finds_it(course):
@@ -359,8 +363,7 @@ def test_a_test_that_names_a_file_finds_it(course):
     cells = [answer(solution, "first"), asks("assert first('names.txt') == 'Ada\\n'", "t", 2)]
     assert "2 points of 2 came over." in brought(course, cells, name="paths")
     assert 'first(beside("names.txt"))' in (course / "course_checks/paths.py").read_text("utf-8")
-    built = autograder("build", "paths", "--course", course)
-    assert built.returncode == 0, built.stderr
+    builds(course, "paths")
 
 
 def test_a_test_that_its_own_solution_does_not_pass_makes_no_exercise(course):
@@ -440,8 +443,7 @@ assert half(secret) == 1.5
         asks("assert halves == [1, 1.5]", "t2", 1),
     ]
     assert "2 points of 2 came over." in brought(course, cells, name="halves")
-    built = autograder("build", "halves", "--course", course)
-    assert built.returncode == 0, built.stderr
+    builds(course, "halves")
     released = (course / "notebooks/halves/halves.ipynb").read_text("utf-8")
     assert "numbers, secret = [2.0, 3.0], 1.0" in released and "secret = 3.0" not in released
 
@@ -455,7 +457,7 @@ def test_a_solution_that_reads_what_only_a_test_sets_is_named(course):
     ]
     said = brought(course, cells, code=1, name="scaled")
     assert "reads `FACTOR`, which a test sets" in said and "2 points hang on this" in said
-    assert autograder("build", "scaled", "--course", course).returncode == 0
+    builds(course, "scaled")
 
 
 def test_tables_that_are_too_large_to_write_down_are_taken_from_what_is_due(course):
@@ -467,8 +469,7 @@ def test_tables_that_are_too_large_to_write_down_are_taken_from_what_is_due(cour
     assert "2 points of 2 came over." in brought(course, cells, name="large")
     text = (course / "solutions/large/answer_large.py").read_text("utf-8")
     assert "as_due=['raw']" in text and len(text) < 1000
-    built = autograder("build", "large", "--course", course)
-    assert built.returncode == 0, built.stderr
+    builds(course, "large")
 
 
 def raw(source):
@@ -537,8 +538,7 @@ assert max(counts) < 5
 
 def test_what_is_no_comparison_is_asked_by_the_test_as_it_stands(course):
     assert "10 points of 10 came over." in brought(course, SEVERAL, name="several")
-    built = autograder("build", "several", "--course", course)
-    assert built.returncode == 0, built.stderr
+    builds(course, "several")
     lab = course / "solutions/several"
     checks = (course / "course_checks/several.py").read_text("utf-8")
     assert "def solve_in_7(solve)" in checks and "counts.append" in checks
@@ -552,7 +552,7 @@ def test_what_is_no_comparison_is_asked_by_the_test_as_it_stands(course):
 @needs_sandbox
 def test_any_answer_that_passes_the_tests_gets_their_points_and_no_other(course):
     brought(course, SEVERAL, name="several")
-    assert autograder("build", "several", "--course", course).returncode == 0
+    builds(course, "several")
     solution = nbformat.read(course / "solutions/several/several.ipynb", 4)
     answers = {
         "solution": {},
@@ -630,8 +630,7 @@ def test_otters_notebooks_come_over_in_both_formats(course):
     assert "6 points of 6 came over." in brought(course, OTTER, name="cows")
     text = (course / "solutions/cows/legs.py").read_text("utf-8")
     assert "points=3" in text and "hidden=True" in text and "inputs(25)" in text
-    built = autograder("build", "cows", "--course", course)
-    assert built.returncode == 0, built.stderr
+    builds(course, "cows")
     released = nbformat.read(course / "notebooks/cows/cows.ipynb", 4)
     text = "\n".join(cell.source for cell in released.cells)
     assert "4 * cows" not in text and "herd = 12" not in text and "BEGIN" not in text and "25" not in text
@@ -647,8 +646,7 @@ PICKS = [
 
 def test_properties_of_variables_become_a_check_that_takes_any_right_answer(course):
     assert "2 points of 2 came over." in brought(course, PICKS, name="picks")
-    built = autograder("build", "--course", course)
-    assert built.returncode == 0, built.stderr
+    builds(course)
     names = {}
     exec((course / "course_checks/picks.py").read_text("utf-8"), names)
     test = names["answer_in_3"]
@@ -666,5 +664,4 @@ def test_a_stub_that_is_no_python_and_a_cell_that_raises_do_not_stop_the_build(c
     ]
     said = brought(course, cells, code=1, name="sums")
     assert "1 point of 1 came over" in said and "it raises NameError" in said
-    built = autograder("build", "--course", course)
-    assert built.returncode == 0, built.stderr
+    builds(course)

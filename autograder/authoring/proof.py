@@ -60,14 +60,11 @@ def _thoughtless(questions: Sequence[Question], rules: Rules) -> Iterator[tuple[
     """Answers that anybody could give, with what each makes of the questions."""
     if rules.call == "in place":
         yield "`pass`", [Answer({}, "dict")] * len(questions)
-        yield "zeros of the right shape", _returned(zeros(question.expected) for question in questions)
+        yield "zeros of the right shape", _returned(map(_zeros, questions))
         return
     yield "`pass`", [Answer(None, "NoneType")] * len(questions)
     if any(question.inputs.asked for question in questions):
-        yield (
-            "what gives zeros of the right shape",
-            _returned(zeros(question.expected) for question in questions),
-        )
+        yield "what gives zeros of the right shape", _returned(map(_zeros, questions))
         return
     several = len({_as_bytes(question.inputs) for question in questions}) > 1
     if rules.compare and several and not any(TEST in question.inputs.kwargs for question in questions):

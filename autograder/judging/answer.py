@@ -14,7 +14,6 @@ import tracemalloc
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from autograder.judging.kinds import (
     NotPlain,
     copied_inputs,
     is_tensor,
+    resolve,
     take,
     unchanged,
     worked_out,
@@ -120,8 +120,7 @@ def pack(result: Any) -> tuple[str, Value]:
 def _target(function: Any, call: str) -> Any:
     """What is called with the arguments."""
     if ":" in call:  # a function of the course's library, which knows how such an answer is to be called
-        module, _, name = call.partition(":")
-        return partial(getattr(import_module(module), name), function)
+        return partial(resolve(call), function)
     if call == "figure":
         return partial(drawn, function)
     return function

@@ -6,13 +6,14 @@ Nothing is compared that the solution's own figure leaves out: without a title t
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from autograder.errors import counted, cut, listed
-from autograder.judging.mistakes import Difference
+from autograder.judging.mistakes import Difference, are_due, placed
 
 MOST = 100  # plots in a figure, and things of a kind in a plot
 TEXTS = {
@@ -67,7 +68,7 @@ class Drawing:
         if not value.plots:
             return Difference("nothing", "Your function drew nothing.")
         if len(value.plots) != many:
-            seen = f"Your figure has {counted(len(value.plots), 'plot')}; {many} {_are(many)} due."
+            seen = f"Your figure has {counted(len(value.plots), 'plot')}; {are_due(many)}."
             return Difference("shape", seen)
         for number, (due, came) in enumerate(zip(self.plots, value.plots, strict=True)):
             place = f"In plot {number + 1} of {many}: " if many > 1 else ""
@@ -75,10 +76,6 @@ class Drawing:
             if found:
                 return found
         return None
-
-
-def _are(many: int) -> str:
-    return "is" if many == 1 else "are"
 
 
 def _is_plot(plot: Any) -> bool:
@@ -111,16 +108,13 @@ def _is_thing(thing: Any, parts: Sequence[str]) -> bool:
 def _differences(
     due: Mapping[str, Any], came: Mapping[str, Any], place: str, compare: Compare
 ) -> Iterator[Difference]:
-    def says(sentence: str) -> str:
-        return f"{place}{sentence[0].lower()}{sentence[1:]}" if place else sentence
-
+    says = partial(placed, place)
     for kind, (kinds, parts) in SERIES.items():
         if not due[kind]:
             continue
         if len(due[kind]) != len(came[kind]):
-            many = len(due[kind])
             has = counted(len(came[kind]), kind, kinds)
-            yield Difference("shape", says(f"Your figure has {has}; {many} {_are(many)} due."))
+            yield Difference("shape", says(f"Your figure has {has}; {are_due(len(due[kind]))}."))
             return
         if unlike := _unlike(due[kind], came[kind], compare):
             at, (wanted, got) = unlike

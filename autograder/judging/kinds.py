@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from autograder.imports import allowed
 from autograder.judging.agreement import close, close_numbers, everywhere, number, same_values
 from autograder.judging.asking import Recorder, as_code
 from autograder.judging.figures import Drawing, NoDrawing
-from autograder.judging.mistakes import STRUCTURAL, Difference
+from autograder.judging.mistakes import STRUCTURAL, Difference, are_due, placed
 from autograder.judging.question import (
     DTYPES,
     LAYOUTS,
@@ -89,6 +89,7 @@ class Once:
 
 
 Arrays = Sequence[np.ndarray] | Once
+Call = TypeVar("Call", Inputs, Made)
 
 
 @dataclass(frozen=True)
@@ -102,9 +103,12 @@ class Speaking:
 
     def says(self, sentence: str) -> str:
         """The sentence, with the place before it."""
-        if not self.place or (self.names and sentence.startswith(self.returned)):
-            return sentence
-        return f"{self.place}{sentence[0].lower()}{sentence[1:]}"
+        told = self.names and sentence.startswith(self.returned)
+        return placed("" if told else self.place, sentence)
+
+    def of_shape(self, shape: tuple[int, ...], due: tuple[int, ...]) -> str:
+        """That it has one shape where another is due."""
+        return self.says(f"{self.result} has shape {shape}; {due} is due.")
 
     def inside(self, place: str) -> "Speaking":
         """Of a part at this place."""
@@ -298,8 +302,8 @@ class Array(Kind):
         if not isinstance(value, np.ndarray) or (value.ndim == 0 and due.ndim):
             return of_another_type(due, value, rules, speaking)
         if value.shape != due.shape:
-            seen = f"{speaking.result} has shape {value.shape}; {due.shape} is due."
-            return Difference("shape", speaking.says(seen), _reshaped(due, value, rules))
+            seen = speaking.of_shape(value.shape, due.shape)
+            return Difference("shape", seen, _reshaped(due, value, rules))
         if dtype := _dtype_difference(due, value, rules):
             seen = f"{speaking.result} holds {value.dtype.name}; {due.dtype.name} is due."
             return Difference("dtype", speaking.says(seen), dtype)
@@ -417,9 +421,7 @@ class TextArray(Kind):
         if not isinstance(value, Texts) or value.noun != due.noun:
             return of_another_type(due, value, rules, speaking)
         if value.shape != due.shape:
-            return Difference(
-                "shape", speaking.says(f"{speaking.result} has shape {value.shape}; {due.shape} is due.")
-            )
+            return Difference("shape", speaking.of_shape(value.shape, due.shape))
         wrong = [i for i, (one, other) in enumerate(zip(due.items, value.items, strict=True)) if one != other]
         if not wrong:
             return None
@@ -553,7 +555,7 @@ class Several(Kind):
             return of_another_type(due, value, rules, speaking)
         if len(value) != len(due):
             returned = "there are" if speaking.place and len(value) != 1 else speaking.returned
-            seen = f"{returned} {counted(len(value), 'value')}; {len(due)} {'is' if len(due) == 1 else 'are'} due."
+            seen = f"{returned} {counted(len(value), 'value')}; {are_due(len(due))}."
             mistake = None if speaking.place else "another-number-of-values"
             return Difference("shape", speaking.says(seen), mistake)
         many = counted(len(due), "value")
@@ -847,10 +849,7 @@ class Function(Kind):
         return Made(packed[0], *(unpack_value(part, arrays, depth + 1) for part in packed[1:]))
 
     def mapped(self, value: Made, change: Callable[[Value], Value]) -> Made:
-        if value.args is None:
-            return value
-        named = {name: change(part) for name, part in value.kwargs.items()}
-        return replace(value, args=tuple(map(change, value.args)), kwargs=named)
+        return value if value.args is None else _with_parts(value, value.args, change)
 
     def copied(self, value: Made) -> Any:
         return self.come_of(value, copied)
@@ -1098,8 +1097,13 @@ def worked_out(asked: Value, result: Any) -> Any:
 
 def mapped_inputs(given: Inputs, change: Callable[[Value], Value]) -> Inputs:
     """The same question with each of its values changed."""
-    named = {name: change(value) for name, value in given.kwargs.items()}
-    return Inputs(tuple(map(change, given.args)), named, given.memory, tuple(map(change, given.asked)))
+    return replace(_with_parts(given, given.args, change), asked=tuple(map(change, given.asked)))
+
+
+def _with_parts(call: Call, args: tuple, change: Callable[[Value], Value]) -> Call:
+    """The same call with each of its arguments changed."""
+    named = {name: change(value) for name, value in call.kwargs.items()}
+    return replace(call, args=tuple(map(change, args)), kwargs=named)
 
 
 def copied_inputs(given: Inputs) -> Inputs:

@@ -15,7 +15,7 @@ import numpy as np
 
 from autograder.errors import counted, cut, listed
 from autograder.judging.agreement import close, everywhere, number
-from autograder.judging.mistakes import Difference
+from autograder.judging.mistakes import Difference, are_due
 from autograder.judging.question import DTYPES, Rules
 
 Cell = None | bool | int | float | complex | str  # None where it is missing
@@ -351,13 +351,12 @@ class Table:
 
     def _of_rows(self, value: "Table") -> str:
         due, came = len(self.index), len(value.index)
-        return "" if due == came else f"has {counted(came, 'row')}; {due} {'is' if due == 1 else 'are'} due."
+        return "" if due == came else f"has {counted(came, 'row')}; {are_due(due)}."
 
     def _of_index(self, value: "Table", rules: Rules) -> str:
         due, came = self.index, value.index
         if len(due.levels) != len(came.levels):
-            due_levels = f"{len(due.levels)} {'is' if len(due.levels) == 1 else 'are'} due"
-            return f"has an index of {counted(len(came.levels), 'level')}; {due_levels}."
+            return f"has an index of {counted(len(came.levels), 'level')}; {are_due(len(due.levels))}."
         agree = np.all(
             [a.fits(b, rules) & b.agree(a, rules) for a, b in zip(came.levels, due.levels)], axis=0
         )
