@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 WORK := work
+# What is compiled is kept, whatever the environment says: the tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
 # Where there is no such Python, uv brings one.
 define install
 @if command -v "$(PYTHON)" >/dev/null; then "$(PYTHON)" install.py $(1); \

@@ -17,6 +17,8 @@ from word_vectors import refused
 from attention_labs.embeddings import DATA, DataError, load_embeddings
 from attention_labs.published import INDEX
 
+pytestmark = pytest.mark.long
+
 
 def _script():
     spec = importlib.util.spec_from_file_location("import_original", DATA / "import_original.py")

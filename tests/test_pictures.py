@@ -131,6 +131,7 @@ def closed():
     plt.close("all")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DRAWN)
 def test_a_picture_is_described_and_suits_both_themes(name):
     draw, arguments = DRAWN[name]

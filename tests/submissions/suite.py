@@ -119,6 +119,7 @@ def _published(lab: str) -> NotebookNode:
     return nbformat.read(ROOT / "notebooks" / lab / f"{lab}.ipynb", as_version=4)
 
 
+@cache
 def attacks() -> list[Attack]:
     """All of them, those of broken.py as well."""
     from submissions.broken import ATTACKS
@@ -146,13 +147,12 @@ def from_file(path: Path) -> Attack:
         expected |= dict(pair.split("=") for pair in settings.get("from 3.14", "").split())
     if set(expected) != set(exercises(lab)):
         raise ValueError(f"{path} speaks of an exercise that is not in {lab}")
-    notebook = honest(lab, whole=False)
-    apply(notebook, path)
     name = f"{path.parent.name}-{path.stem.replace('_', '-')}"
-    data = nbformat.writes(notebook)
 
     def put(folder: Path) -> None:
-        (folder / f"{lab}.ipynb").write_text(data, "utf-8")
+        notebook = honest(lab, whole=False)
+        apply(notebook, path)
+        (folder / f"{lab}.ipynb").write_text(nbformat.writes(notebook), "utf-8")
 
     copies = int(settings.get("copies", 1))
     return Attack(name, " ".join(about.split()), lab, expected, put, copies, settings.get("hole", ""))

@@ -158,7 +158,7 @@ def _read(source: bytes, package: str) -> _Code:
             node.keywords = [keyword for keyword in node.keywords if keyword.arg != "points"]
         if (
             isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
-            and ast.get_docstring(node) is not None
+            and ast.get_docstring(node, clean=False) is not None
         ):
             node.body = node.body[1:]
         todo += ast.iter_child_nodes(node)
