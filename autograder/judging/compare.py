@@ -5,7 +5,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -29,7 +29,7 @@ from autograder.judging.kinds import (
     words,
 )
 from autograder.judging.mistakes import NOT_WRITTEN, Difference
-from autograder.judging.question import Answer, Inputs, Raised, Rules, Value
+from autograder.judging.question import Answer, Inputs, Question, Raised, Rules, Value
 
 COMPARING_SECONDS = 5.0  # of CPU time, for a course's own comparison in one case
 _NO_END = "Your result takes too long to be compared with what is due."
@@ -117,6 +117,37 @@ def _cause(error: str, rules: Rules) -> tuple[str, str]:
 
 
 # Where an answer first differs
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A question, the answer to it, and the first thing in which that is not as due; None for a right one."""
+
+    question: Question
+    answer: Answer
+    difference: Difference | None
+
+    @property
+    def given(self) -> Inputs:
+        return self.question.inputs
+
+    @property
+    def due(self) -> Value:
+        return self.question.expected
+
+    @property
+    def value(self) -> Value:
+        return self.answer.value
+
+    @property
+    def mistake(self) -> str | None:
+        """The mistake of form that the difference is, if it is one."""
+        return self.difference.mistake if self.difference else None
+
+    @property
+    def raises(self) -> bool:
+        """Whether what is wrong is an error."""
+        return self.difference is not None and self.difference.kind == "error"
 
 
 def first_difference(

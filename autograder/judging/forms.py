@@ -14,10 +14,10 @@ import numpy as np
 
 from autograder.errors import listed
 from autograder.judging.agreement import close
-from autograder.judging.compare import same_answer
+from autograder.judging.compare import Case, same_answer
 from autograder.judging.kinds import along_axis
-from autograder.judging.mistakes import STRUCTURAL, Difference
-from autograder.judging.question import Answer, Inputs, Misconception, Question, Rules, Value
+from autograder.judging.mistakes import STRUCTURAL
+from autograder.judging.question import Answer, Inputs, Misconception, Rules, Value
 
 # These say less than a known mistake does with a form of another kind.
 _VAGUE = ("times-a-constant", "times-a-size", "plus-a-constant", "a-step-too-many")
@@ -47,165 +47,116 @@ class Form:
     apply: Callable[..., Value]
 
 
-@dataclass(frozen=True)
-class Explained:
-    """A name with what it means and a nudge."""
-
-    name: str
-    means: str
-    nudge: str
-
-
 def explained_by_a_form(
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
-    differences: Sequence[Difference | None],
-    rules: Rules,
-    misconceptions: Sequence[Misconception],
-) -> Explained | None:
+    cases: Sequence[Case], rules: Rules, misconceptions: Sequence[Misconception]
+) -> Misconception | None:
     """The form, or the known mistake and the form, that gives all the answers; None if there is none."""
-    failing = [i for i, difference in enumerate(differences) if difference]
-    asked = any(question.inputs.asked for question in questions)
+    asked = any(case.given.asked for case in cases)
     if asked or rules.view or rules.compare or rules.returns != "array":
         return None
-    runs = [i for i in failing if not answers[i].error]
-    if any(answers[i].value is None for i in runs):
+    failing = [case for case in cases if case.difference]
+    runs = [case for case in failing if not case.answer.error]
+    if any(case.value is None for case in runs):
         return None
-    differing = _differing(questions, answers, runs, rules)
+    differing = {case: _differing(case, rules) for case in runs}
     if not _telling(differing, runs):
         return None
     raises = len(runs) < len(failing)
-    found = None if raises else form_of(questions, answers, failing, range(len(questions)), rules)
-    explained = Explained(found.name, found.means, STRUCTURAL[found.name][1]) if found else None
-    if not found or found.name in _VAGUE:
-        explained = (
-            _by_a_form_and_a_mistake(questions, answers, differing, rules, misconceptions) or explained
-        )
+    form = None if raises else form_of(cases, failing, rules)
+    alone = Misconception(form.name, form.means, STRUCTURAL[form.name][1]) if form else None
+    if form and form.name not in _VAGUE:
+        return alone
+    explained = _by_a_form_and_a_mistake(cases, differing, rules, misconceptions) or alone
     if explained or not raises:
         return explained
-    return _known_where_it_runs(questions, answers, differences, differing, rules, misconceptions)
+    return _known_where_it_runs(cases, differing, rules, misconceptions)
 
 
-def form_of(
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
-    failing: Sequence[int],
-    among: Sequence[int],
-    rules: Rules,
-) -> Form | None:
-    """The form that gives the answers from what is due, in each of the cases `among`; None if there is none."""
-    pivot = _pivot(answers, failing)
-    order = [pivot, *(i for i in among if i != pivot)]
-    for form in _forms(questions[pivot].expected, answers[pivot].value, questions[pivot].inputs):
-        if all(
-            _gives(form, Answer(questions[i].expected), answers[i], questions[i].inputs, rules) for i in order
-        ):
-            return form
-    return None
+def form_of(cases: Sequence[Case], failing: Sequence[Case], rules: Rules) -> Form | None:
+    """The form that gives the answers from what is due, in each of the cases; None if there is none."""
+    pivot = _pivot(failing)
+    order = [pivot, *(case for case in cases if case is not pivot)]
+    forms = _forms(pivot.due, pivot.value, pivot.given)
+    gives = (form for form in forms if all(_gives(form, Answer(case.due), case, rules) for case in order))
+    return next(gives, None)
 
 
 def _by_a_form_and_a_mistake(
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
-    differing: Mapping[int, tuple[int, str]],
+    cases: Sequence[Case],
+    differing: Mapping[Case, tuple[int, str]],
     rules: Rules,
     misconceptions: Sequence[Misconception],
-) -> Explained | None:
+) -> Misconception | None:
     for known in misconceptions:
         if " + " in known.name or known.name in STRUCTURAL:
             continue
-        told = [i for i in differing if known.name in questions[i].mistakes]
+        there = [case for case in cases if known.name in case.question.mistakes]
+        told = [case for case in there if case in differing]
         if not _telling(differing, told):
             continue
-        pivot = _pivot(answers, told)
-        one = questions[pivot].mistakes[known.name]
-        if one.error or not _same_shapes(one.value, questions[pivot].expected):
+        pivot = _pivot(told)
+        one = pivot.question.mistakes[known.name]
+        if one.error or not _same_shapes(one.value, pivot.due):
             continue  # what is of another shape already would fit for other reasons
-        for form in _forms(one.value, answers[pivot].value, questions[pivot].inputs):
-            if not form.besides or not _gives(form, one, answers[pivot], questions[pivot].inputs, rules):
+        for form in _forms(one.value, pivot.value, pivot.given):
+            if not form.besides or not _gives(form, one, pivot, rules):
                 continue
-            if all(
-                _gives_or_raises(form, question.mistakes[known.name], answers[i], question.inputs, rules)
-                for i, question in enumerate(questions)
-                if known.name in question.mistakes
-            ):
-                return Explained(
-                    f"{known.name} + {form.name}",
-                    f"Two things at once. {known.means} {form.besides}",
-                    known.nudge,
-                )
+            if all(_gives_or_raises(form, case.question.mistakes[known.name], case, rules) for case in there):
+                said = f"Two things at once. {known.means} {form.besides}"
+                return Misconception(f"{known.name} + {form.name}", said, known.nudge)
     return None
 
 
 def _known_where_it_runs(
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
-    differences: Sequence[Difference | None],
-    differing: Mapping[int, tuple[int, str]],
+    cases: Sequence[Case],
+    differing: Mapping[Case, tuple[int, str]],
     rules: Rules,
     misconceptions: Sequence[Misconception],
-) -> Explained | None:
+) -> Misconception | None:
     """A known mistake wherever the answer runs to its end, and one kind of error elsewhere."""
-    raised = [i for i, answer in enumerate(answers) if answer.error]
-    errors = {difference.mistake for i in raised if (difference := differences[i])}
-    wrong = [i for i, difference in enumerate(differences) if difference and i not in raised]
-    wrong = [i for i in wrong if differences[i].kind != "modified"]  # type: ignore[union-attr]
-    if len(errors) != 1 or None in errors or "not-written-yet" in errors:
-        return None
-    if not _telling(differing, wrong):
+    raised = [case for case in cases if case.answer.error]
+    errors = {case.mistake for case in raised if case.difference}
+    wrong = [case for case in differing if case.difference and case.difference.kind != "modified"]
+    if len(errors) != 1 or None in errors or "not-written-yet" in errors or not _telling(differing, wrong):
         return None
     error = errors.pop()
     for known in misconceptions:
-        places = [i for i, q in enumerate(questions) if known.name in q.mistakes and not answers[i].error]
-        told = [i for i in wrong if i in places]
-        asked = [i for i in (*wrong, *raised) if known.name in questions[i].mistakes]
+        there = [case for case in cases if known.name in case.question.mistakes]
+        places = [case for case in there if not case.answer.error]
+        told = [case for case in wrong if case in places]
+        asked = [case for case in there if case in wrong or case in raised]
         # What runs in a few special cases only (of one row, say) may agree with much by accident.
         if 4 * len(told) < len(asked) or not _telling(differing, told):
             continue
-        if all(
-            same_answer(
-                replace(questions[i].mistakes[known.name], modified=()),
-                replace(answers[i], modified=()),
-                rules,
-            )
-            for i in places
-        ):
-            kinds = listed(sorted({answers[i].raised for i in raised}), "or")
+        if all(_same(case.question.mistakes[known.name], case, rules) for case in places):
+            kinds = listed(sorted({case.answer.raised for case in raised}), "or")
             means, _ = STRUCTURAL[error]  # type: ignore[index]
             count = "one case" if len(raised) == 1 else f"{len(raised)} cases"
-            return Explained(
-                f"{known.name} + {error}",
-                f"Where your function runs to its end: {known.means} In {count} it raises {kinds}. {means}",
-                known.nudge,
-            )
+            said = f"Where your function runs to its end: {known.means} In {count} it raises {kinds}. {means}"
+            return Misconception(f"{known.name} + {error}", said, known.nudge)
     return None
 
 
-def _differing(
-    questions: Sequence[Question], answers: Sequence[Answer], places: Sequence[int], rules: Rules
-) -> dict[int, tuple[int, str]]:
-    """For each of these cases how many numbers of arrays differ, and the single value that is due where one does."""
-    found = {}
-    for i in places:
-        count, single = 0, ""
-        for one, other in zip(_parts(questions[i].expected), _parts(answers[i].value), strict=False):
-            if not isinstance(one, np.ndarray):
-                if type(other) not in (int, float, str, bool) or one != other:
-                    single = str(one)
-            elif isinstance(other, np.ndarray) and one.shape == other.shape:
-                count += int((~close(one, other, rules.tolerance)).sum())
-            else:
-                count += one.size
-        found[i] = count, single
-    return found
+def _differing(case: Case, rules: Rules) -> tuple[int, str]:
+    """How many numbers of arrays differ, and the single value that is due where one does."""
+    count, single = 0, ""
+    for one, other in zip(_parts(case.due), _parts(case.value), strict=False):
+        if not isinstance(one, np.ndarray):
+            if type(other) not in (int, float, str, bool) or one != other:
+                single = str(one)
+        elif isinstance(other, np.ndarray) and one.shape == other.shape:
+            count += int((~close(one, other, rules.tolerance)).sum())
+        else:
+            count += one.size
+    return count, single
 
 
-def _telling(differing: Mapping[int, tuple[int, str]], places: Sequence[int]) -> bool:
+def _telling(differing: Mapping[Case, tuple[int, str]], cases: Sequence[Case]) -> bool:
     """Whether enough numbers differ in these cases for an explanation of all of them to be no accident."""
-    if len(places) < 2:
+    if len(cases) < 2:
         return False
-    singles = {differing[i][1] for i in places} - {""}
-    return sum(differing[i][0] for i in places) >= _ENOUGH or len(singles) >= 3
+    singles = {differing[case][1] for case in cases} - {""}
+    return sum(differing[case][0] for case in cases) >= _ENOUGH or len(singles) >= 3
 
 
 def _parts(value: Value) -> Sequence[Value]:
@@ -213,50 +164,46 @@ def _parts(value: Value) -> Sequence[Value]:
 
 
 def _same_shapes(one: Value, other: Value) -> bool:
-    return len(_parts(one)) == len(_parts(other)) and all(
-        getattr(a, "shape", ()) == getattr(b, "shape", ())
-        for a, b in zip(_parts(one), _parts(other), strict=True)
-    )
+    shapes = [[getattr(part, "shape", ()) for part in _parts(value)] for value in (one, other)]
+    return shapes[0] == shapes[1]
 
 
-def _pivot(answers: Sequence[Answer], failing: Sequence[int]) -> int:
+def _pivot(failing: Sequence[Case]) -> Case:
     """The failing case to try a form in first: one with many numbers, and not very many."""
 
-    def size(i: int) -> int:
-        parts = _parts(answers[i].value)
+    def size(case: Case) -> int:
+        parts = _parts(case.value)
         if len(parts) > 100:  # no lab asks for so many; to count them for each form took half a minute
             return len(parts)
         return sum(part.size if isinstance(part, np.ndarray) else 1 for part in parts)
 
-    moderate = [i for i in failing if size(i) <= 4000]
+    moderate = [case for case in failing if size(case) <= 4000]
     return max(moderate, key=size) if moderate else min(failing, key=size)
 
 
-def _gives(form: Form, theirs: Answer, answer: Answer, given: Inputs, rules: Rules) -> bool:
-    if theirs.error or theirs.value is None or answer.value is None:
+def _gives(form: Form, theirs: Answer, case: Case, rules: Rules) -> bool:
+    """Whether a form of this answer is the answer to the case."""
+    if theirs.error or theirs.value is None or case.value is None:
         return False
     with np.errstate(all="ignore"):
         try:
-            value = form.apply(theirs.value, given)
-        except (
-            ValueError,
-            IndexError,
-            KeyError,
-            TypeError,
-            AttributeError,
-            ZeroDivisionError,
-            OverflowError,
-        ):
+            value = form.apply(theirs.value, case.given)
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
             return False
-        if getattr(value, "shape", None) != getattr(answer.value, "shape", None):
+        if getattr(value, "shape", None) != getattr(case.value, "shape", None):
             return False
-        return same_answer(replace(theirs, value=value, modified=()), replace(answer, modified=()), rules)
+        return _same(replace(theirs, value=value), case, rules)
 
 
-def _gives_or_raises(form: Form, theirs: Answer, answer: Answer, given: Inputs, rules: Rules) -> bool:
-    if theirs.error and answer.error:
-        return same_answer(theirs, answer, rules)
-    return _gives(form, theirs, answer, given, rules)
+def _gives_or_raises(form: Form, theirs: Answer, case: Case, rules: Rules) -> bool:
+    if theirs.error and case.answer.error:
+        return same_answer(theirs, case.answer, rules)
+    return _gives(form, theirs, case, rules)
+
+
+def _same(theirs: Answer, case: Case, rules: Rules) -> bool:
+    """Whether they are the same, whatever arguments they changed."""
+    return same_answer(replace(theirs, modified=()), replace(case.answer, modified=()), rules)
 
 
 # The forms of arrays: a name; what it means; what is said beside a known mistake ("": it is not looked for there);
@@ -354,6 +301,8 @@ _WITH_OTHER_AXES: tuple[Row, ...] = (
      lambda v, axis: v.mean(axis), _an_axis_less),
     ("missing-axis", STRUCTURAL["missing-axis"][0], "Besides, an axis of length 1 got lost.",
      lambda v, axis: np.squeeze(v, axis), lambda due, got, axis: due.ndim == got.ndim + 1 and due.shape[axis] == 1),
+    ("extra-axis", STRUCTURAL["extra-axis"][0], "Besides, there is an axis of length 1 too many.",
+     lambda v, axis: np.expand_dims(v, axis), lambda due, got, axis: due.ndim == got.ndim - 1 and got.shape[axis] == 1),
     ("one-place-short", "What is there is right, but the last place along {axis} is missing.", "",
      _cut(slice(None, -1)), _shorter),
     ("one-place-short", "What is there is right, but the first place along {axis} is missing.", "",
@@ -416,7 +365,7 @@ def _of_an_array(due: np.ndarray, got: Value, given: Inputs) -> Iterator[Form]:
     if _numbers(due, got):
         yield from _of_factors(due, got, given, "Every number")
     yield from _of_orders(due, got)
-    yield from _of_rows(_WITH_OTHER_AXES, due, got, range(-1, -due.ndim - 1, -1))
+    yield from _of_rows(_WITH_OTHER_AXES, due, got, range(-1, -max(due.ndim, got.ndim) - 1, -1))
 
 
 def _of_rows(rows: Sequence[Row], due: np.ndarray, got: np.ndarray, axes: Sequence[int]) -> Iterator[Form]:
@@ -430,7 +379,7 @@ def _of_rows(rows: Sequence[Row], due: np.ndarray, got: np.ndarray, axes: Sequen
 
 
 def _of_orders(due: np.ndarray, got: np.ndarray) -> Iterator[Form]:
-    """Axes in another order, or one of length 1 more."""
+    """Axes in another order."""
     if due.ndim == got.ndim and sorted(due.shape) == sorted(got.shape):
         for one, other in combinations(range(-due.ndim, 0), 2):
             if np.swapaxes(due, one, other).shape == got.shape:
@@ -449,15 +398,6 @@ def _of_orders(due: np.ndarray, got: np.ndarray) -> Iterator[Form]:
                     f"the axes {listed([str(i) for i in order])} of what is due.",
                     "",
                     lambda v, g, order=order: np.transpose(v, order),
-                )
-    if got.ndim == due.ndim + 1 and due.size == got.size:
-        for axis in range(-got.ndim, 0):
-            if got.shape[axis] == 1:
-                yield Form(
-                    "extra-axis",
-                    STRUCTURAL["extra-axis"][0],
-                    "Besides, there is an axis of length 1 too many.",
-                    lambda v, g, axis=axis: np.expand_dims(v, axis),
                 )
 
 

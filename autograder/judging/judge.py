@@ -11,7 +11,7 @@ import numpy as np
 
 from autograder.errors import listed
 from autograder.judging.agreement import tolerance
-from autograder.judging.compare import failing_property, first_difference, same_answer
+from autograder.judging.compare import Case, failing_property, first_difference, same_answer
 from autograder.judging.forms import explained_by_a_form, form_of
 from autograder.judging.kinds import PRECISION, arrays_in
 from autograder.judging.mistakes import STRUCTURAL, Difference
@@ -91,94 +91,90 @@ def judge(
     known_right : int
         How many of the first answers have been found right before, and are not compared again.
     """
-    pairs = list(zip(questions, answers, strict=True))[known_right:]
-    differences: list[Difference | None] = [None] * known_right
-    slow = None  # the comparison that took too long: no other case is given as much time
-    for question, answer in pairs:
-        found = slow or first_difference(question.expected, answer, rules, question.inputs)
-        slow = found if found and found.kind == "time" else None
-        differences.append(found)
-    differences = _all_of_precision(differences)
-    right = tuple(difference is None for difference in differences)
-    failing = [i for i, good in enumerate(right) if not good]
+    cases = _compared(questions, answers, rules, known_right)
+    right = tuple(case.difference is None for case in cases)
+    failing = [case for case in cases if case.difference]
     if not failing:
         return Finding(Verdict.PASS, right)
-
     misconceptions = list(misconceptions)
-    known, explained = _explanation(questions, answers, differences, rules, misconceptions)
-    first = next((i for i in explained if i in failing), _commonest_error(differences, failing))
-    difference = differences[first]
+    known, agreeing = _known_mistake(cases, rules, misconceptions)
+    told = next((case for case in agreeing if case.difference), _commonest_error(failing))
+    difference, answer = told.difference, told.answer
     assert difference is not None
     finding = Finding(
         Verdict.ERROR if difference.kind == "error" else Verdict.WRONG,
         right,
         seen=difference.seen,
-        case=first,
-        question=questions[first],
-        answer=answers[first],
+        case=cases.index(told),
+        question=told.question,
+        answer=answer,
         rules=rules,
         difference=difference,
     )
-    if _calls_a_stub(answers[first], exercise):
-        cause = because(answers[first].within, written=False)
-        told = replace(difference, seen=cause, mistake=None)
-        return replace(finding, seen=cause, difference=told, cause=answers[first].within)
-    also = _also_modified(answers[first], difference)
-    part = sum(i in failing for i in explained)
-    whole = sum(known.name in questions[i].mistakes for i in failing) if known else len(failing)
-    mistakes = [differences[i].mistake for i in failing]  # type: ignore[union-attr]
-    if part < whole and not (difference.mistake and mistakes.count(difference.mistake) == len(failing)):
-        form = explained_by_a_form(questions, answers, differences, rules, misconceptions)
+    if answer.raised == "NotImplementedError" and exercise and answer.within not in ("", exercise):
+        cause = because(answer.within, written=False)
+        told_so = replace(difference, seen=cause, mistake=None)
+        return replace(finding, seen=cause, difference=told_so, cause=answer.within)
+
+    also, elsewhere = _also_modified(answer, difference), _elsewhere(answer, exercise)
+    part = sum(case.difference is not None for case in agreeing)
+    whole = sum(known.name in case.question.mistakes for case in failing) if known else len(failing)
+    same = sum(case.mistake == difference.mistake for case in failing) if difference.mistake else 0
+    raised = difference.kind == "error"
+    if part < whole and same < len(failing):
+        form = explained_by_a_form(cases, rules, misconceptions)
         if form:
-            means = _joined(form.means, _elsewhere(answers[first], exercise), also)
+            means = _joined(form.means, elsewhere, also)
             return replace(finding, misconception=form.name, means=means, nudge=form.nudge)
-    formal = difference.kind != "error" and mistakes.count(difference.mistake) == len(failing)
-    if known and not (part < whole and difference.mistake and formal):
-        means = known.means
-        if part < whole:
-            means = f"In {part} of {whole} cases that fail, your result is what this mistake gives: {means}"
-        means = _joined(means, also)
+    if known and (part == whole or raised or same < len(failing)):
+        share = f"In {part} of {whole} cases that fail, your result is what this mistake gives:"
+        means = _joined(share if part < whole else "", known.means, also)
         return replace(finding, misconception=known.name, means=means, nudge=known.nudge, partly=part < whole)
-    elsewhere = _elsewhere(answers[first], exercise)
-    same = mistakes.count(difference.mistake)
+    means, nudge = STRUCTURAL[difference.mistake] if difference.mistake else ("", "")
+    means = difference.means or means
     # An error is explained where it arises, whatever else is wrong elsewhere; all else must fit every case.
-    if difference.mistake and (
-        same == len(failing) or (difference.kind == "error" and 2 * same >= len(failing))
-    ):
-        means, nudge = STRUCTURAL[difference.mistake]
-        name = None if difference.mistake == "not-written-yet" else difference.mistake
-        where = in_common(questions, right) if difference.kind == "error" else ""
-        means = _joined(difference.means or means, elsewhere, where, also)
+    if same == len(failing) or (raised and 0 < same >= len(failing) / 2):
+        name = None if finding.unwritten else difference.mistake
+        means = _joined(means, elsewhere, in_common(cases) if raised else "", also)
         return replace(finding, misconception=name, means=means, nudge=nudge)
-    raised = difference.mistake if difference.kind == "error" else None  # in a few of the cases that fail
     said = [
-        (difference.means or STRUCTURAL[raised][0]) if raised else "",
-        failing_property(answers[first].value, questions[first].inputs, rules.properties),
-        _what_holds(questions, answers, differences, first, rules) if difference.kind == "values" else "",
-        _what_fits(questions, answers, differences, first) if difference.kind == "shape" else "",
+        means if raised else "",
+        failing_property(told.value, told.given, rules.properties),
+        _what_holds(cases, told, rules) if difference.kind == "values" else "",
+        what_fits(_pairs(failing, difference.path)) if difference.kind == "shape" else "",
         elsewhere,
-        in_common(questions, right),
+        in_common(cases),
         also,
     ]
     return replace(finding, means=_joined(*said))
 
 
-def _all_of_precision(differences: list[Difference | None]) -> list[Difference | None]:
-    """The differences, all of one name where each is small and some can be nothing but lost digits."""
-    found = [difference for difference in differences if difference]
-    names = [d.mistake for d in found if d.mistake in PRECISION]
-    if not names or not all(d.near for d in found):
-        return differences
-    return [d and replace(d, mistake=names[0]) for d in differences]
+def _compared(
+    questions: Sequence[Question], answers: Sequence[Answer], rules: Rules, known_right: int
+) -> list[Case]:
+    """Each answer beside its question; all of one name where each is off by little, and some by lost digits alone."""
+    cases: list[Case] = []
+    slow = None  # the comparison that took too long: no other case is given as much time
+    for i, (question, answer) in enumerate(zip(questions, answers, strict=True)):
+        difference = None
+        if i >= known_right:
+            difference = slow or first_difference(question.expected, answer, rules, question.inputs)
+            slow = difference if difference and difference.kind == "time" else None
+        cases.append(Case(question, answer, difference))
+    differences = [case.difference for case in cases if case.difference]
+    name = next((d.mistake for d in differences if d.mistake in PRECISION), None)
+    if name is None or not all(d.near for d in differences):
+        return cases
+    return [replace(c, difference=c.difference and replace(c.difference, mistake=name)) for c in cases]
 
 
-def _commonest_error(differences: Sequence[Difference | None], failing: Sequence[int]) -> int:
+def _commonest_error(failing: Sequence[Case]) -> Case:
     """The case to speak of: the first with an error that at least half of them raise, else the first of all."""
-    kinds = [(d.mistake if d.kind == "error" else None) for i in failing if (d := differences[i])]
-    for i, kind in zip(failing, kinds, strict=True):
-        if kind and 2 * kinds.count(kind) >= len(failing):
-            return i
-    return failing[0]
+    errors = [case.mistake if case.raises else None for case in failing]
+    usual = (
+        case for case, error in zip(failing, errors) if error and 2 * errors.count(error) >= len(failing)
+    )
+    return next(usual, failing[0])
 
 
 def _joined(*sentences: str | None) -> str:
@@ -195,52 +191,35 @@ def _also_modified(answer: Answer, difference: Difference) -> str:
 
 def _elsewhere(answer: Answer, exercise: str) -> str:
     """That an error arises in a function which the answer calls, not in the answer itself."""
-    if (
-        not answer.error
-        or not exercise
-        or answer.within in ("", exercise)
-        or not answer.within.isidentifier()
-    ):
+    own = not exercise or answer.within in ("", exercise)
+    if not answer.error or own or not answer.within.isidentifier():
         return ""
     return f"It arises inside `{answer.within}`, which your function calls: with the arguments in the right places?"
 
 
-def _what_holds(
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
-    differences: Sequence[Difference | None],
-    first: int,
-    rules: Rules,
-) -> str:
+def _what_holds(cases: Sequence[Case], told: Case, rules: Rules) -> str:
     """What is true of the numbers in every case whose values differ, and which of several values are right."""
-    places = [i for i, d in enumerate(differences) if d and d.kind == "values"]
-    places.sort(key=lambda i: i != first)
-    whole = [(questions[i].expected, answers[i].value) for i in places]
-    path = differences[first].path  # type: ignore[union-attr]
-    pairs = [(_part(expected, path), _part(value, path)) for expected, value in whole]
+    places = [case for case in cases if case.difference and case.difference.kind == "values"]
+    places.sort(key=lambda case: case is not told)
+    path = told.difference.path  # type: ignore[union-attr]
+    pairs = _pairs(places, path)
     said = ""
     numbers = [float(n) for due, _ in pairs if _is_number(due) for n in np.ravel(due)]
     if not path and len(numbers) >= 3 and len(set(numbers)) > 1:  # of one number alone anything is a function
-        form = form_of(questions, answers, places, places, rules)
+        form = form_of(places, places, rules)
         said = form.means if form else ""
     said = said or what_holds(pairs, rules)
-    returned = path and not questions[first].inputs.asked
-    return _joined(said, times(*pairs[0]), right_parts(whole, rules) if returned else "")
+    returned = path and not told.given.asked
+    return _joined(said, times(*pairs[0]), right_parts(_pairs(places, ()), rules) if returned else "")
 
 
 def _is_number(value: Value) -> bool:
     return type(value) in (bool, int, float) or (isinstance(value, np.ndarray) and value.dtype.kind in "fiub")
 
 
-def _what_fits(
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
-    differences: Sequence[Difference | None],
-    first: int,
-) -> str:
-    path = differences[first].path  # type: ignore[union-attr]
-    places = [i for i, d in enumerate(differences) if d]
-    return what_fits([(_part(questions[i].expected, path), _part(answers[i].value, path)) for i in places])
+def _pairs(cases: Sequence[Case], path: tuple[int | str, ...]) -> list[tuple[Value, Value]]:
+    """What is due and what came at this place of each result."""
+    return [(_part(case.due, path), _part(case.value, path)) for case in cases]
 
 
 def _part(value: Value, path: tuple[int | str, ...]) -> Value:
@@ -259,57 +238,41 @@ def because(called: str, written: bool = True) -> str:
     return f"Your `{called}`, which it calls, {what}."
 
 
-def _calls_a_stub(answer: Answer, exercise: str) -> bool:
-    return answer.raised == "NotImplementedError" and bool(exercise) and answer.within not in ("", exercise)
-
-
-def _explanation(
-    questions: Sequence[Question],
-    answers: Sequence[Answer],
-    differences: Sequence[Difference | None],
-    rules: Rules,
-    misconceptions: Iterable[Misconception],
-) -> tuple[Misconception | None, list[int]]:
+def _known_mistake(
+    cases: Sequence[Case], rules: Rules, misconceptions: Iterable[Misconception]
+) -> tuple[Misconception | None, list[Case]]:
     """The misconception that gives these answers, and the cases in which it does.
 
     One that gives them all is named before one that gives only some. None is named that is wrong where the
     answer is right, or that leaves half of the failing cases to something else. Two at once give them
     all: of so many pairs one would always agree with some cases.
     """
-    best: tuple[Misconception | None, list[int]] = (None, [])
+    best: tuple[Misconception | None, list[Case]] = (None, [])
     best_score = 0
-    failing = {i for i, difference in enumerate(differences) if difference}
-    exact = [_as_exact_as(question.expected, rules) for question in questions]
+    failing = sum(case.difference is not None for case in cases)
+    exact = [_as_exact_as(case.due, rules) for case in cases]
     for misconception in misconceptions:
         agree, misses = [], 0
-        for i, (question, answer) in enumerate(zip(questions, answers, strict=True)):
-            if misconception.name not in question.mistakes:
+        for case, rules_here in zip(cases, exact):
+            if misconception.name not in case.question.mistakes:
                 continue  # an edge of the domain, of which a key does not say what mistakes give
-            theirs = question.mistakes[misconception.name]
-            difference = differences[i]
-            if answer.modified and difference and difference.kind != "modified" and not theirs.modified:
-                answer = replace(answer, modified=())  # a wrong result explains itself; this is said besides
-            same = same_answer(theirs, answer, exact[i], question.inputs.memory)
-            if isinstance(question.expected, Raised) and difference is None:  # in whatever words it raised
-                same = first_difference(question.expected, theirs, rules, question.inputs) is None
-            if same and not _other_precision(theirs, answer, question.expected):
-                agree.append(i)
-            elif difference is None:
+            theirs = case.question.mistakes[misconception.name]
+            if _gives(theirs, case, rules_here, rules):
+                agree.append(case)
+            elif case.difference is None:
                 break  # it contradicts a case that is right
-            elif _of_other_shapes(theirs.value, answer.value):
+            elif _of_other_shapes(theirs.value, case.value):
                 break  # where it agrees, an axis of length 1 hides the difference
             else:
                 misses += 1
-                if misses * 2 > len(failing) or " + " in misconception.name:
+                if misses * 2 > failing or " + " in misconception.name:
                     break
         else:
             # That both raised, or came to one whole number, says little unless the whole pattern is the same.
-            told = [
-                i for i in agree if i in failing and _tells(misconception, questions[i], answers[i], rules)
-            ]
-            misses += sum(i in failing for i in agree) - len(told)
-            explained = [i for i in told if not misses or _says_much(answers[i])]
-            score = len(explained) + (len(questions) if not misses else 0)
+            told = [case for case in agree if case.difference and _tells(misconception, case, rules)]
+            misses += sum(case.difference is not None for case in agree) - len(told)
+            explained = [case for case in told if not misses or _says_much(case.answer)]
+            score = len(explained) + (len(cases) if not misses else 0)
             if explained and len(explained) > misses and score > best_score:
                 best, best_score = (misconception, agree), score
                 if not misses:
@@ -317,18 +280,30 @@ def _explanation(
     return best
 
 
+def _gives(theirs: Answer, case: Case, exact: Rules, rules: Rules) -> bool:
+    """Whether a mistake gives the answer to a case, or is as right in it."""
+    if isinstance(case.due, Raised) and case.difference is None:  # in whatever words it raised
+        same = first_difference(case.due, theirs, rules, case.given) is None
+    else:
+        answer, found = case.answer, case.difference
+        if answer.modified and found and found.kind != "modified" and not theirs.modified:
+            answer = replace(answer, modified=())  # a wrong result explains itself; this is said besides
+        same = same_answer(theirs, answer, exact, case.given.memory)
+    return same and not _other_precision(theirs.value, case.value, case.due)
+
+
 def _of_other_shapes(one: Value, other: Value) -> bool:
     return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and one.shape != other.shape
 
 
-def _tells(mistake: Misconception, question: Question, answer: Answer, rules: Rules) -> bool:
+def _tells(mistake: Misconception, case: Case, rules: Rules) -> bool:
     """Whether a mistake is wrong in this case, in the digits that the answer has: else to agree explains nothing."""
-    theirs = question.mistakes[mistake.name]
-    wrong = first_difference(question.expected, theirs, rules, question.inputs)
+    theirs = case.question.mistakes[mistake.name]
+    wrong = first_difference(case.due, theirs, rules, case.given)
     if wrong is None or wrong.kind != "values":
         return wrong is not None
-    due = _in_the_digits_of(answer.value, question.expected)
-    return not same_answer(Answer(due, answer.type), theirs, rules)
+    due = _in_the_digits_of(case.value, case.due)
+    return not same_answer(Answer(due, case.answer.type), theirs, rules)
 
 
 def _in_the_digits_of(value: Value, expected: Value) -> Value:
@@ -355,13 +330,11 @@ def _as_exact_as(due: Value, rules: Rules) -> Rules:
     return replace(rules, tolerance=max(rules.tolerance, least[0]))
 
 
-def _other_precision(theirs: Answer, answer: Answer, expected: Value) -> bool:
+def _other_precision(theirs: Value, value: Value, due: Value) -> bool:
     """Whether a mistake gives numbers of less precision than is due, and the answer does not.
 
     What is compared within the tolerance of float16 would else explain any small error.
     """
-    if not all(
-        isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in (theirs.value, answer.value, expected)
-    ):
+    if not all(isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in (theirs, value, due)):
         return False
-    return theirs.value.dtype.itemsize < expected.dtype.itemsize and theirs.value.dtype != answer.value.dtype
+    return theirs.dtype.itemsize < due.dtype.itemsize and theirs.dtype != value.dtype

@@ -8,15 +8,15 @@ import numpy as np
 
 from autograder.errors import listed
 from autograder.judging.agreement import close
-from autograder.judging.compare import same_answer
+from autograder.judging.compare import Case, same_answer
 from autograder.judging.kinds import along_axis, arrays_in, ordinal, short, viewed
 from autograder.judging.question import Answer, Made, Question, Rules, Value, layout_of
 
 
-def in_common(questions: Sequence[Question], right: Sequence[bool]) -> str:
+def in_common(cases: Sequence[Case]) -> str:
     """What the failing cases share and none of the right ones has, as a sentence; "" where there is nothing."""
-    failing = [features(q) for q, good in zip(questions, right, strict=True) if not good]
-    passing = [features(q) for q, good in zip(questions, right, strict=True) if good]
+    failing = [features(case.question) for case in cases if case.difference]
+    passing = [features(case.question) for case in cases if not case.difference]
     if not passing or not failing:
         return ""
     shared = [
@@ -32,7 +32,7 @@ def in_common(questions: Sequence[Question], right: Sequence[bool]) -> str:
         f for f in passing[0] if all(f in one for one in passing) and not any(f in one for one in failing)
     ]
     if only and len(passing) > 1:
-        return f"It is right in {len(passing)} of {len(right)} cases only; all of them have {only[0]}."
+        return f"It is right in {len(passing)} of {len(cases)} cases only; all of them have {only[0]}."
     return ""
 
 
