@@ -16,7 +16,7 @@ import nbformat
 import numpy as np
 import pytest
 from hostile_class import LINKS, PIXEL, beside
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from our_course import COURSE, ROOT, lab
 from sample_class import perfect, with_answer
@@ -552,6 +552,7 @@ def test_any_bytes_are_a_frame_or_none(data):
 @given(JSON | st.fixed_dictionaries({"output_type": st.sampled_from(["stream", "error", "display_data"])}, optional={
     "text": JSON, "data": st.dictionaries(st.sampled_from(["text/html", "text/latex", "text/markdown", "image/png",
     "text/plain"]), JSON), "traceback": JSON, "evalue": JSON, "ename": JSON, "name": JSON}))  # fmt: skip
+@example({"output_type": "display_data", "data": {"text/latex": "\ud800"}})
 def test_any_output_is_cleaned(output):
     cleaned = sanitise.Cleaner()(output if isinstance(output, dict) else {})
     json.dumps(cleaned, ensure_ascii=False).encode()

@@ -418,7 +418,7 @@ def clean_output(output: dict, ours: bool = False) -> NotebookNode:
             safe.setdefault("text/html", render_markdown(clean_text(text)))
         elif mime == "text/latex":
             # MathML, so that no page needs MathJax, whose commands can link and style.
-            safe.setdefault("text/html", formula(text.strip().strip("$")))
+            safe.setdefault("text/html", formula(clean_text(text).strip().strip("$")))
         elif is_picture(mime, text):
             safe[mime] = text
     if not safe:
