@@ -5,24 +5,25 @@ both are named. It has to give the answer in all cases, the right ones included,
 no accident.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import combinations, permutations
+from typing import Any
 
 import numpy as np
 
 from autograder.errors import listed
 from autograder.judging.agreement import close
 from autograder.judging.compare import Case, same_answer
-from autograder.judging.kinds import along_axis
+from autograder.judging.kinds import along_axis, ordinal
 from autograder.judging.mistakes import STRUCTURAL
 from autograder.judging.question import Answer, Inputs, Misconception, Rules, Value
 
 # These say less than a known mistake does with a form of another kind.
 _VAGUE = ("times-a-constant", "times-a-size", "plus-a-constant", "a-step-too-many")
 _ENOUGH = 8  # so many numbers must differ from what is due
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
 
 
 @dataclass(frozen=True)
@@ -35,16 +36,16 @@ class Form:
         A key of `STRUCTURAL`.
     means : str
         What is said of a result that is right but for it.
-    besides : str
-        What is said where a known mistake is made too; "" where it is not looked for then.
     apply : callable
         The change of a value, given the inputs of its case; it may raise anything where it makes no sense.
+    besides : str
+        What is said where a known mistake is made too; "" where it is not looked for then.
     """
 
     name: str
     means: str
-    besides: str
-    apply: Callable[..., Value]
+    apply: Callable[[Value, Inputs], Value]
+    besides: str = ""
 
 
 def explained_by_a_form(
@@ -206,15 +207,28 @@ def _same(theirs: Answer, case: Case, rules: Rules) -> bool:
     return same_answer(replace(theirs, modified=()), replace(case.answer, modified=()), rules)
 
 
-# The forms of arrays: a name; what it means; what is said beside a known mistake ("": it is not looked for there);
-# the change; and, of what is due and what came, where it makes sense.
+# Most forms are rows: a name; what it means; what is said beside a known mistake ("": it is not looked for there);
+# the change; and, of what is due and what came, where it makes sense. Where there is a choice (an axis, a part), both
+# functions get it by its name, and the sentences in words.
+Row = tuple[str, str, str, Callable, Callable]
+Choice = tuple[dict[str, Any], dict[str, Any]]  # in words, and for the functions
 
 
-def _alike(due: np.ndarray, got: np.ndarray, axis: int = 0) -> bool:
+def _of_rows(
+    rows: Sequence[Row], due: Value, got: Value, choices: Iterable[Choice] = (({}, {}),)
+) -> Iterator[Form]:
+    for words, chosen in choices:
+        for name, means, besides, change, sensible in rows:
+            if sensible(due, got, **chosen):
+                apply = partial(lambda change, chosen, v, g: change(v, **chosen), change, chosen)
+                yield Form(name, means.format(**words), apply, besides.format(**words))
+
+
+def _alike(due: np.ndarray, got: np.ndarray, axis: int) -> bool:
     return due.shape == got.shape and (not due.ndim or due.shape[axis] > 1)
 
 
-def _numbers(due: np.ndarray, got: np.ndarray, axis: int = 0) -> bool:
+def _numbers(due: np.ndarray, got: np.ndarray) -> bool:
     return due.shape == got.shape and due.dtype.kind == "f"
 
 
@@ -226,25 +240,28 @@ def _shorter(due: np.ndarray, got: np.ndarray, axis: int) -> bool:
     return due.ndim == got.ndim and due.shape != got.shape
 
 
+def _always(due: Value, got: Value, **_: Any) -> bool:
+    return True
+
+
 def _softmax(x: np.ndarray, axis: int) -> np.ndarray:
     e = np.exp(x - x.max(axis=axis, keepdims=True))
     return e / e.sum(axis=axis, keepdims=True)
-
-
-def _emptied(part: slice) -> Callable:
-    def change(value: np.ndarray, axis: int) -> np.ndarray:
-        value = value.copy()
-        value[(slice(None),) * (value.ndim + axis) + (part,)] = 0
-        return value
-
-    return change
 
 
 def _cut(part: slice) -> Callable:
     return lambda value, axis: value[(slice(None),) * (value.ndim + axis) + (part,)]
 
 
-Row = tuple[str, str, str, Callable, Callable]
+def _emptied(part: slice) -> Callable:
+    def change(value: np.ndarray, axis: int) -> np.ndarray:
+        value = value.copy()
+        _cut(part)(value, axis)[...] = 0
+        return value
+
+    return change
+
+
 _OF_ALL: tuple[Row, ...] = (
     ("numbers-not-booleans", "", "Besides, it holds the numbers 0 and 1 in place of True and False.",
      lambda v: v.astype(int), lambda due, got: due.dtype == bool != got.dtype),
@@ -254,8 +271,7 @@ _OF_ALL: tuple[Row, ...] = (
      np.negative, lambda due, got: due.shape == got.shape and due.dtype != bool),
 )  # fmt: skip
 _ALONG: tuple[Row, ...] = (
-    ("in-reverse-order", "The numbers are right, but along {axis} they stand in the opposite order.", "",
-     lambda v, axis: np.flip(v, axis), _alike),
+    ("in-reverse-order", "The numbers are right, but along {axis} they stand in the opposite order.", "", np.flip, _alike),
     ("one-place-off", "The numbers are right, but along {axis} each stands one place too far.", "",
      lambda v, axis: np.roll(v, 1, axis), _alike),
     ("one-place-off", "The numbers are right, but along {axis} each stands one place too early.", "",
@@ -288,6 +304,19 @@ _OF_NUMBERS: tuple[Row, ...] = (
       for what, function, opposite in _STEPS),
     ("one-minus-it", "Your numbers are 1 minus those that are due.", "", lambda v: 1 - v, _numbers),
 )  # fmt: skip
+_TURNED: tuple[Row, ...] = (
+    ("transposed", "The numbers are right, but {axis1} and {axis2} have changed places.",
+     "Besides, rows and columns have changed places.", np.swapaxes,
+     lambda due, got, **axes: due.ndim == 2 and np.swapaxes(due, **axes).shape == got.shape),
+    ("axes-exchanged", "The numbers are right, but {axis1} and {axis2} have changed places.",
+     "Besides, {axis1} and {axis2} have changed places.", np.swapaxes,
+     lambda due, got, **axes: due.ndim > 2 and np.swapaxes(due, **axes).shape == got.shape),
+)  # fmt: skip
+_IN_ANOTHER_ORDER: tuple[Row, ...] = (
+    ("axes-exchanged", "The numbers are right, but the axes stand in another order: yours are, counted from 0, "
+     "the axes {axes} of what is due.", "", np.transpose,
+     lambda due, got, axes: due.ndim in (3, 4) and np.transpose(due, axes).shape == got.shape),
+)  # fmt: skip
 _WITH_OTHER_AXES: tuple[Row, ...] = (
     ("one-of-several", "Only the first place along {axis} comes back; all of them are due.",
      "Besides, only the first place along {axis} comes back.",
@@ -295,18 +324,39 @@ _WITH_OTHER_AXES: tuple[Row, ...] = (
     ("one-of-several", "Only the last place along {axis} comes back; all of them are due.",
      "Besides, only the last place along {axis} comes back.",
      lambda v, axis: np.take(v, -1, axis), _an_axis_less),
-    ("an-axis-added-up", "The numbers were added up along {axis}, which should stay.", "",
-     lambda v, axis: v.sum(axis), _an_axis_less),
-    ("an-axis-added-up", "The numbers were averaged along {axis}, which should stay.", "",
-     lambda v, axis: v.mean(axis), _an_axis_less),
+    ("an-axis-added-up", "The numbers were added up along {axis}, which should stay.", "", np.sum, _an_axis_less),
+    ("an-axis-added-up", "The numbers were averaged along {axis}, which should stay.", "", np.mean, _an_axis_less),
     ("missing-axis", STRUCTURAL["missing-axis"][0], "Besides, an axis of length 1 got lost.",
-     lambda v, axis: np.squeeze(v, axis), lambda due, got, axis: due.ndim == got.ndim + 1 and due.shape[axis] == 1),
+     np.squeeze, lambda due, got, axis: due.ndim == got.ndim + 1 and due.shape[axis] == 1),
     ("extra-axis", STRUCTURAL["extra-axis"][0], "Besides, there is an axis of length 1 too many.",
-     lambda v, axis: np.expand_dims(v, axis), lambda due, got, axis: due.ndim == got.ndim - 1 and got.shape[axis] == 1),
+     np.expand_dims, lambda due, got, axis: due.ndim == got.ndim - 1 and got.shape[axis] == 1),
     ("one-place-short", "What is there is right, but the last place along {axis} is missing.", "",
      _cut(slice(None, -1)), _shorter),
     ("one-place-short", "What is there is right, but the first place along {axis} is missing.", "",
      _cut(slice(1, None)), _shorter),
+)  # fmt: skip
+_ONE_PART: tuple[Row, ...] = (
+    ("one-part-only", "Only the {part} of the {many} values comes back.",
+     "Besides, only the {part} of the {many} values comes back.", lambda v, part: v[part], _always),
+)  # fmt: skip
+_PARTS: tuple[Row, ...] = (
+    ("parts-in-another-order", "The parts are right, but in another order: the {order} of those that are due.",
+     "Besides, the parts come in another order: the {order} of those that are due.",
+     lambda v, order: tuple(v[i] for i in order), _always),
+)  # fmt: skip
+_A_LIST: tuple[Row, ...] = (
+    ("returns-a-list", "", "Besides, it is a list; a NumPy array is due.", np.ndarray.tolist, _always),
+)
+_OF_A_NUMBER: tuple[Row, ...] = (
+    ("other-sign", "The number has the other sign.", "Besides, the number has the other sign.", operator.neg, _always),
+    *(("a-step-too-many",
+       f"Your number is the {what} of the one that is due: there is a step too many, or its opposite is missing.", "",
+       function, lambda due, got: type(due) is float)
+      for what, function in (
+          ("exponential", lambda v: float(np.exp(v))),
+          ("logarithm", lambda v: float(np.log(v))),
+          ("root", lambda v: float(np.sqrt(v))),
+      )),
 )  # fmt: skip
 
 
@@ -317,36 +367,25 @@ def _forms(due: Value, got: Value, given: Inputs) -> Iterator[Form]:
     elif isinstance(due, np.ndarray):
         yield from _of_an_array(due, got, given)
     elif type(due) in (int, float) and type(got) in (int, float) and abs(due) < 2**63 and abs(got) < 2**63:
-        yield from _of_a_number(due, got, given)
+        yield from _of_rows(_OF_A_NUMBER, due, got)
+        yield from _of_factors(due, got, given, "Your number")
 
 
 def _of_parts(due: Sequence[Value], got: Value, given: Inputs) -> Iterator[Form]:
-    if len(due) > 4 or not any(isinstance(part, np.ndarray) for part in due):
+    many = len(due)
+    if many > 4 or not any(isinstance(part, np.ndarray) for part in due):
         return
     if not isinstance(got, (tuple, list)):
-        for i in range(len(due)):
-            said = f"nly the {_ORDINALS[i]} of the {len(due)} values comes back."
-            yield Form("one-part-only", f"O{said}", f"Besides, o{said}", lambda v, g, i=i: v[i])
-        return
-    if len(got) != len(due):
-        return
-    kind = type(got)
-    for order in list(permutations(range(len(due))))[1:]:
-        said = f"the {', then the '.join(_ORDINALS[i] for i in order)} of those that are due."
-        yield Form(
-            "parts-in-another-order",
-            f"The parts are right, but in another order: {said}",
-            f"Besides, the parts come in another order: {said}",
-            lambda v, g, order=order: kind(v[i] for i in order),
-        )
-    for i, part in enumerate(due):
-        for form in _forms(part, got[i], given) if not isinstance(part, (tuple, list)) else ():
-            yield Form(
-                form.name,
-                f"All is right but the {_ORDINALS[i]} of the {len(due)} values. There: {form.means}",
-                "",
-                partial(_with_one_changed, i, form, kind),
-            )
+        parts = [({"part": ordinal(i + 1), "many": many}, {"part": i}) for i in range(many)]
+        yield from _of_rows(_ONE_PART, due, got, parts)
+    elif len(got) == many:
+        for order in list(permutations(range(many)))[1:]:
+            words = {"order": ", then the ".join(ordinal(i + 1) for i in order)}
+            yield from _of_rows(_PARTS, due, got, [(words, {"order": order})])
+        for i, part in enumerate(due):
+            for form in _forms(part, got[i], given) if not isinstance(part, (tuple, list)) else ():
+                means = f"All is right but the {ordinal(i + 1)} of the {many} values. There: {form.means}"
+                yield Form(form.name, means, partial(_with_one_changed, i, form, type(got)))
 
 
 def _with_one_changed(i: int, form: Form, kind: Callable, values: Sequence[Value], given: Inputs) -> Value:
@@ -355,64 +394,22 @@ def _with_one_changed(i: int, form: Form, kind: Callable, values: Sequence[Value
 
 def _of_an_array(due: np.ndarray, got: Value, given: Inputs) -> Iterator[Form]:
     if isinstance(got, list):
-        said = "Besides, it is a list; a NumPy array is due."
-        yield Form("returns-a-list", "", said, lambda v, g: v.tolist())
+        yield from _of_rows(_A_LIST, due, got)
     if not isinstance(got, np.ndarray):
         return
-    yield from _of_rows(_OF_ALL, due, got, ())
-    yield from _of_rows(_ALONG, due, got, range(-1, -due.ndim - 1, -1))
-    yield from _of_rows(_OF_NUMBERS, due, got, ())
+    zero, most = "False" if due.dtype == bool else "0", max(due.ndim, got.ndim)
+    axes = [({"axis": along_axis(axis), "zero": zero}, {"axis": axis}) for axis in range(-1, -most - 1, -1)]
+    pairs = list(combinations(range(-due.ndim, 0), 2))
+    turns = [({"axis1": along_axis(a), "axis2": along_axis(b)}, {"axis1": a, "axis2": b}) for a, b in pairs]
+    orders = list(permutations(range(due.ndim)))[1:] if due.ndim in (3, 4) else []
+    yield from _of_rows(_OF_ALL, due, got)
+    yield from _of_rows(_ALONG, due, got, axes)
+    yield from _of_rows(_OF_NUMBERS, due, got)
     if _numbers(due, got):
         yield from _of_factors(due, got, given, "Every number")
-    yield from _of_orders(due, got)
-    yield from _of_rows(_WITH_OTHER_AXES, due, got, range(-1, -max(due.ndim, got.ndim) - 1, -1))
-
-
-def _of_rows(rows: Sequence[Row], due: np.ndarray, got: np.ndarray, axes: Sequence[int]) -> Iterator[Form]:
-    along: dict[str, int]
-    for along in [{"axis": axis} for axis in axes] or [{}]:
-        words = {"zero": "False" if due.dtype == bool else "0", "axis": along_axis(along.get("axis", -1))}
-        for name, means, besides, change, sensible in rows:
-            if sensible(due, got, **along):
-                apply = partial(lambda change, along, v, g: change(v, **along), change, along)
-                yield Form(name, means.format(**words), besides.format(**words), apply)
-
-
-def _of_orders(due: np.ndarray, got: np.ndarray) -> Iterator[Form]:
-    """Axes in another order."""
-    if due.ndim == got.ndim and sorted(due.shape) == sorted(got.shape):
-        for one, other in combinations(range(-due.ndim, 0), 2):
-            if np.swapaxes(due, one, other).shape == got.shape:
-                two = f"{along_axis(one)} and {along_axis(other)} have changed places."
-                yield Form(
-                    "transposed" if due.ndim == 2 else "axes-exchanged",
-                    f"The numbers are right, but {two}",
-                    "Besides, rows and columns have changed places." if due.ndim == 2 else f"Besides, {two}",
-                    lambda v, g, one=one, other=other: np.swapaxes(v, one, other),
-                )
-        for order in permutations(range(due.ndim)) if due.ndim in (3, 4) else ():
-            if np.transpose(due, order).shape == got.shape and order != tuple(range(due.ndim)):
-                yield Form(
-                    "axes-exchanged",
-                    "The numbers are right, but the axes stand in another order: yours are, counted from 0, "
-                    f"the axes {listed([str(i) for i in order])} of what is due.",
-                    "",
-                    lambda v, g, order=order: np.transpose(v, order),
-                )
-
-
-def _of_a_number(due: float, got: float, given: Inputs) -> Iterator[Form]:
-    said = "the number has the other sign."
-    yield Form("other-sign", f"T{said[1:]}", f"Besides, {said}", lambda v, g: -v)
-    if type(due) is float:
-        for what, function in (("exponential", np.exp), ("logarithm", np.log), ("root", np.sqrt)):
-            yield Form(
-                "a-step-too-many",
-                f"Your number is the {what} of the one that is due: there is a step too many, or its opposite is missing.",
-                "",
-                lambda v, g, function=function: float(function(v)),
-            )
-    yield from _of_factors(due, got, given, "Your number")
+    yield from _of_rows(_TURNED, due, got, turns)
+    yield from _of_rows(_IN_ANOTHER_ORDER, due, got, [({"axes": listed(o)}, {"axes": o}) for o in orders])
+    yield from _of_rows(_WITH_OTHER_AXES, due, got, axes)
 
 
 def _of_factors(due: Value, got: Value, given: Inputs, what: str) -> Iterator[Form]:
@@ -424,25 +421,18 @@ def _of_factors(due: Value, got: Value, given: Inputs, what: str) -> Iterator[Fo
     if ratios.size and np.isfinite(ratios).all() and np.allclose(ratios, ratios[0], rtol=1e-5, atol=0):
         factor = _simple(float(ratios[0]))
         if abs(factor) > 1e-13 and abs(factor - 1) > 1e-3:
-            yield Form(
-                "times-a-constant",
-                f"{what} is {factor:.4g} times the one expected.",
-                "",
-                lambda v, g: _same_kind(v, _number(v) * factor),
-            )
+            said = f"{what} is {factor:.4g} times the one expected."
+            yield Form("times-a-constant", said, lambda v, g: _same_kind(v, _number(v) * factor))
             yield from _of_sizes(given, due, factor, what)
     if gaps.size and np.isfinite(gaps).all() and np.allclose(gaps, gaps[0], rtol=1e-5, atol=1e-9):
         gap = _simple(float(gaps[0]))
         size = np.max(np.abs(wanted), initial=0.0)
         if abs(gap) > 1e-4 * max(size, 1e-3):
-            yield Form(
-                "plus-a-constant",
-                f"{what} is too {'large' if gap > 0 else 'small'} by {abs(gap):.4g}.",
-                "",
-                lambda v, g: _same_kind(v, _number(v) + gap),
-            )
+            said = f"{what} is too {'large' if gap > 0 else 'small'} by {abs(gap):.4g}."
+            yield Form("plus-a-constant", said, lambda v, g: _same_kind(v, _number(v) + gap))
 
 
+Size = Callable[..., float]  # of a value and the inputs of its case
 _POWERS: dict[str, Callable[[float], float]] = {
     "n": lambda n: n,
     "1/n": lambda n: 1 / n,
@@ -453,35 +443,33 @@ _POWERS: dict[str, Callable[[float], float]] = {
 
 def _of_sizes(given: Inputs, due: Value, factor: float, words: str) -> Iterator[Form]:
     for what, size in _sizes(given, due):
-        n = size(given, due)
+        n = size(due, given)
         for power, function in _POWERS.items():
             if n > 1 and np.isclose(function(n), factor, rtol=1e-5):
-                yield Form(
-                    "times-a-size",
-                    f"{words} is {power} times the one expected, where n is {what}.",
-                    "",
-                    lambda v, g, size=size, function=function: _same_kind(
-                        v, _number(v) * function(float(size(g, v)))
-                    ),
-                )
+                said = f"{words} is {power} times the one expected, where n is {what}."
+                yield Form("times-a-size", said, partial(_times_a_size, size, function))
 
 
-def _sizes(given: Inputs, due: Value) -> Iterator[tuple[str, Callable[..., float]]]:
+def _times_a_size(size: Size, function: Callable, value: Value, given: Inputs) -> Value:
+    return _same_kind(value, _number(value) * function(float(size(value, given))))
+
+
+def _sizes(given: Inputs, due: Value) -> Iterator[tuple[str, Size]]:
     """Every size that a factor may be made of, in words, and how it is found in another case."""
-    for i, value in enumerate(given.args[: len(_ORDINALS)]):
-        what = f"the {_ORDINALS[i]} argument"
+    for i, value in enumerate(given.args):
+        what = f"the {ordinal(i + 1)} argument"
         if isinstance(value, np.ndarray):
             for axis in range(-1, -value.ndim - 1, -1):
-                yield f"`shape[{axis}]` of {what}", lambda g, v, i=i, axis=axis: g.args[i].shape[axis]
+                yield f"`shape[{axis}]` of {what}", lambda v, g, i=i, axis=axis: g.args[i].shape[axis]
         elif type(value) is int:
-            yield what, lambda g, v, i=i: g.args[i]
+            yield what, lambda v, g, i=i: g.args[i]
     for name, value in given.kwargs.items():
         if type(value) is int:
-            yield f"`{name}`", lambda g, v, name=name: g.kwargs[name]
+            yield f"`{name}`", lambda v, g, name=name: g.kwargs[name]
     if isinstance(due, np.ndarray):
         for axis in range(-1, -due.ndim - 1, -1):
-            yield f"`shape[{axis}]` of the result", lambda g, v, axis=axis: v.shape[axis]
-        yield "how many numbers the result has", lambda g, v: v.size
+            yield f"`shape[{axis}]` of the result", lambda v, g, axis=axis: v.shape[axis]
+        yield "how many numbers the result has", lambda v, g: v.size
 
 
 def _number(value: Value) -> np.ndarray:

@@ -159,7 +159,7 @@ def article(noun: str) -> str:
 
 
 def ordinal(n: int) -> str:
-    words = ("first", "second", "third", "fourth", "fifth")
+    words = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth")
     return words[n - 1] if n <= len(words) else f"{n}th"
 
 
