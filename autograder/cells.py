@@ -45,6 +45,19 @@ def nbgrader_of(cell: Mapping[str, Any]) -> dict[str, Any]:
     return known if isinstance(known, dict) else {}
 
 
+def graded(name: str, points: float | None = None, **roles: bool) -> dict[str, Any]:
+    """nbgrader's metadata of a cell of this grade_id.
+
+    Parameters
+    ----------
+    **roles : bool
+        Of `grade`, `solution`, `locked` and `task` those that it has.
+    """
+    about: dict[str, Any] = {**dict.fromkeys(("grade", "solution", "locked", "task"), False), **roles}
+    about |= {"grade_id": name, "schema_version": 3}
+    return about if points is None else {**about, "points": points}
+
+
 def id_of(cell: Mapping[str, Any]) -> str:
     """The grade_id of a cell; "" for one that is not graded.
 

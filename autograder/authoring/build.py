@@ -20,7 +20,7 @@ from autograder import keys
 from autograder.authoring.lab import Lab
 from autograder.authoring.proof import weaknesses
 from autograder.authoring.release import BuildError, release
-from autograder.cells import METADATA, grade_id, id_of, id_of_test
+from autograder.cells import METADATA, grade_id, graded, id_of, id_of_test
 from autograder.course import Course
 from autograder.errors import INSTALL_ALL, counted, listed
 from autograder.files import write
@@ -28,7 +28,6 @@ from autograder.own import as_marked
 
 CELL_SECONDS = 600  # a lab that learns takes its minute, and a busy machine more
 
-_LOCKED = {"grade": False, "locked": True, "schema_version": 3, "solution": False, "task": False}
 MEASURED = "nbval-ignore-output"  # the tag of a cell whose output is another each time
 _PNG = re.compile(r"base64,[A-Za-z0-9+/=]+")
 
@@ -105,7 +104,7 @@ def tidy(notebook: NotebookNode, lab: Lab) -> NotebookNode:
         )
         grader = cell.metadata.get("nbgrader")
         if "setup" in cell.metadata.get("tags", []):  # locked, so that a lost import can be put back
-            grader = cell.metadata.nbgrader = nbformat.from_dict({**_LOCKED, "grade_id": cell.id})
+            grader = cell.metadata.nbgrader = nbformat.from_dict(graded(cell.id, locked=True))
         if grader:
             grader.pop("checksum", None)
             grader.pop("cell_type", None)

@@ -3,7 +3,8 @@
 import ast
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,10 +49,41 @@ class Cell:
     points: float = 0.0
     code: bool = True
 
-    @property
+    @cached_property
     def plain(self) -> str:
-        """The source as Python reads it: without magics and shell commands."""
+        """The source as Python reads it: without magics and shell commands, and with as many lines."""
         return "\n".join("pass" if re.match(r"\s*[%!]", line) else line for line in self.source.split("\n"))
+
+    @property
+    def without_magics(self) -> str:
+        """The source without the lines that are no Python."""
+        lines = [line for line in self.source.split("\n") if not re.match(r"\s*[%!]", line)]
+        return "\n".join(lines).strip("\n")
+
+    @cached_property
+    def tree(self) -> Any:
+        """Its code; None where it is no Python."""
+        return parsed(self.plain) if self.code else None
+
+    @cached_property
+    def hidden(self) -> set[int]:
+        """The numbers of the lines between the marks of hidden tests, from 1."""
+        found: set[int] = set()
+        for part in HIDDEN.finditer(self.source):
+            first = self.source.count("\n", 0, part.start()) + 1
+            found |= set(range(first, first + part[0].count("\n") + 1))
+        return found
+
+
+@dataclass
+class Line:
+    """What the report says of a cell: as what it came over, what came with it, what did not, and the points of that."""
+
+    cell: Cell
+    came: str = ""
+    along: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    lost: float = 0.0
 
 
 def read_source(path: Path) -> NotebookNode:
@@ -80,41 +112,39 @@ def cells_of(notebook: NotebookNode) -> list[Cell]:
     found = []
     for number, cell in enumerate(notebook.cells, start=1):
         about = cell.metadata.get("nbgrader") or {}
-        grade, solution = about.get("grade"), about.get("solution")
-        role = "given" if cell.cell_type == "code" else "text"
-        if about.get("task"):
-            role = "task"
-        elif grade and solution:
-            role = "by hand"
-        elif grade and cell.cell_type == "code":
-            role = "test"
-        elif solution:
-            role = "solution" if cell.cell_type == "code" else "by hand"
-        points = about.get("points")
-        counts = isinstance(points, (int, float)) and (grade or about.get("task"))
-        worth = float(points) if counts and isinstance(points, (int, float)) else 0.0
-        found.append(
-            Cell(number, role, cell.source, str(about.get("grade_id", "")), worth, cell.cell_type == "code")
-        )
+        code = cell.cell_type == "code"
+        solution = bool(about.get("solution"))
+        role = "by hand" if solution else "text"
+        if code:
+            role = _OF_CODE[bool(about.get("grade")), solution]
+        points = about.get("points") if about.get("grade") or about.get("task") else None
+        worth = float(points) if isinstance(points, (int, float)) else 0.0
+        name = str(about.get("grade_id", ""))
+        found.append(Cell(number, "task" if about.get("task") else role, cell.source, name, worth, code))
     return found
 
 
-def parsed(cell: Cell) -> Any:
-    return parsed_source(cell.plain)
+_OF_CODE = {  # by whether a cell is graded, and answered
+    (False, False): "given",
+    (False, True): "solution",
+    (True, False): "test",
+    (True, True): "by hand",
+}
 
 
-def parsed_source(source: str) -> Any:
+def parsed(source: str | bytes) -> Any:
+    """A piece of code as Python's own tree; None where it is no Python."""
     try:
-        return None if source.lstrip().startswith("%%") else ast.parse(source)
+        return ast.parse(source)
     except (SyntaxError, ValueError):
         return None
 
 
-def defined(tree: Any) -> tuple[list[str], list[str]]:
-    """The functions and the variables that a cell makes, in its own scope."""
+def defined(tree: ast.AST | None) -> tuple[list[str], list[str]]:
+    """The functions and the variables that a piece of code makes, in its own scope."""
     functions: list[str] = []
     variables: list[str] = []
-    todo = list(tree.body) if tree is not None else []
+    todo = [tree] if tree else []
     while todo:
         node = todo.pop(0)
         if isinstance(node, ast.FunctionDef):
@@ -154,6 +184,17 @@ def bound(tree: ast.AST) -> set[str]:
     return found
 
 
+def made_by(tree: ast.AST | None) -> set[str]:
+    """All names that a piece of code makes, in its own scope."""
+    functions, variables = defined(tree)
+    return {*functions, *variables, *(bound(tree) if tree else ())}
+
+
+def used(tree: ast.AST | None) -> set[str]:
+    """The names that a piece of code uses, or makes by assigning to them."""
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} if tree else set()
+
+
 def free_names(tree: ast.AST) -> set[str]:
     """The names that a piece of code uses and does not make itself."""
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
@@ -161,15 +202,6 @@ def free_names(tree: ast.AST) -> set[str]:
     made |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     made |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
     return {node.id for node in names} - made
-
-
-def hidden_lines(source: str) -> set[int]:
-    """The numbers of the lines between the marks of hidden tests, from 1."""
-    found: set[int] = set()
-    for part in HIDDEN.finditer(source):
-        first = source.count("\n", 0, part.start()) + 1
-        found |= set(range(first, first + part[0].count("\n") + 1))
-    return found
 
 
 def cut_up(source: str, tree: ast.Module, after: Iterable[int]) -> list[str]:
@@ -198,9 +230,3 @@ def cut_up(source: str, tree: ast.Module, after: Iterable[int]) -> list[str]:
         pieces.append(text.strip("\n"))
         begin = end
     return pieces
-
-
-def without_magics(cell: Cell) -> str:
-    """A cell's source without the lines that are no Python, and with nbgrader's marks as they are due."""
-    lines = [line for line in cell.source.split("\n") if not re.match(r"\s*[%!]", line)]
-    return "\n".join(lines).strip("\n")

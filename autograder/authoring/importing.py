@@ -9,8 +9,7 @@ import ast
 import builtins
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from keyword import iskeyword
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,25 +21,24 @@ from autograder.authoring.asserting import EXACT, Asked, runnable, statements
 from autograder.authoring.foreign import (
     HIDDEN,
     Cell,
+    Line,
     NoSource,
     bound,
     cells_of,
     cut_up,
     defined,
     free_names,
-    hidden_lines,
+    made_by,
     parsed,
-    parsed_source,
     read_source,
-    without_magics,
+    used,
 )
 from autograder.authoring.keeping import Definitions, Kept
-from autograder.authoring.keeping import kept as kept_test
-from autograder.authoring.needs import given_out, is_file_beside, needs_of
+from autograder.authoring.needs import Needs, add_to_library, given_out, is_file_beside, module_of
 from autograder.authoring.recording import Call, Recorded, record
-from autograder.authoring.skeleton import SkeletonError, add_lab, add_to_list
+from autograder.authoring.skeleton import SkeletonError, add_lab, hyphened, names_exercise
 from autograder.authoring.writing import Case, domain_of, error_named, exercise_file, unwritable
-from autograder.cells import grade_id, id_of_test
+from autograder.cells import grade_id, graded, id_of_test
 from autograder.course import Course
 from autograder.errors import Complaint, counted, cut, listed
 from autograder.files import write
@@ -53,17 +51,6 @@ MOST_CASES = 60
 
 class ImportFailed(Complaint):
     """A notebook cannot be imported at all; the text says why."""
-
-
-@dataclass
-class Line:
-    """What the report says of a cell."""
-
-    cell: Cell
-    came: str = ""
-    along: list[str] = field(default_factory=list)  # what came with it
-    left: list[str] = field(default_factory=list)
-    lost: float = 0.0
 
 
 @dataclass
@@ -113,16 +100,6 @@ class Report:
     lines: list[Line]
 
     @property
-    def points(self) -> float:
-        """Of the source notebook."""
-        return sum(line.cell.points for line in self.lines)
-
-    @property
-    def lost(self) -> float:
-        """Points that hang on what did not come over."""
-        return sum(line.lost for line in self.lines)
-
-    @property
     def whole(self) -> bool:
         """Whether everything came over."""
         return not any(line.left for line in self.lines)
@@ -138,7 +115,8 @@ class Report:
             rows += [f"    - not: {sentence}" for sentence in line.left]
             if line.lost:
                 rows.append(f"    - {counted(line.lost, 'point')} hang on this")
-        said = f"{counted(self.points - self.lost, 'point')} of {self.points:g} came over"
+        points = sum(line.cell.points for line in self.lines)
+        said = f"{counted(points - sum(line.lost for line in self.lines), 'point')} of {points:g} came over"
         rest = sum(len(line.left) for line in self.lines)
         rows += ["", f"{said}; {counted(rest, 'thing')} did not, or not wholly." if rest else f"{said}."]
         return "\n".join(rows) + "\n"
@@ -160,22 +138,17 @@ def bring(path: Path, course: Course) -> Report:
         raise NoSource(f"{path} has no cell with points: it is no source notebook of nbgrader or otter.")
     lab = _lab_name(path, course)
     work = _Import(lab, cells, values, set(_taken(course)))
-    recorded = record(work.order(), path.parent)
-    work.plan(recorded, path.parent, course)
-    if not work.exercises and all(cell.number in recorded.errors for cell in cells if cell.role == "test"):
-        first = next((recorded.errors[c.number] for c in cells if c.role == "test"), "")
-        if first:
-            raise ImportFailed(
-                f"{path} passes none of its own tests ({cut(first.removesuffix(': '), 100)}): is it what students "
-                "get, without the solutions? Import the source notebook."
-            )
+    work.plan(record(work.order(), path.parent), path.parent, course)
+    failed = [work.recorded.errors.get(cell.number) for cell in cells if cell.role == "test"]
+    if not work.exercises and failed and all(failed):
+        raise ImportFailed(
+            f"{path} passes none of its own tests ({cut(str(failed[0]).removesuffix(': '), 100)}): is it what students "
+            "get, without the solutions? Import the source notebook."
+        )
     files = work.files(path.name)
     if checks := work.checks():
-        if CHECKS not in course.library:
-            write(course.root / CHECKS / "__init__.py", '"""Checks that came with imported labs."""\n')
-            add_to_list(course, "library", CHECKS)
-        write(course.root / CHECKS / f"{lab.replace('-', '_')}.py", checks)
-    work.needs.write(course, lab)
+        add_to_library(course, CHECKS, "Checks that came with imported labs.", lab, checks)
+    work.needs.write(lab)
     add_lab(course, lab, files)
     report = Report(lab, list(work.lines.values()))
     write(course.solutions / lab / REPORT, report.text())
@@ -184,7 +157,7 @@ def bring(path: Path, course: Course) -> Report:
 
 def _lab_name(path: Path, course: Course) -> str:
     """A name for the lab, made of the file's."""
-    name = re.sub(r"[^a-z0-9]+", "-", path.stem.lower()).strip("-") or "lab"
+    name = hyphened(path.stem) or "lab"
     name = name if name[0].isalpha() else f"lab-{name}"
     if name in course.labs or (course.solutions / name).exists():
         raise SkeletonError(
@@ -205,16 +178,15 @@ class _Import:
     def __init__(self, lab: str, cells: list[Cell], values: bool, taken: set[str]):
         self.lab, self.cells, self.values, self.taken = lab, cells, values, taken
         self.lines = {cell.number: Line(cell) for cell in cells}
-        self.trees = {cell.number: parsed(cell) for cell in cells if cell.code}
         self.functions: dict[str, Cell] = {}  # by name, where it is defined last
         self.made: dict[str, list[Cell]] = {}  # variables of solution cells, where they are assigned
         home: Cell | None = None
         for cell in self._with("solution", "given"):
-            functions, variables = defined(self.trees[cell.number])
+            functions, variables = defined(cell.tree)
             if cell.role == "solution":
                 home = cell
                 self.functions |= dict.fromkeys(functions, cell)
-            elif not self._uses(cell) & {*self.functions, *self.made}:
+            elif not used(cell.tree) & self.own:
                 continue  # it stands whatever students write
             for name in variables:
                 if home:
@@ -222,7 +194,7 @@ class _Import:
         self.asked: dict[int, list[Asked]] = {}
         for cell in self._with("test"):
             try:
-                self.asked[cell.number] = statements(cell.plain, self.values, {*self.functions, *self.made})
+                self.asked[cell.number] = statements(cell.plain, self.values, self.own, cell.hidden)
             except SyntaxError as error:
                 self.asked[cell.number] = []
                 self.lines[cell.number].left.append(f"it is no Python ({error.msg}, line {error.lineno})")
@@ -242,68 +214,62 @@ class _Import:
         known = self._definitions()
         self.kept = {cell.number: list(self._kept(cell, known)) for cell in self._with("test")}
         self.exercises: dict[str, Plan] = {}
-        self.pieces: dict[int, list[tuple[str, str]]] = {}  # of a solution cell: grade_id and source
+
+    @property
+    def own(self) -> set[str]:
+        """What students write: functions, and variables."""
+        return {*self.functions, *self.made}
+
+    def _with(self, *roles: str) -> list[Cell]:
+        return [cell for cell in self.cells if cell.role in roles and cell.code]
 
     def _definitions(self) -> Definitions:
         """What the tests that students see may use of the notebook's imports, helpers and classes."""
         trees: list[ast.Module] = []
         for cell in self._with("given", "solution", "test"):
-            whole = self.trees[cell.number]
-            found = ast.walk(whole) if whole else ()
+            found = ast.walk(cell.tree) if cell.tree else ()
             trees.append(ast.Module([n for n in found if isinstance(n, (ast.Import, ast.ImportFrom))], []))
-            seen = parsed_source(HIDDEN.sub("", cell.plain)) if cell.role == "test" else whole
+            seen = parsed(HIDDEN.sub("", cell.plain)) if cell.role == "test" else cell.tree
             trees += [seen] if seen and cell.role != "solution" else []
         return Definitions(trees, {*self.functions})
 
     def _kept(self, cell: Cell, known: Definitions) -> Iterator[Kept]:
-        """The tests that a test cell may be kept as."""
-        tree = self.trees[cell.number]
-        if tree is None:
-            return
-        secret = hidden_lines(cell.source)
+        """The tests that a test cell may be kept as: for each function that it asks, and for all variables."""
         for hidden in (False, True):
-            wanted: dict[str, set[int]] = {}
+            lines: dict[str, set[int]] = {}
             variables: dict[str, None] = {}
-            for asked in self.asked[cell.number]:
-                if asked.nature == "nothing" or bool(secret & set(asked.lines)) != hidden:
+            for asked in self.asked[cell.number] if cell.tree else ():
+                if asked.nature == "nothing" or asked.hidden != hidden:
                     continue
-                made = [
-                    n for n in asked.parts if n in self.made and self._made_in(n, self.since[cell.number])
-                ]
+                made = [name for name in asked.parts if name in self.made and self._is_new(name, cell)]
                 variables |= dict.fromkeys(made)
                 for name in [*(asked.names & set(self.functions)), *([""] if made else [])]:
-                    wanted.setdefault(name, set()).update(asked.lines)
-            for name, lines in wanted.items():
-                title = f"{name or 'answer'}_in_{cell.number}{'_hidden' if hidden else ''}"
-                asks = (name, [] if name else list(variables))
-                if one := kept_test(title, tree, lines, secret, hidden, *asks, set(self.functions), known):
+                    lines.setdefault(name, set()).update(asked.lines)
+            for name, of in lines.items():
+                if one := known.kept(cell, of, hidden, name, [] if name else list(variables)):
                     yield one
 
-    def _uses(self, cell: Cell) -> set[str]:
-        """The names that a cell uses."""
-        tree = self.trees[cell.number]
-        return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} if tree else set()
-
-    def _with(self, *roles: str) -> list[Cell]:
-        return [cell for cell in self.cells if cell.role in roles and cell.code]
+    def _is_new(self, name: str, test: Cell) -> bool:
+        """Whether a function or variable is of the answers since the last test."""
+        homes = [self.functions[name]] if name in self.functions else self.made[name]
+        return any(home in self.since[test.number] for home in homes)
 
     def order(self) -> list[dict]:
         """What the recording is told to run."""
         order = []
         for cell in self._with("given", "solution", "test", "by hand"):
-            if self.trees[cell.number] is None and cell.role != "test":
-                continue
             test = cell.role == "test"
-            reads = {n for a in self.asked.get(cell.number, ()) for n in a.parts} - set(dir(builtins))
+            if cell.tree is None and not test:
+                continue
             trials = self.kept.get(cell.number, [])
-            reads |= {name for one in trials for name in one.values}
+            reads = {n for a in self.asked.get(cell.number, ()) for n in a.parts} - set(dir(builtins))
             order.append(
                 {
                     "number": cell.number,
                     "source": runnable(cell.plain) if test else cell.plain,
                     "functions": [name for name, home in self.functions.items() if home == cell],
                     "test": test,
-                    "reads": sorted(reads) if test else [],
+                    "reads": sorted(reads.union(*(one.values for one in trials))),
                     "kept": [asdict(one) for one in trials],
                 }
             )
@@ -314,83 +280,87 @@ class _Import:
     def plan(self, recorded: Recorded, folder: Path, course: Course) -> None:
         """Make exercises of what the test cells ask, and say of every cell what came of it."""
         self.recorded, self.folder = recorded, folder
-        for cell in self.cells:
-            if cell.role == "test" and cell.number not in recorded.errors:
-                self._plan_test(cell, self.since[cell.number])
-            if why := recorded.errors.get(cell.number):
-                line, said = self.lines[cell.number], cut(why.removesuffix(": "), 160)
-                line.left.append(
-                    f"the notebook's own solution does not pass it: {said}"
-                    if cell.role == "test"
-                    else f"it raises {said}"
-                )
-                line.lost = cell.points
+        for number, why in recorded.errors.items():
+            line, said = self.lines[number], cut(why.removesuffix(": "), 160)
+            test = line.cell.role == "test"
+            line.left.append(
+                f"the notebook's own solution does not pass it: {said}" if test else f"it raises {said}"
+            )
+            line.lost = line.cell.points
+        for cell in self._with("test"):
+            if cell.number not in recorded.errors:
+                self._plan_test(cell)
         for cell in self._with("test"):
             self._say_properties(cell)
-        for name, plan in list(self.exercises.items()):
-            self._settle(name, plan)
-        self.needs = needs_of(self._code(), folder, course)
-        self._say_needs()
-        self._say_rest()
+        for plan in list(self.exercises.values()):
+            self._settle(plan)
+        self.needs = Needs(folder, course)
+        for number, tree in self._code():
+            self.needs.add(self.lines[number], tree)
+        for line in self.lines.values():
+            self._say_rest(line)
 
-    def _plan_test(self, cell: Cell, since: list[Cell]) -> None:
-        hidden = hidden_lines(cell.source)
-        wanted: dict[str, list[tuple[Call, bool, str]]] = {}
-        reads: dict[str, bool] = {}
-        tolerances: dict[str, list[Tolerance]] = {}
-        other: list[Asked] = []
-        calls = [call for call in self.recorded.calls if call.cell == cell.number]
-        lost: dict[str, str] = {}
+    def _plan_test(self, cell: Cell) -> None:
+        """Give what a test cell compares, and its points, to the exercises that it is about."""
+        rows: dict[str, list[tuple[Call | None, Asked]]] = {}
+        others: list[Asked] = []
+        unasked: dict[str, str] = {}
         for asked in self.asked[cell.number]:
-            secret = bool(hidden & set(asked.lines))
-            of_it = [c for c in calls if asked.calls(c.function, c.line) and c.function in self.functions]
-            if asked.nature == "value" and (means := asked.means(set(self.functions))):
-                near = {name for name, home in self.functions.items() if home in since}
-                if near & means and not near & ({c.function for c in of_it} - means):
-                    other.append(replace(asked, nature="property"))  # another's result is compared
-                    continue
-                of_it = [c for c in of_it if c.function not in means]
-            variables = [
-                name
-                for name in asked.parts
-                if name in self.made and (cell.number, name) in self.recorded.held
-            ]
-            if asked.nature == "nothing":
-                continue
-            if asked.nature == "error":
-                raising = [c for c in of_it if error_named(c.error) and not c.lost]
-                for call in raising:
-                    wanted.setdefault(call.function, []).append((call, secret, asked.source))
-                    tolerances.setdefault(call.function, [])
-                if not raising:
-                    other.append(asked)
-                continue
-            truths = [c for c in of_it if type(c.result) is bool]
-            if asked.nature == "property" and not (truths and truths == of_it and asked.is_a_call):
-                other.append(asked)
-                continue
-            for call in of_it:
-                if why := call.lost or self._unfit(call):
-                    lost.setdefault(call.function, why)
-                elif not call.error:
-                    wanted.setdefault(call.function, []).append((call, secret, asked.source))
-                    tolerances.setdefault(call.function, []).append(asked.tolerance)
-            for name in variables if not of_it else ():
-                _, why = self.recorded.held[cell.number, name]
+            found = list(self._compared(asked, cell))
+            for name, call, why in found:
                 if why:
-                    lost[name] = f"it is {why}"
+                    unasked.setdefault(name, why)
                 else:
-                    reads[name] = reads.get(name, True) and secret
-                    tolerances.setdefault(name, []).append(asked.tolerance)
-            if not of_it and not variables:
-                other.append(asked)
-        self._count(cell, since, wanted, reads, tolerances)
-        typed = [a for a in other if _TYPE.search(a.source)]
-        typed += [a for a in self.asked[cell.number] if _TRUTH.search(a.source)]
-        names = {name for asked in typed for name in asked.parts}
+                    rows.setdefault(name, []).append((call, asked))
+            if not found and asked.nature != "nothing":
+                others.append(asked)
+        new = [name for name in rows if self._is_new(name, cell)]
+        names = new or [name for name in rows if name in self.functions] or list(rows)
+        plans = []
+        for name in names:
+            if name in self.functions:
+                plan = self._of_function(name)
+                plan.calls += [(call, asked.hidden, asked.source) for call, asked in rows[name] if call]
+                plan.tolerances += [asked.tolerance for _, asked in rows[name]]
+                plans.append(plan)
+        if variables := [name for name in names if name not in self.functions]:
+            plan = self._of_variables(variables, cell)
+            plan.compare(variables)
+            plan.hidden |= any(all(asked.hidden for _, asked in rows[name]) for name in variables)
+            plan.tolerances += [asked.tolerance for name in variables for _, asked in rows[name]]
+            plans.append(plan)
+        if plans:
+            self._share(cell, plans)
+        else:
+            self.lines[cell.number].lost = cell.points
+        typed = [asked for asked in others if _TYPE.search(asked.source)]
+        typed += [asked for asked in self.asked[cell.number] if _TRUTH.search(asked.source)]
+        about = {name for asked in typed for name in asked.parts}
         for plan in self.exercises.values():
-            plan.typed = plan.typed or (cell.number in plan.tests and bool(names & {plan.name, *plan.reads}))
-        self.others[cell.number], self.unasked[cell.number] = other, lost
+            plan.typed |= cell.number in plan.tests and bool(about & {plan.name, *plan.reads})
+        self.others[cell.number], self.unasked[cell.number] = others, unasked
+
+    def _compared(self, asked: Asked, cell: Cell) -> Iterator[tuple[str, Call | None, str]]:
+        """What an assertion compares with a value: each call or variable, and why it cannot be asked, or ""."""
+        calls = self._calls(asked, cell)
+        if asked.nature == "error":
+            yield from ((c.function, c, "") for c in calls if error_named(c.error) and not c.lost)
+        elif asked.nature == "value":
+            means = asked.means({*self.functions})
+            new = {name for name in self.functions if self._is_new(name, cell)}
+            if new & means and not new & ({c.function for c in calls} - means):
+                return  # another's result is compared
+            calls = [c for c in calls if c.function not in means]
+        truths = bool(calls) and asked.is_a_call and all(type(c.result) is bool for c in calls)
+        if asked.nature == "value" or (asked.nature == "property" and truths):
+            yield from ((c.function, c, c.lost or self._unfit(c)) for c in calls if c.lost or not c.error)
+            for name in asked.parts if not calls else ():
+                if name in self.made and (cell.number, name) in self.recorded.held:
+                    why = self.recorded.held[cell.number, name][1]
+                    yield name, None, f"it is {why}" if why else ""
+
+    def _calls(self, asked: Asked, cell: Cell) -> list[Call]:
+        return [c for c in self.recorded.calls if c.cell == cell.number and asked.calls(c.function, c.line)]
 
     def _say_properties(self, cell: Cell) -> None:
         """Of what a test cell asks besides values: a right value has it, or it is asked by a test, or it is said."""
@@ -400,15 +370,14 @@ class _Import:
         asked_by = False  # by the cell's own test
         left = []
         for asked in self.others.get(cell.number, ()):
-            subjects = asked.names & {*self.functions, *self.made}
-            plans = [asked_for[name] for name in sorted(subjects & set(asked_for))]
+            subjects = asked.names & self.own
             if (
                 asked.nature == "property"
                 and subjects
-                and len(plans) == len(subjects)
+                and subjects <= {*asked_for}
                 and self._had(asked, cell)
             ):
-                about |= {plan.name: plan for plan in plans}
+                about |= {asked_for[name].name: asked_for[name] for name in sorted(subjects)}
             else:
                 left.append(asked)
         lost = self.unasked.get(cell.number, {})
@@ -432,8 +401,7 @@ class _Import:
 
     def _had(self, asked: Asked, cell: Cell) -> bool:
         """Whether the very calls that a property is about are compared by their values."""
-        calls = [c for c in self.recorded.calls if c.cell == cell.number and asked.calls(c.function, c.line)]
-        for call in calls:
+        for call in self._calls(asked, cell):
             plan = self.exercises.get(call.function)
             asks = Case("", call.args, call.kwargs).arguments
             if plan and not any(asks == Case("", c.args, c.kwargs).arguments for c, _, _ in plan.calls):
@@ -450,18 +418,17 @@ class _Import:
         self, cell: Cell, left: list[Asked], lost: Mapping[str, str]
     ) -> Iterator[tuple[Kept, list[Asked]]]:
         """The tests that ask what no comparison does, each with these assertions."""
-        since, hidden = self.since[cell.number], hidden_lines(cell.source)
         subjects = {*lost, *(name for asked in left for name in asked.names)} & set(self.functions)
-        subjects = {name for name in subjects if self.functions[name] in since} or subjects
+        subjects = {name for name in subjects if self._is_new(name, cell)} or subjects
         for one in self.kept[cell.number]:
             about = {one.subject, *one.variables}
-            done = [a for a in left if about & a.names and bool(hidden & set(a.lines)) == one.hidden]
+            done = [asked for asked in left if about & asked.names and asked.hidden == one.hidden]
             if one.subject in subjects if one.subject else done:
                 yield one, done
 
     def _kept_as(self, cell: Cell, one: Kept, label: str) -> Plan | str:
         """The exercise that a test is asked in as it stands; or why it cannot be."""
-        tried = self.recorded.kept.get((cell.number, self.kept[cell.number].index(one)))
+        tried = self.recorded.kept.get(one.name)
         if names := self._read_from_tests({one.subject, *one.others}, [cell.number]):
             return f"the solution reads {listed(f'`{n}`' for n in names)}, which a test sets"
         if tried is None:
@@ -470,8 +437,7 @@ class _Import:
         if one.hidden and any(is_file_beside(text, self.folder) for text in texts):
             return "it reads a file, and what comes along is students', too"
         large = [n for n, value in tried.values.items() if unwritable((), {n: value})]
-        why = unwritable((), tried.values) if one.subject else ""
-        if why := tried.why or why:
+        if why := tried.why or (unwritable((), tried.values) if one.subject else ""):
             return f"it cannot be asked by itself: {why}"
         if tried.weak:
             return (
@@ -482,8 +448,8 @@ class _Import:
         plan.beside |= {*one.others}
         values = {name: value for name, value in tried.values.items() if name not in large}
         values |= {"as_due": large} if large else {}
-        case = Case("what is asked besides" if one.hidden else label, (), values, one.hidden)
-        plan.kept.append(replace(case, test=one.source))
+        label = "what is asked besides" if one.hidden else label
+        plan.kept.append(Case(label, (), values, one.hidden, test=one.source))
         return plan
 
     def _compared_whole(self, cell: Cell, one: Kept) -> Plan | None:
@@ -497,35 +463,8 @@ class _Import:
         elif held:
             plan = self._of_variables(held, cell)
             plan.compare(held)
-            plan.hidden = plan.hidden or one.hidden
+            plan.hidden |= one.hidden
         return plan if calls or held else None
-
-    def _count(
-        self,
-        cell: Cell,
-        since: list[Cell],
-        wanted: Mapping[str, list],
-        reads: Mapping[str, bool],
-        tolerances: Mapping[str, list[Tolerance]],
-    ) -> None:
-        """Give a test cell's cases and points to the exercises that it is about."""
-        near = [name for name in wanted if self.functions[name] in since]
-        chosen = near or ([] if any(self._made_in(name, since) for name in reads) else list(wanted))
-        plans = [self._of_function(name) for name in chosen]
-        for plan, name in zip(plans, chosen, strict=True):
-            plan.calls += wanted[name]
-            plan.tolerances += tolerances[name]
-        names = [name for name in reads if self._made_in(name, since)] or ([] if plans else list(reads))
-        if names:
-            plan = self._of_variables(names, cell)
-            plan.compare(names)
-            plan.hidden = plan.hidden or any(reads[name] for name in names)
-            plan.tolerances += [t for name in names for t in tolerances[name]]
-            plans.append(plan)
-        if plans:
-            self._share(cell, plans)
-        else:
-            self.lines[cell.number].lost = cell.points
 
     def _share(self, cell: Cell, plans: Sequence[Plan]) -> None:
         """Give a test cell's points to the exercises that it is about."""
@@ -533,9 +472,6 @@ class _Import:
         for number, plan in enumerate(plans):
             plan.points += share if number else round(cell.points - share * (len(plans) - 1), 10)
             plan.tests = sorted({*plan.tests, cell.number})
-
-    def _made_in(self, name: str, since: list[Cell]) -> bool:
-        return any(cell in since for cell in self.made[name])
 
     def _of_function(self, name: str) -> Plan:
         return self.exercises.setdefault(name, Plan(name, self.functions[name]))
@@ -553,100 +489,85 @@ class _Import:
 
     def _free(self, name: str) -> str:
         name = re.sub(r"_{2,}", "_", re.sub(r"[^A-Za-z0-9_]", "", name)).strip("_") or "answer"
-        taken, number = {*self.taken, *self.functions, *self.made, *self.exercises}, 1
+        taken, number = {*self.taken, *self.own, *self.exercises}, 1
         free = name
         while free in taken:
             number += 1
             free = f"{name}_{number}"
         return free
 
-    def _settle(self, name: str, plan: Plan) -> None:
+    def _settle(self, plan: Plan) -> None:
         """Take an exercise out again that cannot be one here."""
-        why = ""
-        if not plan.reads and name in self.taken:
-            why = f"another lab has an exercise `{name}`; rename one of them"
-        elif (
-            not plan.reads and not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", name)
-        ) or iskeyword(name):
-            why = f"`{name}` is no name for an exercise: plain letters, and no double `_`, are"
-        elif plan.points <= 0:
-            why = "no points hang on it"
-        elif plan.home.number in self.recorded.errors:
-            why = "its solution raises"
-        elif names := self._read_from_tests({name, *plan.beside}, plan.tests):
-            why = f"its solution reads {listed(f'`{n}`' for n in names)}, which a test sets"
-        if why:
-            del self.exercises[name]
-            for number in plan.tests:
-                line = self.lines[number]
-                if plan.points:
-                    line.left.append(f"`{name}`: {why}")
-                    others = [p for p in self.exercises.values() if number in p.tests]
-                    share = round(plan.points / len(plan.tests), 2)
-                    line.lost = line.lost + share if others else line.cell.points
+        why = self._why_not(plan)
+        if not why:
+            return
+        del self.exercises[plan.name]
+        for number in plan.tests if plan.points else ():
+            line = self.lines[number]
+            line.left.append(f"`{plan.name}`: {why}")
+            others = [other for other in self.exercises.values() if number in other.tests]
+            share = round(plan.points / len(plan.tests), 2)
+            line.lost = line.lost + share if others else line.cell.points
+
+    def _why_not(self, plan: Plan) -> str:
+        if not plan.reads and plan.name in self.taken:
+            return f"another lab has an exercise `{plan.name}`; rename one of them"
+        if not names_exercise(plan.name):
+            return f"`{plan.name}` is no name for an exercise: plain letters, and no double `_`, are"
+        if plan.points <= 0:
+            return "no points hang on it"
+        if plan.home.number in self.recorded.errors:
+            return "its solution raises"
+        if names := self._read_from_tests({plan.name, *plan.beside}, plan.tests):
+            return f"its solution reads {listed(f'`{n}`' for n in names)}, which a test sets"
+        return ""
 
     def _read_from_tests(self, functions: set[str], tests: Sequence[int]) -> list[str]:
         """The variables that these functions read, and that these tests set, or test cells alone."""
         makers: dict[str, set[str]] = {}
         for cell in self._with("given", "solution", "test"):
-            for name in defined(self.trees[cell.number])[1]:
+            for name in defined(cell.tree)[1]:
                 makers.setdefault(name, set()).add(cell.role)
-        read: set[str] = set()
-        for name in functions & set(self.functions):
-            nodes = ast.walk(self.trees[self.functions[name].number])
-            read |= {
-                n for f in nodes if isinstance(f, ast.FunctionDef) and f.name == name for n in free_names(f)
-            }
-        here = {name for number in tests for name in defined(self.trees[number])[1]}
+        read = set().union(*(free_names(self._code_of(name)) for name in functions & set(self.functions)))
+        here = {name for number in tests for name in defined(self.lines[number].cell.tree)[1]}
         return sorted(name for name in read if makers.get(name) == {"test"} or name in here)
 
-    # What the report says of the cells
-
-    def _say_needs(self) -> None:
-        for number, said in self.needs.said:
-            self.lines[number].along.append(said)
-        for number, said in self.needs.left:
-            self.lines[number].left.append(said)
+    def _code_of(self, function: str) -> ast.FunctionDef:
+        nodes = ast.walk(self.functions[function].tree)
+        return next(n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == function)
 
     def _code(self) -> Iterator[tuple[int, ast.AST]]:
         """The code of the cells that students get, or write, and of the tests that are kept."""
         for cell in self.cells:
-            tree = self.trees.get(cell.number)
             if cell.role == "test":
                 yield cell.number, ast.parse(self._made_for_later(cell))
-            elif tree is not None:
-                yield cell.number, tree
+            elif cell.tree is not None:
+                yield cell.number, cell.tree
         for plan in self.exercises.values():
             yield from ((plan.tests[-1], ast.parse(one.test)) for one in plan.kept if not one.hidden)
 
-    def _say_rest(self) -> None:
-        for cell in self.cells:
-            line = self.lines[cell.number]
-            mine = [plan.name for plan in self.exercises.values() if cell.number in plan.tests]
-            if cell.role == "test":
-                names = listed(f"`{name}`" for name in mine)
-                line.came = f"asked as {names}" if mine else "its visible part is kept, without points"
-                if not mine and not line.left:
-                    line.left.append("nothing in it compares what students write with a value")
-            elif cell.role == "solution":
-                homes = [plan.name for plan in self.exercises.values() if plan.home == cell]
-                line.came = (
-                    f"the answer to {listed(f'`{n}`' for n in homes)}"
-                    if homes
-                    else "an answer without points"
-                )
-            elif cell.role == "by hand":
-                line.came = "marked by hand"
-            elif cell.role == "task":
-                line.came, line.lost = "its text", cell.points
-                line.left.append(
-                    "a task for which students add cells: there is no such kind; ask a question by hand"
-                )
-            else:
-                line.came = "text" if cell.role == "text" else "as it is"
-            if cell.code and cell.source != cell.plain and cell.role != "test":
+    def _say_rest(self, line: Line) -> None:
+        cell = line.cell
+        line.came = _CAME[cell.role]
+        if cell.role == "test":
+            names = [plan.name for plan in self.exercises.values() if cell.number in plan.tests]
+            if names:
+                line.came = f"asked as {listed(f'`{name}`' for name in names)}"
+            elif not line.left:
+                line.left.append("nothing in it compares what students write with a value")
+        elif cell.role == "solution":
+            homes = [plan.name for plan in self.exercises.values() if plan.home == cell]
+            if homes:
+                line.came = f"the answer to {listed(f'`{name}`' for name in homes)}"
+        elif cell.role == "task":
+            line.lost = cell.points
+            line.left.append(
+                "a task for which students add cells: there is no such kind; ask a question by hand"
+            )
+        if cell.code and cell.role != "test":
+            if cell.source != cell.plain:
                 line.along.append("magics and shell commands are taken out: a lab has none")
-            if cell.code and self.trees[cell.number] is None and cell.role != "test":
+            if cell.tree is None:
                 line.left.append("it is no Python, and is kept as text")
 
     # The lab's files
@@ -661,10 +582,8 @@ class _Import:
         files = {"lab.toml": f'title = "{quoted}"\nminutes = 60\ndifficulty = "moderate"\n'}
         for plan in self.exercises.values():
             files[f"{plan.name}.py"] = self._exercise(plan, source)
-        files[f"{self.lab}.ipynb"] = (
-            nbformat.writes(nbformat.v4.new_notebook(cells=list(self._notebook()))) + "\n"
-        )
-        return files
+        notebook = nbformat.v4.new_notebook(cells=list(self._notebook()))
+        return files | {f"{self.lab}.ipynb": nbformat.writes(notebook) + "\n"}
 
     def _exercise(self, plan: Plan, source: str) -> str:
         cases: dict[str, Case] = {}
@@ -678,8 +597,7 @@ class _Import:
             if one.arguments not in cases or not hidden:
                 cases[one.arguments] = one
         if len(cases) > MOST_CASES:
-            line = self.lines[plan.tests[-1]]
-            line.left.append(
+            self.lines[plan.tests[-1]].left.append(
                 f"{len(cases) - MOST_CASES} of the {len(cases)} calls of `{plan.name}`: these are enough"
             )
         rules: dict[str, Any] = {} if plan.tolerance == EXACT else {"tolerance": plan.tolerance}
@@ -691,21 +609,18 @@ class _Import:
         ]
         if not plan.typed and not plan.kept and any(map(_holds_a_whole_number, results)):
             rules["floats_too"] = True  # as it will for `==`
+        domain = ""
         if plan.calls and all(call.printed for call, _, _ in plan.calls):
             rules["returns"] = "printed"
-        function = next(
-            (n for n in self.trees[plan.home.number].body if getattr(n, "name", "") == plan.name), None
-        )
-        domain = ""
-        if isinstance(function, ast.FunctionDef) and not rules.get("returns"):
-            domain = domain_of(
-                plan.name, function, [(call.args, call.kwargs) for call, _, _ in plan.calls if not call.error]
-            )
+        elif plan.calls:
+            given = [(call.args, call.kwargs) for call, _, _ in plan.calls if not call.error]
+            domain = domain_of(plan.name, self._code_of(plan.name), given)
         where = f"{source}, cell {plan.home.number}, tested in {listed(plan.tests)}"
-        earlier = self._used_by(plan)
         written = [*list(cases.values())[:MOST_CASES], *plan.kept]
-        checks = f"{CHECKS}.{self.lab.replace('-', '_')}"
-        return exercise_file(plan.name, where, plan.points, rules, written, domain, earlier, checks)
+        checks = f"{CHECKS}.{module_of(self.lab)}"
+        return exercise_file(
+            plan.name, where, plan.points, rules, written, domain, self._used_by(plan), checks
+        )
 
     def checks(self) -> str:
         """The source of the course's checks for this lab: the tests that students see, as they stand."""
@@ -718,11 +633,7 @@ class _Import:
 
     def _used_by(self, plan: Plan) -> list[str]:
         """The exercises that a function calls, or that variables are worked out from."""
-        tree = self.trees[plan.home.number]
-        if not plan.reads:
-            functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
-            tree = next((n for n in functions if n.name == plan.name), ast.Module([], []))
-        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        names = used(plan.home.tree if plan.reads else self._code_of(plan.name))
         before = {name for name, other in self.exercises.items() if other.home.number < plan.home.number}
         names |= plan.beside & before
         if plan.reads:
@@ -731,115 +642,93 @@ class _Import:
 
     def _notebook(self) -> Iterator[NotebookNode]:
         """The cells of the solution notebook."""
-        used = [
-            name
-            for name in ("answers", "check")
-            if name == "check" or any(p.reads for p in self.exercises.values())
-        ]
-        lines = [f"from autograder import {', '.join(used)}"]
-        if self.needs.files:
-            lines.append(given_out(self.lab))
-        yield _code("\n".join(lines), "autograder", setup=True)
+        engine = "answers, check" if any(plan.reads for plan in self.exercises.values()) else "check"
+        files = f"\n{given_out(self.lab)}" if self.needs.files else ""
+        yield _code(f"from autograder import {engine}{files}", "autograder", "setup")
         for cell in self.cells:
-            name = re.sub(r"[^A-Za-z0-9-]+", "-", cell.name).strip("-")[:50] or f"cell-{cell.number}"
-            if not cell.code:
-                yield _text(cell, name)
-            elif self.trees[cell.number] is None and cell.role != "test":
-                yield nbformat.v4.new_markdown_cell(f"```\n{cell.source}\n```", id=f"cell-{cell.number}")
+            ident = f"cell-{cell.number}"
+            name = re.sub(r"[^A-Za-z0-9-]+", "-", cell.name).strip("-")[:50] or ident
+            if not cell.code and cell.role == "by hand":
+                yield _answered(nbformat.v4.new_markdown_cell(cell.source), name, cell.points)
+            elif not cell.code:
+                yield nbformat.v4.new_markdown_cell(cell.source, id=ident)
+            elif cell.tree is None and cell.role != "test":
+                yield nbformat.v4.new_markdown_cell(f"```\n{cell.source}\n```", id=ident)
             elif cell.role == "given":
-                raises = cell.number in self.recorded.errors
+                raises = ["raises-exception"] if cell.number in self.recorded.errors else []
                 shows = raises or self._only_shows(cell)
-                tags = (["illustration"] if shows else []) + (["raises-exception"] if raises else [])
-                yield _code(self._source(cell), f"cell-{cell.number}", setup=not shows, tags=tags)
+                yield _code(self._source(cell), ident, *(["illustration"] if shows else ["setup"]), *raises)
             elif cell.role == "solution":
                 yield from self._answers(cell, name)
             elif cell.role == "by hand":
-                yield _graded(self._source(cell), name, grade=True, solution=True, points=cell.points)
+                yield _answered(nbformat.v4.new_code_cell(self._source(cell)), name, cell.points)
             else:
                 yield from self._checks(cell)
 
     def _source(self, cell: Cell) -> str:
         """A cell's source as students get it."""
-        return self.needs.given(without_magics(cell))
+        return self.needs.given(cell.without_magics)
 
     def _only_shows(self, cell: Cell) -> bool:
         """Whether a given cell makes nothing that a later one uses, of what students write."""
-        tree = self.trees[cell.number]
-        makes = any(
-            isinstance(n, (ast.Import, ast.ImportFrom, ast.ClassDef, ast.FunctionDef)) for n in tree.body
-        )
-        own = {*self.functions, *self.made}
-        return (
-            not makes and bool(self._uses(cell) & own) and not set(defined(tree)[1]) & self._used_after(cell)
-        )
-
-    def _given(self, cell: Cell) -> set[str]:
-        """The names that given cells before this one make."""
-        found: set[str] = set()
-        for other in self._with("given"):
-            if other.number < cell.number and (tree := self.trees[other.number]):
-                functions, variables = defined(tree)
-                found |= {*functions, *variables, *bound(tree)}
-        return found
+        functions, variables = defined(cell.tree)
+        makes = {*functions, *bound(cell.tree), *({*variables} & self._used_after(cell))}
+        return not makes and bool(used(cell.tree) & self.own)
 
     def _used_after(self, cell: Cell) -> set[str]:
         """The names that later cells use, and the answers that are asked there."""
-        later = (
-            self.trees[other.number]
-            for other in self.cells
-            if other.code and other.role != "test" and other.number > cell.number
-        )
-        asked = {name for plan in self.exercises.values() for name in plan.reads}
-        return asked | {n.id for tree in later if tree for n in ast.walk(tree) if isinstance(n, ast.Name)}
+        later = (o for o in self.cells if o.role != "test" and o.number > cell.number)
+        asked = (plan.reads for plan in self.exercises.values())
+        return set().union(*asked, *(used(other.tree) for other in later))
 
     def _made_for_later(self, cell: Cell) -> str:
         """The statements of a test cell that later cells need, such as data that it loads."""
-        tree = self.trees[cell.number]
-        wanted = self._used_after(cell) - set(self.functions) - set(self.made)
+        wanted = self._used_after(cell) - self.own
         kept: list[str] = []
-        hidden = hidden_lines(cell.source)
-        for statement in reversed(tree.body if tree else []):
-            functions, variables = defined(ast.Module([statement], []))
-            made = {*functions, *variables, *bound(statement)}
-            if wanted & made and not isinstance(statement, ast.Assert) and statement.lineno not in hidden:
+        for statement in reversed(cell.tree.body if cell.tree else []):
+            asserts = isinstance(statement, ast.Assert) or statement.lineno in cell.hidden
+            if wanted & made_by(statement) and not asserts:
                 kept.insert(0, ast.get_source_segment(cell.plain, statement) or "")
-                wanted |= {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+                wanted |= used(statement)
         return "\n".join(kept)
 
     def _answers(self, cell: Cell, name: str) -> Iterator[NotebookNode]:
         """A solution cell, cut so that each exercise has one of its own."""
         plans = [plan for plan in self.exercises.values() if plan.home == cell]
-        if not plans:
-            yield _graded(self._source(cell), name, solution=True)
-            return
         source = self._source(cell)
-        tree = ast.parse(source)
-        ends = {_end_of(tree, plan): plan.name for plan in plans}
-        sources = cut_up(source, tree, sorted(ends)[:-1])
-        for end, source in zip(sorted(ends), sources, strict=True):
-            yield _graded(source, grade_id(ends[end]), solution=True)
+        ends, pieces = {0: name}, [source]
+        if plans:
+            tree = ast.parse(source)
+            ends = {_end_of(tree, plan): grade_id(plan.name) for plan in plans}
+            pieces = cut_up(source, tree, sorted(ends)[:-1])
+        for end, piece in zip(sorted(ends), pieces, strict=True):
+            yield _answered(nbformat.v4.new_code_cell(piece), ends[end])
 
     def _checks(self, cell: Cell) -> Iterator[NotebookNode]:
         """What stands in the place of a test cell: the checks of the exercises that it is the last test of."""
         if kept := self._made_for_later(cell):
-            yield _code(self.needs.given(kept), f"cell-{cell.number}-makes", setup=True)
-        for plan in self.exercises.values():
+            yield _code(self.needs.given(kept), f"cell-{cell.number}-makes", "setup")
+        plans = [plan for plan in self.exercises.values() if cell.number in plan.tests]
+        for plan in plans:
             if plan.tests[-1] != cell.number:
                 continue
             if plan.reads:
                 names = ", ".join(f'"{name}"' for name in plan.reads)
-                yield _code(f"{plan.name} = answers({names})", f"ask-{grade_id(plan.name)}"[:60], setup=True)
-            source = f"check({plan.name})"
-            yield _graded(source, id_of_test(plan.name), grade=True, locked=True, points=plan.points)
-        if not any(cell.number in plan.tests for plan in self.exercises.values()):
-            visible = HIDDEN.sub("", self._source(cell)).strip()
-            known = {*dir(builtins), *self.functions, *self.made, *self._given(cell)}
-            tree = parsed_source(visible)
-            if tree is not None and free_names(tree) <= known:
-                yield _code(visible, f"cell-{cell.number}", tags=["illustration", "raises-exception"])
-            elif visible:
-                text = f"The test that stood here:\n\n```python\n{visible}\n```"
-                yield nbformat.v4.new_markdown_cell(text, id=f"cell-{cell.number}")
+                yield _code(f"{plan.name} = answers({names})", f"ask-{grade_id(plan.name)}"[:60], "setup")
+            check = _code(f"check({plan.name})", id_of_test(plan.name)[:60])
+            about = graded(id_of_test(plan.name), plan.points, grade=True, locked=True)
+            check.metadata["nbgrader"] = about
+            yield check
+        visible = HIDDEN.sub("", self._source(cell)).strip()
+        if plans or not visible:
+            return
+        given = (made_by(o.tree) for o in self._with("given") if o.number < cell.number)
+        tree = parsed(visible)
+        if tree and free_names(tree) <= {*dir(builtins), *self.own}.union(*given):
+            yield _code(visible, f"cell-{cell.number}", "illustration", "raises-exception")
+        else:
+            text = f"The test that stood here:\n\n```python\n{visible}\n```"
+            yield nbformat.v4.new_markdown_cell(text, id=f"cell-{cell.number}")
 
 
 _WHY = {
@@ -847,8 +736,14 @@ _WHY = {
     "error": "expects an error that cannot be asked",
     "value": "compares nothing that students write",
 }
-
-
+_CAME = {  # where nothing more can be said
+    "text": "text",
+    "given": "as it is",
+    "solution": "an answer without points",
+    "test": "its visible part is kept, without points",
+    "by hand": "marked by hand",
+    "task": "its text",
+}
 _TYPE = re.compile(r"\b(isinstance|type|dtype)\b")
 _TRUTH = re.compile(r"\bis (True|False)\b")
 
@@ -869,34 +764,21 @@ def _end_of(tree: ast.Module, plan: Plan) -> int:
     """The index of the top-level statement that finishes an exercise's answer."""
     last = 0
     for index, statement in enumerate(tree.body):
-        functions, variables = defined(ast.Module([statement], []))
+        functions, variables = defined(statement)
         if plan.name in functions or set(plan.reads) & set(variables):
             last = index
     return last
 
 
-def _code(source: str, ident: str, *, setup: bool = False, tags: Sequence[str] = ()) -> NotebookNode:
+def _code(source: str, ident: str, *tags: str) -> NotebookNode:
     cell = nbformat.v4.new_code_cell(source, id=ident)
-    if setup or tags:
-        cell.metadata["tags"] = [*(["setup"] if setup else []), *tags]
+    if tags:
+        cell.metadata["tags"] = list(tags)
     return cell
 
 
-def _graded(source: str, name: str, **flags: Any) -> NotebookNode:
-    cell = nbformat.v4.new_code_cell(source, id=name[:60])
-    cell.metadata["nbgrader"] = _flags(name, **flags)
+def _answered(cell: NotebookNode, name: str, points: float | None = None) -> NotebookNode:
+    """A cell in which students answer; with points, one that a person marks."""
+    cell.id = name[:60]
+    cell.metadata["nbgrader"] = graded(name, points, grade=points is not None, solution=True)
     return cell
-
-
-def _flags(name: str, points: float | None = None, **flags: bool) -> dict:
-    about: dict[str, Any] = {f: flags.get(f, False) for f in ("grade", "solution", "locked", "task")}
-    about |= {"grade_id": name, "schema_version": 3}
-    return about if points is None else {**about, "points": points}
-
-
-def _text(cell: Cell, name: str) -> NotebookNode:
-    if cell.role != "by hand":
-        return nbformat.v4.new_markdown_cell(cell.source, id=f"cell-{cell.number}")
-    made = nbformat.v4.new_markdown_cell(cell.source, id=name[:60])
-    made.metadata["nbgrader"] = _flags(name, cell.points, grade=True, solution=True)
-    return made

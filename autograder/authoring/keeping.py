@@ -5,7 +5,7 @@ import builtins
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
-from autograder.authoring.foreign import bound, defined, free_names
+from autograder.authoring.foreign import Cell, free_names, made_by
 
 _KNOWN = set(dir(builtins))
 _SHOWING = {"print", "display", "plt", "pylab", "fig", "ax"}
@@ -17,6 +17,8 @@ class Kept:
 
     Parameters
     ----------
+    name : str
+        Of the function that it becomes.
     subject : str
         The function that it asks; "" where it asks variables.
     variables : list of str
@@ -28,6 +30,7 @@ class Kept:
         The variables that it needs besides, and the other functions that students write.
     """
 
+    name: str
     subject: str
     variables: list[str]
     hidden: bool
@@ -37,9 +40,16 @@ class Kept:
 
 
 class Definitions:
-    """What a notebook's cells define for its tests: imports, helpers and classes, by name."""
+    """What a notebook's cells define for its tests: imports, helpers and classes, by name.
+
+    Parameters
+    ----------
+    own : set of str
+        The functions that students write.
+    """
 
     def __init__(self, trees: Iterable[ast.Module], own: Set[str]):
+        self._own = own
         self._found: dict[str, str] = {}
         for tree in trees:
             for node in ast.walk(tree):
@@ -67,61 +77,49 @@ class Definitions:
             todo += sorted(more)
         return sources, left
 
+    def kept(
+        self, cell: Cell, asserted: Set[int], hidden: bool, subject: str, made: Sequence[str]
+    ) -> Kept | None:
+        """The statements of a test cell in which something is asserted of one exercise, with what they need.
 
-def kept(
-    name: str,
-    tree: ast.Module,
-    asserted: Set[int],
-    secret: Set[int],
-    hidden: bool,
-    subject: str,
-    made: Sequence[str],
-    functions: Set[str],
-    known: Definitions,
-) -> Kept | None:
-    """The statements of a test cell in which something is asserted of one exercise, with what they need.
-
-    Parameters
-    ----------
-    asserted, secret : set of int
-        The lines of these assertions, and those of hidden tests.
-    made : sequence of str
-        The variables that are asked, where no function is.
-    """
-    mine = [s for s in tree.body if (s.lineno in secret) == hidden and asserted & set(_lines(s))]
-    if not mine:
-        return None
-    before = [s for s in tree.body if hidden or s.lineno not in secret]
-    body = [
-        s for s in before if s in mine or _calls(s, {f.name for f in mine if isinstance(f, ast.FunctionDef)})
-    ]
-    wanted = set().union(*(free_names(s) for s in body))
-    for statement in reversed(before):
-        functions_of, variables = defined(ast.Module([statement], []))
-        makes = {*functions_of, *variables, *bound(statement)}
-        needed = makes & wanted or (statement.lineno < mine[-1].lineno and _changes(statement, wanted))
-        if statement not in body and needed and not isinstance(statement, ast.Assert):
-            body.append(statement)
-            wanted |= free_names(statement)
-    body = [_asserting(s) for s in tree.body if s in body]
-    free = free_names(ast.Module(body, [])) - _KNOWN
-    # What is bound somewhere in the body, and used before that, is the notebook's.
-    sources, left = known.of(free - functions - {subject, *made})
-    others = sorted((free | {n for s in sources for n in free_names(ast.parse(s))}) & functions - {subject})
-    asked = [*(f'{n} = found["{n}"]' for n in made if n in free)]
-    if not subject and not asked:
-        return None
-    arguments = ", ".join([subject or "answer", *sorted(left), *others])
-    lines = [*(["found = answer()"] if asked else []), *asked, *sources, *(ast.unparse(s) for s in body)]
-    text = "\n".join("    " + row for line in lines for row in line.split("\n"))
-    return Kept(
-        subject,
-        [n for n in made if n in free],
-        hidden,
-        f"def {name}({arguments}):\n{text}\n",
-        sorted(left),
-        others,
-    )
+        Parameters
+        ----------
+        asserted : set of int
+            The lines of these assertions.
+        subject : str
+            The function that is asked; "" where variables are.
+        made : sequence of str
+            The variables that are asked, where no function is.
+        """
+        mine = [
+            s for s in cell.tree.body if (s.lineno in cell.hidden) == hidden and asserted & set(_lines(s))
+        ]
+        if not mine:
+            return None
+        before = [s for s in cell.tree.body if hidden or s.lineno not in cell.hidden]
+        helpers = {s.name for s in mine if isinstance(s, ast.FunctionDef)}
+        body = [s for s in before if s in mine or _calls(s, helpers)]
+        wanted = set().union(*map(free_names, body))
+        for statement in reversed(before):
+            makes = made_by(statement) & wanted
+            needed = makes or (statement.lineno < mine[-1].lineno and _changes(statement, wanted))
+            if statement not in body and needed and not isinstance(statement, ast.Assert):
+                body.append(statement)
+                wanted |= free_names(statement)
+        body = [_asserting(s) for s in cell.tree.body if s in body]
+        free = free_names(ast.Module(body, [])) - _KNOWN
+        variables = [name for name in made if name in free]
+        if not subject and not variables:
+            return None
+        # What is bound somewhere in the body, and used before that, is the notebook's.
+        sources, left = self.of(free - self._own - {subject, *made})
+        others = sorted(free.union(*(free_names(ast.parse(s)) for s in sources)) & self._own - {subject})
+        lines = [f'{name} = found["{name}"]' for name in variables]
+        lines = [*(["found = answer()"] if lines else []), *lines, *sources, *map(ast.unparse, body)]
+        text = "\n".join("    " + row for line in lines for row in line.split("\n"))
+        name = f"{subject or 'answer'}_in_{cell.number}{'_hidden' if hidden else ''}"
+        source = f"def {name}({', '.join([subject or 'answer', *sorted(left), *others])}):\n{text}\n"
+        return Kept(name, subject, variables, hidden, source, sorted(left), others)
 
 
 def _lines(statement: ast.stmt) -> range:

@@ -4,11 +4,11 @@ import ast
 import base64
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
+from autograder.authoring.foreign import Line, parsed
 from autograder.authoring.skeleton import add_to_list
 from autograder.course import Course
 from autograder.files import write
@@ -38,11 +38,16 @@ def beside(name: str) -> str:
 '''
 
 
-@dataclass
 class Needs:
-    """What comes along with a notebook.
+    """What comes along with a notebook, as far as it is in none of the course's lists.
 
     Parameters
+    ----------
+    folder : Path
+        Where the notebook lies.
+    course : Course
+
+    Attributes
     ----------
     files : dict of str to bytes
         By the name that the notebook has for each, packed.
@@ -50,118 +55,105 @@ class Needs:
         The files of each module that lies beside the notebook, as a package.
     packages : list of str
         What else it imports, and the course did not list.
-    said, left : list of (int, str)
-        By the cell's number: what came along, and what could not.
     """
 
-    files: dict[str, bytes] = field(default_factory=dict)
-    modules: dict[str, dict[str, bytes]] = field(default_factory=dict)
-    packages: list[str] = field(default_factory=list)
-    said: list[tuple[int, str]] = field(default_factory=list)
-    left: list[tuple[int, str]] = field(default_factory=list)
+    def __init__(self, folder: Path, course: Course):
+        self.folder, self.course = folder, course
+        self.files: dict[str, bytes] = {}
+        self.modules: dict[str, dict[str, bytes]] = {}
+        self.packages: list[str] = []
+        self._known = {*ENGINE, *sys.stdlib_module_names, *course.library, *course.imports}
+
+    def add(self, line: Line, tree: ast.AST) -> None:
+        """Add what a cell's code imports and reads, and say so in its line of the report."""
+        for name in _imported(tree):
+            self._add_module(line, name)
+        for node in _texts(tree):
+            if is_file_beside(node.value, self.folder) and (name := _plain(node.value)) not in self.files:
+                data = zlib.compress((self.folder / name).read_bytes(), 9)
+                if sum(map(len, self.files.values())) + len(data) > MOST:
+                    line.left.append(
+                        f"it reads `{name}`, which is too large to come along: let the library give it out"
+                    )
+                    continue
+                self.files[name] = data
+                line.along.append(
+                    f'`{name}` came along: `beside("{name}")` is its path, for students, too. '
+                    "Where they are to read it themselves, say so in the text"
+                )
+
+    def _add_module(self, line: Line, name: str) -> None:
+        """What an import asks for, and what that imports in its turn."""
+        if name in self._known:
+            return
+        self._known.add(name)
+        files = _module(self.folder, name)
+        if not files:
+            if find_spec(name) is None:
+                line.left.append(
+                    f"it imports `{name}`, which is not installed here: install it beside the engine, and add it to "
+                    "`imports` in course.toml"
+                )
+            else:
+                self.packages.append(name)
+                line.along.append(f"it imports `{name}`: that is among `imports` in course.toml now")
+            return
+        home = self.course.root / name
+        there = {inside: (home / inside).read_bytes() for inside in files if (home / inside).is_file()}
+        if home.exists() and there != files:
+            line.left.append(f"it imports `{name}`, and the course has another {name}: rename one of them")
+            return
+        self.modules[name] = files
+        line.along.append(f"`{name}` came along: it is in the course's library now")
+        for inside, data in files.items():
+            tree = parsed(data)
+            if tree is None:
+                line.left.append(f"`{name}/{inside}` is no Python")
+            for other in {*_imported(tree)} if tree else ():
+                self._add_module(line, other)
 
     def given(self, source: str) -> str:
         """A cell's source, in which `beside` finds the files that came along."""
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError):
-            return source
         lines = [line.encode() for line in source.split("\n")]
-        for node in sorted(_texts(tree), key=lambda n: (n.lineno, n.col_offset), reverse=True):
+        texts = _texts(parsed(source) or ast.Module([], []))
+        for node in sorted(texts, key=lambda n: (n.lineno, n.col_offset), reverse=True):
             if (name := _plain(node.value)) in self.files and node.lineno == node.end_lineno:
                 line = lines[node.lineno - 1]
                 read = f'beside("{name}")'.encode()
                 lines[node.lineno - 1] = line[: node.col_offset] + read + line[node.end_col_offset :]
         return b"\n".join(lines).decode()
 
-    def write(self, course: Course, lab: str) -> None:
+    def write(self, lab: str) -> None:
         """Put them into the course."""
         for name, files in self.modules.items():
             for inside, data in files.items():
-                write(course.root / name / inside, data)
-            if name not in course.library:
-                add_to_list(course, "library", name)
+                write(self.course.root / name / inside, data)
+            if name not in self.course.library:
+                add_to_list(self.course, "library", name)
         for package in self.packages:
-            add_to_list(course, "imports", package)
-        if not self.files:
-            return
-        if FILES not in course.library:
-            write(course.root / FILES / "__init__.py", '"""Files that came with imported labs."""\n')
-            add_to_list(course, "library", FILES)
+            add_to_list(self.course, "imports", package)
         packed = "".join(f'    "{name}": {_literal(data)},\n' for name, data in self.files.items())
-        write(course.root / FILES / f"{_module_of(lab)}.py", _GIVING_OUT.format(lab=lab, files=packed))
+        if packed:
+            source = _GIVING_OUT.format(lab=lab, files=packed)
+            add_to_library(self.course, FILES, "Files that came with imported labs.", lab, source)
+
+
+def add_to_library(course: Course, package: str, about: str, lab: str, source: str) -> None:
+    """Write a lab's module into a package of the course's library, which is made where it is not there yet."""
+    if package not in course.library:
+        write(course.root / package / "__init__.py", f'"""{about}"""\n')
+        add_to_list(course, "library", package)
+    write(course.root / package / f"{module_of(lab)}.py", source)
 
 
 def given_out(lab: str) -> str:
     """The line with which a lab's notebook gets at its files."""
-    return f"from {FILES}.{_module_of(lab)} import beside"
+    return f"from {FILES}.{module_of(lab)} import beside"
 
 
-def _module_of(lab: str) -> str:
+def module_of(lab: str) -> str:
+    """What a module is called that is a lab's."""
     return lab.replace("-", "_")
-
-
-def needs_of(cells: Iterable[tuple[int, ast.AST]], folder: Path, course: Course) -> Needs:
-    """What the cells import and read, as far as it is in none of the course's lists.
-
-    Parameters
-    ----------
-    cells : iterable of (int, ast.AST)
-        Their numbers and their code.
-    folder : Path
-        Where the notebook lies.
-    """
-    found = Needs()
-    known = {*ENGINE, *sys.stdlib_module_names, *course.library, *course.imports}
-    for number, tree in cells:
-        for name in _imported(tree):
-            if name not in known:
-                _add_module(found, known, number, name, folder, course)
-        for node in _texts(tree):
-            if is_file_beside(node.value, folder) and (name := _plain(node.value)) not in found.files:
-                data = zlib.compress((folder / name).read_bytes(), 9)
-                if sum(map(len, found.files.values())) + len(data) > MOST:
-                    said = f"it reads `{name}`, which is too large to come along: let the library give it out"
-                    found.left.append((number, said))
-                    continue
-                found.files[name] = data
-                said = (
-                    f'`{name}` came along: `beside("{name}")` is its path, for students, too. '
-                    "Where they are to read it themselves, say so in the text"
-                )
-                found.said.append((number, said))
-    return found
-
-
-def _add_module(found: Needs, known: set[str], number: int, name: str, folder: Path, course: Course) -> None:
-    """What an import asks for, and what that imports in its turn."""
-    known.add(name)
-    files = _module(folder, name)
-    if not files:
-        if find_spec(name) is None:
-            said = f"it imports `{name}`, which is not installed here: install it beside the engine, and add it to"
-            found.left.append((number, f"{said} `imports` in course.toml"))
-        else:
-            found.packages.append(name)
-            found.said.append((number, f"it imports `{name}`: that is among `imports` in course.toml now"))
-        return
-    home = course.root / name
-    there = {inside: (home / inside).read_bytes() for inside in files if (home / inside).is_file()}
-    if home.exists() and there != files:
-        found.left.append(
-            (number, f"it imports `{name}`, and the course has another {name}: rename one of them")
-        )
-        return
-    found.modules[name] = files
-    found.said.append((number, f"`{name}` came along: it is in the course's library now"))
-    for inside, data in files.items():
-        try:
-            trees = [ast.parse(data)]
-        except (SyntaxError, ValueError):
-            found.left.append((number, f"`{name}/{inside}` is no Python"))
-            continue
-        for other in {n for tree in trees for n in _imported(tree)} - known:
-            _add_module(found, known, number, other, folder, course)
 
 
 def _module(folder: Path, name: str) -> dict[str, bytes]:

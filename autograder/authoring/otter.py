@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
 
 from nbformat import NotebookNode
+
+from autograder.cells import graded
 
 _MARK = re.compile(
     r"^\s*(?:<!--\s*)?#* *(BEGIN|END) (QUESTION|SOLUTION|TESTS|PROMPT|ASSIGNMENT CONFIG)\b|^\s*# ASSIGNMENT CONFIG"
@@ -100,7 +101,8 @@ class _Reader:
         if cell.cell_type == "code":
             cell.source = with_regions(cell.source)
         if cell.cell_type == "code" or grade:
-            _give(cell, name, question.points if grade else None, grade=grade, solution=True)
+            points = question.points if grade else None
+            cell.metadata["nbgrader"] = graded(name, points, grade=grade, solution=True)
         question.answered = True
         return cell
 
@@ -130,7 +132,8 @@ class _Reader:
             if number in rest:  # what is left over by rounding is the last one's
                 share = round(left / len(rest), 2)
                 points = share if number != rest[-1] else round(left - share * (len(rest) - 1), 10)
-            _give(cell, f"test-{question.name}-{number + 1}", points, grade=True, locked=True)
+            name = f"test-{question.name}-{number + 1}"
+            cell.metadata["nbgrader"] = graded(name, points, grade=True, locked=True)
             yield cell
 
 
@@ -148,14 +151,6 @@ def _entry(text: str, name: str) -> float | None:
 
 def _first_line(cell: NotebookNode) -> str:
     return str(cell.source).lstrip().partition("\n")[0]
-
-
-def _give(cell: NotebookNode, name: str, points: float | None = None, **flags: bool) -> None:
-    about: dict[str, Any] = {f: flags.get(f, False) for f in ("grade", "solution", "locked", "task")}
-    about |= {"grade_id": name, "schema_version": 3}
-    if points is not None:
-        about["points"] = points
-    cell.metadata["nbgrader"] = about
 
 
 def with_regions(source: str) -> str:

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -25,8 +25,8 @@ import numpy as np
 from autograder.errors import Complaint, cut
 from autograder.judging.answer import ask, pack
 from autograder.judging.frames import decode, encode
-from autograder.judging.kinds import FrameError, copied, copied_inputs, pack_value, unpack_value, zeros
-from autograder.judging.question import Inputs, Value
+from autograder.judging.kinds import FrameError, copied, copied_inputs, pack_value, same, unpack_value, zeros
+from autograder.judging.question import Inputs, Rules, Value
 from autograder.judging.tables import Table
 from autograder.judging.tested import WORDS, by_test, heard, holds
 
@@ -34,6 +34,7 @@ SECONDS = 300  # of CPU time, for all cells of a notebook
 MEMORY = 4 << 30  # bytes of address space
 BESIDE = 200 << 20  # bytes of files beside the notebook that are copied for it
 MOST = 40  # calls of one function that are kept of a test cell
+_VALUES = ("args", "kwargs", "result")  # what of a call is packed
 
 
 class RecordingError(Complaint):
@@ -82,14 +83,14 @@ class Recorded:
         What each variable held when a test cell began, and why that is no value; "" where it is one.
     errors : dict of int to str
         What cells raised.
-    kept : dict of (int, int) to Tried
-        What became of the tests that a cell is to be kept as, by their places among these.
+    kept : dict of str to Tried
+        What became of the tests that cells are to be kept as, by their names.
     """
 
     calls: list[Call]
     held: dict[tuple[int, str], tuple[Value, str]]
     errors: dict[int, str]
-    kept: dict[tuple[int, int], "Tried"] = field(default_factory=dict)
+    kept: dict[str, "Tried"]
 
 
 @dataclass(frozen=True)
@@ -164,16 +165,11 @@ def _copy(folder: Path, work: Path) -> None:
 def _unpacked(data: bytes) -> Recorded:
     header, arrays = decode(data)
     calls = [
-        Call(
-            **{name: call[name] for name in ("cell", "line", "function", "error", "printed", "lost")},
-            args=unpack_value(call["args"], arrays),
-            kwargs=unpack_value(call["kwargs"], arrays),
-            result=unpack_value(call["result"], arrays),
-        )
+        Call(**{**call, **{name: unpack_value(call[name], arrays) for name in _VALUES}})
         for call in header["calls"]
     ]
     held = {(cell, name): (unpack_value(v, arrays), lost) for cell, name, v, lost in header["held"]}
-    kept = {(n, i): Tried(unpack_value(v, arrays), why, weak) for n, i, v, why, weak in header["kept"]}
+    kept = {name: Tried(unpack_value(v, arrays), why, weak) for name, v, why, weak in header["kept"]}
     return Recorded(calls, held, {int(n): said for n, said in header["errors"].items()}, kept)
 
 
@@ -186,7 +182,7 @@ class _Recorder:
     def __init__(self) -> None:
         self.cell: int | None = None
         self.depth = 0
-        self.calls: list[tuple[Call, Callable, str]] = []
+        self.calls: list[tuple[Call, Callable]] = []
         self.counts: dict[tuple[int, str], int] = {}
 
     def around(self, name: str, function: Callable) -> Callable:
@@ -195,7 +191,7 @@ class _Recorder:
             if self.cell is None or self.depth or self._too_many(name):
                 return function(*args, **kwargs)
             line = self._line()
-            given, lost = self._given(args, kwargs)
+            given = {place: _plain(value) for place, value in [*enumerate(args), *kwargs.items()]}
             self.depth += 1
             error = ""
             result = None
@@ -207,11 +203,15 @@ class _Recorder:
                 raise
             finally:
                 self.depth -= 1
-                kind, value = pack(result)
-                if not lost and value is None and kind != "NoneType":
-                    lost = f"it returns a {kind}"
-                call = Call(self.cell, line, name, given.args, dict(given.kwargs), value, error, lost=lost)
-                self.calls.append((call, function, kind))
+                value, other = _plain(result)
+                lost = [f"an argument is {why}" for _, why in given.values() if why]
+                lost += [f"it returns {other}"] if other else []
+                call = Call(self.cell, line, name, result=value, error=error, lost=next(iter(lost), ""))
+                if not lost:
+                    values = [value for value, _ in given.values()]
+                    named = dict(zip(kwargs, values[len(args) :], strict=True))
+                    call = replace(call, args=tuple(values[: len(args)]), kwargs=named)
+                self.calls.append((call, function))
 
         return recorded
 
@@ -226,42 +226,25 @@ class _Recorder:
             frame = frame.f_back  # type: ignore[assignment]
         return frame.f_lineno if frame is not None else 0
 
-    def _given(self, args: tuple, kwargs: dict) -> tuple[Inputs, str]:
-        packed = {}
-        for place, value in [*enumerate(args), *kwargs.items()]:
-            kind, plain = pack(value)
-            if plain is None and kind != "NoneType":
-                return Inputs(), f"an argument is a {kind}"
-            packed[place] = plain
-        return Inputs(tuple(packed[i] for i in range(len(args))), {k: packed[k] for k in kwargs}), ""
-
     def settled(self) -> list[Call]:
         """The calls, each made once more at the end: what differs depends on chance or on what came between."""
-        return [self._settled(*kept) for kept in self.calls]
-
-    def _settled(self, call: Call, function: Callable, kind: str) -> Call:
-        if call.lost:
-            return call
-        again = ask(function, Inputs(call.args, call.kwargs))
-        if again.raised != call.error or not _alike(again.value, call.result):
-            return _lost(call, "it gives something else when it is called again")
-        if again.modified and not call.error:
-            return _lost(call, f"it changes its argument {again.modified[0]}")
-        printed = call.result is None and not call.error and bool(again.printed.strip())
-        return Call(**{**vars(call), "printed": printed})
+        return [call if call.lost else _settled(call, function) for call, function in self.calls]
 
 
-def _lost(call: Call, why: str) -> Call:
-    return Call(call.cell, call.line, call.function, error=call.error, lost=why)
+def _plain(value: Any) -> tuple[Value, str]:
+    """What is kept of a value, and what it is where it is none: "a generator"."""
+    kind, plain = pack(value)
+    return plain, "" if plain is not None or value is None else f"a {kind}"
 
 
-def _alike(one: Value, other: Value) -> bool:
-    from autograder.judging.kinds import same
-    from autograder.judging.question import Rules
-
-    if one is None or other is None:
-        return one is other
-    return same(one, other, Rules())
+def _settled(call: Call, function: Callable) -> Call:
+    again = ask(function, Inputs(call.args, call.kwargs))
+    why = f"it changes its argument {again.modified[0]}" if again.modified and not call.error else ""
+    if again.raised != call.error or not same(again.value, call.result, Rules()):
+        why = "it gives something else when it is called again"
+    if why:
+        return replace(call, args=(), kwargs={}, result=None, lost=why)
+    return replace(call, printed=call.result is None and not call.error and bool(again.printed.strip()))
 
 
 def _tried(test: dict, namespace: dict[str, Any], held: dict[str, tuple[Value, str]]) -> Tried:
@@ -318,13 +301,12 @@ def main(place: Path) -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     recorder, held, errors = _Recorder(), [], {}
     arrays: list = []
-    kept: list = []
+    kept: list[tuple[str, Tried]] = []
     for cell in cells:
         number = cell["number"]
         for name in cell["reads"]:
             if name in namespace:
-                kind, value = pack(namespace[name])
-                lost = "" if value is not None or kind == "NoneType" else f"a {kind}"
+                value, lost = _plain(namespace[name])
                 held.append([number, name, pack_value(value, arrays), lost])
         recorder.cell = number if cell["test"] else None
         began = process_time()
@@ -338,21 +320,18 @@ def main(place: Path) -> None:
         if number not in errors and process_time() - began < SECONDS / 20:
             here = {name: (unpack_value(value, arrays), lost) for n, name, value, lost in held if n == number}
             chance = random.getstate(), np.random.get_state()  # what comes draws as if nothing had been tried
-            kept += [[number, at, _tried(test, namespace, here)] for at, test in enumerate(cell["kept"])]
+            kept += [(test["name"], _tried(test, namespace, here)) for test in cell["kept"]]
             random.setstate(chance[0])
             np.random.set_state(chance[1])
         for name in cell["functions"]:
             if callable(namespace.get(name)) and not hasattr(namespace[name], "__wrapped__"):
                 namespace[name] = recorder.around(name, namespace[name])
-    calls = []
-    for call in recorder.settled():
-        packed = {
-            name: getattr(call, name) for name in ("cell", "line", "function", "error", "printed", "lost")
-        }
-        packed |= {name: pack_value(getattr(call, name), arrays) for name in ("args", "kwargs", "result")}
-        calls.append(packed)
-    kept = [[n, at, pack_value(one.values, arrays), one.why, one.weak] for n, at, one in kept]
-    header = {"calls": calls, "held": held, "errors": errors, "kept": kept}
+    calls = [
+        {**vars(call), **{name: pack_value(getattr(call, name), arrays) for name in _VALUES}}
+        for call in recorder.settled()
+    ]
+    tried = [[name, pack_value(one.values, arrays), one.why, one.weak] for name, one in kept]
+    header = {"calls": calls, "held": held, "errors": errors, "kept": tried}
     (place / "recorded").write_bytes(encode(header, arrays))
 
 

@@ -12,6 +12,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from autograder.cells import grade_id, graded
 from autograder.course import FILE, Course, read
 from autograder.errors import Usage
 from autograder.files import write
@@ -37,13 +38,10 @@ def write_course(folder: Path) -> None:
         raise SkeletonError(
             f"{folder} begins with a sign that commands take for an option; name another folder."
         )
-    ident = re.sub(r"[^a-z0-9]+", "-", folder.resolve().name.lower()).strip("-") or "course"
-    for name in ("course.toml", "nbgrader_config.py", "gitignore"):
-        target = ".gitignore" if name == "gitignore" else name
-        write(
-            folder / target,
-            _filled(f"course/{name}.txt", id=ident, title=ident.replace("-", " ").capitalize()),
-        )
+    ident = hyphened(folder.resolve().name) or "course"
+    for name in ("course.toml", "nbgrader_config.py", ".gitignore"):
+        text = _filled(f"course/{name.lstrip('.')}.txt", id=ident, title=ident.replace("-", " ").capitalize())
+        write(folder / name, text)
     write_lab(read(folder), _LAB)
 
 
@@ -73,17 +71,28 @@ def write_lab(course: Course, name: str, exercise: str = "") -> Path:
     if folder.exists() or name in course.labs:
         raise SkeletonError(f"There is a lab {name!r} already; give the new one another name.")
     exercise = exercise or f"mean_of_{name.replace('-', '_')}"
-    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", exercise) or iskeyword(exercise):
+    if not names_exercise(exercise):
         raise SkeletonError(
             f"{exercise!r} is no name for an exercise: a function's name is, without double `_`."
         )
-    values = {"lab": name, "title": name.replace("-", " ").capitalize(), "exercise": exercise}
-    for file in ("lab.toml", "exercise.py", "teaching.md"):
-        target = f"{exercise}.py" if file == "exercise.py" else file
-        write(folder / target, _filled(f"lab/{file}.txt", **values))
-    write(folder / f"{name}.ipynb", nbformat.writes(_notebook(name, exercise)) + "\n")
-    _list_lab(course, name)
+    files = {"lab.toml": "lab.toml", f"{exercise}.py": "exercise.py", "teaching.md": "teaching.md"}
+    texts = {file: _filled(f"lab/{of}.txt", exercise=exercise, **_named(name)) for file, of in files.items()}
+    add_lab(course, name, {**texts, f"{name}.ipynb": nbformat.writes(_notebook(name, exercise)) + "\n"})
     return folder
+
+
+def names_exercise(name: str) -> bool:
+    """Whether an exercise may be called so."""
+    return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", name)) and not iskeyword(name)
+
+
+def hyphened(name: str) -> str:
+    """A name of any kind as one of a course or a lab: lower-case words with hyphens between them."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def _named(lab: str) -> dict[str, str]:
+    return {"lab": lab, "title": lab.replace("-", " ").capitalize()}
 
 
 def add_lab(course: Course, name: str, files: Mapping[str, str]) -> None:
@@ -94,23 +103,14 @@ def add_lab(course: Course, name: str, files: Mapping[str, str]) -> None:
         for file, text in files.items():
             write(beside / file, text)
         beside.rename(folder)
-        _list_lab(course, name)
+        add_to_list(course, "labs", name)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
 
 
 def _filled(template: str, **values: str) -> str:
-    return _with(values, (_TEMPLATES / template).read_text("utf-8"))
-
-
-def _with(values: dict[str, str], text: str) -> str:
-    return Template(text).substitute(values)
-
-
-def _list_lab(course: Course, name: str) -> None:
-    """Add the lab to the list in course.toml, as the last one, leaving the rest of the file as it is."""
-    add_to_list(course, "labs", name)
+    return Template((_TEMPLATES / template).read_text("utf-8")).substitute(values)
 
 
 def add_to_list(course: Course, entry: str, name: str) -> None:
@@ -134,22 +134,16 @@ def add_to_list(course: Course, entry: str, name: str) -> None:
 
 
 def _notebook(lab: str, exercise: str) -> NotebookNode:
-    parts = (_TEMPLATES / "lab" / "notebook.txt").read_text("utf-8").split("\n%% ")[1:]
-    title = lab.replace("-", " ").capitalize()
-    values = {"lab": lab, "title": title, "exercise": exercise, "id": exercise.replace("_", "-")}
+    text = _filled("lab/notebook.txt", exercise=exercise, id=grade_id(exercise), **_named(lab))
     cells = []
-    for part in parts:
+    for part in text.split("\n%% ")[1:]:
         head, _, source = part.partition("\n")
         kind, name, *roles = head.split()
-        cell = (new_code_cell if kind == "code" else new_markdown_cell)(_with(values, source.strip("\n")))
-        name = _with(values, name)
-        cell.id = name
+        cell = (new_code_cell if kind == "code" else new_markdown_cell)(source.strip("\n"), id=name)
         if "setup" in roles:
             cell.metadata["tags"] = ["setup"]
         elif roles:
-            flags = {flag: flag in roles for flag in ("grade", "solution", "locked", "task")}
-            cell.metadata["nbgrader"] = {**flags, "grade_id": name, "schema_version": 3}
-            if "grade" in roles:
-                cell.metadata["nbgrader"]["points"] = 2
+            points = 2 if "grade" in roles else None
+            cell.metadata["nbgrader"] = graded(name, points, **dict.fromkeys(roles, True))
         cells.append(cell)
     return new_notebook(cells=cells)

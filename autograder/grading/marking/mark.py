@@ -21,7 +21,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from autograder.authoring.exercise import Drawn, Exercise
-from autograder.authoring.foreign import defined, parsed_source
+from autograder.authoring.foreign import defined, parsed
 from autograder.authoring.lab import Lab
 from autograder.authoring.release import release
 from autograder.cells import grade_id, id_of, nbgrader_of
@@ -519,7 +519,7 @@ class _Judging:
         own = {grade_id(name) for name in exercises}
         # The cell of an exercise about variables defines no function of its name.
         sources = map(self.lab.reference_cells.__getitem__, own)
-        made = (defined(parsed_source(source))[1] for source in sources)
+        made = (defined(parsed(source))[1] for source in sources)
         exercises = exercises.union(*made)
         code = (c for c in cells if c.cell_type == "code" and id_of(c) not in own)
         return any(exercises & set(re.findall(r"\w+", c.source)) for c in code if c.source not in ours)
