@@ -206,6 +206,14 @@ def test_zips_are_opened_one_level_deep(room, tmp_path):
     assert row.source == "class.zip/ada/a.zip/b.zip"
 
 
+def test_a_zip_within_a_students_zip_came_when_that_came(room, inbox):
+    """The inner zip's time is the student's clock's, and was taken for the time of the hand-in."""
+    inner = zip_bytes({"qkv-attention.ipynb": notebook()})
+    put(inbox, {"ada/qkv-attention.zip": zip_bytes({"work.zip": inner})}, when=1_763_647_402)
+    collect([inbox], room, file_times=True)
+    assert filed(room)["ada/qkv-attention"][1] == "2025-11-20 14:03:22 UTC"
+
+
 def test_what_is_no_notebook_is_listed_or_counted(room, given_as):
     files = {
         "ada/qkv-attention.ipynb": notebook(),

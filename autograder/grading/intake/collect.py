@@ -1,8 +1,10 @@
 """`autograder collect`: what comes in is found, filed and told."""
 
+import os
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -10,11 +12,10 @@ from autograder.errors import Usage, counted
 from autograder.grading.intake import roster as rosters
 from autograder.grading.intake.budget import Budget
 from autograder.grading.intake.file import file_attempts, read_origins
-from autograder.grading.intake.find import Outcome, Row, find_attempts
+from autograder.grading.intake.find import Finder, Outcome, Row
 from autograder.grading.intake.indexes import zone_of
 from autograder.grading.intake.layout import Settings
 from autograder.grading.intake.names import shown
-from autograder.grading.intake.people import known_in
 from autograder.grading.intake.platforms import own_form
 from autograder.grading.intake.roster import Person, Roster
 from autograder.grading.intake.unpack import Zips
@@ -186,38 +187,43 @@ def collect(
         If the roster is wrong, or the classroom cannot be written.
     """
     given = [Path(path) for path in paths]
-    if (zone := zone_of("UTC" if timezone is None else timezone)) is None:
+    zone = zone_of(timezone) if timezone is not None else None
+    if timezone is not None and zone is None:
         raise Usage(f"There is no time zone {timezone!r}; name one such as Europe/Berlin.")
+    form = own_form(pattern) if pattern is not None else None
+    root, submitted = classroom.root, classroom.submitted
+    skip = _check(given, root)
+    roster = rosters.read(root / "roster.csv")
     settings = Settings(
         labs=tuple(labs),
         grade_ids=grade_ids or {},
+        roster=roster,
+        folders=tuple(sorted(name for name in os.listdir(submitted) if not name.startswith(".")))
+        if submitted.is_dir()
+        else (),
+        students={(o.platform, o.lms_id): s for (s, _), o in read_origins(root).items() if o.lms_id},
         zone=zone,
-        zone_given=timezone is not None,
         file_times=file_times,
-        pattern=own_form(pattern) if pattern is not None else None,
+        pattern=form,
     )
-    root = classroom.root
-    skip = _check(given, root)
-    roster = rosters.read(root / "roster.csv")
-    origins = read_origins(root)
-    stays = {(o.platform, o.lms_id): student for (student, _), o in origins.items() if o.lms_id}
     budget = Budget()
-    with Zips(settings.zone, root if root.is_dir() else None) as zips:
-        known = known_in(classroom.submitted, stays)
-        finds = find_attempts(given, replace(settings, roster=roster), known, zips, budget, skip)
-        filed = file_attempts(finds.attempts, root, budget, replaces)
+    with Zips(zone or UTC, root if root.is_dir() else None) as zips:
+        finder = Finder(settings, zips, budget)
+        for path in given:
+            finder.look_through(path, skip)
+        filed = file_attempts(finder.attempts(), root, budget, replaces)
     rows = [
-        replace(row, source=shown(row.source), student=shown(row.student)) for row in [*finds.rows, *filed]
+        replace(row, source=shown(row.source), student=shown(row.student)) for row in [*finder.rows, *filed]
     ]
     now = {(r.student, r.lab) for r in filed if r.outcome in (Outcome.FILED, Outcome.UNCHANGED)}
     return Collected(
         rows=tuple(sorted(rows, key=lambda row: (row.source, row.student))),
-        notes=tuple(dict.fromkeys([*finds.notes, *(f"roster.csv: {note}" for note in roster.notes)])),
+        notes=tuple(f"roster.csv: {note}" for note in roster.notes),
         missing=missing(root, roster, sorted({lab for _, lab in now}, key=list(labs).index)),
         # By what lies there: a run that was killed may have left a time and not yet where it came from.
         untimed=sum(not (classroom.submitted / s / lab / "timestamp.txt").is_file() for s, lab in now),
-        junk=finds.junk,
-        others=finds.others,
+        junk=finder.junk,
+        others=finder.others,
     )
 
 

@@ -6,7 +6,7 @@ when. What cannot be told is refused with a sentence and a remedy.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from autograder.grading.intake.indexes import (
 )
 from autograder.grading.intake.layout import Layout, Owner, Settings, holds_a_class
 from autograder.grading.intake.names import decoded, is_notebook, is_zip, lab_of, lab_of_cells, shown, stem
-from autograder.grading.intake.people import Known, People, Student, Unmatched
+from autograder.grading.intake.people import People, Unmatched
 from autograder.grading.intake.platforms import TYPED
 from autograder.grading.intake.roster import Identity, Person
 from autograder.grading.intake.unpack import Found, Listing, Zips, in_folder, in_words, one_file, read
@@ -83,19 +83,11 @@ class Attempt:
 
     Parameters
     ----------
-    student, lab, source : str
+    source, lab : str
     owner : Owner
-    who : Identity
-        What the platform says of this student, or of the group.
-    person : Person or None
-        Of the roster.
-    members : tuple of str
-        All students who handed it in together, this one included; () for one alone.
+    found : Found
     hand_in : str
         What is the same for the files of one hand-in, of which one counts.
-    found : Found
-    name : str
-        What the student called it.
     handed_in : datetime or None
         None where it is not known.
     time : float
@@ -103,233 +95,214 @@ class Attempt:
     inside : float
         The time within a student's own zip.
     notes : tuple of str
+    student : str
+        "" until all owners are known.
+    who : Identity
+        What the platform says of this student, or of the group.
+    person : Person or None
+        Of the roster.
+    members : tuple of str
+        All students who handed it in together, this one included; () for one alone.
     """
 
-    student: str
-    lab: str
     source: str
+    lab: str
     owner: Owner
-    who: Identity
-    person: Person | None = None
-    members: tuple[str, ...] = ()
-    hand_in: str
     found: Found
-    name: str
+    hand_in: str
     handed_in: datetime | None = None
     time: float = 0.0
     inside: float = 0.0
     notes: tuple[str, ...] = ()
+    student: str = ""
+    who: Identity = field(default_factory=Identity)
+    person: Person | None = None
+    members: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What the student called it."""
+        return self.found.path
 
 
-@dataclass(kw_only=True)
-class Finds:
-    """What finding gave.
+class Finder:
+    """Looks through folders, zips and notebooks.
 
     Parameters
     ----------
-    attempts : list of Attempt
+    settings : Settings
+    zips : Zips
+        Must stay open as long as attempts are read.
+    budget : Budget
+
+    Attributes
+    ----------
     rows : list of Row
         What is no attempt.
-    notes : list of str
     junk, others : int
         Files of systems and editors; files beside a notebook that are no notebooks.
     """
 
-    attempts: list[Attempt] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    junk: int = 0
-    others: int = 0
-
-
-def find_attempts(
-    paths: Sequence[Path],
-    settings: Settings,
-    known: Known,
-    zips: Zips,
-    budget: Budget,
-    skip: set[tuple[int, int]],
-) -> Finds:
-    """Look through folders, zips and notebooks.
-
-    Parameters
-    ----------
-    paths : sequence of Path
-        They exist.
-    settings, known : Settings, Known
-    zips : Zips
-        Must stay open as long as attempts are read.
-    budget : Budget
-    skip : set of (device, inode)
-        Folders not to go into.
-    """
-    finder = _Finder(settings, known, zips, budget)
-    for path in paths:
-        try:
-            finder.path(path, skip)
-        except Exception as error:  # noqa: BLE001 - one hostile download must not cost the others
-            finder.row(path.name, Outcome.REFUSED, _sentence(error))
-    finder.finish()
-    return finder.finds
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Claim:
-    """A notebook before it is known which student of the class its owner is."""
-
-    source: str
-    download: str
-    owner: Owner
-    found: Found
-    name: str
-    inside: float | None = None
-    alone: bool = True  # no other notebook of the owner's lies in its folder
-
-
-class _Finder:
-    def __init__(self, settings: Settings, known: Known, zips: Zips, budget: Budget):
-        self.settings, self.known, self.zips, self.budget = settings, known, zips, budget
-        self.finds = Finds()
+    def __init__(self, settings: Settings, zips: Zips, budget: Budget):
+        self.settings, self.zips, self.budget = settings, zips, budget
+        self.rows: list[Row] = []
+        self.junk = self.others = 0
         self._downloads = 0
-        self._claims: list[_Claim] = []
-        self._others: dict[tuple[str, str], list[str]] = defaultdict(list)  # files that are no notebooks
-        self._troubled: set[str] = set()  # labels of those who have a row already
+        self._attempts: list[Attempt] = []
+        self._seen: set[tuple[str, str]] = set()  # downloads and labels of those who handed something in
+        self._beside: dict[tuple[str, str], list[str]] = defaultdict(list)  # files that are no notebooks
 
-    def row(self, source: str, outcome: Outcome, reason: str, student: str = "", word: str = "") -> None:
-        self.finds.rows.append(Row(source=source, outcome=outcome, reason=reason, student=student, word=word))
+    def look_through(self, path: Path, skip: set[tuple[int, int]]) -> None:
+        """One path that was given, and that exists.
 
-    def path(self, path: Path, skip: set[tuple[int, int]]) -> None:
-        """One path given."""
+        Parameters
+        ----------
+        path : Path
+        skip : set of (device, inode)
+            Folders not to go into.
+        """
         name = path.name if path.name not in ("", "..") else path.resolve().name
-        if path.is_dir():
-            self._download(path.resolve().name, name, in_folder(path.resolve(), skip), deep=0)
-        elif is_zip(name):
-            listing = self.zips.listing(replace(one_file(path.resolve()), of_class=True))
-            self._download(stem(name), name, listing, deep=1)
-        elif is_notebook(name) and path.is_file():
-            self._download("", "", Listing([one_file(path.resolve())]), deep=0)
-        else:
-            self.row(name, Outcome.UNMATCHED, "It is neither a folder nor a zip nor a notebook.")
+        with self._said_in_a_row(name):  # one hostile download must not cost the others
+            if path.is_dir():
+                self._download(path.resolve().name, name, in_folder(path.resolve(), skip), deep=0)
+            elif is_zip(name):
+                listing = self.zips.listing(replace(one_file(path.resolve()), of_class=True))
+                self._download(stem(name), name, listing, deep=1)
+            elif is_notebook(name) and path.is_file():
+                self._download("", "", Listing([one_file(path.resolve())]), deep=0)
+            else:
+                raise Unmatched("It is neither a folder nor a zip nor a notebook.")
+
+    def attempts(self) -> list[Attempt]:
+        """All that was found, each with its student: to be asked for once, after the last path."""
+        people = People(self.settings, ((one.lab, one.owner) for one in self._attempts))
+        found = []
+        for one in self._attempts:
+            with self._said_in_a_row(one.source, one.owner):
+                students = people.students(one.lab, one.owner)
+                members = tuple(student.folder for student in students) if len(students) > 1 else ()
+                found += [
+                    replace(one, student=s.folder, who=s.who, person=s.person, members=members)
+                    for s in students
+                ]
+        for (download, label), files in self._beside.items():
+            if (download, label) in self._seen:
+                self.others += len(files)
+            else:
+                why = f"No notebook was handed in, only {_some(files)}."
+                self._row(download.partition(" ")[2], Outcome.UNMATCHED, why, label)
+        return found
+
+    def _row(self, source: str, outcome: Outcome, reason: str, student: str = "", word: str = "") -> None:
+        self.rows.append(Row(source=source, outcome=outcome, reason=reason, student=student, word=word))
+
+    @contextmanager
+    def _said_in_a_row(self, source: str, owner: Owner | None = None) -> Iterator[None]:
+        """What goes wrong with one file is its row's."""
+        outcome = Outcome.REFUSED
+        try:
+            yield
+            return
+        except Unmatched as unmatched:
+            why, outcome = str(unmatched), Outcome.UNMATCHED
+        except Refused as refused:
+            why = str(refused)
+        except Exception as error:  # noqa: BLE001 - such as a zip in it that is larger than the disk's room
+            why = f"It could not be read: {in_words(error)}."
+        self._row(source, outcome, why, owner.label if owner else "", owner.word if owner else "")
 
     def _download(self, name: str, label: str, listing: Listing, deep: int) -> None:
         """A folder or zip that no student made."""
         self._downloads += 1
         download = f"{self._downloads} {label}"  # two may have one name
-        self.finds.junk += listing.junk
+        self.junk += listing.junk
         if not listing.found:
             system = " but files of the system" if listing.junk else ""
-            self.row(label, Outcome.UNMATCHED, f"There is nothing in it{system}.")
+            self._row(label, Outcome.UNMATCHED, f"There is nothing in it{system}.")
         by_path = {found.path: found for found in listing.found if not found.trouble}
-        hand_ins = [path for path in by_path if is_notebook(path) or is_zip(path)]
         layout = Layout(
-            [path for path in hand_ins if not TYPED.match(path)],
+            [path for path in _hand_ins(by_path) if not TYPED.match(path)],
             name,
             self.settings,
             clones=listing.clones,
             receipts=_receipts(by_path),
             metadata=lambda above: self._metadata(by_path.get(f"{above}{METADATA}"), label),
         )
-        count = Counter((path.rpartition("/")[0], is_notebook(path)) for path in hand_ins)
+        typed = {found.path for found in listing.found if not found.trouble and TYPED.match(found.path)}
+        for path in typed:
+            why = "It is text typed into a page; only a notebook can be marked."
+            self._row(f"{label}/{path}" if label else path, Outcome.IGNORED, why)
+        self._files(
+            [found for found in listing.found if found.path not in typed],
+            lambda found: self._stamped(layout.owner(found.path), found, by_path),
+            label,
+            download,
+            deep,
+        )
+
+    def _files(
+        self,
+        listed: list[Found],
+        whose: Callable[[Found], Owner | str],
+        where: str,
+        download: str,
+        deep: int,
+        zipped: Found | None = None,
+    ) -> None:
+        """All that lies in a download, or in a zip that one student made, `zipped`."""
+        notebooks = Counter(_above(found.path) for found in listed if is_notebook(found.path))
         nobodys = []
-        for found in listing.found:
-            where = f"{label}/{found.path}" if label else found.path
-            owner = layout.owner(found.path)
+        for found in listed:
+            source, owner = f"{where}/{found.path}" if where else found.path, whose(found)
             if found.trouble:
-                whose = owner.label if isinstance(owner, Owner) else ""
-                self.row(where, Outcome.REFUSED, found.trouble, whose)
-            elif TYPED.match(found.path):
-                self.row(
-                    where, Outcome.IGNORED, "It is text typed into a page; only a notebook can be marked."
+                self._row(
+                    source, Outcome.REFUSED, found.trouble, owner.label if isinstance(owner, Owner) else ""
                 )
             elif found.path.endswith(METADATA) or RECEIPT.search(found.path):
-                self.finds.others += 1
-            elif not is_notebook(found.path) and not is_zip(found.path):
-                if isinstance(owner, Owner):
-                    self._others[download, owner.label].append(found.path)
-                else:
-                    nobodys.append(found.path)
+                self.others += 1
+            elif isinstance(owner, str) and _hand_ins([found.path]):
+                self._row(source, Outcome.UNMATCHED, owner)
             elif isinstance(owner, str):
-                self.row(where, Outcome.UNMATCHED, owner)
-            elif is_zip(found.path):
-                self._zip(download, where, owner, found, deep + 1)
+                nobodys.append(found.path)
+            elif not _hand_ins([found.path]):
+                self._beside[download, owner.label].append(found.path)
             else:
-                owner = self._stamped(owner, found, by_path)
-                self._claims.append(
-                    _Claim(
-                        source=where,
-                        download=download,
-                        owner=owner,
-                        found=found,
-                        name=found.path,
-                        alone=count[found.path.rpartition("/")[0], True] == 1 or bool(owner.lab),
-                    )
-                )
+                self._seen.add((download, owner.label))
+                with self._said_in_a_row(source, owner):
+                    if is_zip(found.path):
+                        self._zip(found, owner, source, download, deep + 1, zipped)
+                    else:
+                        lab = self._lab(found, owner, alone=notebooks[_above(found.path)] == 1)
+                        self._attempts.append(self._attempt(found, owner, source, download, lab, zipped))
         if nobodys:
-            self.row(label, Outcome.IGNORED, f"Neither notebooks nor anyone's: {_some(nobodys)}.")
+            self._row(where, Outcome.IGNORED, f"Neither notebooks nor anyone's: {_some(nobodys)}.")
 
     def _metadata(self, found: Found | None, label: str) -> dict[str, Submission]:
         try:
             return read_metadata(read(found, LIMITS.index)) if found else {}
         except (Refused, ValueError) as why:
-            self.row(f"{label}/{METADATA}", Outcome.REFUSED, f"It cannot be used: {str(why).rstrip('.')}.")
+            self._row(f"{label}/{METADATA}", Outcome.REFUSED, f"It cannot be used: {str(why).rstrip('.')}.")
             return {}
 
-    def _stamped(self, owner: Owner, found: Found, by_path: Mapping[str, Found]) -> Owner:
+    def _stamped(self, owner: Owner | str, found: Found, by_path: Mapping[str, Found]) -> Owner | str:
         """With the time in nbgrader's timestamp.txt, only where nbgrader puts it."""
-        beside = by_path.get(f"{found.path.rpartition('/')[0]}/timestamp.txt")
-        if owner.time or not beside or owner.platform not in ("folder", "nbgrader"):
+        beside = by_path.get(f"{_above(found.path)}/timestamp.txt")
+        if isinstance(owner, str) or owner.time or not beside or not is_notebook(found.path):
             return owner
         if owner.platform == "folder":
             why = "Its timestamp.txt was not used: in a plain folder it is the student's own word."
             return replace(owner, note=why)
+        if owner.platform != "nbgrader":
+            return owner
         with suppress(Refused, UnicodeDecodeError):
             if when := stamp_of(read(beside, 200).decode("utf-8").strip(), UTC):
                 return replace(owner, time=when)
         return replace(owner, note="The timestamp.txt beside it cannot be read.")
 
     def _zip(
-        self, download: str, where: str, owner: Owner, found: Found, deep: int, inside: str = ""
+        self, found: Found, owner: Owner, source: str, download: str, deep: int, zipped: Found | None
     ) -> None:
         """A zip that one student made, or that is called after one: all of it is theirs."""
-        self._troubled.add(owner.label)
-        try:
-            listing = self._listing(owner, found, deep, inside)
-        except Exception as error:  # noqa: BLE001 - such as a zip in it that is larger than the disk's room
-            self.row(where, Outcome.REFUSED, _sentence(error), owner.label)
-            return
-        paths = _hand_ins(listing)
-        count = Counter(path.rpartition("/")[0] for path in paths)
-        some = False
-        for member in listing.found:
-            path = f"{where}/{member.path}"
-            if member.trouble:
-                some = True
-                self.row(path, Outcome.REFUSED, member.trouble, owner.label)
-            elif is_zip(member.path):
-                some = True
-                self._zip(download, path, owner, member, deep + 1, f"{inside}{member.path}/")
-            elif is_notebook(member.path):
-                some = True
-                self._claims.append(
-                    _Claim(
-                        source=path,
-                        download=download,
-                        owner=owner,
-                        # When it came is when the zip came; the times inside are the student's clock's.
-                        found=replace(member, time=found.time),
-                        name=member.path,
-                        inside=member.time or 0.0,
-                        alone=count[member.path.rpartition("/")[0]] == 1,
-                    )
-                )
-            else:
-                self.finds.others += 1
-        if not some:
-            only = f", only {_some([f.path for f in listing.found])}" if listing.found else ""
-            self.row(where, Outcome.UNMATCHED, f"No notebook is in this zip{only}.", owner.label)
-
-    def _listing(self, owner: Owner, found: Found, deep: int, inside: str) -> Listing:
-        """What lies in a student's zip; raises `Refused` where it is not to be looked at."""
         if deep > LIMITS.zips_deep:
             raise Refused("It is a zip in a zip in a zip; that deep none is opened. Unpack the outer one.")
         if self.budget.listed[owner.label] > LIMITS.listed:
@@ -337,99 +310,68 @@ class _Finder:
         chunks = found.chunks
         paid = replace(found, chunks=lambda limit: self.budget.paid_zip(owner.label, chunks(limit)))
         listing = self.zips.listing(paid)
-        self.finds.junk += listing.junk
+        self.junk += listing.junk
         self.budget.listed[owner.label] += len(listing.found) + listing.junk
-        paths = _hand_ins(listing)
+        paths = _hand_ins(one.path for one in listing.found)
         if len(paths) > LIMITS.notebooks:
             raise Refused(
                 f"It holds {len(paths):,} notebooks and zips; {LIMITS.notebooks} are the most in one hand-in."
             )
-        of_one = owner.platform not in ("folder", "file") or bool(inside)
+        of_one = owner.platform not in ("folder", "file") or zipped
         if not of_one and holds_a_class([path.split("/") for path in paths], self.settings.labs):
             raise Refused(
                 "It seems to hold hand-ins of several people. If it is a class's download, collect it by itself."
             )
-        return listing
+        if not paths and not any(one.trouble for one in listing.found):
+            only = f", only {_some([one.path for one in listing.found])}" if listing.found else ""
+            raise Unmatched(f"No notebook is in this zip{only}.")
+        self._files(listing.found, lambda _: owner, source, download, deep, zipped or found)
 
-    # From claims to attempts
-
-    def finish(self) -> None:
-        """Say which lab each notebook is for, and then which student each owner is."""
-        labs: dict[int, str] = {}
-        for number, claim in enumerate(self._claims):
-            with self._said_in_a_row(claim):
-                labs[number] = self._lab(claim)
-        named = [(self._claims[number], lab) for number, lab in labs.items()]
-        people = People(self.settings.roster, self.known, ((lab, claim.owner) for claim, lab in named))
-        for claim, lab in named:
-            with self._said_in_a_row(claim):
-                self._attempts(claim, lab, people.students(lab, claim.owner))
-        handed_in = {(claim.download, claim.owner.label) for claim in self._claims}
-        for (download, label), files in self._others.items():
-            if (download, label) in handed_in or label in self._troubled:
-                self.finds.others += len(files)
-            else:
-                why = f"No notebook was handed in, only {_some(files)}."
-                self.row(download.partition(" ")[2], Outcome.UNMATCHED, why, label)
-
-    @contextmanager
-    def _said_in_a_row(self, claim: _Claim) -> Iterator[None]:
-        """What goes wrong with one hand-in is its row's."""
-        outcome = Outcome.REFUSED
-        try:
-            yield
-            return
-        except Unmatched as unmatched:
-            why, outcome = str(unmatched), Outcome.UNMATCHED
-        except Exception as error:  # noqa: BLE001 - one hand-in's failure is its own
-            why = _sentence(error)
-        self.row(claim.source, outcome, why, claim.owner.label, claim.owner.word)
-
-    def _attempts(self, claim: _Claim, lab: str, students: tuple[Student, ...]) -> None:
-        owner = claim.owner
-        notes = [note for note in (claim.found.note, owner.note) if note]
-        handed_in = owner.time
-        if handed_in is None and self.settings.file_times and claim.found.time is not None:
+    def _attempt(
+        self, found: Found, owner: Owner, source: str, download: str, lab: str, zipped: Found | None
+    ) -> Attempt:
+        # When it came is when the zip came; the times inside are the student's clock's.
+        came, handed_in = zipped.time if zipped else found.time, owner.time
+        notes = [note for note in (found.note, owner.note) if note]
+        if handed_in is None and self.settings.file_times and came is not None:
             with suppress(ValueError, OverflowError, OSError):
-                handed_in = datetime.fromtimestamp(int(claim.found.time), UTC)
+                handed_in = datetime.fromtimestamp(int(came), UTC)
         if handed_in is None and owner.late:
             notes.append(f"{owner.platform} marks it as late but does not say when it came.")
-        for student in students:
-            self.finds.attempts.append(
-                Attempt(
-                    student=student.folder,
-                    lab=lab,
-                    source=claim.source,
-                    owner=owner,
-                    who=student.who,
-                    person=student.person,
-                    members=tuple(s.folder for s in students) if len(students) > 1 else (),
-                    # A time in the name makes an attempt; without one, all of a download is one hand-in.
-                    hand_in=f"{claim.download}\n{owner.time.isoformat() if owner.time else ''}",
-                    found=claim.found,
-                    name=claim.name,
-                    handed_in=handed_in,
-                    time=handed_in.timestamp() if handed_in else _sane(claim.found.time),
-                    inside=_sane(claim.inside),
-                    notes=tuple(notes),
-                )
-            )
+        return Attempt(
+            source=source,
+            lab=lab,
+            owner=owner,
+            found=found,
+            # A time in the name makes an attempt; without one, all of a download is one hand-in.
+            hand_in=f"{download}\n{owner.time.isoformat() if owner.time else ''}",
+            handed_in=handed_in,
+            time=handed_in.timestamp() if handed_in else _sane(came),
+            inside=_sane(found.time) if zipped else 0.0,
+            notes=tuple(notes),
+        )
 
-    def _lab(self, claim: _Claim) -> str:
-        labs, said = self.settings.labs, claim.owner.lab
-        lab = lab_of(said, labs, exact=True) if said else lab_of(claim.name, labs)
+    def _lab(self, found: Found, owner: Owner, alone: bool) -> str:
+        """The lab that the name, the cells or a folder says; raises `Unmatched`.
+
+        Parameters
+        ----------
+        alone : bool
+            Whether no other notebook lies in its folder.
+        """
+        labs, said = self.settings.labs, owner.lab
+        lab = lab_of(said, labs, exact=True) if said else lab_of(found.path, labs)
         if not lab and not said:
             head = []
             try:
-                for chunk in self.budget.paid(claim.owner.label, claim.found.chunks(LIMITS.file)):
+                for chunk in self.budget.paid(owner.label, found.chunks(LIMITS.file)):
                     head.append(chunk)
             except Refused:
                 if not head:
                     raise
+            around = [lab_of(part, labs, exact=True) for part in PurePosixPath(found.path).parts[:-1]]
             lab = lab_of_cells(b"".join(head), self.settings.grade_ids)
-            folders = PurePosixPath(claim.name).parts[:-1] if claim.alone or claim.inside is None else ()
-            around = [name for part in folders if (name := lab_of(part, labs, exact=True))]
-            lab = lab or (around[-1] if around and claim.alone else "")
+            lab = lab or next((name for name in reversed(around) if name and alone), "")
         if lab in labs:
             return lab
         if said or lab:
@@ -440,9 +382,13 @@ class _Finder:
         )
 
 
-def _hand_ins(listing: Listing) -> list[str]:
-    """The paths of the notebooks and zips among what a student's zip holds."""
-    return [found.path for found in listing.found if is_notebook(found.path) or is_zip(found.path)]
+def _above(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _hand_ins(paths: Iterable[str]) -> list[str]:
+    """Those of the paths that are notebooks' and zips'."""
+    return [path for path in paths if is_notebook(path) or is_zip(path)]
 
 
 def _receipts(by_path: Mapping[str, Found]) -> dict[str, Receipt]:
@@ -463,7 +409,3 @@ def _sane(time: float | None) -> float:
 def _some(files: list[str]) -> str:
     named = ", ".join(shown(PurePosixPath(file).name) for file in files[:3])
     return f"{named} and {len(files) - 3} more" if len(files) > 3 else named
-
-
-def _sentence(error: Exception) -> str:
-    return str(error) if isinstance(error, Refused) else f"It could not be read: {in_words(error)}."

@@ -12,7 +12,10 @@ from zoneinfo import ZoneInfo
 import dateutil.parser
 import yaml
 
+from autograder.grading.intake.roster import Identity
+
 METADATA = "submission_metadata.yml"  # Gradescope's
+BLACKBOARDS = "%Y-%m-%d-%H-%M-%S"  # times, in its names
 RECEIPT = re.compile(r"_attempt_\d{4}(?:-\d\d){5}\.txt$")  # Blackboard's
 MAX_NESTING, MAX_EVENTS = 30, 3_000_000  # of YAML: its C parser recurses, and dies of what no except sees
 
@@ -77,7 +80,7 @@ def stamp_of(text: str, zone: tzinfo) -> datetime | None:
     """
     try:
         if re.fullmatch(r"\d{4}(?:-\d\d){5}", text):
-            local: datetime | None = datetime.strptime(text, "%Y-%m-%d-%H-%M-%S")
+            local: datetime | None = datetime.strptime(text, BLACKBOARDS)
         elif named := re.fullmatch(r"(.{8,40}) ([A-Za-z_]+/[\w/+-]+)", text):  # nbgrader: "… Europe/Berlin"
             zone = zone_of(named[2]) or zone
             local = parse_time(named[1])
@@ -91,18 +94,11 @@ def stamp_of(text: str, zone: tzinfo) -> datetime | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Submitter:
-    name: str = ""
-    sid: str = ""
-    email: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
 class Submission:
     """One hand-in of Gradescope's export: all who handed it in together, and when."""
 
-    submitters: tuple[Submitter, ...]
-    time: str
+    submitters: tuple[Identity, ...]
+    time: datetime | None
 
 
 def read_metadata(data: bytes) -> dict[str, Submission]:
@@ -132,12 +128,17 @@ def read_metadata(data: bytes) -> dict[str, Submission]:
 
 def _submission(entry: dict[str, Any]) -> Submission:
     people = entry.get(":submitters")
-    named = [
-        person for person in (people if isinstance(people, list) else [])[:50] if isinstance(person, dict)
-    ]
-    said = [{key: person.get(f":{key}") for key in ("name", "sid", "email")} for person in named]
-    time = entry.get(":created_at")
+    named = [one for one in (people if isinstance(people, list) else [])[:50] if isinstance(one, dict)]
     return Submission(
-        submitters=tuple(Submitter(**{k: v for k, v in one.items() if isinstance(v, str)}) for one in said),
-        time=time if isinstance(time, str) else "",
+        submitters=tuple(
+            Identity(name=_text(one, "name"), sid=_text(one, "sid"), email=email, login=email)
+            for one in named
+            for email in [_text(one, "email")]
+        ),
+        time=stamp_of(_text(entry, "created_at"), UTC),
     )
+
+
+def _text(table: dict[str, Any], key: str) -> str:
+    said = table.get(f":{key}")
+    return said if isinstance(said, str) else ""

@@ -6,14 +6,13 @@ never that of a file that a student made. Where it cannot be told, a sentence sa
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime, tzinfo
-from functools import partial
 from itertools import takewhile
 
 from autograder.errors import listed
-from autograder.grading.intake.indexes import METADATA, Receipt, Submission, stamp_of
+from autograder.grading.intake.indexes import BLACKBOARDS, METADATA, Receipt, Submission, stamp_of
 from autograder.grading.intake.names import (
     is_around,
     is_generic,
@@ -24,10 +23,11 @@ from autograder.grading.intake.names import (
     shown,
     stem,
 )
-from autograder.grading.intake.platforms import Form, forms_of
+from autograder.grading.intake.platforms import Form, Said, forms_of
 from autograder.grading.intake.roster import Identity, Roster
 
 ROSTER_REMEDY = "put a roster that tells them apart into the classroom as roster.csv"
+_WHO = {field.name for field in fields(Identity)}
 MAX_LEVELS = 5  # folders around the students' own; each is looked through whole
 _GITHUB_USER = r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}"
 _EXPORT = re.compile(r"assignment_\d+_export(?: ?\(\d+\))?")  # Gradescope's
@@ -41,6 +41,8 @@ NOBODYS = (
 @dataclass(frozen=True, kw_only=True)
 class Owner:
     """Whose a file is, as its name and what lies beside it say.
+
+    Two are equal if they are one account, whatever else their files' names say.
 
     Parameters
     ----------
@@ -71,25 +73,42 @@ class Owner:
     key: str = ""
     word: str = ""
     chosen: bool = False
-    original: str = ""
-    number: int = 0
-    time: datetime | None = None
-    late: bool = False
-    lab: str = ""
-    note: str = ""
+    original: str = field(default="", compare=False)
+    number: int = field(default=0, compare=False)
+    time: datetime | None = field(default=None, compare=False)
+    late: bool = field(default=False, compare=False)
+    lab: str = field(default="", compare=False)
+    note: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a run was asked to do."""
+    """What a run was asked to do, and what the classroom holds.
+
+    Parameters
+    ----------
+    labs : tuple of str
+    grade_ids : mapping of str to str
+        The lab of each grade_id that stands in one lab only.
+    roster : Roster
+    folders : tuple of str
+        Of submitted/.
+    students : mapping of (platform, id) to str
+        The folders of people whom a platform knows by a number that stays.
+    zone : tzinfo or None
+        Where times without a zone are from; None if nobody said it.
+    file_times : bool
+    pattern : Form or None
+    """
 
     labs: tuple[str, ...]
-    grade_ids: Mapping[str, str] = field(default_factory=dict)
-    roster: Roster = field(default_factory=Roster)
-    zone: tzinfo = UTC
-    zone_given: bool = False
-    file_times: bool = False
-    pattern: Form | None = None
+    grade_ids: Mapping[str, str]
+    roster: Roster
+    folders: tuple[str, ...]
+    students: Mapping[tuple[str, str], str]
+    zone: tzinfo | None
+    file_times: bool
+    pattern: Form | None
 
 
 class Layout:
@@ -106,171 +125,149 @@ class Layout:
         name: str,
         settings: Settings,
         *,
-        clones: set[str] = frozenset(),  # type: ignore[assignment]
-        receipts: Mapping[str, Receipt] | None = None,
-        metadata: Callable[[str], Mapping[str, Submission]] = lambda above: {},
+        clones: Collection[str],
+        receipts: Mapping[str, Receipt],
+        metadata: Callable[[str], Mapping[str, Submission]],
     ):
         self._settings, self._labs, self._roster = settings, settings.labs, settings.roster
-        self._clones, self._receipts, self._metadata = clones, receipts or {}, metadata
-        self._whose: dict[str, Owner | str] = {}
-        self._folders: dict[str, Owner | str] = {}
+        self._clones, self._receipts, self._metadata = clones, receipts, metadata
+        self._whose: dict[str, Owner | str] = {}  # of files, and of folders with all in them: "ada/"
         self._around: list[str] = []  # folders in which each student has one
-        if settings.pattern:
+        if pattern := settings.pattern:
             for path in paths:
-                said = settings.pattern.match(path)
-                self._whose[path] = (
-                    self._by_form(settings.pattern, said, path, "")
-                    if said
-                    else "It does not match --pattern."
-                )
+                said = pattern.match(path)
+                owner = self._by_form(pattern, said, path, "") if said else "It does not match --pattern."
+                self._whose[path] = owner
         else:
             self._level("", [path.split("/") for path in sorted(paths)], name)
 
     def owner(self, path: str) -> Owner | str:
         """Whose this file is; a sentence if that cannot be said."""
-        if path in self._whose:
-            return self._whose[path]
-        parts = path.split("/")
-        for end in range(len(parts) - 1, 0, -1):
-            if (folder := "/".join(parts[:end])) in self._folders:
-                return self._folders[folder]
+        ends = [len(path), *(i + 1 for i in range(len(path) - 1, -1, -1) if path[i] == "/")]
+        for end in ends:
+            if path[:end] in self._whose:
+                return self._whose[path[:end]]
         if not self._settings.pattern and (matches := forms_of(path, self._labs)):
             return self._by_form(*matches[0], path, "")
         for above in self._around:
             top, slash, _ = path[len(above) :].partition("/")
             if path.startswith(above) and slash and not is_generic(top):
-                return _folder_owner(top)
+                return _owner_called(top)
         return NOBODYS
 
     def _level(self, above: str, paths: list[list[str]], name: str) -> None:
         """One folder around hand-ins: `paths` are those below `above`."""
         if above.count("/") >= MAX_LEVELS:
-            why = f"It lies more than {MAX_LEVELS} folders deep; collect the folder that holds the students'."
-            self._settle(above.rstrip("/"), paths, why)
+            self._whose[above] = (
+                f"It lies more than {MAX_LEVELS} folders deep; collect the folder that holds the students'."
+            )
             return
-        slugs = self._slugs(above, paths, name)
-        formed: dict[str, dict[str, Callable[[], Owner | str]]] = {}  # by path and platform
+        repositories = self._repositories(above, name)
+        formed: dict[str, dict[str, tuple[Form, Said]]] = {}  # by path and platform
+        votes: dict[str, set[str]] = defaultdict(set)
+        loose: list[str] = []
         folders: dict[str, list[list[str]]] = defaultdict(list)
-        loose = []
-        votes: dict[str, set[str]] = defaultdict(set)  # the names of each platform's form; "" for plain ones
-        for parts in paths:
-            path, inner, top = above + "/".join(parts), "/".join(parts), parts[0]
-            if repository := self._repository(parts, slugs):
-                formed[path] = {"GitHub": partial(self._clone, above + top, repository)}
-                votes["GitHub"].add(top)
-            elif matches := forms_of(inner, self._labs):
-                formed[path] = {}
+        for top, *below in paths:
+            inner = "/".join([top, *below])
+            if matches := forms_of(inner, self._labs, repositories):
+                formed[inner] = {form.platform: (form, said) for form, said in reversed(matches)}
                 for form, said in matches:
-                    read = partial(self._by_form, form, said, path, above)
-                    formed[path].setdefault(form.platform, read)
-                    votes[form.platform].add(top if len(parts) > 1 else inner.removesuffix(said["file"]))
-            elif len(parts) == 1:
+                    votes[form.platform].add(top if below else inner.removesuffix(said["file"]))
+            elif below:
+                folders[top].append(below)
+            else:
                 loose.append(top)
-            else:
-                folders[top].append(parts[1:])
-        if formed:
-            votes[""] = {*folders, *self._called_after_students(loose)}
-            if "nbgrader" in votes:
-                votes[""] -= _NBGRADERS
-            platform = _most(votes)
-            self._formed(formed, platform)
-            if platform != "":
-                beside = f"{platform}'s hand-ins" if platform else "as many of a platform's form"
-                strange = f"It lies beside {beside}, and is none. Collect it by itself, or use --pattern."
-                for top, below in folders.items():
-                    self._settle(above + top, below, strange)
-                self._whose |= {above + file: NOBODYS for file in loose}
-                return
-        self._loose(above, loose)
-        students = {top for top in folders if not self._is_around(top, folders[top], name)}
-        if students:
-            self._around.append(above)
-        direct = any(self._roster_knows(top) or self._is_direct(folders[top]) for top in students)
-        for top, below in folders.items():
-            if top in students:
-                self._settle(above + top, below, self._student(top, below, direct))
-            elif students:
-                why = (
-                    f"The folder {shown(min(students))!r} beside it is one student's, but {shown(top)!r} seems "
-                    "to hold several people's hand-ins. If it is a download and no student's folder, collect it "
-                    "by itself."
-                )
-                self._settle(above + top, below, why)
-            else:
-                self._level(f"{above}{top}/", below, top)
+        votes[""] = {*folders, *self._called_after_students(loose)}
+        if "nbgrader" in votes:
+            votes[""] -= _NBGRADERS
+        platform = _most(votes) if formed else ""
+        for inner, readings in formed.items():
+            owner = self._formed(readings, platform, inner, above)
+            self._whose[above + inner] = owner
+            if isinstance(owner, Owner) and owner.original.endswith("/"):
+                self._whose[above + owner.original] = owner  # what lies beside it there is theirs, too
+        if platform == "":
+            self._loose(above, loose)
+            self._students(above, folders, name)
+            return
+        beside = f"{platform}'s hand-ins" if platform else "as many of a platform's form"
+        strange = f"It lies beside {beside}, and is none. Collect it by itself, or use --pattern."
+        self._whose |= {f"{above}{top}/": strange for top in folders}
+        self._whose |= {above + file: NOBODYS for file in loose}
 
     def _formed(
-        self,
-        formed: Mapping[str, Mapping[str, Callable[[], Owner | str]]],
-        platform: str | None,
-    ) -> None:
+        self, readings: Mapping[str, tuple[Form, Said]], platform: str | None, inner: str, above: str
+    ) -> Owner | str:
         """In one folder there is one platform's form, that of most: a student who may choose names could write
         another's."""
-        for path, readings in formed.items():
-            if read := readings.get(platform or ""):
-                self._whose[path] = read()
-                continue
-            own = listed(sorted(readings))
-            if platform is None:
-                why = (
-                    f"Of the names in this folder no more than half are of one form, and this one is {own}'s"
-                )
-            else:
-                beside = f"of {platform}'s" if platform else "of no platform's"
-                why = f"Its name is of {own}'s form, and most beside it are {beside}"
-            self._whose[path] = (
-                f"{why}: a student could have chosen it. Collect each platform's download by itself."
-            )
-
-    def _settle(self, folder: str, below: list[list[str]], owner: Owner | str) -> None:
-        self._folders[folder] = owner
-        for parts in below:
-            self._whose["/".join([folder, *parts])] = owner
+        if platform is not None and platform in readings:
+            return self._by_form(*readings[platform], above + inner, above)
+        own = listed(sorted(readings))
+        beside = f"of {platform}'s" if platform else "of no platform's"
+        why = f"Its name is of {own}'s form, and most beside it are {beside}"
+        if platform is None:
+            why = f"Of the names in this folder no more than half are of one form, and this one is {own}'s"
+        return f"{why}: a student could have chosen it. Collect each platform's download by itself."
 
     def _loose(self, above: str, files: list[str]) -> None:
         """Files that lie in no student's folder: each may be called after a student."""
         named = self._called_after_students(files)
         for file in files:
             said, path = stem(file), above + file
+            self._whose[path] = NOBODYS
             if file in named and (len(named) > 1 or is_zip(file) or self._roster_knows(said)):
                 word = "the file's name, which its student may have chosen"
                 self._whose[path] = replace(
-                    _folder_owner(said), platform="file", key=path, word=word, chosen=True
+                    _owner_called(said), platform="file", key=path, word=word, chosen=True
                 )
-            else:
-                self._whose[path] = NOBODYS
 
     def _called_after_students(self, files: list[str]) -> list[str]:
         return [file for file in files if not lab_of(file, self._labs) and not is_generic(stem(file))]
 
+    def _students(self, above: str, folders: Mapping[str, list[list[str]]], name: str) -> None:
+        """Folders of no platform's form: each is one student's, or all are around students'."""
+        around = {top for top, below in folders.items() if self._is_around(top, below, name)}
+        if around == set(folders):
+            for top, below in folders.items():
+                self._level(f"{above}{top}/", below, top)
+            return
+        self._around.append(above)
+        direct = any(self._roster_knows(t) or self._is_direct(folders[t]) for t in set(folders) - around)
+        for top, below in folders.items():
+            self._whose[f"{above}{top}/"] = self._student(top, below, top in around, direct)
+
     def _is_around(self, top: str, below: list[list[str]], name: str) -> bool:
-        """Whether a folder is one around hand-ins, and no student's."""
+        """Whether a folder is called as one around hand-ins, or as the download itself, and no student's."""
         if self._roster_knows(top):
             return False
-        own_name = letters(re.sub(r" ?\(\d+\)$", "", name)) == letters(top) != "" and not self._is_direct(
-            below
-        )
-        return own_name or is_around(top, self._labs) or bool(_EXPORT.fullmatch(top))
+        if is_around(top, self._labs) or _EXPORT.fullmatch(top):
+            return True
+        own_name = letters(re.sub(r" ?\(\d+\)$", "", name)) == letters(top) != ""
+        return own_name and not self._is_direct(below)
 
-    def _student(self, top: str, below: list[list[str]], direct: bool) -> Owner | str:
-        """A folder that is one student's; a sentence where it could be a class's."""
+    def _student(self, top: str, below: list[list[str]], around: bool, direct: bool) -> Owner | str:
+        """A folder beside a student's; a sentence where it could be a class's.
+
+        `direct` says whether in one of them a hand-in lies where a student's lies.
+        """
+        owner = _owner_called(top)
+        several = (
+            f"{shown(top)!r} seems to hold several people's hand-ins. If it is a download and no student's "
+            "folder, collect it by itself."
+        )
         if self._roster_knows(top):
-            return _folder_owner(top)
+            return owner
+        if around:
+            return several
         if is_generic(top):
             return NOBODYS
         if not direct:
-            other = shown(stem(below[0][0]))
             return (
-                f"It cannot be told whether {shown(top)!r} or {other!r} is the student's name. Collect "
-                f"{shown(top)!r} by itself if it holds the class, say with --pattern where the name stands, or "
-                f"{ROSTER_REMEDY}."
+                f"It cannot be told whether {shown(top)!r} or {shown(stem(below[0][0]))!r} is the student's "
+                f"name. Collect {shown(top)!r} by itself if it holds the class, say with --pattern where the "
+                f"name stands, or {ROSTER_REMEDY}."
             )
-        if holds_a_class(below, self._labs):
-            return (
-                f"{shown(top)!r} seems to hold several people's hand-ins. If it is a download and no student's "
-                "folder, collect it by itself."
-            )
-        return _folder_owner(top)
+        return several if holds_a_class(below, self._labs) else owner
 
     def _is_direct(self, below: list[list[str]]) -> bool:
         """Whether a hand-in lies in the folder itself, or in one that is called after a lab or a habit."""
@@ -282,85 +279,57 @@ class Layout:
     def _roster_knows(self, name: str) -> bool:
         return len(self._roster.find(Identity(said=name))) == 1
 
-    # GitHub Classroom: <assignment>-<username>
-
-    def _slugs(self, above: str, paths: list[list[str]], name: str) -> list[str]:
-        """The assignments whose repositories lie here, the longest first: "lab-2-b" before "lab-2".
+    def _repositories(self, above: str, name: str) -> list[Form]:
+        """The forms of GitHub Classroom's repositories, <assignment>-<username>.
 
         An assignment is known by its lab's name, by the folder <assignment>-submissions around it, or as what
-        the names of several clones have in common.
+        the names of several clones have in common. The longest is first: "lab-2-b" before "lab-2".
         """
-        tops = {parts[0] for parts in paths if len(parts) > 1}
-        clones = sorted(
-            c[len(above) :] for c in self._clones if c.rpartition("/")[0] == above.rstrip("/") and c
-        )
-        slugs = set(self._labs) | (
-            {name.removesuffix("-submissions")} if name.endswith("-submissions") else set()
-        )
+        slugs = {*self._labs, name.removesuffix("-submissions") if name.endswith("-submissions") else ""}
+        clones = [c[len(above) :] for c in self._clones if c and c.rpartition("/")[0] == above.rstrip("/")]
         if len(clones) > 1:
-            slugs.add("".join(_shared(clones)).rpartition("-")[0])
-        return sorted(
-            (s for s in slugs if s and any(t.casefold().startswith(f"{s.casefold()}-") for t in tops)),
-            key=lambda slug: (-len(slug), slug),
-        )
+            slugs.add(_shared(clones).rpartition("-")[0])
+        return [
+            Form(
+                platform="GitHub",
+                word="GitHub's name of the repository",
+                pattern=rf"(?i:{re.escape(slug)})-(?P<github>{_GITHUB_USER})(?<!-submissions) / (?P<file>.+)",
+                note="" if slug in self._labs else f"The assignment was taken to be {slug!r}.",
+            )
+            for slug in sorted(slugs - {""}, key=lambda slug: (-len(slug), slug))
+        ]
 
-    def _repository(self, parts: list[str], slugs: list[str]) -> Owner | None:
-        if len(parts) < 2 or parts[0].endswith("-submissions"):
-            return None
-        for slug in slugs:
-            if match := re.fullmatch(rf"(?i:{re.escape(slug)})-({_GITHUB_USER})", parts[0]):
-                user = match[1].lower()  # GitHub's user names are the same in any case
-                note = f"The assignment was taken to be {slug!r}." if slug not in self._labs else ""
-                return Owner(
-                    platform="GitHub",
-                    who=(Identity(github=user, said=user),),
-                    label=safe_student(user),
-                    key=user,
-                    word="GitHub's name of the repository",
-                    original=f"{parts[0]}/",
-                    note=note,
-                )
-        return None
-
-    def _clone(self, folder: str, owner: Owner) -> Owner:
-        self._folders[folder] = owner
-        return owner
-
-    # A platform's names
-
-    def _by_form(self, form: Form, said: dict[str, str], path: str, above: str) -> Owner | str:
-        """The owner that a name says, or why it says none."""
-        file = said.get("file", "")
-        flat = file and not path.endswith(f"/{file}")
-        if form.doubt and flat and re.fullmatch(form.doubt, file, re.VERBOSE):
+    def _by_form(self, form: Form, said: Said, path: str, above: str) -> Owner | str:
+        """The owner that a name of a platform's form says, or why it says none."""
+        file, time, zone = said.get("file", ""), said.get("time", ""), self._settings.zone
+        begins = path[len(above) : len(path) - len(file)]
+        if form.doubt and not begins.endswith("/") and re.fullmatch(form.doubt, file, re.VERBOSE):
             return (
                 f"It cannot be told where {form.platform}'s part of the name ends: a person's own name may look "
                 "like it. Download the hand-ins in folders, or say with --pattern where the name stands."
             )
-        if form.platform == "Gradescope":
-            return self._gradescope(said["participant"], above)
-        who = Identity(
-            **{
-                key: said.get(key, "")
-                for key in ("student", "name", "login", "email", "lms_id", "participant", "brightspace")
-            }
-        )
+        who = Identity(**{key: said[key] for key in said.keys() & _WHO})
         owner = Owner(
             platform=form.platform,
             who=(who,),
-            label="",
+            label=who.label,
             key=path if form.chosen else who.account,
             word=form.word,
             chosen=form.chosen,
-            original=path[len(above) : len(path) - len(file)] if file else path[len(above) :],
+            original=begins,
             number=int(said.get("number", "")[:18] or 0) if said.get("number", "").isdecimal() else 0,
             late=bool(said.get("late")),
             lab=said.get("lab", ""),
+            note=form.note,
         )
-        label = who.student or who.login or who.email or who.name or who.lms_id
-        zone = self._settings.zone
-        if form.platform == "Canvas" and who.lms_id:
-            label = f"{who.name}-{who.lms_id}"
+        if form.platform == "Gradescope":
+            return self._gradescope(owner, who.participant, above)
+        if form.platform == "GitHub":
+            user = who.github.lower()  # GitHub's user names are the same in any case
+            who = Identity(github=user, said=user)
+            owner = replace(owner, who=(who,), label=who.label, key=user)
+        elif form.platform == "Canvas" and who.lms_id:
+            owner = replace(owner, label=safe_student(f"{who.name}-{who.lms_id}"))
         elif form.platform == "Moodle" and not who.participant:
             return (
                 "Moodle gives no number in its name: it comes from those who are in no group. Look up in "
@@ -375,19 +344,19 @@ class Layout:
                     f"{shown(who.login)!r}. Keep Blackboard's text files beside the hand-ins, or "
                     f"{ROSTER_REMEDY}."
                 )
-            label = login
             name = receipt.name if receipt and receipt.login == login else ""
             word = "Blackboard's text file" if name else form.word
-            owner = replace(owner, who=(Identity(login=login, name=name),), key=login, word=word)
-            zone = self._receipt_zone(said["time"], receipt) or zone
-        if said.get("time"):
-            when = stamp_of(said["time"], zone)
-            owner = replace(
-                owner, time=when, note="" if when else f"{shown(said['time'])} in its name is no time."
-            )
-        return replace(owner, label=safe_student(label))
+            who = Identity(login=login, name=name)
+            owner = replace(owner, who=(who,), label=who.label, key=login, word=word)
+            if receipt and receipt.time and f"{receipt.time:{BLACKBOARDS}}" == time:
+                zone = zone or receipt.time.tzinfo  # the name has none, for the same moment
+        if time:
+            when = stamp_of(time, zone or UTC)
+            owner = replace(owner, time=when, note="" if when else f"{shown(time)} in its name is no time.")
+        return owner
 
-    def _gradescope(self, folder: str, above: str) -> Owner | str:
+    def _gradescope(self, owner: Owner, folder: str, above: str) -> Owner | str:
+        """With what Gradescope's list says of the folder: all who handed it in together, and when."""
         if above and not _EXPORT.fullmatch(above.rstrip("/")):
             return (
                 f"{METADATA} counts only at the top of Gradescope's export: anywhere else a student could have "
@@ -399,18 +368,9 @@ class Layout:
                 f"{METADATA} beside it does not say who handed in {shown(folder)!r}. Collect Gradescope's "
                 "export as it was downloaded."
             )
-        who = tuple(Identity(name=s.name, sid=s.sid, email=s.email, login=s.email) for s in entry.submitters)
-        if not all(w.email or w.sid or w.name for w in who):
+        if not all(who.account for who in entry.submitters):
             return f"{METADATA} beside it names no one for {shown(folder)!r}."
-        return Owner(
-            platform="Gradescope",
-            who=who,
-            label=safe_student(who[0].email or who[0].sid or who[0].name),
-            key=folder,
-            word=f"Gradescope's {METADATA}",
-            original=f"{folder}/",
-            time=stamp_of(entry.time, UTC) if entry.time else None,
-        )
+        return replace(owner, who=entry.submitters, label=entry.submitters[0].label, time=entry.time)
 
     def _blackboard_login(self, said: str, receipt: Receipt | None) -> str:
         """The login in "<assignment>_<login>", "" if it cannot be told."""
@@ -422,13 +382,6 @@ class Layout:
         known = [end for end in ends if self._roster.find(Identity(login=end))]
         return known[0] if len(known) == 1 else ""
 
-    def _receipt_zone(self, time: str, receipt: Receipt | None) -> tzinfo | None:
-        """The zone of the same moment in Blackboard's text file; the name has none."""
-        when = receipt.time if receipt and not self._settings.zone_given else None
-        local = stamp_of(time, UTC)
-        same = when and local and when.replace(tzinfo=UTC) == local
-        return when.tzinfo if when and same else None
-
 
 def _most(votes: Mapping[str, set[str]]) -> str | None:
     """The platform of more than half of the names, "" for none; None where that cannot be said."""
@@ -438,9 +391,9 @@ def _most(votes: Mapping[str, set[str]]) -> str | None:
     return first if alone and 2 * len(votes[first]) > len(all_names) else None
 
 
-def _folder_owner(said: str) -> Owner:
+def _owner_called(said: str) -> Owner:
     who = Identity(said=said)
-    return Owner(platform="folder", who=(who,), label=safe_student(said), key=said, word="the folder's name")
+    return Owner(platform="folder", who=(who,), label=who.label, key=said, word="the folder's name")
 
 
 def holds_a_class(below: list[list[str]], labs: Sequence[str]) -> bool:
@@ -460,6 +413,6 @@ def holds_a_class(below: list[list[str]], labs: Sequence[str]) -> bool:
     return max(own.values(), default=0) > 1 or any(len(same - {()}) > 1 for same in folders.values())
 
 
-def _shared(sequences: list[str]) -> list[str]:
-    """What texts of any length begin with in common."""
-    return [items[0] for items in takewhile(lambda items: len(set(items)) == 1, zip(*sequences))]
+def _shared(names: list[str]) -> str:
+    """What names of any length begin with in common."""
+    return "".join(letters[0] for letters in takewhile(lambda letters: len(set(letters)) == 1, zip(*names)))

@@ -4,16 +4,14 @@ Two accounts that could be one person are nobody's, on every platform and with e
 filed, and a sentence names both.
 """
 
-import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from autograder.errors import listed
-from autograder.grading.intake.layout import ROSTER_REMEDY, Owner
+from autograder.grading.intake.layout import ROSTER_REMEDY, Owner, Settings
 from autograder.grading.intake.names import nfc, safe_student, same_case, shown
-from autograder.grading.intake.roster import Identity, Person, Roster, contradiction
+from autograder.grading.intake.roster import Identity, Person, contradiction
 
 _BLIND = set("participant teilnehmer teilnehmer-in participante deelnemer partecipante deltaker".split())
 
@@ -34,28 +32,6 @@ class Unmatched(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
-    """What the classroom holds already.
-
-    Parameters
-    ----------
-    folders : tuple of str
-        Of submitted/.
-    students : mapping of (platform, id) to str
-        The folders of people whom a platform knows by a number that stays.
-    """
-
-    folders: tuple[str, ...] = ()
-    students: Mapping[tuple[str, str], str] = field(default_factory=dict)
-
-
-def known_in(submitted: Path, students: Mapping[tuple[str, str], str]) -> Known:
-    """What the classroom holds already."""
-    names = sorted(os.listdir(submitted)) if submitted.is_dir() else []
-    return Known(folders=tuple(n for n in names if not n.startswith(".")), students=students)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Student:
     """One of those who handed something in."""
 
@@ -69,17 +45,17 @@ class People:
 
     Parameters
     ----------
-    roster, known : Roster, Known
+    settings : Settings
     owners : iterable of (lab, Owner)
         All of a run.
     """
 
-    def __init__(self, roster: Roster, known: Known, owners: Iterable[tuple[str, Owner]]):
-        self._roster, self._known = roster, known
-        self._folders = {nfc(name): name for name in known.folders}
-        bare = list(dict.fromkeys((lab, _bare(owner)) for lab, owner in owners))
+    def __init__(self, settings: Settings, owners: Iterable[tuple[str, Owner]]):
+        self._roster, self._settings = settings.roster, settings
+        self._folders = {nfc(name): name for name in settings.folders}
+        accounts = dict.fromkeys(owners)
         numbers: dict[str, set[str]] = defaultdict(set)
-        for _, owner in bare:
+        for _, owner in accounts:
             if owner.platform == "Moodle":
                 numbers[owner.who[0].name].add(owner.key)
         # In blind marking all have one word for a name, in the platform's language.
@@ -89,12 +65,12 @@ class People:
             for n, keys in numbers.items()
             if n.casefold() in _BLIND or (alone and len(keys) > 1 and " " not in n)
         }
-        self._students = {key: self._resolve(key[1]) for key in bare}
+        self._students = {(lab, owner): self._resolve(owner) for lab, owner in accounts}
         self._refuse_doubles()
 
     def students(self, lab: str, owner: Owner) -> tuple[Student, ...]:
         """All who handed it in; raises `Unmatched` if that cannot be said."""
-        found = self._students[lab, _bare(owner)]
+        found = self._students[lab, owner]
         if isinstance(found, str):
             raise Unmatched(found)
         return found
@@ -109,7 +85,7 @@ class People:
         if self._roster.people:
             return self._by_roster(owner)
         if len(owner.who) > 1:
-            labels = {safe_student(who.email or who.sid or who.name): who for who in owner.who}
+            labels = {who.label: who for who in owner.who}
             return tuple(Student(folder=self._folders.get(name, name), who=w) for name, w in labels.items())
         return (
             Student(folder=self._stays(owner, who) or self._folders.get(owner.label, owner.label), who=who),
@@ -117,7 +93,7 @@ class People:
 
     def _stays(self, owner: Owner, who: Identity) -> str:
         """The folder of one whom the platform knows by a number: people change their names."""
-        return self._known.students.get((owner.platform, who.lms_id), "") if who.lms_id else ""
+        return self._settings.students.get((owner.platform, who.lms_id), "") if who.lms_id else ""
 
     def _by_roster(self, owner: Owner) -> tuple[Student, ...] | str:
         people: dict[str, Student] = {}
@@ -214,20 +190,15 @@ class People:
         filed = [
             (key, one) for key, found in self._students.items() if isinstance(found, tuple) for one in found
         ]
-        for name in [*(student.folder for _, student in filed), *self._known.folders]:
+        for name in [*(student.folder for _, student in filed), *self._settings.folders]:
             cases[same_case(name)].add(name)
         for key, folder in [(key, student.folder) for key, student in filed if student.person is None]:
             twins = sorted(cases[same_case(folder)] - {folder})
-            if twins and folder not in self._known.folders:
+            if twins and folder not in self._settings.folders:
                 self._students[key] = (
                     f"{shown(folder)!r} and {shown(twins[0])!r} differ only in case, and may be one person or "
                     f"two: rename one, or {ROSTER_REMEDY}."
                 )
-
-
-def _bare(owner: Owner) -> Owner:
-    """The owner without what differs from file to file."""
-    return replace(owner, original="", number=0, time=None, late=False, lab="", note="")
 
 
 def _account(owner: Owner) -> str:

@@ -25,6 +25,8 @@ from dataclasses import dataclass, field
 from autograder.errors import Usage
 from autograder.grading.intake.names import lab_of
 
+Said = dict[str, str]  # what the groups hold
+
 
 @dataclass(frozen=True, kw_only=True)
 class Form:
@@ -44,16 +46,19 @@ class Form:
         such a form.
     doubt : str
         What in `file` leaves open where the platform's part ends: people choose their display names, too.
+    note : str
+        What is to be said of each hand-in of this form.
     """
 
     platform: str
     pattern: str
     word: str = ""
     doubt: str = ""
+    note: str = ""
     examples: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     chosen: bool = False
 
-    def match(self, path: str) -> dict[str, str] | None:
+    def match(self, path: str) -> Said | None:
         """What a path says, "" for what it does not say; None if it is not of this form."""
         found = re.fullmatch(self.pattern, path, re.VERBOSE | re.DOTALL)
         return {key: value or "" for key, value in found.groupdict().items()} if found else None
@@ -180,16 +185,20 @@ TYPED = re.compile(
 GROUPS = set("student name login email lms_id participant brightspace number time late lab file".split())
 
 
-def forms_of(path: str, labs: Sequence[str]) -> list[tuple[Form, dict[str, str]]]:
+def forms_of(path: str, labs: Sequence[str], first: Sequence[Form] = ()) -> list[tuple[Form, Said]]:
     """The forms that a path is of and what their groups hold, the likeliest first.
 
-    A form that any file's name could have is there only where no other is.
+    A form that any file's name could have is there only where no other is, and those of the table only where
+    none of `first` is.
 
     >>> ((form, said),) = forms_of("lovelaceada_LATE_12345_678_random-walks-2.ipynb", [])
     >>> form.platform, said["name"], said["lms_id"], said["late"]
     ('Canvas', 'lovelaceada', '12345', 'LATE')
     """
-    matches: list[tuple[Form, dict[str, str]]] = []
+    for form in first:
+        if said := form.match(path):
+            return [(form, said)]
+    matches: list[tuple[Form, Said]] = []
     for form in FORMS:
         said = form.match(path)
         if said and form.chosen and (not lab_of(said["file"], labs) or lab_of(said["name"], labs)):

@@ -148,6 +148,12 @@ class Identity:
         known = (self.participant, self.lms_id, self.brightspace, self.login, self.email, self.sid)
         return next((one for one in (*known, self.github, self.said, self.student, self.name) if one), "")
 
+    @property
+    def label(self) -> str:
+        """What their folder is called where no roster says it."""
+        known = self.student or self.login or self.email or self.sid or self.name
+        return safe_student(known or self.lms_id or self.said)
+
 
 @dataclass(frozen=True)
 class Roster:
