@@ -228,7 +228,7 @@ def test_the_time_of_an_answer_is_that_of_its_cell_and_its_calls():
 def test_without_follow_through_it_scores_nothing(graded, tmp_path):
     classroom, _ = graded
     shutil.copytree(classroom / "submitted" / "cleo", tmp_path / "submitted" / "cleo")
-    ran = autograder("grade", LAB, "--classroom", tmp_path, "--json", "-", "--no-follow-through")
+    ran = autograder("grade", LAB, "--classroom", tmp_path, "--json", "-", "--no-follow-through", here=True)
     assert by_exercise(rows_of(ran.stdout), "cleo")["attention"]["score"] == 0
 
 
@@ -283,25 +283,25 @@ def marks_of(classroom, student):
 
 def test_a_changed_hand_in_replaces_its_old_marks(tmp_path):
     hand_in(tmp_path, "ada", perfect(LAB))
-    autograder("grade", LAB, "--classroom", tmp_path)
+    autograder("grade", LAB, "--classroom", tmp_path, here=True)
     assert marks_of(tmp_path, "ada") == 7
     hand_in(tmp_path, "ada", release(LAB))
-    ran = autograder("grade", LAB, "--classroom", tmp_path)
+    ran = autograder("grade", LAB, "--classroom", tmp_path, here=True)
     assert "1 hand-in marked" in ran.stderr
     assert marks_of(tmp_path, "ada") == 0
     hand_in(tmp_path, "ada", with_answer(perfect(LAB), "alignment", wrong("alignment", "no-tanh")))
-    autograder("grade", LAB, "--classroom", tmp_path)
+    autograder("grade", LAB, "--classroom", tmp_path, here=True)
     assert marks_of(tmp_path, "ada") == 3
     hand_in(tmp_path, "ada", nbformat.writes(perfect(LAB)).encode()[:5000])
-    autograder("grade", LAB, "--classroom", tmp_path, "--force")
+    autograder("grade", LAB, "--classroom", tmp_path, "--force", here=True)
     assert marks_of(tmp_path, "ada") == 0
     (tmp_path / "gradebook.db").unlink()
-    ran = autograder("grade", LAB, "--classroom", tmp_path)
+    ran = autograder("grade", LAB, "--classroom", tmp_path, here=True)
     assert "1 unchanged" in ran.stderr
     assert marks_of(tmp_path, "ada") == 0, "a new gradebook has what was found, too"
     with closing(sqlite3.connect(tmp_path / "gradebook.db")) as db, db:
         db.execute("UPDATE grade SET manual_score = 'much'")
-    ran = autograder("grade", LAB, "--classroom", tmp_path)
+    ran = autograder("grade", LAB, "--classroom", tmp_path, here=True)
     assert ran.returncode == 1 and "has an entry that cannot be read" in ran.stderr
     assert "Traceback" not in ran.stderr
 
@@ -385,7 +385,7 @@ def test_a_run_ended_in_the_middle_is_resumed(tmp_path, end, code, said):
     assert said in stderr and "Traceback" not in stderr
     done = len(list(tmp_path.glob("results/*/*.json")))
     assert done >= 2
-    ran = autograder("grade", LAB, "--classroom", tmp_path, "--json", "-")
+    ran = autograder("grade", LAB, "--classroom", tmp_path, "--json", "-", here=True)
     assert ran.returncode == 0, ran.stderr
     judged, kept = map(int, re.search(r"(\d+) hand-ins marked, (\d+) unchanged", ran.stderr).groups())
     assert judged + kept == len(students) and kept == done
@@ -445,7 +445,7 @@ def test_a_cause_is_traced_only_to_what_an_answer_calls(tmp_path):
     for student, source in (("ada", alone), ("bob", calls)):
         notebook = with_answer(wrong_softmax, "stable_softmax", source)
         hand_in(tmp_path, student, notebook, lab=other)
-    ran = autograder("grade", other, "--classroom", tmp_path, "--json", "-")
+    ran = autograder("grade", other, "--classroom", tmp_path, "--json", "-", here=True)
     found = {
         row["student"]: row["message"] for row in rows_of(ran.stdout) if row["exercise"] == "stable_softmax"
     }

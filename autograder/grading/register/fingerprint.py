@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
+from glob import has_magic
 from importlib import metadata
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -195,7 +196,8 @@ def _versions(lab: Lab, named: Iterable[str], code: Iterable[_Code]) -> Iterator
 def _data(lab: Lab, code: Iterable[_Code]) -> Iterator[Path]:
     """The course's data that this code names."""
     names = {text for one in code for text in one.texts if len(text.replace("*", "")) >= 4}
+    patterns = [name for name in names if has_magic(name)]
     for folder in lab.course.data:
         for path in sorted((lab.course.root / folder).glob("*")):
-            if path.is_file() and any(fnmatchcase(path.name, name) for name in names):
+            if path.is_file() and (path.name in names or any(fnmatchcase(path.name, p) for p in patterns)):
                 yield path
