@@ -25,36 +25,62 @@ _LARGEST = 10_000  # numbers in the inputs of a case that is asked again
 _DEFAULTS = (None, False, True, 0, 1, -1)  # what an argument may well be when nobody gives it
 _PLAIN = (type(None), bool, int, float, str)
 
+Arguments = dict[str, Value]  # of a call, by their names, those that it leaves to their defaults included
 # What is changed, in words, and how; it raises where it cannot.
-Change = tuple[str, Callable[[Inputs], Inputs]]
+Change = tuple[str, Callable[[Arguments], Arguments]]
 
 
 @dataclass(frozen=True)
 class Slot:
     """A place among a call's arguments: one of them, or an entry of a mapping."""
 
-    name: str
-    at: int | str
-    key: str | None = None
+    argument: str
+    key: Any = None
 
-    def get(self, given: Inputs) -> Value:
-        """What stands there; None where there is nothing."""
-        whole = self._whole(given)
+    @property
+    def name(self) -> str:
+        return self.argument if self.key is None else self.key
+
+    def get(self, given: Arguments) -> Value:
+        """What stands there."""
+        whole = given[self.argument]
         return whole if self.key is None else whole[self.key]
 
-    def _whole(self, given: Inputs) -> Value:
-        """The argument."""
-        if isinstance(self.at, str):
-            return given.kwargs.get(self.at)
-        return given.args[self.at] if self.at < len(given.args) else None
-
-    def put(self, given: Inputs, value: Value) -> Inputs:
+    def put(self, given: Arguments, value: Value) -> Arguments:
         """The same arguments with another value there."""
-        if self.key is not None:
-            value = {**self._whole(given), self.key: value}
-        if isinstance(self.at, str):
-            return replace(given, kwargs={**given.kwargs, self.at: value})
-        return replace(given, args=(*given.args[: self.at], value, *given.args[self.at + 1 :]))
+        entries = {} if self.key is None else {**given[self.argument], self.key: value}
+        return {**given, self.argument: entries or value}
+
+
+class _Asked:
+    """A function that is asked again, by the names of its arguments: `MOST` times, and then it gives nothing more."""
+
+    def __init__(self, function: Any, rules: Rules) -> None:
+        self._function, self._rules, self._left = function, rules, MOST
+        self._signature = inspect.signature(function)
+
+    def named(self, question: Question) -> inspect.BoundArguments:
+        """The arguments that a case gives."""
+        return self._signature.bind(*question.inputs.args, **question.inputs.kwargs)
+
+    def arguments(self, question: Question) -> Arguments:
+        """All the arguments in a case."""
+        whole = self.named(question)
+        whole.apply_defaults()
+        return whole.arguments
+
+    def answer(self, given: Arguments) -> Answer:
+        """What comes of a call."""
+        call = inspect.BoundArguments(self._signature, given)
+        return ask(self._function, Inputs(call.args, call.kwargs))
+
+    def gives(self, given: Arguments, due: Answer) -> bool:
+        """Whether a call gives this."""
+        self._left -= 1
+        if self._left < 0:
+            return False
+        came = replace(self.answer(given), modified=())
+        return not came.error and same_answer(came, replace(due, modified=()), self._rules)
 
 
 def what_moves(
@@ -75,100 +101,65 @@ def what_moves(
     idle : sequence of str
         The names of the arrays on which what is due does not depend either.
     """
-    asked = [_in_full(function, q) for q in sorted(failing, key=size_of, reverse=True) if may_be_asked(q)]
-    if not asked or rules.call != "function":
+    failing = sorted((q for q in failing if may_be_asked(q)), key=size_of, reverse=True)
+    if not failing or rules.call != "function":
         return ""
-    left = iter(range(MOST))
-
-    def came(given: Inputs) -> Answer | None:
-        return ask(function, given, rules.call) if next(left, None) is not None else None
-
-    def same(one: Answer | None, other: Answer) -> bool:
-        if one is None or one.error:
-            return False
-        return same_answer(replace(one, modified=()), replace(other, modified=()), rules)
-
-    answers = {id(q): ask(function, q.inputs, rules.call) for q in asked}
-    first = answers[id(asked[0])]
+    try:
+        asked = _Asked(function, rules)
+        calls = [asked.arguments(question) for question in failing]
+        answers = [asked.answer(given) for given in calls]
+    except (ValueError, TypeError):  # it has no signature or another one, or a default that is no value
+        return ""
+    given, first = calls[0], answers[0]
     if first.error or first.value is None:
         return ""
-    if not same(came(asked[0].inputs), first):
+    if not asked.gives(given, first):
         return (
             "Called twice with the same arguments, it gives two results: a random number is in it, or something "
             "that is kept from one call to the next."
         )
-    values = [(q, answers[id(q)].value) for q in asked if not answers[id(q)].error]
-    slots = list(_slots(function, asked[0].inputs))
-    if said := _with_an_argument(values, slots) or _too_many_by(values, slots):
+    slots = list(_slots(given))
+    came = [(g, q.expected, a.value) for g, q, a in zip(calls, failing, answers) if not a.error]
+    if said := _with_an_argument(came, slots) or _too_many_by(came, slots):
         return said
 
-    def does_not_depend(slot: Slot) -> bool:
-        def still(q: Question, was: Answer) -> bool:
-            value = slot.get(q.inputs)
-            return not _is_array(value) or same(came(slot.put(q.inputs, _moved(value))), was)
+    right = [q for q in sorted(fine, key=size_of)[-2:] if size_of(q) <= _LARGEST]
+    known = [*zip(calls[:3], answers), *((asked.arguments(q), Answer(q.expected)) for q in right)]
 
-        return all(still(q, answers[id(q)]) for q in asked[:3]) and all(
-            still(q, Answer(q.expected)) for q in sorted(fine, key=size_of)[-2:] if size_of(q) <= _LARGEST
-        )
+    def stays(slot: Slot, given: Arguments, answer: Answer) -> bool:
+        value = slot.get(given)
+        return not _is_array(value) or asked.gives(slot.put(given, _moved(value)), answer)
 
     for slot in slots if _is_fine(first.value) else ():
-        if slot.name in idle:
+        if slot.name in idle or not _is_array(slot.get(given)):
             continue
-        if _is_array(slot.get(asked[0].inputs)) and does_not_depend(slot):
+        if all(stays(slot, *one) for one in known):
             return f"Your result does not depend on `{slot.name}`: with other numbers in it, the same comes back."
 
-    def mends(change: Callable[[Inputs], Inputs]) -> bool:
-        for q in asked:
+    def mends(change: Callable[[Arguments], Arguments]) -> bool:
+        for given, question in zip(calls, failing):
             try:
                 with np.errstate(all="ignore"):
-                    changed = change(q.inputs)
+                    changed = change(given)
             except (TypeError, ValueError, IndexError, KeyError):
                 return False
-            if not same(came(changed), Answer(q.expected)):
+            if not asked.gives(changed, Answer(question.expected)):
                 return False
         return True
 
-    whole = _bound(function, asked[0].inputs)
-    calls = [_bound(function, q.inputs) for q in failing if may_be_asked(q)]
-    left_out = set(whole.arguments if whole else ()).difference(*(call.arguments for call in calls if call))
-    for words, change in _changes(asked[0], slots, left_out):
-        if mends(change):
-            return words
-    return ""
+    left_out = set(given).difference(*(asked.named(question).arguments for question in failing))
+    return next((words for words, change in _changes(given, slots, left_out) if mends(change)), "")
 
 
 def idle_in(reference: Any, questions: Sequence[Question], rules: Rules) -> tuple[str, ...]:
     """The names of the arrays on which a right result does not depend, as the largest of these cases shows it."""
-    asked = [_in_full(reference, q) for q in questions if may_be_asked(q)]
-    question = max(asked, key=size_of, default=None)
+    question = max(filter(may_be_asked, questions), key=size_of, default=None)
     if question is None or rules.call != "function" or not _is_fine(question.expected):
         return ()
-    given, due = question.inputs, Answer(question.expected)
-
-    def moves(changed: Inputs) -> bool:
-        return not same_answer(replace(ask(reference, changed, rules.call), modified=()), due, rules)
-
-    arrays = [(slot, slot.get(given)) for slot in _slots(reference, given)]
-    return tuple(
-        slot.name for slot, value in arrays if _is_array(value) and not moves(slot.put(given, _moved(value)))
-    )
-
-
-def _in_full(function: Any, question: Question) -> Question:
-    """The question with the settings that its call leaves to their defaults."""
-    whole = _bound(function, question.inputs)
-    if whole is None:
-        return question
-    whole.apply_defaults()
-    return replace(question, inputs=replace(question.inputs, args=whole.args, kwargs=whole.kwargs))
-
-
-def _bound(function: Any, given: Inputs) -> inspect.BoundArguments | None:
-    """The arguments of a call by their names; None for what has no signature, or another one."""
-    try:
-        return inspect.signature(function).bind(*given.args, **given.kwargs)
-    except (ValueError, TypeError):
-        return None
+    asked, due = _Asked(reference, rules), Answer(question.expected)
+    given = asked.arguments(question)
+    arrays = [(slot, slot.get(given)) for slot in _slots(given) if _is_array(slot.get(given))]
+    return tuple(slot.name for slot, value in arrays if asked.gives(slot.put(given, _moved(value)), due))
 
 
 def may_be_asked(question: Question) -> bool:
@@ -192,43 +183,36 @@ def _moved(array: np.ndarray) -> np.ndarray:
     return (array * 1.25 + 0.5 * np.sin(1.0 + np.arange(array.size)).reshape(array.shape)).astype(array.dtype)
 
 
-def _slots(function: Any, given: Inputs) -> Iterator[Slot]:
-    """Every place among the inputs, arguments that are left to their defaults included."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (ValueError, TypeError):
-        parameters = []
-    for i, value in enumerate(given.args):
-        name = str(parameters[i].name) if i < len(parameters) else f"argument {i + 1}"
+def _slots(given: Arguments) -> Iterator[Slot]:
+    """Every place among the arguments."""
+    for name, value in given.items():
         if isinstance(value, dict):
-            yield from (Slot(key, i, key) for key in value)
+            yield from (Slot(name, key) for key in value)
         else:
-            yield Slot(name, i)
-    yield from (Slot(name, name) for name in given.kwargs)
+            yield Slot(name)
 
 
 def _is_array(value: Value) -> bool:
-    return (
-        isinstance(value, np.ndarray)
-        and value.dtype.kind == "f"
-        and value.size > 0
-        and bool(np.isfinite(value).all())
-    )
+    return _has_axes(value, "f") and value.size > 0 and bool(np.isfinite(value).all())
 
 
-def _changes(question: Question, slots: Sequence[Slot], left_out: Collection[str]) -> Iterator[Change]:
+def _has_axes(value: Value, kinds: str) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in kinds
+
+
+def _changes(given: Arguments, slots: Sequence[Slot], left_out: Collection[str]) -> Iterator[Change]:
     """What may have been mixed up, as changes of the arguments that would make up for it."""
-    given = question.inputs
     for slot in slots:
-        if slot.name in left_out:
-            own = slot.get(given)
-            for value in _DEFAULTS if type(own) in _PLAIN else ():
-                if value is not own and value != own:
-                    yield (
-                        f"The call leaves `{slot.name}` out, and your function takes {own!r} for it; with {value!r} "
-                        "it gives what is due. What stands in the first line that you were given?",
-                        partial(slot.put, value=value),
-                    )
+        own = slot.get(given)
+        if slot.name not in left_out or type(own) not in _PLAIN:
+            continue
+        for value in _DEFAULTS:
+            if value is not own and value != own:
+                yield (
+                    f"The call leaves `{slot.name}` out, and your function takes {own!r} for it; with {value!r} "
+                    "it gives what is due. What stands in the first line that you were given?",
+                    partial(slot.put, value=value),
+                )
     for one, other in combinations(slots, 2):
         a, b = one.get(given), other.get(given)
         if _is_array(a) and _is_array(b):
@@ -242,17 +226,16 @@ def _changes(question: Question, slots: Sequence[Slot], left_out: Collection[str
                 partial(_exchanged, one, other),
             )
     for slot in slots:
-        if slot.name in left_out:
-            continue
-        for words, change in _of_one(slot.get(given), slot.name):
-            yield words, partial(_changed, slot, change)
+        for fits, words, change in _OF_ONE if slot.name not in left_out else ():
+            if fits(slot.get(given)):
+                yield words.format(slot.name), partial(_changed, slot, change)
 
 
-def _exchanged(one: Slot, other: Slot, given: Inputs) -> Inputs:
+def _exchanged(one: Slot, other: Slot, given: Arguments) -> Arguments:
     return other.put(one.put(given, other.get(given)), one.get(given))
 
 
-def _changed(slot: Slot, change: Callable[[Value], Value], given: Inputs) -> Inputs:
+def _changed(slot: Slot, change: Callable[[Value], Value], given: Arguments) -> Arguments:
     return slot.put(given, change(slot.get(given)))
 
 
@@ -261,42 +244,16 @@ def _scaled(factor: Callable[[np.ndarray], float], value: np.ndarray) -> np.ndar
     return scaled.astype(value.dtype) if value.dtype.kind == "f" else scaled
 
 
-def _of_one(value: Value, name: str) -> Iterator[tuple[str, Callable[[Value], Value]]]:
-    if isinstance(value, np.ndarray) and value.ndim > 1 and value.shape[-1] == value.shape[-2] > 1:
-        yield (
-            f"With rows and columns of `{name}` exchanged it gives what is due: is it turned where it should not "
-            "be, or not turned where it should?",
-            lambda v: np.swapaxes(v, -1, -2),
-        )
-    if isinstance(value, np.ndarray) and value.dtype == bool:
-        yield (
-            f"With True and False exchanged in `{name}` it gives what is due: is it read the other way round?",
-            np.logical_not,
-        )
-    whole = type(value) is int or (isinstance(value, np.ndarray) and value.dtype.kind == "i")
-    for step, words in ((1, "larger"), (-1, "smaller")) if whole else ():
-        yield (
-            f"With `{name}` one {words} it gives what is due: what do you count from, 0 or 1, and does the last "
-            "one belong to it?",
-            partial(operator.add, step),
-        )
-    if _is_array(value) or (type(value) is float and value):
-        yield (
-            f"With the sign of `{name}` changed it gives what is due: where is a minus too many, or missing?",
-            lambda v: -v,
-        )
-        yield (
-            f"With 1 / `{name}` in place of `{name}` it gives what is due: do you multiply where you should divide, "
-            "or divide where you should multiply?",
-            lambda v: 1 / v,
-        )
-    if _is_array(value) or (isinstance(value, np.ndarray) and value.dtype.kind == "i" and value.size):
-        for words, factor in _FACTORS:
-            yield (
-                f"With `{name}` multiplied by {words.format(name)} it gives what is due: by what do you multiply or "
-                "divide, and how often?",
-                partial(_scaled, factor),
-            )
+def _is_square(value: Value) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 1 and value.shape[-1] == value.shape[-2] > 1
+
+
+def _is_whole(value: Value) -> bool:
+    return type(value) is int or _has_axes(value, "i")
+
+
+def _is_fraction(value: Value) -> bool:
+    return _is_array(value) or (type(value) is float and value != 0)
 
 
 _FACTORS: list[tuple[str, Callable[[np.ndarray], float]]] = [
@@ -304,20 +261,40 @@ _FACTORS: list[tuple[str, Callable[[np.ndarray], float]]] = [
     ("½", lambda v: 0.5),
     *(
         (words.format(what), lambda v, axis=axis, power=power: float(v.shape[axis]) ** power)
-        for axis, what in ((-1, "n, where n is the length of a row of `{}`,"), (0, "n, where n is `len({})`,"))
+        for axis, what in ((-1, "n, where n is the length of a row of `{0}`,"), (0, "n, where n is `len({0})`,"))
         for words, power in (("√{}", 0.5), ("1/√{}", -0.5), ("{}", 1.0), ("1/{}", -1.0), ("1/√√{}", -0.25))
     ),
 ]  # fmt: skip
+# Of one argument: whether a change makes sense of it, the sentence, and the change.
+_OF_ONE: list[tuple[Callable[[Value], bool], str, Callable[[Value], Value]]] = [
+    (_is_square, "With rows and columns of `{0}` exchanged it gives what is due: is it turned where it should not "
+     "be, or not turned where it should?", lambda v: np.swapaxes(v, -1, -2)),
+    (partial(_has_axes, kinds="b"), "With True and False exchanged in `{0}` it gives what is due: is it read the "
+     "other way round?", np.logical_not),
+    *((_is_whole, f"With `{{0}}` one {words} it gives what is due: what do you count from, 0 or 1, and does the last "
+       "one belong to it?", partial(operator.add, step)) for step, words in ((1, "larger"), (-1, "smaller"))),
+    (_is_fraction, "With the sign of `{0}` changed it gives what is due: where is a minus too many, or missing?",
+     operator.neg),
+    (_is_fraction, "With 1 / `{0}` in place of `{0}` it gives what is due: do you multiply where you should divide, "
+     "or divide where you should multiply?", lambda v: 1 / v),
+    *((lambda v: _is_array(v) or (_has_axes(v, "i") and v.size > 0),
+       f"With `{{0}}` multiplied by {words} it gives what is due: by what do you multiply or divide, and how often?",
+       partial(_scaled, factor)) for words, factor in _FACTORS),
+]  # fmt: skip
 
 
-def _with_an_argument(values: Sequence[tuple[Question, Value]], slots: Sequence[Slot]) -> str:
+# The arguments of a call, what is due, and what came.
+Came = tuple[Arguments, Value, Value]
+
+
+def _with_an_argument(came: Sequence[Came], slots: Sequence[Slot]) -> str:
     """Whether every wrong result, or one part of it, is the right one and an argument besides."""
-    due = values[0][0].expected
+    _, due, _ = came[0]
     parts: Sequence[int | None] = range(len(due)) if isinstance(due, (tuple, list)) else [None]
     for part, slot, (words, combine) in product(parts, slots, _WITH):
         told = 0
-        for question, got in values:
-            wanted, argument = question.expected, slot.get(question.inputs)
+        for given, wanted, got in came:
+            argument = slot.get(given)
             if part is not None:
                 same_kind = isinstance(got, (tuple, list)) and len(got) == len(wanted)
                 wanted, got = (wanted[part], got[part]) if same_kind else (None, None)
@@ -352,16 +329,13 @@ _WITH: list[tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] = [
 ]
 
 
-def _too_many_by(values: Sequence[tuple[Question, Value]], slots: Sequence[Slot]) -> str:
+def _too_many_by(came: Sequence[Came], slots: Sequence[Slot]) -> str:
     """Of whole numbers: what product of the arguments is counted too much or too little in every case that fails."""
-    if len(values) < 2 or not all(type(got) is type(q.expected) is int for q, got in values):
+    if len(came) < 2 or not all(type(got) is type(due) is int for _, due, got in came):
         return ""
-    gaps = [got - q.expected for q, got in values]
-    rows = {
-        slot.name: [slot.get(q.inputs) for q, _ in values]
-        for slot in slots
-        if all(type(slot.get(q.inputs)) is int for q, _ in values)
-    }
+    gaps = [got - due for _, due, got in came]
+    rows = {slot.name: [slot.get(given) for given, *_ in came] for slot in slots}
+    rows = {name: row for name, row in rows.items() if all(type(value) is int for value in row)}
     for powers in sorted(product(range(3), repeat=len(rows)), key=lambda p: (sum(p), max(p, default=0))):
         if not 0 < sum(powers) <= 4:
             continue

@@ -685,6 +685,11 @@ def test_an_argument_may_be_a_type():
     assert what_moves(lambda x, dtype: x * x, [Question("", given, given.args[0] * 3, {})], Rules()) == ""
 
 
+def test_a_default_that_is_no_value_keeps_nothing_from_being_said_of_the_answer():
+    asked = _asked(lambda x: x * 3, (np.arange(4.0),))
+    assert what_moves(lambda x, library=np: library.abs(x), asked, Rules()) == ""
+
+
 def test_entries_of_a_mapping_are_arguments_too():
     given = Inputs(({"gain": np.arange(3.0), "bias": np.arange(3.0) ** 2, "heads": 2}, np.ones(3)))
     asked = [Question("", given, given.args[1] * given.args[0]["gain"] + given.args[0]["bias"], {})]
