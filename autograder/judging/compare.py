@@ -268,62 +268,46 @@ def _error(answer: Answer, given: Inputs) -> Difference:
     return Difference("error", f"{about} raised {answer.error}{stop}", mistake, means=means)
 
 
+# The same with the sizes and names of one case: a mistake of form, what an error's message says, and what that means.
+_WITH_ITS_SIZES = (
+    ("shapes-that-do-not-multiply", r"size (\d+) is different from (\d+)",
+     "In the product on this line the left array has rows of {1} numbers, and the right one columns of {0}: the two "
+     "must be equal."),
+    ("shapes-that-do-not-multiply", r"shapes (\([\d, ]*\)) and (\([\d, ]*\)) not aligned",
+     "In the product on this line the shapes are {0} and {1}: the last size on the left must equal the first (of a "
+     "batch, the last but one) on the right."),
+    ("shapes-that-do-not-broadcast", r"shapes? (\([\d,]*\)).*?(\([\d,]*\))",
+     "The line puts arrays of shapes {0} and {1} together number by number. Counted from the end, two sizes must be "
+     "equal, or one of them 1."),
+    ("place-that-is-not-there", r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)",
+     "The line asks for place {0} along axis {1}, which has only {2}."),
+    ("entry-that-is-not-there", r"(?s)^.*?: (.*)", "A mapping is asked for {0}, a name that it does not hold."),
+    ("name-not-defined", rf"name '({'|'.join(sorted(sys.stdlib_module_names))})'",
+     "`{0}` is one of Python's modules: `import {0}` has to come before it is used."),
+    ("name-not-defined", r"name '(\w+)'", "When the line runs, nothing is called `{0}`."),
+)  # fmt: skip
+
+
 def _in_plain_words(mistake: str, answer: Answer) -> str:
     """What an error means, with its own sizes and names; "" where the general sentence says it all."""
-    text = answer.error
-    if mistake == "shapes-that-do-not-multiply":
-        sizes = re.search(r"size (\d+) is different from (\d+)", text)
-        if sizes:
-            return (
-                f"In the product on this line the left array has rows of {sizes[2]} numbers, and the right one "
-                f"columns of {sizes[1]}: the two must be equal."
-            )
-        shapes = re.search(r"shapes (\([\d, ]*\)) and (\([\d, ]*\)) not aligned", text)
-        if shapes:
-            one, other = map(_spaced, shapes.groups())
-            return (
-                f"In the product on this line the shapes are {one} and {other}: the last size on the "
-                "left must equal the first (of a batch, the last but one) on the right."
-            )
-    if mistake == "shapes-that-do-not-broadcast":
-        shapes = re.search(r"shapes? (\([\d,]*\)).*?(\([\d,]*\))", text)
-        if shapes:
-            one, other = map(_spaced, shapes.groups())
-            return (
-                f"The line puts arrays of shapes {one} and {other} together number by number. "
-                "Counted from the end, two sizes must be equal, or one of them 1."
-            )
-    if mistake == "place-that-is-not-there":
-        place = re.search(r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)", text)
-        if place:
-            return f"The line asks for place {place[1]} along axis {place[2]}, which has only {place[3]}."
-    if mistake == "entry-that-is-not-there":
-        return f"A mapping is asked for {text.partition(': ')[2]}, a name that it does not hold."
     if mistake == "calls-itself" and re.search(rf"\b{re.escape(answer.within)}\(", answer.line):
         return f"`{answer.within}` calls itself on this line, again and again, and nothing ends it."
-    if mistake == "name-not-defined":
-        name = re.search(r"name '(\w+)'", text)
-        if name and name[1] in sys.stdlib_module_names:
-            return (
-                f"`{name[1]}` is one of Python's modules: `import {name[1]}` has to come before it is used."
-            )
-        if name:
-            return f"When the line runs, nothing is called `{name[1]}`."
-    if (
-        mistake == "own-assert"
-        and "==" in answer.line
-        and not re.search(r"shape|len\(|ndim|dtype", answer.line)
-    ):
+    fractions = "==" in answer.line and not re.search(r"shape|len\(|ndim|dtype", answer.line)
+    if mistake == "own-assert" and fractions:
         return (
             "It is an `assert` of your own that failed. Numbers with a fraction are rounded, so `==` between "
             "two of them is False again and again where both are right."
         )
+    for name, pattern, means in _WITH_ITS_SIZES:
+        if name == mistake and (found := re.search(pattern, answer.error)):
+            return means.format(*map(_spaced, found.groups()))
     return ""
 
 
-def _spaced(shape: str) -> str:
-    """A shape as Python writes it, from "(2,3)"."""
-    return shape.replace(",", ", ").replace(", )", ",)").replace("  ", " ")
+def _spaced(said: str) -> str:
+    """A shape as Python writes it, from "(2,3)"; what is none as it is."""
+    shape = said if re.fullmatch(r"\([\d, ]*\)", said) else ""
+    return shape.replace(",", ", ").replace(", )", ",)").replace("  ", " ") or said
 
 
 def _in_place(due: dict, left: Value, rules: Rules, given: Inputs) -> Difference | None:
