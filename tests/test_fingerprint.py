@@ -132,7 +132,9 @@ OF_COURSE = {
 }
 
 
-@pytest.mark.parametrize("lab", LABS)
+@pytest.mark.parametrize(
+    "lab", [lab if lab in FEW else pytest.param(lab, marks=pytest.mark.long) for lab in LABS]
+)
 def test_files_of_the_course(lab, copied):
     """A lab's own, and of the library and the data what it imports and names."""
     own = {path for path in SOLUTIONS if path.startswith(f"solutions/{lab}/")}
