@@ -103,7 +103,7 @@ def test_there_are_no_files_but_those_handed_over(sandbox):
     assert root == "['course', 'dev', 'home', 'site', 'tmp', 'usr']"
     assert rest[:3] == ["FileNotFoundError"] * 3
     assert rest[3:6] == [root, "FileNotFoundError", "FileNotFoundError"]
-    assert rest[6:] == ["['__init__.py', 'sandbox']", "['__init__.py', 'inside']"]
+    assert rest[6:] == ["['sandbox']", "['inside']"]
 
 
 @needs_guest

@@ -6,26 +6,25 @@ import site
 import sys
 import sysconfig
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache
 from itertools import count
 from pathlib import Path
 
 import autograder
-from autograder.course import ANSWERS, FILE
 from autograder.grading.sandbox import bubblewrap_wheel
 from autograder.grading.sandbox.forking import Forking
-from autograder.grading.sandbox.inside import HOME
+from autograder.grading.sandbox.inside import COURSE, HOME
 from autograder.grading.sandbox.run import SandboxError
 
-COURSE, VENV = "/course", "/venv"  # in the sandbox
+VENV = "/venv"  # in the sandbox
 PROGRAM = f"{COURSE}/autograder/grading/sandbox/inside/__main__.py"
 
 _USUAL = ("/usr/local/bin", "/usr/bin", "/bin", "/run/current-system/sw/bin")  # whatever PATH says
 _PACKAGE = Path(autograder.__file__).parent
-_INSIDE = Path(__file__).with_name("inside")
 _SYSTEM = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/usr/share/zoneinfo")
 _SYSTEM_LINKS = ("/bin", "/lib", "/lib32", "/lib64", "/libx32")
+_MADE = {"/etc/passwd": f"student:x:1000:1000::{HOME}:/bin/sh\n", "/etc/group": "student:x:1000:\n"}
 _SYSTEM_FILES = ("/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives")
 
 
@@ -38,18 +37,25 @@ class Bubblewrap(Forking):
     def why_unavailable(cls) -> str:
         return _why_unavailable()
 
-    def _launch(self, folder: Path, control: int) -> tuple[list[str], dict[str, str]]:
+    def _launch(self, control: int, opened: ExitStack) -> tuple[list[str], dict[str, str], list[int]]:
         program = find_bubblewrap()
         if program is None:
             raise SandboxError(why_none())
         env = self._environment(HOME, "/tmp", place_inside(sys.prefix), COURSE)
-        wrapper = command_line(program, folder, env, self._library, self._course)
+        made = {_told(text, opened): place for place, text in _MADE.items()}
+        wrapper = command_line(program, env, self._shown(), made)
         uid = _unused_uid() if is_real_root() else None
         config = self._config(control, namespaces=True, uid=uid, path=[COURSE])
-        return [*wrapper, place_inside(sys.executable), "-s", "-P", "-B", PROGRAM, config], {}
+        return [*wrapper, place_inside(sys.executable), "-s", "-P", "-B", PROGRAM, config], {}, [*made]
 
-    def _started(self) -> None:
-        self._let_go()  # it is mounted: a grader that is killed leaves nothing
+
+def _told(text: str, opened: ExitStack) -> int:
+    """A descriptor that a few words can be read from: what is shown that way lies in no file that could be left."""
+    reader, writer = os.pipe()
+    opened.callback(os.close, reader)
+    os.write(writer, text.encode())
+    os.close(writer)
+    return reader
 
 
 _uids = count()
@@ -99,11 +105,7 @@ def why_none() -> str:
 
 
 def command_line(
-    program: Path,
-    folder: Path,
-    env: Mapping[str, str],
-    library: Iterable[Path],
-    course: Path | None = None,
+    program: Path, env: Mapping[str, str], ours: Mapping[str, Path], made: Mapping[int, str]
 ) -> list[str]:
     """bubblewrap's command line, up to the program that it is to start.
 
@@ -111,21 +113,13 @@ def command_line(
     ----------
     program : Path
         bubblewrap itself.
-    folder : Path
-        For the small files that are shown; needed until bubblewrap has started.
     env : mapping of str to str
         The whole environment.
-    library : iterable of Path
-        Folders of the course to show at /course, under their own names.
-    course : Path, optional
-        The course's folder, of which course.toml and the students' answer keys are shown.
+    ours : mapping of str to Path
+        What is shown of the engine and the course, by its place.
+    made : mapping of int to str
+        The places of files that lie nowhere, by the descriptors that they are read from.
     """
-    passwd, group, empty = folder / "passwd", folder / "group", folder / "empty"
-    passwd.write_text(f"student:x:1000:1000::{HOME}:/bin/sh\n")
-    group.write_text("student:x:1000:\n")
-    empty.write_text("")
-    for file in (passwd, group, empty):
-        file.chmod(0o644)
     args = [str(program), "--die-with-parent", "--new-session", "--clearenv"]
     args += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
     args += ["--hostname", "sandbox"]
@@ -140,41 +134,21 @@ def command_line(
             args += ["--symlink", os.readlink(path), path]
     paths = (*_SYSTEM, *_SYSTEM_LINKS, *_SYSTEM_FILES)
     shown = [(path, path) for path in paths if not os.path.islink(path)]
-    shown += [(str(passwd), "/etc/passwd"), (str(group), "/etc/group")]
     shown += _python().items()
-    shown += _engine(empty)
-    shown += [(str(path), f"{COURSE}/{path.name}") for path in library]
-    if course is not None:
-        students = [course / FILE, *sorted(course.glob(f"notebooks/*/{ANSWERS}"))]
-        shown += [(str(path), f"{COURSE}/{path.relative_to(course)}") for path in students]
-    folders = {str(parent): None for _, place in shown for parent in reversed(Path(place).parents)}
+    shown += [(str(path), place) for place, path in ours.items()]
+    places = [*(place for _, place in shown), *made.values()]
+    folders = {str(parent): None for place in places for parent in reversed(Path(place).parents)}
     for parent in folders:  # bubblewrap would make them for root alone
         args += ["--dir", parent]
     for path, place in shown:
         args += ["--ro-bind-try", path, place]
+    for descriptor, place in made.items():
+        args += ["--perms", "0644", "--ro-bind-data", str(descriptor), place]
     for path in _covered():
         args += ["--tmpfs", path]
     args += ["--proc", "/proc", "--dev", "/dev", "--perms", "1777", "--tmpfs", "/tmp", "--tmpfs", "/dev/shm"]
     args += ["--dir", "/home", "--dir", HOME]
     return [*args, "--remount-ro", "/dev", "--remount-ro", "/", "--chdir", HOME, "--"]
-
-
-def _engine(empty: Path) -> list[tuple[str, str]]:
-    """What is shown of the engine, and where: its student's part, and what runs inside the sandbox.
-
-    The student's part is the package's top level and the folder `judging`. What runs inside has its real
-    name, in packages whose own files are empty: nothing else of the grader can be read or imported.
-    """
-    package = f"{COURSE}/autograder"
-    shown = [(str(path), f"{package}/{path.name}") for path in sorted(_PACKAGE.glob("*.py"))]
-    shown += [
-        (str(path), f"{package}/judging/{path.name}") for path in sorted((_PACKAGE / "judging").glob("*.py"))
-    ]
-    for above in ("grading", "grading/sandbox"):
-        shown += [(str(empty), f"{package}/{above}/__init__.py")]
-    for path in sorted(_INSIDE.glob("*.py")):
-        shown += [(str(path), f"{package}/grading/sandbox/inside/{path.name}")]
-    return shown
 
 
 def _python() -> dict[str, str]:

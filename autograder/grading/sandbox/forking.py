@@ -6,22 +6,18 @@ another. What is put around them is each sandbox's own.
 
 import json
 import os
-import shutil
 import socket
-import stat
 import subprocess
 import tempfile
 from abc import abstractmethod
 from collections.abc import Generator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
-from pathlib import Path
-from time import monotonic, time
+from time import monotonic
 from typing import IO, Any
 
 import numpy as np
 
-from autograder.course import VARIABLE
 from autograder.grading.sandbox.inside import wire
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.grading.sandbox.run import Sandbox, SandboxError
@@ -35,13 +31,12 @@ class Forking(Sandbox):
     """One warm process, and what is forked from it."""
 
     _process: subprocess.Popen[bytes] | None = None
-    _held: int | None = None  # the folder of a start, while there is one
 
     @abstractmethod
-    def _launch(self, folder: Path, control: int) -> tuple[list[str], dict[str, str]]:
-        """The command line of the warm process, with what is around it, and its environment.
+    def _launch(self, control: int, opened: ExitStack) -> tuple[list[str], dict[str, str], list[int]]:
+        """The command line of the warm process, with what is around it; its environment; descriptors that it takes.
 
-        `folder` is empty, and is there until it has started; `control` is a descriptor for its `Config`.
+        `control` is a descriptor for its `Config`; what is `opened` for it is closed when it has ended.
         """
 
     def close(self) -> None:
@@ -102,68 +97,41 @@ class Forking(Sandbox):
             self._start()
 
     def _start(self) -> None:
-        self._log: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed by _stop
-        sweep(Path(tempfile.gettempdir()))
-        self._folder = tempfile.TemporaryDirectory(prefix=_PREFIX)
-        self._held = _hold(Path(self._folder.name))
-        try:
-            self._start_process(Path(self._folder.name))
-        except BaseException:
-            self._let_go()
-            self._log.close()
-            raise
-        self._started()
-
-    def _let_go(self) -> None:
-        self._folder.cleanup()
-        if self._held is not None:
-            os.close(self._held)
-            self._held = None
-
-    def _started(self) -> None:
-        """The warm process has read what it was given."""
-
-    def _start_process(self, folder: Path) -> None:
         """Start the process, and wait until it has imported everything."""
-        ours, theirs = socket.socketpair()
-        try:
-            with theirs:
-                command, env = self._launch(folder, theirs.fileno())
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=self._log,
-                    stderr=self._log,
-                    env=env,
-                    cwd="/",
-                    pass_fds=[theirs.fileno()],
-                    start_new_session=True,  # an interrupt at the keyboard is for the grader
-                )
-            self._process, self._control = process, ours
+        with ExitStack() as opened:
+            self._log: IO[bytes] = opened.enter_context(tempfile.TemporaryFile())
+            ours, theirs = map(opened.enter_context, socket.socketpair())
+            command, env, descriptors = self._launch(theirs.fileno(), opened)
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=self._log,
+                stderr=self._log,
+                env=env,
+                cwd="/",
+                pass_fds=[theirs.fileno(), *descriptors],
+                start_new_session=True,  # an interrupt at the keyboard is for the grader
+            )
+            opened.callback(process.wait)
+            opened.callback(process.kill)  # all else in its PID namespace dies with it
+            theirs.close()
             ours.settimeout(STARTUP_SECONDS)
-            if ours.recv(1) != b"+":
-                raise SandboxError(self._why("The sandbox does not start."))
-            ours.settimeout(None)
-        except BaseException as error:
-            ours.close()
-            self._stop()
-            if isinstance(error, TimeoutError):
+            try:
+                if ours.recv(1) != b"+":
+                    raise SandboxError(self._why("The sandbox does not start."))
+            except TimeoutError:
                 raise SandboxError(f"The sandbox did not start within {STARTUP_SECONDS} s.") from None
-            raise
+            ours.settimeout(None)
+            self._process, self._control, self._opened = process, ours, opened.pop_all()
 
     def _config(self, control: int, **others: Any) -> str:
         """The warm process's `inside.Config`."""
         return json.dumps({"control": control, "preload": list(self._preload), "uid": None, **others})
 
     def _stop(self) -> None:
-        if self._process is None:
-            return
-        self._control.close()
-        self._process.kill()  # all else in its PID namespace dies with it
-        self._process.wait()
-        self._process = None
-        self._let_go()
-        self._log.close()
+        if self._process is not None:
+            self._process = None
+            self._opened.close()
 
     def _why(self, what: str) -> str:
         """`what`, with the end of what the warm process had to say."""
@@ -176,17 +144,10 @@ class Forking(Sandbox):
     def _environment(self, home: str, temporary: str, prefix: str, course: str) -> dict[str, str]:
         one = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")}
         return {
+            **self._basics(home, temporary, course),
             "PATH": f"{prefix}/bin:/usr/bin:/bin",
-            "HOME": home,
-            "USER": "student",
-            "LOGNAME": "student",
-            "LANG": "C.UTF-8",
-            "TMPDIR": temporary,
             "PYTHONHASHSEED": "0",
             "PYTHONDONTWRITEBYTECODE": "1",
-            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-            "MPLCONFIGDIR": f"{temporary}/matplotlib",
-            "IPYTHONDIR": f"{temporary}/ipython",
             "MALLOC_ARENA_MAX": "2",  # address space is limited, and each thread's arena takes 64 MB of it
             "PIP_NO_INDEX": "1",  # so that `!pip install` says at once that it cannot
             "PIP_DISABLE_PIP_VERSION_CHECK": "1",
@@ -195,47 +156,6 @@ class Forking(Sandbox):
             "TF_NUM_INTEROP_THREADS": "1",
             "TF_ENABLE_ONEDNN_OPTS": "0",
             "CUDA_VISIBLE_DEVICES": "",
-            **({VARIABLE: course} if self._course else {}),
             **one,
             **self._env,
         }
-
-
-_PREFIX = "autograder-start-"
-_SETTLED = 60  # seconds after which a folder that nobody holds is nobody's
-
-
-def _hold(folder: Path) -> int | None:
-    """Mark a folder as one of a living process; what is marked so, its end lets go of."""
-    handle = os.open(folder, os.O_RDONLY)
-    if not _locked(handle):
-        os.close(handle)
-        return None
-    return handle
-
-
-def _locked(handle: int) -> bool:
-    try:
-        import fcntl  # not everywhere
-
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
-
-
-def sweep(place: Path) -> None:
-    """Take away what starts that were killed have left: folders of ours that no living process holds."""
-    for folder in place.glob(f"{_PREFIX}*"):
-        with suppress(OSError):
-            status = folder.lstat()
-            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid():
-                continue
-            if time() - status.st_mtime < _SETTLED:
-                continue
-            handle = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
-            try:
-                if _locked(handle):
-                    shutil.rmtree(folder, ignore_errors=True)
-            finally:
-                os.close(handle)

@@ -18,8 +18,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+import autograder
+from autograder.course import ANSWERS, FILE, VARIABLE
 from autograder.errors import Complaint, listed
-from autograder.grading.sandbox.inside import wire
+from autograder.grading.sandbox.inside import COURSE, wire
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging import frames
 from autograder.judging.question import Answer, Inputs
@@ -31,6 +33,7 @@ PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")
 MAX_ANSWERS_JSON = 2 << 20
 _JSON_WEIGHS = 8  # times its bytes, when it has been read
 _STOPPED = (Outcome.TIMEOUT, Outcome.CRASH)
+_PACKAGE = Path(autograder.__file__).parent
 
 
 class SandboxError(Complaint):
@@ -178,6 +181,35 @@ class Sandbox(ABC):
 
         Raises WireError or OSError where the sandbox itself fails.
         """
+
+    def _shown(self) -> dict[str, Path]:
+        """The engine's and the course's files and folders that hand-ins see, by their places in the sandbox.
+
+        Of the engine that is the student's part, the package's top level and the folder `judging`, and what runs in
+        the sandbox: it has its real name, and nothing stands in the packages above it.
+        """
+        parts = ("*.py", "judging/*.py", "grading/sandbox/inside/*.py")
+        engine = [path for part in parts for path in sorted(_PACKAGE.glob(part))]
+        shown = {f"{COURSE}/autograder/{path.relative_to(_PACKAGE).as_posix()}": path for path in engine}
+        shown |= {f"{COURSE}/{path.name}": path for path in self._library}
+        if self._course is not None:
+            students = [self._course / FILE, *sorted(self._course.glob(f"notebooks/*/{ANSWERS}"))]
+            shown |= {f"{COURSE}/{path.relative_to(self._course).as_posix()}": path for path in students}
+        return shown
+
+    def _basics(self, home: str, temporary: str, course: str) -> dict[str, str]:
+        """The environment that hand-ins have everywhere."""
+        return {
+            "HOME": home,
+            "USER": "student",
+            "LOGNAME": "student",
+            "LANG": "C.UTF-8",
+            "TMPDIR": temporary,
+            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            "MPLCONFIGDIR": f"{temporary}/matplotlib",
+            "IPYTHONDIR": f"{temporary}/ipython",
+            **({VARIABLE: course} if self._course else {}),
+        }
 
     def __enter__(self) -> Self:
         self.start()

@@ -26,9 +26,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-import autograder
-from autograder.course import ANSWERS, FILE, VARIABLE
-from autograder.grading.sandbox.inside import HOME, drive, wire
+from autograder.grading.sandbox.inside import COURSE, HOME, drive, wire
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.grading.sandbox.run import Sandbox, SandboxError
 from autograder.grading.sandbox.wasi import Ended, Files, Folder, Given, Wasi
@@ -50,11 +48,10 @@ MISSING = (
 
 # Where the guest looks for it: a folder here, made of the zip's files.
 _STDLIB = "/usr/local/lib/python315.zip"
-_COURSE, _SITE = "/course", "/site"
+_SITE = "/site"
 # With what they require, where it is Python.
 _BROUGHT = ("ipython", "ipywidgets", "matplotlib-inline", "rich")
 _NOT_BROUGHT = frozenset({"jedi", "parso", "pexpect", "ptyprocess", "psutil", "numpy", "matplotlib"})
-_PACKAGE = Path(autograder.__file__).parent
 HAND_IN = "__autograder_hand_in__"  # as `inside.guest`, which only a guest can import, calls it
 
 STACK = 8 << 20  # bytes of the guest's own stack, which CPython counts on
@@ -117,7 +114,7 @@ class WebAssembly(Sandbox):
         empty = instance.memory(bytearray())
         instance.initialise()
         call = (
-            f"import sys; sys.path.insert(0, {_COURSE!r}); sys.path.append({_SITE!r})\n"
+            f"import sys; sys.path.insert(0, {COURSE!r}); sys.path.append({_SITE!r})\n"
             "from autograder.grading.sandbox.inside.guest import prepare\n"
             f"prepare({list(self._preload)!r}, {asdict(self.limits)!r})\n"
         )
@@ -211,19 +208,7 @@ class WebAssembly(Sandbox):
         running.result()
 
     def _environment(self) -> dict[str, str]:
-        return {
-            "HOME": HOME,
-            "USER": "student",
-            "LOGNAME": "student",
-            "LANG": "C.UTF-8",
-            "TMPDIR": "/tmp",
-            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-            "MPLCONFIGDIR": "/tmp/matplotlib",
-            "IPYTHONDIR": "/tmp/ipython",
-            "PYTHONTZPATH": "",
-            **({VARIABLE: _COURSE} if self._course else {}),
-            **self._env,
-        }
+        return {**self._basics(HOME, "/tmp", COURSE), "PYTHONTZPATH": "", **self._env}
 
     def _files(self, opened: ExitStack) -> Folder:
         """All that a guest can read: Python, the engine's student's part, the course's library, data and keys."""
@@ -233,23 +218,11 @@ class WebAssembly(Sandbox):
             root.put(f"{_STDLIB}/{name}", Given(read))
         for name, path in _brought():
             root.put(f"{_SITE}/{name}", Given(path.read_bytes))
-        for path in [
-            *_PACKAGE.glob("*.py"),
-            *_PACKAGE.glob("judging/*.py"),
-            *_PACKAGE.glob("grading/sandbox/inside/*.py"),
-        ]:
-            root.put(f"{_COURSE}/autograder/{path.relative_to(_PACKAGE).as_posix()}", Given(path.read_bytes))
-        for package in ("grading", "grading/sandbox"):
-            root.put(f"{_COURSE}/autograder/{package}/__init__.py", Given(bytes))
-        for folder in self._library:
-            for path in sorted(folder.rglob("*")):
+        for place, shown in self._shown().items():
+            for path in sorted(shown.rglob("*")) if shown.is_dir() else [shown]:
                 if path.is_file() and "__pycache__" not in path.parts:
-                    place = path.relative_to(folder.parent).as_posix()
-                    root.put(f"{_COURSE}/{place}", Given(path.read_bytes))
-        if self._course:
-            for path in [self._course / FILE, *sorted(self._course.glob(f"notebooks/*/{ANSWERS}/*"))]:
-                place = path.relative_to(self._course).as_posix()
-                root.put(f"{_COURSE}/{place}", Given(path.read_bytes))
+                    below = path.relative_to(shown).as_posix()
+                    root.put(f"{place}/{below}" if path != shown else place, Given(path.read_bytes))
         return root
 
 

@@ -1,7 +1,7 @@
 """What runs inside the sandbox, and the frames that lead into it.
 
 These files, and the engine's student's part, are all of the grader's code that a hand-in can see: they
-are bound read-only under their real names, and the packages above them are empty there. So they import each
+are bound read-only under their real names, and nothing else is in the packages above them there. So they import each
 other, the standard library and the top level of `autograder`, and nothing else of the grading package.
 
 Each kind of process has its module, and only those of the last ever run a student's code:
@@ -11,7 +11,8 @@ Each kind of process has its module, and only those of the last ever run a stude
     never sees a byte of any, so none can be found in the memory that the next one inherits.
 `keeper`
     stands beside it, and takes one run after another from the grader. It has the hand-in started, hands it
-    one cell at a time, and checks what comes back; measures time and memory; has it ended.
+    one cell at a time (`drive`), and checks what comes back; measures time and memory (`growth`: an answer's); has it
+    ended.
 `process`
     the hand-in, PID 1 of its own namespaces, which runs cells in IPython (`shell`); and the question, a
     fork of it that calls one exercise's function, and dies. (The last question needs none.)
@@ -20,6 +21,7 @@ Each kind of process has its module, and only those of the last ever run a stude
 from typing import TypedDict
 
 HOME = "/home/sandbox"  # a hand-in's home directory
+COURSE = "/course"  # where it finds the engine, and what it may see of the course
 
 
 class Config(TypedDict):

@@ -14,10 +14,10 @@ import resource
 import signal
 import struct
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from autograder.grading.sandbox.inside import HOME
 
@@ -346,11 +346,17 @@ def gather_pages() -> None:
                 _libc("madvise", start, end - start, _MADV_COLLAPSE)
 
 
-def sizes() -> tuple[int, int]:
-    """Bytes of address space that this process has mapped, and bytes of memory that it holds."""
-    with open("/proc/self/statm") as file:
-        mapped, resident, *_ = (int(pages) * resource.getpagesize() for pages in file.read().split())
-    return mapped, resident
+def mapped() -> int:
+    """Bytes of address space that this process has; 0 on a system without /proc."""
+    with suppress(OSError), open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
+    return 0
+
+
+def be_killed_first() -> None:
+    """Have the kernel choose this process, before any other, when the machine is out of memory."""
+    with suppress(OSError):
+        write("/proc/self/oom_score_adj", "1000")
 
 
 def _can_make_user_namespace() -> bool:
@@ -358,163 +364,3 @@ def _can_make_user_namespace() -> bool:
     if pid == 0:
         os._exit(1 if _c.unshare(_NEW["user"]) == 0 else 0)
     return os.waitpid(pid, 0)[1] != 0
-
-
-@cache
-def all_processes() -> "Processes | None":
-    """The process tree as seen from here; None on a system without /proc."""
-    return Processes(os.open("/proc", os.O_RDONLY)) if os.path.isdir("/proc/self") else None
-
-
-class Use(NamedTuple):
-    """What a process uses: bytes of address space and of memory, seconds of CPU time (its ended children's too)."""
-
-    virtual: int
-    resident: int
-    cpu: float
-
-
-class Processes:
-    """The process tree under a PID, seen from outside its namespaces.
-
-    Parameters
-    ----------
-    proc : int
-        A descriptor of the /proc to look in, opened before that was covered.
-    """
-
-    def __init__(self, proc: int) -> None:
-        self._proc = proc
-
-    def under(self, root: int) -> dict[int, Use]:
-        """What `root` and all below it use."""
-        parents, used = {}, {}
-        for name in os.listdir(self._proc):
-            if name.isdigit() and (found := self._stat(int(name))):
-                parents[int(name)], used[int(name)] = found
-        tree = {}
-        for pid in parents:
-            above = pid
-            while above != root and above in parents:
-                above = parents[above]
-            if above == root:
-                tree[pid] = used[pid]
-        return tree
-
-    def memory(self, pids: Iterable[int]) -> int:
-        """Bytes in use, pages that several share counted once (where the process lets us look)."""
-        total = 0
-        for pid in pids:
-            match = re.search(rb"^Pss:\s+(\d+) kB", self._read(f"{pid}/smaps_rollup"), re.MULTILINE)
-            # One that hides its pages counts with all of them; one that is dying has none any more.
-            total += int(match[1]) * 1024 if match else self._resident(pid)
-        return total
-
-    def written(self, pid: int) -> int:
-        """Bytes of the pages that this process has written since it was forked, or since it has forked another.
-
-        They are its alone, or in memory that it shares on purpose: a fork begins with none of that.
-        """
-        text = self._read(f"{pid}/smaps_rollup")
-        found = re.findall(rb"^Private_(?:Dirty|Hugetlb):\s+(\d+) kB", text, re.MULTILINE)
-        if not found:
-            # One that hides its pages counts with all of them; one that is dying has none any more.
-            return self._resident(pid)
-        return sum(map(int, found)) * 1024 + self._sizes(pid).get("RssShmem", 0)
-
-    def held(self, pid: int) -> int:
-        """Bytes of memory that is its own, now: no file's, and nothing that it shares on purpose."""
-        return self._sizes(pid).get("RssAnon", 0)
-
-    def most(self, pid: int) -> int:
-        """Bytes of memory that is no file's, at the most since the process was forked, or since `forget_most`."""
-        sizes = self._sizes(pid)
-        return sizes.get("VmHWM", 0) - sizes.get("RssFile", 0)
-
-    def forget_most(self, pid: int) -> None:
-        """Have the kernel count from now on; where it may not be asked to, `most` counts from the fork."""
-        with suppress(OSError):
-            fd = os.open(f"{pid}/clear_refs", os.O_WRONLY, dir_fd=self._proc)
-            try:
-                os.write(fd, b"5")
-            finally:
-                os.close(fd)
-
-    def scratch(self, pid: int) -> list[int]:
-        """Descriptors of the scratch places that this process has of its own; to be had before it runs a cell."""
-        places = []
-        for place in SCRATCH:
-            with suppress(OSError):
-                fd = os.open(f"{pid}/root{place}", os.O_PATH | os.O_DIRECTORY, dir_fd=self._proc)
-                places.append(fd)
-                if os.path.exists(place) and os.fstat(fd).st_dev == os.stat(place).st_dev:
-                    os.close(places.pop())  # this one's, too: nothing is around the process
-        return places
-
-    def _sizes(self, pid: int) -> dict[str, int]:
-        """The kernel's own account of a process's memory, in bytes; empty for one that is dying."""
-        found = re.findall(rb"^(\w+):\s+(\d+) kB", self._read(f"{pid}/status"), re.MULTILINE)
-        return {name.decode(): int(size) * 1024 for name, size in found}
-
-    def below(self, root: int) -> list[int]:
-        """The processes that `root` has forked, and those that they have; quicker than `under`."""
-        found, left = [], [root]
-        while left:
-            pid = left.pop()
-            children = [
-                int(child)
-                for thread in self.threads(pid)
-                for child in self._read(f"{pid}/task/{thread}/children").split()
-            ]
-            found += children
-            left += children
-        return found
-
-    def be_killed_first(self) -> None:
-        """Have the kernel choose this process, before any other, when the machine is out of memory."""
-        with suppress(OSError):
-            fd = os.open("self/oom_score_adj", os.O_WRONLY, dir_fd=self._proc)
-            os.write(fd, b"1000")
-            os.close(fd)
-
-    def last_begun(self) -> int:
-        """The number of the process or thread that was begun last among those that can be seen from here."""
-        return int(self._read("loadavg").split()[-1])
-
-    def threads(self, pid: int) -> list[str]:
-        """The numbers of a process's threads; none for one that is gone."""
-        try:
-            fd = os.open(f"{pid}/task", os.O_RDONLY | os.O_DIRECTORY, dir_fd=self._proc)
-        except OSError:
-            return []
-        try:
-            return os.listdir(fd)
-        except OSError:
-            return []
-        finally:
-            os.close(fd)
-
-    def _resident(self, pid: int) -> int:
-        found = self._stat(pid)
-        return found[1].resident if found else 0
-
-    def _stat(self, pid: int) -> tuple[int, Use] | None:
-        """Its parent, and what it uses."""
-        text = self._read(f"{pid}/stat")
-        if not text:
-            return None
-        fields = text[text.rindex(b")") + 2 :].split()
-        cpu = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
-        return int(fields[1]), Use(int(fields[20]), int(fields[21]) * resource.getpagesize(), cpu)
-
-    def _read(self, name: str) -> bytes:
-        try:
-            fd = os.open(name, os.O_RDONLY, dir_fd=self._proc)
-        except OSError:
-            return b""
-        try:
-            return os.read(fd, 4096)
-        except OSError:
-            return b""
-        finally:
-            os.close(fd)

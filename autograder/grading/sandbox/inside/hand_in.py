@@ -12,7 +12,7 @@ import os
 import random
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
@@ -48,7 +48,7 @@ class HandIn:
 
     def __init__(self, shell: "Shell | None", channel: Channel, limits: Limits) -> None:
         self._shell, self._channel, self._limits = shell, channel, limits
-        self._emitter = Emitter(channel, limits.output_bytes)
+        self._emitter = Emitter(channel.send, limits.output_bytes)
 
     def begin(self) -> None:
         """Show what cells show over the channel from now on."""
@@ -161,8 +161,8 @@ def _no_input(prompt: object = "", /) -> NoReturn:
 class Emitter:
     """Sends what a cell shows; text is gathered for up to 50 ms."""
 
-    def __init__(self, channel: Channel, output_bytes: int) -> None:
-        self._channel = channel
+    def __init__(self, send: Callable[..., None], output_bytes: int) -> None:
+        self._send = send
         self._left = 2 * output_bytes  # the keeper cuts exactly; this only stops a flood at its source
         self._lock = threading.RLock()
         self._stream, self._size, self._flushed = "", 0, 0.0
@@ -172,7 +172,7 @@ class Emitter:
     def send(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
         """One frame, whole."""
         with self._lock:
-            self._channel.send(header, arrays)
+            self._send(header, arrays)
 
     def text(self, stream: str, text: str) -> None:
         """Something was written to stdout or stderr."""

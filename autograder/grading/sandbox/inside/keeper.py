@@ -6,19 +6,19 @@ knows nothing of what the keeper has read.
 """
 
 import os
-import select
 import signal
 import socket
 import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from time import monotonic
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
+import psutil
 
-from autograder.grading.sandbox.inside import confine, wire
-from autograder.grading.sandbox.inside.drive import GRACE, UNCOUNTED, Drive, Guest, Stopped, is_whole
+from autograder.grading.sandbox.inside import confine, growth, wire
+from autograder.grading.sandbox.inside.drive import UNCOUNTED, Drive, Guest, Stopped, is_whole
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging import frames
 
@@ -28,67 +28,37 @@ DYING = 0.2  # seconds that a hand-in which has closed its pipe may take to end
 MAX_EVENT = 1 << 16  # bytes of an event's JSON while an answer's memory is measured
 
 
-class Growth:
-    """How much more the processes below one hold than it held when this was made, at most: seen from outside.
+class Use(NamedTuple):
+    """What a process uses: bytes of address space and of memory, seconds of CPU time (its ended children's too)."""
 
-    The kernel remembers how much a process has held, so what comes and goes between two looks is
-    seen too; only pages that were there and are written over, or are shared, have to be met. A process that the answer
-    begins could be gone before it is met, so it may begin none, and no thread that nobody meets: `hidden` says.
-
-    Parameters
-    ----------
-    processes : confine.Processes
-    root : int
-        The hand-in; what it comes to hold itself counts as well.
-    places : sequence of int
-        Descriptors of its scratch places: all that lies there counts, whenever it was written.
-    """
-
-    def __init__(self, processes: confine.Processes, root: int, places: Sequence[int] = ()) -> None:
-        self._processes, self._root, self._places = processes, root, places
-        until = monotonic() + GRACE
-        while self._copies() and monotonic() < until:
-            self.end()  # what cells have left running
-            select.poll().poll(2)
-        processes.forget_most(root)
-        self._most, self._anonymous = processes.most(root), processes.held(root)
-        self._met = set(processes.threads(root))
-        # Where the hand-in has no places of its own, others begin some, too.
-        self._begun = processes.last_begun() - len(self._met) if places else None
-        self._seen, self.most = False, self._anonymous  # until a copy is seen that answers: nobody else may
-
-    def look(self) -> None:
-        """See how much it is by now."""
-        copies = self._copies()
-        first = min(copies, default=0)
-        if copies and not self._seen:
-            self._seen, self.most = True, 0
-        for pid in (self._root, *([first] if first else [])):
-            self._met.update(self._processes.threads(pid))
-        # The first began as a copy of the hand-in. What it forks in turn counts with all that it holds.
-        held = sum(max(0, most - (self._anonymous if pid == first else 0)) for pid, most in copies.items())
-        held += max(0, self._processes.most(self._root) - self._most)
-        written = sum(map(self._processes.written, copies))
-        of_root = self._processes.written(self._root)
-        if copies and self._processes.most(first):  # while there is a copy, what both have is neither's alone
-            written = max(written, of_root)  # and what one has written, the other has kept as it was
-        self.most = max(self.most, max(held, written) + sum(map(_filled, self._places)))
-
-    def hidden(self) -> bool:
-        """Whether more was begun than the copy that answers, and threads that were met."""
-        return self._begun is not None and self._processes.last_begun() - self._begun > len(self._met)
-
-    def _copies(self) -> dict[int, int]:
-        """What the hand-in has forked and lives: how much each has held at the most."""
-        below = self._processes.below(self._root)
-        return {pid: most for pid in below if (most := self._processes.most(pid)) > 0}
-
-    def end(self) -> None:
-        """Kill what the hand-in has forked: it has answered, and only waits to be looked at."""
-        _end_below(self._processes, self._root)
+    virtual: int
+    resident: int
+    cpu: float
 
 
-def keep(control: socket.socket, warm: socket.socket) -> NoReturn:
+def uses(root: int) -> dict[psutil.Process, Use]:
+    """What a process and all below it use; nothing is known where there is no /proc."""
+    found: dict[psutil.Process, Use] = {}
+    with suppress(psutil.Error):
+        top = psutil.Process(root)
+        for process in [top, *top.children(recursive=True)] if psutil.LINUX else ():
+            with suppress(psutil.Error), process.oneshot():
+                memory, times = process.memory_info(), process.cpu_times()
+                found[process] = Use(memory.vms, memory.rss, sum(times[:4]))
+    return found
+
+
+def _pss(process: psutil.Process, resident: int) -> int:
+    """Bytes of memory in use, its share of pages that several share; of one that hides its pages, all of them."""
+    try:
+        return int(process.memory_full_info().pss)
+    except psutil.NoSuchProcess:
+        return 0
+    except psutil.Error:
+        return resident
+
+
+def keep(control: socket.socket, warm: socket.socket, pid: int) -> NoReturn:
     """Do one run after another, each over the connection that comes for it; end with the grader, or on failure.
 
     Parameters
@@ -97,6 +67,8 @@ def keep(control: socket.socket, warm: socket.socket) -> NoReturn:
         To the grader.
     warm : socket
         To the warm process.
+    pid : int
+        Its own.
     """
     while True:
         message, fds, *_ = socket.recv_fds(control, 1, 1)
@@ -104,7 +76,7 @@ def keep(control: socket.socket, warm: socket.socket) -> NoReturn:
             os._exit(0)
         with socket.socket(fileno=fds[0]) as connection:
             try:
-                Keeper(connection, warm).run()
+                Keeper(connection, warm, psutil.Process(pid)).run()
             except wire.Closed:
                 pass  # the grader has given the run up, or the hand-in did not start: then all starts again
             except BaseException:  # noqa: BLE001
@@ -120,23 +92,24 @@ class Keeper(Guest):
     connection : socket
         To the grader, for this run alone.
     warm : socket
+    process : psutil.Process
+        The warm one.
     """
 
-    def __init__(self, connection: socket.socket, warm: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, warm: socket.socket, process: psutil.Process) -> None:
         self._grader = wire.Channel(connection.fileno(), connection.fileno())
-        self._warm = warm
+        self._warm, self._parent = warm, process
         self._exit: int | None = None  # the hand-in's exit code, once that is known
         self._over = False  # it has been ended
         self._places: list[int] = []  # its scratch places
-        self._growth: Growth | None = None  # while an answer's memory is measured
+        self._growth: growth.Growth | None = None  # while an answer's memory is measured
         self._next_look, self._cpu_seen = 0.0, 0.0  # seconds: the clock's, and CPU time at the last look
-        self._used: dict[int, confine.Use] = {}
+        self._used: dict[psutil.Process, Use] = {}
 
     def run(self) -> None:
         """From the first frame to the last; the hand-in and all it started are dead afterwards."""
         job = self._grader.receive()[0]
         super().__init__(Limits(**job["limits"]), job["seconds"])
-        self._processes = confine.all_processes()
         commands, orders = os.pipe()
         events, reports = os.pipe()
         for pipe in (orders, reports):
@@ -151,13 +124,13 @@ class Keeper(Guest):
                 os.close(commands)
                 os.close(reports)
             self._starter.send({"limits": job["limits"]})
-            started = self._starter.receive()[0]
-            self._child, self._base = started["pid"], started["base"]
-            self._spare = started["resident"] + confine.SPARE["AS"]
+            self._starter.receive()  # "started"
+            self._child = max(child.pid for child in self._parent.children())
+            self._shared = self._parent.memory_info()
             header, _ = self._hand_in.receive(1000, 0)  # "ready": what fails before is the grader's fault
             if header != {"op": "ready"}:
                 raise RuntimeError("the hand-in's process did not start")
-            self._places = self._processes.scratch(self._child) if self._processes else []
+            self._places = growth.scratch(self._child) if psutil.LINUX else []
             plan, arrays = self._grader.receive()
             for end, values in Drive(self).cells(plan["cells"], arrays):
                 if end["op"] == "cell":
@@ -175,7 +148,7 @@ class Keeper(Guest):
         return self._cpu_seen
 
     def look(self) -> None:
-        self._used = self._processes.under(self._child) if self._processes else {}
+        self._used = uses(self._child)
         # What has ended, with nobody to wait for it, is in no sum any more: that is no reason to count down.
         self._cpu_seen = max(self._cpu_seen, sum(use.cpu for use in self._used.values()))
 
@@ -184,8 +157,7 @@ class Keeper(Guest):
             os.kill(self._child, signal.SIGINT)
 
     def end_answer(self) -> None:
-        if self._processes:
-            _end_below(self._processes, self._child)
+        growth.end_below(self._child)
 
     def order(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
         self._hand_in.send(header, arrays)
@@ -196,8 +168,8 @@ class Keeper(Guest):
         return self._hand_in.receive(most, 8 * frames.MAX_VALUES)
 
     def measure(self, memory: int | None) -> None:
-        if memory is not None and self._processes is not None:
-            self._growth, self._memory = Growth(self._processes, self._child, self._places), memory
+        if memory is not None and psutil.LINUX:
+            self._growth, self._memory = growth.Growth(self._child, self._places), memory
             self._hand_in.every = LOOK_CLOSELY
 
     def answered(self, written: bytearray) -> None:
@@ -205,7 +177,7 @@ class Keeper(Guest):
         if self._growth:
             self._growth.look()
             if is_whole(written):
-                self._growth.end()
+                growth.end_below(self._child)  # it has answered, and only waits to be looked at
 
     def measured(self) -> int:
         if self._growth is None:
@@ -234,17 +206,17 @@ class Keeper(Guest):
         self.check_time()
         if self._ask_starter("how") is not None:
             self._ask_starter("end")  # else what it left behind would hold its pipe open
-        if self._processes and self._too_large(self._processes):
+        if self._too_large():
             raise Stopped("crash", f"It used more than {self.limits.memory >> 20} MB of memory.")
 
-    def _too_large(self, processes: confine.Processes) -> bool:
-        used, most = self._used, self.limits.memory + self._spare
+    def _too_large(self) -> bool:
+        used, most = self._used, self.limits.memory + self._shared.rss + confine.SPARE["AS"]
         # Shared pages can be let go of and still exist, so address space is held against it as well.
-        if sum(max(0, use.virtual - self._base) for use in used.values()) > 4 * most:
+        if sum(max(0, use.virtual - self._shared.vms) for use in used.values()) > 4 * most:
             return True
         if sum(use.resident for use in used.values()) <= most:
             return False
-        return processes.memory(used) > most
+        return sum(_pss(process, use.resident) for process, use in used.items()) > most
 
     def _ask_starter(self, what: str, seconds: float = 0.0) -> int | None:
         """The hand-in's exit code, if it has ended by then, or must `end` now with all that it started."""
@@ -253,16 +225,3 @@ class Keeper(Guest):
             self._exit = self._starter.receive()[0]["exit"]
             self._over = what == "end"
         return self._exit
-
-
-def _filled(place: int) -> int:
-    """Bytes of memory in the files of a scratch place."""
-    system = os.fstatvfs(place)
-    return (system.f_blocks - system.f_bfree) * system.f_frsize
-
-
-def _end_below(processes: confine.Processes, root: int) -> None:
-    """Kill what a process has forked, and what that has."""
-    for pid in processes.below(root):
-        with suppress(ProcessLookupError, PermissionError):
-            os.kill(pid, signal.SIGKILL)

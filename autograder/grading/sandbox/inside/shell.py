@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
@@ -18,6 +18,7 @@ from traitlets import Type
 from traitlets.config import Config
 
 from autograder.grading.sandbox.inside import wire
+from autograder.grading.sandbox.inside.hand_in import Emitter
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\x1b.")
 # What IPython may change, be it Python or not: prompts, lines of blanks, and other ends of lines.
@@ -27,39 +28,7 @@ _STEPS = [*_USUAL.cleanup_transforms, *_USUAL.line_transforms, *_USUAL.token_tra
 _MAX_TRACEBACK = 20_000  # characters
 
 
-class Shows(Protocol):
-    """What takes a shell's outputs: `autograder.grading.sandbox.inside.process.Emitter`."""
-
-    def output(self, output: dict[str, Any], name: str | None = None, update: bool = False) -> None:
-        """Show this nbformat output, under a display's id if it has one."""
-
-    def error(self, name: str, value: str, lines: list[str]) -> None:
-        """Show an exception."""
-
-    def clear(self, wait: bool) -> None:
-        """Take away what was shown."""
-
-    def step(self) -> None:
-        """A statement of the cell is done."""
-
-
-class _Nowhere:
-    """Shows nothing, for the cells of the rehearsal."""
-
-    def output(self, output: dict[str, Any], name: str | None = None, update: bool = False) -> None:
-        pass
-
-    def error(self, name: str, value: str, lines: list[str]) -> None:
-        pass
-
-    def clear(self, wait: bool) -> None:
-        pass
-
-    def step(self) -> None:
-        pass
-
-
-def _emitter(part: Any) -> Shows:
+def _emitter(part: Any) -> Emitter:
     """Where the shell that this is a part of shows things, at the moment."""
     return cast(Shell, part.shell).emitter
 
@@ -105,7 +74,7 @@ class Shell(InteractiveShell):
     display_pub_class = Type(_Publisher)
     displayhook_class = Type(_Hook)
 
-    def attach(self, emitter: Shows) -> None:
+    def attach(self, emitter: Emitter) -> None:
         """Send what cells show there from now on."""
         self.emitter = emitter
 
@@ -194,7 +163,7 @@ def prepare_shell(kind: type[Shell] = Shell) -> Shell:
 
 def _rehearse(shell: Shell) -> None:
     """Do once what most notebooks do, so that each fork finds it loaded."""
-    shell.attach(_Nowhere())
+    shell.attach(Emitter(lambda header, arrays=(): None, 0))
     cells = ["1 + 1", "import asyncio", "import nothing_of_this_name", "%time 1", "("]
     if "matplotlib.pyplot" in sys.modules:
         cells += ["%matplotlib inline", _FIGURE]

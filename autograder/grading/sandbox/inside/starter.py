@@ -36,11 +36,7 @@ class Starter:
     def __init__(self, keeper: socket.socket, around: Around, shell: "Shell | None") -> None:
         self._socket, self._around, self._shell = keeper, around, shell
         self._keeper = wire.Channel(keeper.fileno(), keeper.fileno())
-        self._processes = confine.all_processes()
-        self._me, self._base, self._resident = os.getpid(), 0, 0
-        if self._processes:
-            self._me = int(os.readlink("/proc/self"))  # as the keeper counts
-            self._base, self._resident = confine.sizes()
+        self._base = confine.mapped()
 
     def serve(self) -> None:
         """One run after another, until the keeper has gone."""
@@ -67,8 +63,7 @@ class Starter:
         os.close(commands)
         os.close(reports)
         try:
-            started = {"pid": self._number_of_child(), "base": self._base, "resident": self._resident}
-            self._keeper.send(started)
+            self._keeper.send({"op": "started"})
             while (order := self._keeper.receive()[0])["op"] == "how":
                 self._keeper.send({"exit": self._exit_within(order["seconds"])})
         finally:
@@ -76,14 +71,9 @@ class Starter:
             self._ended = self._around.kill(self._child, self._ended)
         self._keeper.send({"exit": self._exit_within(0)})
 
-    def _number_of_child(self) -> int:
-        """The hand-in's PID as the keeper counts: in the namespace that /proc was mounted in."""
-        if not self._processes:
-            return self._child
-        return max(set(self._processes.under(self._me)) - {self._me}, default=0)
-
     def _become_hand_in(self, limits: Limits, commands: int, reports: int) -> None:
         try:
+            confine.be_killed_first()
             self._around.enter(limits)
             self._confine(limits, commands, reports)
         except BaseException:  # noqa: BLE001
@@ -94,8 +84,6 @@ class Starter:
     def _confine(self, limits: Limits, commands: int, reports: int) -> None:
         """Keep the two pipes, as 3 and 4, and nothing else that was open; and no way to do harm."""
         os.setsid()
-        if self._processes:
-            self._processes.be_killed_first()
         nothing = os.open(os.devnull, os.O_RDWR)
         most = max(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
         # Above every number that dup2 is about to overwrite.

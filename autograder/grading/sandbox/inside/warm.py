@@ -22,7 +22,7 @@ def warm(config: Config) -> None:
 
     around = Namespaces() if config["namespaces"] else Around()
     around.lead()
-    if os.fork() == 0:
+    if (pid := os.fork()) == 0:
         try:
             ours.close()
             control.close()
@@ -37,7 +37,7 @@ def warm(config: Config) -> None:
     if not ours.recv(1):
         os._exit(1)
     control.sendall(b"+")
-    keep(control, ours)
+    keep(control, ours, pid)
 
 
 def _be_warm(config: Config, keeper: socket.socket, around: Around) -> None:
