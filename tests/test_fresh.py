@@ -13,8 +13,8 @@ from sample_class import perfect, with_answer
 from autograder.authoring.exercise import Exercise
 from autograder.grading.marking.mark import _about_fresh, _ended, _right_in, seed_of
 from autograder.grading.register.classroom import Classroom
+from autograder.grading.sandbox import CellRun
 from autograder.grading.sandbox.choice import why_unavailable
-from autograder.grading.sandbox.run import CellRun
 from autograder.judging.agreement import number
 from autograder.judging.judge import Finding
 from autograder.results import Verdict

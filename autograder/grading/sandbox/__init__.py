@@ -9,14 +9,9 @@ array([2., 2.])
 `webassembly` and `none` are the sandboxes, of which `choice.find` chooses one: a verdict depends on none of the three.
 """
 
+from autograder.grading.sandbox.inside.drive import CellRun
 from autograder.grading.sandbox.inside.limits import MB, Limits
-from autograder.grading.sandbox.run import (
-    PRELOAD,
-    Cell,
-    CellRun,
-    Sandbox,
-    SandboxError,
-)
+from autograder.grading.sandbox.run import PRELOAD, Cell, Sandbox, SandboxError
 
 __all__ = [
     "MB",

@@ -19,9 +19,9 @@ from typing import IO, Any
 import numpy as np
 
 from autograder.grading.sandbox.inside import wire
+from autograder.grading.sandbox.inside.drive import CellRun, Reported
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.grading.sandbox.run import Sandbox, SandboxError
-from autograder.judging import frames
 from autograder.stopwatch import PATIENCE
 
 STARTUP_SECONDS = 120  # a machine that is busy importing TensorFlow in every process may need them
@@ -57,16 +57,13 @@ class Forking(Sandbox):
         arrays: list[np.ndarray],
         limits: Limits,
         seconds: float,
-    ) -> Generator[frames.Frame, None, None]:
+    ) -> Generator[Reported, None, None]:
         channel, connection = self._connect(seconds)
         try:
             channel.send({"limits": asdict(limits), "seconds": seconds})
             channel.send({"cells": list(plan)}, arrays)
-            while True:
-                header, values = channel.receive()
-                yield header, values
-                if header.get("op") == "end":
-                    return
+            while (frame := channel.receive())[0] != {"op": "end"}:
+                yield CellRun.from_fields(frame[0]), frame[1]
         finally:
             connection.close()
 

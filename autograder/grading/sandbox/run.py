@@ -9,7 +9,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Lock
@@ -22,6 +22,7 @@ import autograder
 from autograder.course import ANSWERS, FILE, VARIABLE
 from autograder.errors import Complaint, listed
 from autograder.grading.sandbox.inside import COURSE, wire
+from autograder.grading.sandbox.inside.drive import CellRun, Reported
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging import frames
 from autograder.judging.question import Answer, Inputs
@@ -59,45 +60,6 @@ class Cell:
     exercise: str | None = None
     questions: Sequence[Inputs] = ()
     call: str = "function"
-
-
-@dataclass(frozen=True)
-class CellRun:
-    """What became of one cell.
-
-    Parameters
-    ----------
-    outputs : list of dict
-        nbformat 4 outputs, bounded but not sanitised.
-    status : Outcome
-        "error": an ordinary cell raised. "timeout" and "crash" of a test cell are about its exercise alone;
-        an ordinary cell with one of them was left out and the rest run again, if it did not stop when
-        interrupted. "skipped": the time or the reruns were used up before it.
-    seconds : float
-        By the clock.
-    spent : float
-        The seconds that are held against its limit: CPU time or, for what waits, its share of the clock's.
-    answers : list of Answer, optional
-        A test cell's, in the order of its questions; fewer than those after a timeout or crash.
-    missing : bool
-        Nothing has the exercise's name.
-    reason : str
-        A sentence about a timeout or crash.
-    forged : bool
-        It crashed since what it sent could not have come from our side of the sandbox.
-    statements : int
-        How many of an ordinary cell's statements were done when it was stopped for good; 0 where nobody knows.
-    """
-
-    outputs: list[dict[str, Any]] = field(default_factory=list)
-    status: Outcome = Outcome.OK
-    seconds: float = 0.0
-    spent: float = 0.0
-    answers: list[Answer] | None = None
-    missing: bool = False
-    reason: str = ""
-    forged: bool = False
-    statements: int = 0
 
 
 class Sandbox(ABC):
@@ -176,8 +138,8 @@ class Sandbox(ABC):
         arrays: list[np.ndarray],
         limits: Limits,
         seconds: float,
-    ) -> Generator[frames.Frame, None, None]:
-        """Run these cells in one hand-in, which may spend so many seconds: what `drive.Drive.cells` yields.
+    ) -> Generator[Reported, None, None]:
+        """Run these cells in one hand-in, which may spend so many seconds: what `drive.Drive.cells` gives.
 
         Raises WireError or OSError where the sandbox itself fails.
         """
@@ -281,30 +243,23 @@ class Sandbox(ABC):
             else _pack_cell(cell, arrays, left_out.get(index))
             for index, cell in enumerate(cells)
         ]
-        expected = -1
+        last, spent = -1, 0.0
+        due = max((index for index, cell in enumerate(plan) if cell), default=-1)
         with closing(self._reports(plan, arrays, limits, seconds)) as reports:
-            for header, values in reports:
-                if header.get("op") == "end":
-                    guilty = header.get("guilty")
-                    if guilty is not None and (
-                        type(guilty) is not int or not self._may_end(guilty, expected, plan)
-                    ):
-                        raise wire.WireError("the end does not fit what came before")
-                    return guilty, float(header["spent"])
-                index = header.get("index")
-                if type(index) is not int or not expected < index < len(cells) or not plan[index]:
+            for run, values in reports:
+                index, spent = run.index, run.total
+                if not last < index <= due or not (ordered := plan[index]):
                     raise wire.WireError("a report that nobody asked for")
-                expected = index
-                run = _cell_run(header, values, cells[index])
-                if index not in found or (found[index].status is Outcome.OK and run.status in _STOPPED):
-                    found[index] = run
-        raise wire.WireError("the reports have no end")
-
-    @staticmethod
-    def _may_end(guilty: int, reported: int, plan: Sequence[dict[str, Any] | None]) -> bool:
-        """Whether a run may end with this cell: it was reported last, or is run unseen."""
-        quiet = 0 <= guilty < len(plan) and bool((plan[guilty] or {}).get("quietly"))
-        return guilty == reported or (quiet and guilty > reported)
+                last = index
+                if not ordered["quietly"]:
+                    _take_answers(run, values, cells[index])
+                    if index not in found or (found[index].status is Outcome.OK and run.status in _STOPPED):
+                        found[index] = run
+                if run.over:
+                    return index, spent
+        if last != due:
+            raise wire.WireError("the reports have no end")
+        return None, spent
 
 
 def _first(source: str, statements: int) -> str:
@@ -349,42 +304,12 @@ def _groups(questions: Sequence[Inputs]) -> list[list[Inputs]]:
     return groups or [[]]
 
 
-def _cell_run(header: dict[str, Any], values: list[np.ndarray], cell: Cell) -> CellRun:
-    """A keeper's report as a CellRun; it is checked here once more, whoever wrote it."""
-    kinds: dict[str, Any] = {
-        "op": str,
-        "index": int,
-        "status": str,
-        "reason": str,
-        "missing": bool,
-        "forged": bool,
-        "seconds": (int, float),
-        "spent": (int, float),
-    }
-    kinds |= {"statements": int, "count": (int, type(None)), "outputs": list, "asked": (list, type(None))}
-    frames.check_fields(header, kinds)
-    if (
-        header["op"] != "cell"
-        or header["status"] not in set(Outcome)
-        or len(header["reason"]) > frames.MAX_TEXT
-    ):
-        raise wire.WireError("no report")
-    status, reason, answers = Outcome(header["status"]), header["reason"], None
+def _take_answers(run: CellRun, values: list[np.ndarray], cell: Cell) -> None:
+    """Read the answers that came with a test cell's report, and judge by them how it went."""
     if cell.exercise is not None:
-        answers, why = _read_groups(header["asked"] or [], values, _groups(cell.questions))
-        if status is Outcome.OK and not header["missing"]:
-            status, reason = why
-    return CellRun(
-        outputs=[wire.check_output(output) for output in header["outputs"]],
-        status=status,
-        seconds=round(float(header["seconds"]), 6),
-        spent=float(header["spent"]),
-        answers=answers,
-        missing=header["missing"],
-        reason=reason,
-        forged=header["forged"] or reason is wire.FORGED,
-        statements=header["statements"],
-    )
+        run.answers, (status, reason) = _read_groups(run.asked, values, _groups(cell.questions))
+        if run.status is Outcome.OK and not run.missing:
+            run.status, run.reason, run.forged = status, reason, reason is wire.FORGED
 
 
 def _read_groups(

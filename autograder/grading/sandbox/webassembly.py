@@ -18,7 +18,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, contextmanager, suppress
 from copy import deepcopy
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache, partial
 from importlib import metadata, util
 from pathlib import Path
@@ -31,6 +31,7 @@ from autograder.grading.sandbox.inside.limits import Limits
 from autograder.grading.sandbox.run import Sandbox, SandboxError
 from autograder.grading.sandbox.wasi import Ended, Files, Folder, Given, Wasi
 from autograder.judging import frames
+from autograder.results import Outcome
 
 if TYPE_CHECKING:
     import wasmtime
@@ -116,7 +117,7 @@ class WebAssembly(Sandbox):
         call = (
             f"import sys; sys.path.insert(0, {COURSE!r}); sys.path.append({_SITE!r})\n"
             "from autograder.grading.sandbox.inside.guest import prepare\n"
-            f"prepare({list(self._preload)!r}, {asdict(self.limits)!r})\n"
+            f"prepare({list(self._preload)!r}, {self.limits.output_bytes})\n"
         )
         try:
             failed = instance.turn(call)
@@ -128,12 +129,6 @@ class WebAssembly(Sandbox):
                 f"The WebAssembly sandbox cannot prepare this lab: {said[-1] if said else 'no reason was given'}"
             )
         return instance.image_since(empty)
-
-    def _fresh(self) -> "Instance":
-        assert self._image is not None
-        instance = self._instance(min(MOST_MEMORY, self._image.size + self.limits.memory))
-        instance.take(self._image)
-        return instance
 
     def _instance(self, memory: int, random: Callable[[int], bytes] = os.urandom) -> "Instance":
         wasi = partial(
@@ -155,7 +150,7 @@ class WebAssembly(Sandbox):
         arrays: list[np.ndarray],
         limits: Limits,
         seconds: float,
-    ) -> Generator[frames.Frame, None, None]:
+    ) -> Generator[drive.Reported, None, None]:
         self.start()
         guest = _Guest(self, limits, seconds)
         try:
@@ -168,7 +163,11 @@ class WebAssembly(Sandbox):
 
         Not made ahead: it takes a fortieth of a second, and there is a worker for each processor.
         """
-        return self._thread.submit(self._fresh).result()
+        assert self._image is not None
+        most = min(MOST_MEMORY, self._image.size + self.limits.memory)
+        instance = self._thread.submit(self._instance, most).result()
+        self._thread.submit(instance.take, self._image).result()
+        return instance
 
     def kept(self, instance: "Instance") -> "Image":
         """A guest as it is now, until this is called again: there is one place for such a copy."""
@@ -251,7 +250,7 @@ class _Guest(drive.Guest):
         pass
 
     def interrupt(self) -> None:
-        raise drive.Stopped("timeout", self.too_long(ended=False))
+        raise drive.Stopped(Outcome.TIMEOUT, self.too_long(ended=False))
 
     def end_answer(self) -> None:
         raise _AnswerEnded

@@ -5,9 +5,9 @@ What comes back may have been forged by a student's code. It is bounded here, an
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from time import monotonic
-from typing import Any
+from typing import Any, get_origin
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from autograder.grading.sandbox.inside import wire
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.grading.sandbox.inside.outputs import Budget, Outputs
 from autograder.judging import frames
+from autograder.judging.question import Answer
+from autograder.results import Outcome
 from autograder.stopwatch import OVERTIME, PATIENCE, Stopwatch, too_long
 
 INTERRUPTS = 3  # how often a cell that runs for too long is asked to stop
@@ -28,7 +30,7 @@ UNCOUNTED = 8 << 20
 class Stopped(Exception):
     """The hand-in cannot go on: `status` and `reason` are the guilty cell's."""
 
-    def __init__(self, status: str, reason: str) -> None:
+    def __init__(self, status: Outcome, reason: str) -> None:
         super().__init__(reason)
         self.status, self.reason = status, reason
 
@@ -103,11 +105,11 @@ class Guest(ABC):
         self.look()
         if self.whole.spent() > self._seconds:
             seconds = self.limits.total_seconds
-            raise Stopped("timeout", f"The whole notebook ran for more than {seconds:g} s.")
+            raise Stopped(Outcome.TIMEOUT, f"The whole notebook ran for more than {seconds:g} s.")
         if self._since.spent() <= self._allowed:
             return
         if not self._asks:
-            raise Stopped("timeout", self.too_long(ended=False))
+            raise Stopped(Outcome.TIMEOUT, self.too_long(ended=False))
         self._asks, self.asked_to_stop = self._asks - 1, True
         self._since, self._allowed = Stopwatch(self._cpu), GRACE
         if self._question:
@@ -128,33 +130,74 @@ class Guest(ABC):
 
 
 @dataclass
-class Report:
-    """What became of one cell, as the grader is told.
+class CellRun:
+    """What became of one cell.
 
-    `count` is an ordinary cell's number; `spent`, the seconds that are held against its limit; `statements`, how
-    many of its statements are done, where that is known.
+    Parameters
+    ----------
+    outputs : list of dict
+        nbformat 4 outputs, bounded but not sanitised.
+    status : Outcome
+        "error": an ordinary cell raised. "timeout" and "crash" of a test cell are about its exercise alone;
+        an ordinary cell with one of them was left out and the rest run again, if it did not stop when
+        interrupted. "skipped": the time or the reruns were used up before it.
+    seconds : float
+        By the clock.
+    spent : float
+        The seconds that are held against its limit: CPU time or, for what waits, its share of the clock's.
+    answers : list of Answer, optional
+        A test cell's, in the order of its questions; fewer than those after a timeout or crash.
+    missing : bool
+        Nothing has the exercise's name.
+    reason : str
+        A sentence about a timeout or crash.
+    forged : bool
+        It crashed since what it sent could not have come from our side of the sandbox.
+    statements : int
+        How many of an ordinary cell's statements were done when it was stopped for good; 0 where nobody knows.
+    index : int
+        Its place among the cells.
+    total : float
+        As `spent`: what the hand-in has come to with it.
+    over : bool
+        The hand-in did not survive it.
+    asked : list of dict
+        For each group of questions that were asked in one go: how many arrays (`parts`), after those of the groups
+        before, hold the bytes that it wrote, unread; the code of its `exit`; the memory that was seen to be `held`,
+        where that is more than was allowed.
     """
 
-    status: str = "ok"
-    reason: str = ""
-    missing: bool = False
-    forged: bool = False
-    count: int | None = None
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    status: Outcome = Outcome.OK
+    seconds: float = 0.0
     spent: float = 0.0
+    answers: list[Answer] | None = None
+    missing: bool = False
+    reason: str = ""
+    forged: bool = False
     statements: int = 0
+    index: int = 0
+    total: float = 0.0
+    over: bool = False
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def to_fields(self) -> dict[str, Any]:
+        """All but the answers, as it is sent to the grader."""
+        return {name: value for name, value in vars(self).items() if name != "answers"}
+
+    @classmethod
+    def from_fields(cls, sent: dict[str, Any]) -> "CellRun":
+        """The inverse of `to_fields`, whoever wrote it; raises WireError for anything else."""
+        kinds = {one.name: get_origin(one.type) or one.type for one in fields(cls) if one.name != "answers"}
+        run = cls(**frames.check_fields(sent, kinds | {"status": str}))
+        if run.status not in set(Outcome) or len(run.reason) > frames.MAX_TEXT:
+            raise wire.WireError("no report")
+        run.status = Outcome(run.status)
+        run.outputs = [wire.check_output(output) for output in run.outputs]
+        return run
 
 
-@dataclass
-class Group:
-    """What came of the questions that were asked in one go.
-
-    `parts` is how many of the report's arrays, after those of the groups before, hold the bytes that it wrote,
-    unread; `held`, the memory that was seen from outside, where that is more than was allowed.
-    """
-
-    parts: int
-    exit: int | None
-    held: int = 0
+Reported = tuple[CellRun, list[np.ndarray]]
 
 
 class Drive:
@@ -168,59 +211,38 @@ class Drive:
     def __init__(self, guest: Guest) -> None:
         self._guest, self._limits = guest, guest.limits
 
-    def cells(
-        self, cells: Sequence[dict[str, Any] | None], given: list[np.ndarray]
-    ) -> Iterator[frames.Frame]:
-        """Hand out the cells in order; a report on each, and at the end the index of one that it did not survive."""
+    def cells(self, cells: Sequence[dict[str, Any] | None], given: list[np.ndarray]) -> Iterator[Reported]:
+        """Hand out the cells in order, up to one that it does not survive; a report on each."""
         budget = Budget(self._limits.output_bytes, self._limits.outputs)
-        count, guilty = 0, None
         last = max((index for index, cell in enumerate(cells) if cell is not None), default=None)
+        count = 0
         for index, cell in enumerate(cells):
             if cell is None:
                 continue
-            ordinary = cell["exercise"] is None
-            count += ordinary
-            report = Report(count=count if ordinary else None)
-            header, arrays, survived = self._cell(cell, given, report, Outputs(budget), index == last)
-            if not cell.get("quietly"):
-                yield {"op": "cell", "index": index, **header}, arrays
-            if not survived:
-                guilty = index
-                break
-        yield {"op": "end", "guilty": guilty, "spent": self._guest.whole.spent()}, []
+            report, outputs, began = CellRun(index=index, over=True), Outputs(budget), monotonic()
+            arrays: list[np.ndarray] = []
+            try:
+                if cell["exercise"] is None:
+                    count += 1
+                    self._run(cell["source"], count, report, outputs)
+                else:
+                    self._ask(cell, given[cell["first"] :], report, arrays, outputs, index == last)
+                report.over = False
+            except Stopped as stop:
+                report.status, report.reason = stop.status, stop.reason
+            except wire.Closed:
+                report.status, report.reason = Outcome.CRASH, self._guest.how_it_died()
+            except wire.WireError:
+                report.status, report.reason, report.forged = Outcome.CRASH, wire.FORGED, True
+            if report.over and cell["exercise"] is None:
+                outputs.stopped(report.reason)
+            report.outputs, report.seconds = outputs.kept(), round(monotonic() - began, 6)
+            report.spent, report.total = self._guest.part.spent(), self._guest.whole.spent()
+            yield report, arrays
+            if report.over:
+                return
 
-    def _cell(
-        self, cell: dict[str, Any], given: list[np.ndarray], report: Report, outputs: Outputs, last: bool
-    ) -> tuple[dict[str, Any], list[np.ndarray], bool]:
-        """Run or ask one cell; whether the hand-in can go on."""
-        began = monotonic()
-        asked: list[Group] = []
-        arrays: list[np.ndarray] = []
-        survived = False
-        try:
-            if report.count is not None:
-                self._ask_to_run(cell["source"], report.count, report, outputs)
-            else:
-                self._ask_questions(cell, given[cell["first"] :], report, asked, arrays, outputs, last)
-            survived = True
-        except Stopped as stop:
-            report.status, report.reason = stop.status, stop.reason
-        except wire.Closed:
-            report.status, report.reason = "crash", self._guest.how_it_died()
-        except wire.WireError:
-            report.status, report.reason, report.forged = "crash", wire.FORGED, True
-        if not survived and report.count is not None:
-            outputs.stopped(report.reason)
-        report.spent = self._guest.part.spent()
-        header = {
-            **vars(report),
-            "seconds": monotonic() - began,
-            "outputs": outputs.kept(),
-            "asked": None if report.count is not None else [vars(group) for group in asked],
-        }
-        return header, arrays, survived
-
-    def _ask_to_run(self, source: str, count: int, report: Report, outputs: Outputs) -> None:
+    def _run(self, source: str, count: int, report: CellRun, outputs: Outputs) -> None:
         self._guest.allow(self._limits.cell_seconds, INTERRUPTS)
         self._guest.order({"op": "run", "source": source, "count": count})
         while True:
@@ -232,19 +254,18 @@ class Drive:
             else:
                 outputs.take(header, count)
         if self._guest.asked_to_stop:
-            report.status, report.reason = "timeout", self._guest.too_long(ended=False)
+            report.status, report.reason = Outcome.TIMEOUT, self._guest.too_long(ended=False)
             outputs.stopped(report.reason)
             return
-        if header.get("status") not in ("ok", "error"):
+        if header.get("status") not in (Outcome.OK, Outcome.ERROR):
             raise wire.WireError("no such status")
-        report.status = header["status"]
+        report.status = Outcome(header["status"])
 
-    def _ask_questions(
+    def _ask(
         self,
         cell: dict[str, Any],
         given: Sequence[np.ndarray],
-        report: Report,
-        asked: list[Group],
+        report: CellRun,
         arrays: list[np.ndarray],
         outputs: Outputs,
         last: bool,
@@ -273,17 +294,17 @@ class Drive:
             code = end.get("exit")
             parts = wire.in_parts(written)
             arrays += parts
-            asked.append(Group(len(parts), code if _is_code(code) else None, held))
+            report.asked.append({"parts": len(parts), "exit": code if _is_code(code) else None, "held": held})
             left -= len(written)
             if self._guest.asked_to_stop:
-                report.status, report.reason = "timeout", self._guest.too_long(ended=False)
+                report.status, report.reason = Outcome.TIMEOUT, self._guest.too_long(ended=False)
                 return
             ended_here = group["memory"] is not None and is_whole(written)
             if code != 0 and not ended_here:
                 return
         self._guest.look()
         if self._guest.part.seconds() > allowed:
-            report.status, report.reason = "timeout", self._guest.too_long(ended=True)
+            report.status, report.reason = Outcome.TIMEOUT, self._guest.too_long(ended=True)
 
     def _answers(self, most: int, outputs: Outputs) -> tuple[bytearray, dict[str, Any]]:
         """What is answered now, `most` bytes of it, and the hand-in's word on how that ended."""
@@ -296,7 +317,7 @@ class Drive:
                 for part in chunk:
                     written += part.tobytes()
                 if len(written) > most:
-                    raise Stopped("crash", wire.TOO_MUCH)
+                    raise Stopped(Outcome.CRASH, wire.TOO_MUCH)
                 self._guest.answered(written)
             else:
                 outputs.take(header, None)

@@ -12,7 +12,7 @@ import os
 import queue
 import threading
 from collections.abc import Sequence
-from functools import wraps
+from functools import partial, wraps
 from time import sleep
 from typing import Any, NoReturn
 
@@ -21,32 +21,26 @@ import numpy as np
 from autograder import imports
 from autograder.grading.sandbox.inside import HOME, wire
 from autograder.grading.sandbox.inside.hand_in import HandIn, preload
-from autograder.grading.sandbox.inside.limits import Limits
 from autograder.grading.sandbox.inside.shell import Shell, prepare_shell
 from autograder.judging import frames
 
 HAND_IN = "__autograder_hand_in__"  # by which the grader finds it, among the builtins
 
 
-class _Pipes:
-    """Standard input and output, which are the grader's."""
+def _send(header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
+    left = memoryview(frames.encode(header, arrays))
+    while left:
+        left = left[os.write(1, left) :]
 
-    def send(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
-        left = memoryview(frames.encode(header, arrays))
-        while left:
-            left = left[os.write(1, left) :]
 
-    def receive(self) -> frames.Frame:
-        return frames.read_frame(self._read)
-
-    def _read(self, n: int) -> bytes:
-        data = b""
-        while len(data) < n:
-            more = os.read(0, n - len(data))
-            if not more:
-                raise wire.Closed("no order")
-            data += more
-        return data
+def _read(n: int) -> bytes:
+    data = b""
+    while len(data) < n:
+        more = os.read(0, n - len(data))
+        if not more:
+            raise wire.Closed("no order")
+        data += more
+    return data
 
 
 class _Shell(Shell):
@@ -174,8 +168,8 @@ def _without_threads() -> None:
     queue.SimpleQueue = queue._PySimpleQueue  # type: ignore[attr-defined, misc]
 
 
-def prepare(modules: Sequence[str], limits: dict[str, Any]) -> None:
-    """Import what hand-ins need, and begin one."""
+def prepare(modules: Sequence[str], output_bytes: int) -> None:
+    """Import what hand-ins need, and begin one: standard input and output are the grader's."""
     for folder in (f"{HOME}/notebook", "/tmp/matplotlib", "/tmp/ipython"):
         os.makedirs(folder)
     os.chdir(f"{HOME}/notebook")
@@ -187,6 +181,6 @@ def prepare(modules: Sequence[str], limits: dict[str, Any]) -> None:
     for name in _PROGRAMS:
         shell.magics_manager.register_function(_no_magic, "line_cell", name)
     imports.guard()
-    hand_in = HandIn(shell, _Pipes(), Limits(**limits))
+    hand_in = HandIn(shell, partial(frames.read_frame, _read), _send, output_bytes)
     hand_in.begin()
     setattr(builtins, HAND_IN, hand_in)

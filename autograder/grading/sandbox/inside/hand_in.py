@@ -16,12 +16,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from autograder.grading.sandbox.inside import wire
-from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging import frames
 from autograder.judging.answer import ask
 from autograder.judging.question import Inputs, Value
@@ -33,22 +32,26 @@ GATHERED_BYTES, GATHERED_SECONDS = 1 << 18, 0.05  # of answers, before they are 
 PART = 128  # bytes that any value is taken to have
 
 
-class Channel(Protocol):
-    """Frames to the driver and from it."""
-
-    def send(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
-        """Send one frame, whole."""
-
-    def receive(self) -> frames.Frame:
-        """Wait for the next."""
-
-
 class HandIn:
-    """Runs cells and asks questions, as orders over the channel say. Asked here, an answer is given in this process."""
+    """Runs cells and asks questions, as its orders say. Asked here, an answer is given in this process.
 
-    def __init__(self, shell: "Shell | None", channel: Channel, limits: Limits) -> None:
-        self._shell, self._channel, self._limits = shell, channel, limits
-        self._emitter = Emitter(channel.send, limits.output_bytes)
+    Parameters
+    ----------
+    shell : Shell or None
+    receive, send : callable
+        Wait for the next frame from the driver; send one, whole.
+    output_bytes : int
+        Of outputs that are kept.
+    """
+
+    def __init__(
+        self,
+        shell: "Shell | None",
+        receive: Callable[[], frames.Frame],
+        send: Callable[..., None],
+        output_bytes: int,
+    ) -> None:
+        self._shell, self._receive, self._emitter = shell, receive, Emitter(send, output_bytes)
 
     def begin(self) -> None:
         """Show what cells show over the channel from now on."""
@@ -66,7 +69,7 @@ class HandIn:
 
     def hear(self) -> None:
         """Take the next order."""
-        order, arrays = self._channel.receive()
+        order, arrays = self._receive()
         questions = []
         if order["op"] == "ask":
             asked, values = frames.decode(wire.together(arrays))

@@ -21,6 +21,7 @@ from autograder.grading.sandbox.inside import confine, growth, wire
 from autograder.grading.sandbox.inside.drive import UNCOUNTED, Drive, Guest, Stopped, is_whole
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging import frames
+from autograder.results import Outcome
 
 LOOK = 0.05  # seconds between two looks at a hand-in
 LOOK_CLOSELY = 0.003  # the same, while it may hold little
@@ -116,7 +117,6 @@ class Keeper(Guest):
             confine.enlarge(pipe)
         self._starter = wire.Channel(self._warm.fileno(), self._warm.fileno())
         self._hand_in = wire.Channel(events, orders, self._watch, LOOK)
-        end: dict[str, Any] = {}
         try:
             try:
                 socket.send_fds(self._warm, [b"+"], [commands, reports])
@@ -132,15 +132,14 @@ class Keeper(Guest):
                 raise RuntimeError("the hand-in's process did not start")
             self._places = growth.scratch(self._child) if psutil.LINUX else []
             plan, arrays = self._grader.receive()
-            for end, values in Drive(self).cells(plan["cells"], arrays):
-                if end["op"] == "cell":
-                    self._grader.send(end, values, more=True)  # nobody acts on it before the end
+            for report, values in Drive(self).cells(plan["cells"], arrays):
+                self._grader.send(report.to_fields(), values, more=True)  # nobody acts on it before the end
         finally:
             with suppress(wire.Closed):
                 self._ask_starter("end")
             for descriptor in (orders, events, *self._places):
                 os.close(descriptor)
-        self._grader.send(end)
+        self._grader.send({"op": "end"})
 
     # As a guest
 
@@ -207,7 +206,7 @@ class Keeper(Guest):
         if self._ask_starter("how") is not None:
             self._ask_starter("end")  # else what it left behind would hold its pipe open
         if self._too_large():
-            raise Stopped("crash", f"It used more than {self.limits.memory >> 20} MB of memory.")
+            raise Stopped(Outcome.CRASH, f"It used more than {self.limits.memory >> 20} MB of memory.")
 
     def _too_large(self) -> bool:
         used, most = self._used, self.limits.memory + self._shared.rss + confine.SPARE["AS"]

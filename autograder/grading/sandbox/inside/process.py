@@ -9,8 +9,8 @@ import os
 import select
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import sleep
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -18,7 +18,6 @@ import numpy as np
 
 from autograder.grading.sandbox.inside import confine, wire
 from autograder.grading.sandbox.inside.hand_in import HandIn, frames_of_answers
-from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging.question import Inputs
 
 if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
@@ -35,22 +34,22 @@ class Forked(HandIn):
     ----------
     shell : Shell or None
     channel : wire.Channel
-    limits : Limits
+    output_bytes : int
     around : Around
         What is around it, and can end what it started.
     """
 
     def __init__(
-        self, shell: "Shell | None", channel: wire.Channel, limits: Limits, around: "Around"
+        self, shell: "Shell | None", channel: wire.Channel, output_bytes: int, around: "Around"
     ) -> None:
-        super().__init__(shell, Uninterrupted(channel), limits)
+        super().__init__(shell, channel.receive, _uninterrupted(channel.send), output_bytes)
         self._around, self._pid = around, os.getpid()
 
     def serve(self) -> NoReturn:
         """Until the keeper closes the channel, which it never does before the end."""
         self.begin()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        self._channel.send({"op": "ready"})
+        self._emitter.send({"op": "ready"})
         while True:
             self.obey()
 
@@ -107,26 +106,17 @@ class Forked(HandIn):
         return -1 if status is None else status
 
 
-class Uninterrupted:
-    """A channel whose frames go out whole: an interrupt waits for their end."""
+def _uninterrupted(send: Callable[..., None]) -> Callable[..., None]:
+    """Sending frames that go out whole: an interrupt waits for their end."""
 
-    def __init__(self, channel: wire.Channel) -> None:
-        self._channel = channel
-        self.receive = channel.receive
+    def whole(*frame: Any) -> None:
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            send(*frame)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def send(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
-        """Write one frame."""
-        with _no_interrupts():
-            self._channel.send(header, arrays)
-
-
-@contextmanager
-def _no_interrupts() -> Iterator[None]:
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return whole
 
 
 def _exit_of(pid: int, how: int) -> int | None:

@@ -79,7 +79,7 @@ class Starter:
         except BaseException:  # noqa: BLE001
             traceback.print_exc()  # to a file of the grader's: no student's code has run yet
             return
-        process.Forked(self._shell, wire.Channel(3, 4), limits, self._around).serve()
+        process.Forked(self._shell, wire.Channel(3, 4), limits.output_bytes, self._around).serve()
 
     def _confine(self, limits: Limits, commands: int, reports: int) -> None:
         """Keep the two pipes, as 3 and 4, and nothing else that was open; and no way to do harm."""
