@@ -120,7 +120,8 @@ def test_only_what_there_is_is_counted():
 )
 def test_what_is_missing_is_called_what_students_write(call, what):
     exercise = Exercise("softmax", points=1, call=call)
-    _, why = _ended(exercise, CellRun(missing=True), None)
-    assert why == f"There is no {what} `softmax` to try."
-    _, why = _ended(Exercise("Account", points=1, call=call), CellRun(missing=True), None)
-    assert why == "There is no class `Account` to try."
+    assert (
+        _ended(exercise, CellRun(missing=True), CellRun()).message == f"There is no {what} `softmax` to try."
+    )
+    found = _ended(Exercise("Account", points=1, call=call), CellRun(missing=True), CellRun())
+    assert found.message == "There is no class `Account` to try."

@@ -199,7 +199,7 @@ def mark(
     answers, untouched = _answers(lab, rebuilt.notebook)
     notes = rebuilt.notes
     with stage(SHOWING, 20):
-        rows = _with_outputs(lab, rebuilt.notebook, judged, _released(lab), plain)
+        rows = _with_outputs(lab, rebuilt.notebook, judged, plain)
         if plain:
             notes = (*notes, "It takes too long to show as it is, so the grader shows it as plain text.")
         if notes:
@@ -238,12 +238,10 @@ def _answers(lab: Lab, notebook: NotebookNode) -> tuple[dict[str, str], tuple[st
     return answers, tuple(untouched)
 
 
-def _with_outputs(
-    lab: Lab, notebook: NotebookNode, judged: "_Judged", ours: frozenset[str], plain: bool
-) -> tuple[Result, ...]:
+def _with_outputs(lab: Lab, notebook: NotebookNode, judged: "_Judged", plain: bool) -> tuple[Result, ...]:
     """Put the clean outputs into the notebook's cells; the rows, in their order."""
     rows = []
-    clean, left, coloured = Cleaner(plain=plain), MAX_SHOWN, MAX_COLOURED
+    ours, clean, left, coloured = _released(lab), Cleaner(plain=plain), MAX_SHOWN, MAX_COLOURED
     for cell in notebook.cells:
         name = id_of(cell)
         if cell.source not in ours:
@@ -253,7 +251,9 @@ def _with_outputs(
             if cell.source not in ours:
                 coloured -= weight(cell.source)
                 cell.source = shown_code(cell.source, plain=coloured < 0)
-            cell.outputs = [clean(output) for output in judged.outputs.get(cell.id, ())]
+            run = judged.runs.get(cell.id)
+            not_run = [NOT_RUN] if cell.source in ours and cell.source.strip() else []
+            cell.outputs = [clean(output) for output in (run.outputs if run else not_run)]
         elif name in judged.tests:
             row, cell.outputs = judged.tests[name]
             rows.append(replace(row, message=printable(cut(row.message, MAX_MESSAGE))))
@@ -281,7 +281,7 @@ def unmarkable(lab: Lab, why: str, seed: int = 0) -> Marked:
             name = lab.name_of(nbgrader["grade_id"])
             rows.append(_row(lab, name, Verdict.MISSING, why, nbgrader["points"]))
             if cell.cell_type == "code":
-                cell.outputs = _failure(name, why, _paragraph(why))
+                cell.outputs = _failure(name, why)
     notebook.cells.insert(0, _notice("This hand-in could not be marked", [why]))
     answers, untouched = _answers(lab, notebook)
     return Marked(tuple(rows), notebook, (why,), seed, answers, untouched)
@@ -301,21 +301,11 @@ def faulty(lab: Lab, why: str, seed: int = 0) -> Marked:
 
 @dataclass
 class _Judged:
-    """The state of one hand-in while it is judged; tests by the grade_id of their cells."""
+    """What came of running cells of a hand-in: of each by its id; of tests, judged, by the grade_id of their cells."""
 
+    runs: dict[str, CellRun] = field(default_factory=dict)
     tests: dict[str, tuple[Result, list[NotebookNode]]] = field(default_factory=dict)
-    outputs: dict[str, list[dict]] = field(default_factory=dict)
-    stopped: set[str] = field(default_factory=set)  # ids of the cells that had to be stopped
-    spent: float = 0.0  # seconds, of those that the hand-in may use
     log: list[str] = field(default_factory=list)  # for the instructor
-
-
-@dataclass(frozen=True)
-class _Stop:
-    """Why a cell did not run to its end, and the verdict on an exercise that is undefined for it."""
-
-    verdict: Verdict
-    reason: str
 
 
 NOT_RUN = {
@@ -343,35 +333,20 @@ class _Judging:
 
     def judge_all(self, notebook: NotebookNode, seconds: float) -> _Judged:
         """Run these cells of the hand-in, and judge each exercise among them."""
-        judged = _Judged()
-        all_cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-        cells = self._to_run(all_cells)
-        kept = {cell.id for cell in cells}
-        judged.outputs = {c.id: [NOT_RUN] for c in all_cells if c.id not in kept and c.source.strip()}
+        cells = self._to_run([cell for cell in notebook.cells if cell.cell_type == "code"])
         limits = replace(self.sandbox.limits, total_seconds=seconds)
         runs = self.sandbox.run([self._as_cell(cell) for cell in cells], limits)
-        judged.spent = sum(run.spent for run in runs)
-        stops: dict[str, _Stop] = {}  # by the grade_id of the cell
-        spent: dict[str, float] = {}  # seconds, by the same
-        for cell, run in zip(cells, runs, strict=True):
-            name = id_of(cell)
+        judged = _Judged({cell.id: run for cell, run in zip(cells, runs, strict=True)})
+        by_name = {id_of(cell): judged.runs[cell.id] for cell in cells}
+        for cell in cells:
+            name, run = id_of(cell), judged.runs[cell.id]
             if run.forged:
                 where = repr(name or cell.id)
                 judged.log.append(f"Forged or broken frames came from the cell {where}; they were refused.")
-            exercise = self.lab.exercise_tested_by(name)
-            if exercise is None:
-                judged.outputs[cell.id] = run.outputs
-                spent[name] = run.seconds
-                stop = _stop_of(run)
-                if run.status in _STOPPED:
-                    judged.stopped.add(cell.id)
-                if stop:
-                    stops[name] = stop
-            else:
-                answer = grade_id(exercise.name)
-                row, outputs = self._judge_one(exercise, run, stops.get(answer))
-                took = round(row.seconds + spent.get(answer, 0.0), 6)
-                judged.tests[name] = replace(row, seconds=took), outputs
+            if exercise := self.lab.exercise_tested_by(name):
+                of_answer = by_name.get(grade_id(exercise.name), CellRun())
+                row, outputs = self._judge_one(exercise, run, of_answer)
+                judged.tests[name] = replace(row, seconds=round(row.seconds + of_answer.seconds, 6)), outputs
         self._trace_causes(judged)
         return judged
 
@@ -401,56 +376,43 @@ class _Judging:
             self._fresh[exercise.name] = exercise.with_outcomes(self._drawn[exercise.name])
         return self._fresh[exercise.name]
 
-    def _judge_one(self, exercise: Exercise, run: CellRun, stopped: _Stop | None) -> tuple[Result, list]:
-        """The row and the outputs of one test cell; `stopped` is what became of the answer's own cell."""
-        if ended := _ended(exercise, run, stopped):
-            verdict, why = ended
-            row = self._row_of(exercise, verdict, why, run)
-            return row, _failure(exercise.name, why, _paragraph(why))
+    def _judge_one(self, exercise: Exercise, run: CellRun, of_answer: CellRun) -> tuple[Result, list]:
+        """The row and the outputs of one test cell; `of_answer` is what became of the answer's own cell."""
         visible, answers = exercise.questions(), run.answers or []
-        # What students can see comes first, so that the mark says what their own check said.
-        finding = self._finding(exercise, visible, answers[: len(visible)])
-        if finding.verdict is Verdict.PASS:
-            asked = visible + self._fresh_questions(exercise)
-            finding = self._finding(exercise, asked, answers, known_right=len(visible))
-        if finding.verdict is Verdict.PASS:
-            message = _right_in(len(visible), len(finding.right) - len(visible))
-            row = self._row_of(exercise, Verdict.PASS, message, run)
-            return row, [_passed(f"{exercise.name}: {message}")]
-        if finding.case is not None and finding.case < len(visible):
-            text, html = as_text(finding), as_html(finding)
+        if ended := _ended(exercise, run, of_answer):
+            finding = ended
         else:
+            # What students can see comes first, so that the mark says what their own check said.
+            finding = self._finding(exercise, visible, answers[: len(visible)])
+            if finding.verdict is Verdict.PASS:
+                asked = visible + self._fresh_questions(exercise)
+                finding = self._finding(exercise, asked, answers, known_right=len(visible))
+        passed, html = finding.verdict is Verdict.PASS, ""
+        if passed:
+            finding = replace(finding, seen=_right_in(len(visible), len(finding.right) - len(visible)))
+        elif finding.case is not None and finding.case < len(visible):
+            html = as_html(finding)
+        elif not ended:
             finding = _about_fresh(finding, bool(visible))
-            text = finding.message
-            html = _paragraph(text)
-        row = self._row_of(exercise, finding.verdict, finding.message, run, finding)
-        return row, _failure(exercise.name, text, html)
+        text = as_text(finding) if html else finding.message
+        stub, skipped = finding.unwritten, run.status is Outcome.SKIPPED
+        row = _row(
+            self.lab,
+            exercise.name,
+            finding.verdict,
+            finding.message,
+            exercise.points,
+            score=exercise.points if passed else 0.0,
+            misconception=finding.misconception,
+            seconds=run.seconds,
+            kind=Kind.STUB if stub else Kind.SKIPPED if skipped else Kind.JUDGED,
+            cause=finding.cause or None,
+        )
+        return row, [_passed(f"{exercise.name}: {text}")] if passed else _failure(exercise.name, text, html)
 
     def _finding(self, exercise: Exercise, questions: list, answers: list, known_right: int = 0) -> Finding:
         rules, known = exercise.rules, exercise.misconceptions
         return judge(questions, answers, rules, known, exercise.name, known_right)
-
-    def _row_of(
-        self,
-        exercise: Exercise,
-        verdict: Verdict,
-        message: str,
-        run: CellRun,
-        finding: Finding | None = None,
-    ) -> Result:
-        stub, skipped = finding is not None and finding.unwritten, run.status is Outcome.SKIPPED
-        return _row(
-            self.lab,
-            exercise.name,
-            verdict,
-            message,
-            exercise.points,
-            score=exercise.points if verdict is Verdict.PASS else 0.0,
-            misconception=finding.misconception if finding else None,
-            seconds=run.seconds,
-            kind=Kind.STUB if stub else Kind.SKIPPED if skipped else Kind.JUDGED,
-            cause=finding.cause or None if finding else None,
-        )
 
     def _trace_causes(self, judged: _Judged) -> None:
         """Say of each failed exercise which one that it calls is not right itself."""
@@ -494,10 +456,10 @@ class _Judging:
                 name = id_of(cell)
                 if name in replaced:
                     cell.source = self.lab.reference_cells[name]
-                elif cell.id in judged.stopped:
+                elif cell.id in judged.runs and judged.runs[cell.id].status in _STOPPED:
                     cell.source = ""  # it would only be stopped again
             rerun = self.judge_all(again, left)
-            left -= rerun.spent
+            left -= sum(run.spent for run in rerun.runs.values())
             second, _ = rerun.tests[test]
             names = listed(f"`{name}`" for name in earlier)
             if second.verdict is not Verdict.PASS:
@@ -506,7 +468,7 @@ class _Judging:
                     means = _meaning(exercise, second.misconception)
                     message = f"With the right {names} in place it is still not right. {means}".strip()
                     known = replace(row, message=message, misconception=second.misconception)
-                    judged.tests[test] = known, _failure(row.exercise, message, _paragraph(message))
+                    judged.tests[test] = known, _failure(row.exercise, message)
                 continue
             message = FOLLOWED.format(names=names)
             seconds = row.seconds + second.seconds
@@ -552,39 +514,34 @@ def _illustrations(lab: Lab) -> frozenset[str]:
     return frozenset(c.source for c in cells if "illustration" in c.metadata.get("tags", []))
 
 
-def _stop_of(run: CellRun) -> _Stop | None:
+def _why_not_done(run: CellRun) -> tuple[Verdict, str]:
+    """Why the cell of an answer did not run to its end, if it did not; and the verdict on what is undefined for it."""
     if run.status in _STOPPED:
-        return _Stop(Verdict(run.status), _STOPPED[run.status])
-    raised = next((o for o in run.outputs if o.get("output_type") == "error"), None)
-    if raised is None:
-        return None
-    return _Stop(Verdict.MISSING, ": ".join(part for part in (raised["ename"], raised["evalue"]) if part))
+        return Verdict(run.status), _STOPPED[run.status]
+    raised = next((o for o in run.outputs if o.get("output_type") == "error"), {})
+    return Verdict.MISSING, ": ".join(part for part in (raised.get("ename"), raised.get("evalue")) if part)
 
 
-def _ended(exercise: Exercise, run: CellRun, stopped: _Stop | None) -> tuple[Verdict, str] | None:
-    """The verdict on an exercise that gave no answers, and why; None where there are answers to judge."""
-    name = exercise.name
+def _ended(exercise: Exercise, run: CellRun, of_answer: CellRun) -> Finding | None:
+    """What is found of an exercise that gave no answers; None where there are answers to judge."""
+    name, verdict = exercise.name, Verdict.CRASH
     if run.missing:
         what = "function" if exercise.rules.of_a_function and name[0].islower() else "class"
-        why = f"There is no {what} `{name}` to try."
-        if stopped:
-            why += f" The cell that should define it failed: {stopped.reason[:300].rstrip('.')}."
-        return (stopped.verdict if stopped else Verdict.MISSING), why
-    if run.status is Outcome.TIMEOUT:
-        return Verdict.TIMEOUT, f"`{name}` takes too long. {run.reason}"
-    if run.status is Outcome.SKIPPED:
-        return (
-            Verdict.TIMEOUT,
-            f"`{name}` was not tried: the cells before it had used up the notebook's time.",
-        )
-    if run.forged:
-        return (
-            Verdict.CRASH,
-            f"`{name}` could not be asked: this notebook writes where only its answers may go.",
-        )
-    if run.status is Outcome.CRASH or run.answers is None:
-        return Verdict.CRASH, f"`{name}` ended its own process, or went over the memory limit."
-    return None
+        (verdict, reason), why = _why_not_done(of_answer), f"There is no {what} `{name}` to try."
+        if reason:
+            why += f" The cell that should define it failed: {reason[:300].rstrip('.')}."
+    elif run.status is Outcome.TIMEOUT:
+        why, verdict = f"`{name}` takes too long. {run.reason}", Verdict.TIMEOUT
+    elif run.status is Outcome.SKIPPED:
+        why = f"`{name}` was not tried: the cells before it had used up the notebook's time."
+        verdict = Verdict.TIMEOUT
+    elif run.forged:
+        why = f"`{name}` could not be asked: this notebook writes where only its answers may go."
+    elif run.status is Outcome.CRASH or run.answers is None:
+        why = f"`{name}` ended its own process, or went over the memory limit."
+    else:
+        return None
+    return Finding(verdict, seen=why)
 
 
 _FRESH = {
@@ -619,18 +576,15 @@ def _about_fresh(finding: Finding, some_visible: bool) -> Finding:
     return replace(finding, seen=seen, means=means, nudge=nudge)
 
 
-def _failure(name: str, text: str, html: str) -> list[NotebookNode]:
+def _failure(name: str, text: str, html: str = "") -> list[NotebookNode]:
     """The outputs of a test cell that earns nothing: our message, and the error that nbgrader scores by."""
     text = clean_text(cut(text, MAX_MESSAGE))
+    html = html or f"<p>{code(escape(text, quote=False))}</p>"
     said, line = f"{name}: {text}", f"{name}: not right yet."
     return [
         make_output("display_data", metadata={}, data={"text/plain": text, "text/html": html}),
         make_output("error", ename="CheckFailed", evalue=said, traceback=[line]),
     ]
-
-
-def _paragraph(text: str) -> str:
-    return f"<p>{code(escape(clean_text(cut(text, MAX_MESSAGE)), quote=False))}</p>"
 
 
 def _passed(text: str) -> NotebookNode:
