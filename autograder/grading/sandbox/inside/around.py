@@ -52,11 +52,8 @@ class Around:
     def end_all(self) -> None:
         """In the hand-in: kill what its cells have left running."""
 
-    def kill(self, child: int, status: int | None) -> int | None:
-        """In the warm process: kill a hand-in and all that it started.
-
-        `status` is its wait status if it has ended already; returned if that is known afterwards.
-        """
+    def kill(self, child: int, ended: bool) -> None:
+        """In the warm process: kill a hand-in, unless it has `ended` already, and all that it started."""
         if not psutil.LINUX:  # elsewhere this process adopts nobody, so some are found by their group alone
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(child, signal.SIGKILL)
@@ -66,11 +63,8 @@ class Around:
                     process.kill()
             with suppress(ChildProcessError):
                 while True:
-                    pid, how = os.waitpid(-1, 0)
-                    if pid == child:
-                        status = how
+                    os.waitpid(-1, 0)
         shutil.rmtree(self._folder, ignore_errors=True)
-        return status
 
 
 class Namespaces(Around):
@@ -106,8 +100,7 @@ class Namespaces(Around):
             # All of this PID namespace, but for its first process, which is this one.
             os.kill(-1, signal.SIGKILL)
 
-    def kill(self, child: int, status: int | None) -> int | None:
-        if status is None:  # PID 1 takes its whole namespace with it, before waitpid returns
+    def kill(self, child: int, ended: bool) -> None:
+        if not ended:  # PID 1 takes its whole namespace with it, before waitpid returns
             os.kill(child, signal.SIGKILL)
-            status = os.waitpid(child, 0)[1]
-        return status
+            os.waitpid(child, 0)

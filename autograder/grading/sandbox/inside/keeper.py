@@ -125,7 +125,8 @@ class Keeper(Guest):
                 os.close(reports)
             self._starter.send({"limits": job["limits"]})
             self._starter.receive()  # "started"
-            self._child = max(child.pid for child in self._parent.children())
+            (self._process,) = self._parent.children()
+            self._child = self._process.pid
             self._shared = self._parent.memory_info()
             header, _ = self._hand_in.receive(1000, 0)  # "ready": what fails before is the grader's fault
             if header != {"op": "ready"}:
@@ -136,7 +137,7 @@ class Keeper(Guest):
                 self._grader.send(report.to_fields(), values, more=True)  # nobody acts on it before the end
         finally:
             with suppress(wire.Closed):
-                self._ask_starter("end")
+                self._end()
             for descriptor in (orders, events, *self._places):
                 os.close(descriptor)
         self._grader.send({"op": "end"})
@@ -189,7 +190,7 @@ class Keeper(Guest):
         return most if most > self._memory + UNCOUNTED else 0
 
     def how_it_died(self) -> str:
-        code = self._ask_starter("how", DYING)
+        code = self._end(DYING)
         return "It closed the grader's own pipe." if code is None else wire.death(code)
 
     # Watching
@@ -203,8 +204,8 @@ class Keeper(Guest):
                 return
         self._next_look = now + LOOK
         self.check_time()
-        if self._ask_starter("how") is not None:
-            self._ask_starter("end")  # else what it left behind would hold its pipe open
+        if self._has_ended():
+            self._end()  # else what it left behind would hold its pipe open
         if self._too_large():
             raise Stopped(Outcome.CRASH, f"It used more than {self.limits.memory >> 20} MB of memory.")
 
@@ -217,10 +218,16 @@ class Keeper(Guest):
             return False
         return sum(_pss(process, use.resident) for process, use in used.items()) > most
 
-    def _ask_starter(self, what: str, seconds: float = 0.0) -> int | None:
-        """The hand-in's exit code, if it has ended by then, or must `end` now with all that it started."""
+    def _has_ended(self) -> bool:
+        try:
+            return self._process.status() == psutil.STATUS_ZOMBIE
+        except psutil.NoSuchProcess:
+            return True
+
+    def _end(self, seconds: float = 0.0) -> int | None:
+        """End the hand-in with all that it started; its exit code, if it ended by itself within so many seconds."""
         if not self._over:
-            self._starter.send({"op": what, "seconds": seconds})
+            self._over = True
+            self._starter.send({"seconds": seconds})
             self._exit = self._starter.receive()[0]["exit"]
-            self._over = what == "end"
         return self._exit

@@ -53,7 +53,6 @@ class Starter:
     def _one(self, commands: int, reports: int) -> None:
         """One run, from the first order to the last; the hand-in and all it started are dead afterwards."""
         limits = Limits(**self._keeper.receive()[0]["limits"])
-        self._ended: int | None = None  # the hand-in's wait status
         self._child = self._around.fork()
         if self._child == 0:
             try:
@@ -62,14 +61,13 @@ class Starter:
                 os._exit(1)
         os.close(commands)
         os.close(reports)
+        ended: int | None = None
         try:
             self._keeper.send({"op": "started"})
-            while (order := self._keeper.receive()[0])["op"] == "how":
-                self._keeper.send({"exit": self._exit_within(order["seconds"])})
+            ended = self._status_within(self._keeper.receive()[0]["seconds"])  # the order to end it
         finally:
-            self._gone()
-            self._ended = self._around.kill(self._child, self._ended)
-        self._keeper.send({"exit": self._exit_within(0)})
+            self._around.kill(self._child, ended is not None)
+        self._keeper.send({"exit": None if ended is None else os.waitstatus_to_exitcode(ended)})
 
     def _become_hand_in(self, limits: Limits, commands: int, reports: int) -> None:
         try:
@@ -93,17 +91,11 @@ class Starter:
             os.dup2(fd, number, inheritable=number < 3)
         os.closerange(5, most)
 
-    def _gone(self) -> bool:
-        if self._ended is None:
-            pid, status = os.waitpid(self._child, os.WNOHANG)
-            self._ended = status if pid else None
-        return self._ended is not None
-
-    def _exit_within(self, seconds: float) -> int | None:
-        """The hand-in's exit code as `os.waitstatus_to_exitcode` gives it; None while it lives."""
+    def _status_within(self, seconds: float) -> int | None:
+        """The hand-in's wait status, if it ends by itself in so many seconds."""
         until = monotonic() + seconds
-        while not self._gone():
-            if monotonic() > until:
-                return None
+        while True:
+            pid, status = os.waitpid(self._child, os.WNOHANG)
+            if pid or monotonic() > until:
+                return status if pid else None
             select.poll().poll(5)
-        return None if self._ended is None else os.waitstatus_to_exitcode(self._ended)
