@@ -7,7 +7,7 @@ import signal
 from contextlib import suppress
 from time import monotonic
 
-from autograder.grading.sandbox.inside.confine import SCRATCH
+from autograder.grading.sandbox.inside.confine import SCRATCH, write
 from autograder.grading.sandbox.inside.drive import GRACE
 
 
@@ -32,10 +32,9 @@ class Growth:
         while self._copies() and monotonic() < until:
             end_below(root)  # what cells have left running
             select.poll().poll(2)
-        with suppress(OSError), open(f"/proc/{root}/clear_refs", "w") as file:
-            file.write(
-                "5"
-            )  # have the kernel count from now on; where it may not be asked to, it does from the fork
+        # Have the kernel count from now on; where it may not be asked to, it does from the fork.
+        with suppress(OSError):
+            write(f"/proc/{root}/clear_refs", "5")
         self._most, self._anonymous = _most(root), _sizes(root).get("RssAnon", 0)
         self._met = set(_threads(root))
         # Where the hand-in has no places of its own, others begin some, too.
