@@ -3,7 +3,6 @@
 nbgrader's own bookkeeping (scores, feedback) then works on the outputs it leaves.
 """
 
-import json
 import os
 from collections.abc import Sequence
 from copy import deepcopy
@@ -19,7 +18,7 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 
 from autograder.authoring.lab import Lab, read_lab
 from autograder.course import find
-from autograder.grading.marking import Marked, unmarkable
+from autograder.grading.marking import unmarkable
 from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.nbgrader import gradebook
 from autograder.grading.nbgrader.gradebook import free_days, seconds_late
@@ -27,7 +26,7 @@ from autograder.grading.register.classroom import Classroom, leads_elsewhere, pu
 from autograder.grading.register.policy import read_policy
 from autograder.grading.register.roll import read_roll
 from autograder.grading.run.limited import NotDone
-from autograder.grading.run.pool import Options, mark_limited
+from autograder.grading.run.pool import Options, mark_here
 from autograder.grading.sandbox.choice import find as find_sandbox
 from autograder.grading.sandbox.choice import why_not_first
 
@@ -93,9 +92,7 @@ class Judge(NbGraderPreprocessor):
             if why := why_not_first(kind):
                 self.log.info("It runs in the sandbox %s, for bubblewrap does not start. %s", kind.name, why)
             options = Options(salt=classroom.salt, sandbox=kind.name)
-            marked = Marked.from_facts(
-                json.loads(mark_limited(str(lab.course.root), lab.name, data, why, options, alone=True))
-            )
+            marked = mark_here(str(lab.course.root), lab.name, data, why, options, True)
         except NotDone as problem:
             raise RuntimeError(f"The grader failed, not the student: {problem}") from None
         if marked.faults:

@@ -40,7 +40,7 @@ from autograder.grading.reports.marks import Mark, class_today, full_name
 from autograder.grading.reports.page import environment
 from autograder.grading.reports.pseudonyms import pseudonyms
 from autograder.grading.reports.tables import harmless
-from autograder.grading.run.limited import NotDone, each_or_plainer
+from autograder.grading.run.limited import each
 from autograder.results import Result
 
 SECONDS = 30  # for one answer to be read and shown
@@ -282,9 +282,9 @@ def _with_answers(question: Question, workers: int) -> Iterator[Answer]:
     classroom, lab = question.classroom, question.lab.name
     asked = str(classroom.course.root), lab, question.name
     calls = [(*asked, str(classroom.notebook_path(one.student, lab))) for one in question.answers]
-    texts = dict(each_or_plainer(read_answer, calls, workers=workers, seconds=SECONDS))
+    texts = dict(each(read_answer, calls, workers=workers, seconds=SECONDS, plainer=True))
     for i, answer in enumerate(question.answers):
-        if not isinstance(text := texts[i], NotDone):
+        if isinstance(text := texts[i], str):
             said = json.loads(text)
             yield replace(answer, source=said["source"], html=Markup(said["html"]))
         else:

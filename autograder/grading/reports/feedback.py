@@ -37,7 +37,7 @@ from autograder.grading.reports import shown as safely
 from autograder.grading.reports.marks import Mark, Marks, class_today, full_name, read_marks
 from autograder.grading.reports.page import environment, moment, span
 from autograder.grading.run.grade import described
-from autograder.grading.run.limited import NotDone, each_or_plainer
+from autograder.grading.run.limited import NotDone, each
 from autograder.grading.run.progress import Progress
 from autograder.judging.judge import because
 from autograder.judging.mistakes import NOT_WRITTEN, STRUCTURAL
@@ -164,7 +164,7 @@ def write_feedback(
             todo.append((sheet, stamp, receipt, page))
     course = str(classroom.course.root)
     calls = [(course, one[0], str(classroom.notebook_path(one[0].student, one[0].lab))) for one in todo]
-    for i, outcome in each_or_plainer(make_page, calls, workers=workers or cores(), seconds=SECONDS):
+    for i, outcome in each(make_page, calls, workers=workers or cores(), seconds=SECONDS, plainer=True):
         sheet, stamp, receipt, page = todo[i]
         try:
             if isinstance(outcome, NotDone):

@@ -31,7 +31,7 @@ from autograder.grading.reports.feedback import SECONDS, Sheet, sheet_of
 from autograder.grading.reports.marks import Marks, read_marks
 from autograder.grading.reports.term import NAME
 from autograder.grading.run.grade import described
-from autograder.grading.run.limited import NotDone, each_or_plainer
+from autograder.grading.run.limited import NotDone, each
 from autograder.grading.run.pool import cores
 
 
@@ -110,7 +110,7 @@ def _notebooks(classroom: Classroom, sheets: Mapping[str, Sheet]) -> Iterator[tu
     """Each page as a notebook, made within limits; without the answers where those go over them."""
     names, course = list(sheets), str(classroom.course.root)
     calls = [(course, one, str(classroom.notebook_path(one.student, one.lab))) for one in sheets.values()]
-    made = each_or_plainer(make_notebook, calls, workers=cores(), seconds=SECONDS)
+    made = each(make_notebook, calls, workers=cores(), seconds=SECONDS, plainer=True)
     return ((names[i], outcome) for i, outcome in made)
 
 

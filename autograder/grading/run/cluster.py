@@ -6,85 +6,44 @@ it was handed out. One that fails later is tried again, and what it failed on go
 
 import json
 import logging
-import sys
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
+from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
-from importlib.metadata import version
-from pathlib import Path
-from time import monotonic
+from threading import Event, Lock
+from time import monotonic, sleep
 from typing import Any
 
-import nbformat
-
-from autograder.authoring.lab import lab_at, read_lab
-from autograder.course import read as read_course
 from autograder.errors import counted, listed, printable
 from autograder.grading.marking import Marked
-from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.register.classroom import GradingError
-from autograder.grading.register.evidence import lab_fingerprint
+from autograder.grading.run.limited import Died
 
 LOOK = 0.5  # seconds between two looks at who is there
 TRIAL = 300.0  # seconds that a worker has to show that it can mark
 _FETCH = 5  # seconds for what is done to come from its worker, which may have died since
 _PATIENCE = 30.0  # seconds between two words about waiting
+_TRIES = 3  # workers that a hand-in is given to
 
 
 class ClusterError(GradingError):
     """The cluster cannot be reached, or cannot mark."""
 
 
-class WorkerLost(Exception):
-    """The worker went away, or failed where another may not."""
-
-
-def as_here(course: str, labs: Sequence[str]) -> dict[str, str]:
-    """What must be the same on every machine that marks for one class."""
-    facts = {
-        "autograder": version("attention-labs"),
-        "Python": f"{sys.version_info[0]}.{sys.version_info[1]}",
-    }
-    read = read_course(Path(course))
-    return facts | {f"the lab {name}": lab_fingerprint(read_lab(read, name)) for name in labs}
-
-
-def try_out(course: str, labs: Sequence[str], options: Any, expected: str) -> str:
-    """On a worker: why it must not mark this class; "" if it may.
-
-    Parameters
-    ----------
-    expected : str
-        `as_here` of the run's own machine, as JSON.
-    """
-    from autograder.grading.run.pool import mark_limited
-
-    try:
-        here, there = as_here(course, labs), json.loads(expected)
-        for name, value in there.items():
-            if here.get(name) != value:
-                said = f" ({here.get(name)}; {value} is due)" if not name.startswith("the lab") else ""
-                return f"{name} is not the same there{said}"
-        release = nbformat.writes(release_for_marking(lab_at(course, labs[0])))
-        marked = Marked.from_facts(
-            json.loads(mark_limited(course, labs[0], release.encode(), "", options, alone=True))
-        )
-        return " ".join(marked.faults[:1])
-    except Exception as error:  # noqa: BLE001 - whatever it is, this worker is not to mark
-        return f"{type(error).__name__}: {error}"
+class WorkerLost(Died):
+    """The worker went away with what it was given."""
 
 
 class Cluster:
-    """Where hand-ins are marked, if not here; a context manager.
+    """Where hand-ins are marked, if not here; a context manager, which many threads may use.
 
     Parameters
     ----------
     address : str
         The scheduler's.
     function : callable
-        What marks a hand-in; it gives text.
+        What marks a hand-in; it gives what was found as JSON.
     trial : tuple
-        The arguments of `try_out`.
+        A function that says why a worker must not mark ("" if it may), and its arguments.
     say : callable
         Given a sentence for whoever waits.
 
@@ -107,35 +66,80 @@ class Cluster:
                 f"No Dask scheduler answers at {address} ({type(error).__name__}); "
                 "start one with `dask scheduler` and give --scheduler its address."
             ) from None
+        self._lock = Lock()  # for all that follows
+        self._present: dict[str, int] = {}
         self._slots: dict[str, int] = {}  # of the workers that may mark
         self._trials: dict[str, tuple[Any, float]] = {}
         self._out: dict[str, str] = {}  # why a worker gets nothing
-        self._at: dict[Future, tuple[str, Any]] = {}
+        self._busy: Counter[str] = Counter()
+        self._next = 0.0
         self._told = monotonic() - _PATIENCE + 2  # the first word after two seconds
 
     def __enter__(self) -> "Cluster":
         return self
 
     def __exit__(self, *error: object) -> None:
-        for _, theirs in self._at.values():
-            with suppress(Exception):
-                theirs.cancel()
         with suppress(Exception):  # a scheduler that is gone cannot be told good-bye
             self._client.close(timeout=5)
 
     def room(self) -> int:
-        """How many more calls are wanted now."""
-        return 2 * sum(self._slots.values()) - len(self._at)
+        """How many calls keep all workers busy."""
+        return 2 * max(1, sum(self._slots.values()))
 
-    def submit(self, *what: Any) -> "Future[str]":
-        """Have the function called on the worker that has least to do."""
-        busy = [worker for worker, _ in self._at.values()]
-        worker = min(self._slots, key=lambda one: busy.count(one) / self._slots[one])
-        ours: Future[str] = Future()
-        theirs = self._submit(worker, self._function, *what)
-        self._at[ours] = worker, theirs
-        theirs.add_done_callback(lambda done: _hand_over(done, ours))
-        return ours
+    def mark(self, *what: Any) -> Marked:
+        """What the function finds, on the worker that has least to do; where one fails, on another.
+
+        Raises
+        ------
+        ClusterError, Died, or what the function raises
+        """
+        tries = 0
+        while True:
+            worker, tries = self._free_worker(), tries + 1
+            try:
+                marked = Marked.from_facts(json.loads(self._call(worker, *what)))
+                if not marked.faults or not self._distrust(worker) or tries == _TRIES:
+                    return marked
+            except WorkerLost:
+                if tries == _TRIES:
+                    raise
+            except (ClusterError, Died):
+                raise
+            except Exception:
+                if not self._distrust(worker) or tries == _TRIES:
+                    raise
+            finally:
+                with self._lock:
+                    self._busy[worker] -= 1
+
+    def _free_worker(self) -> str:
+        """The worker that has least to do, as soon as one has room."""
+        while True:
+            with self._lock:
+                self._look()
+                load = {worker: self._busy[worker] / slots for worker, slots in self._slots.items()}
+                worker = min(load, key=load.__getitem__, default="")
+                if worker and load[worker] < 2:  # the next one waits there already
+                    self._busy[worker] += 1
+                    return worker
+            sleep(LOOK)
+
+    def _call(self, worker: str, *what: Any) -> str:
+        theirs, done = self._submit(worker, self._function, *what), Event()
+        theirs.add_done_callback(lambda _: done.set())
+        while not done.wait(LOOK):
+            with self._lock:
+                self._look()
+                if worker not in self._present:
+                    theirs.cancel()
+                    raise WorkerLost("was given to a worker that went away")
+        if theirs.status == "error":
+            raised = theirs.exception()
+            raise raised if isinstance(raised, Exception) else WorkerLost(str(raised))
+        try:
+            return str(theirs.result(_FETCH))
+        except Exception as error:  # noqa: BLE001 - it may be gone again, or was given up
+            raise WorkerLost(f"was given to a worker that went away ({type(error).__name__})") from None
 
     def _submit(self, worker: str, function: Callable, *what: Any) -> Any:
         try:
@@ -151,24 +155,23 @@ class Cluster:
             "the same command goes on from there."
         )
 
-    def done(self, ours: Future) -> None:
-        """Forget a call that is done."""
-        self._at.pop(ours, None)
-
-    def failed(self, ours: Future) -> bool:
+    def _distrust(self, worker: str) -> bool:
         """A hand-in could not be marked: its worker is tried anew; whether another may have the hand-in."""
-        worker = self._at[ours][0]
-        others = bool({*self._slots, *self._trials} - {worker})
-        if self._slots.pop(worker, None):
-            self._try(worker)
-        return others
+        with self._lock:
+            others = bool({*self._slots, *self._trials} - {worker})
+            if self._slots.pop(worker, None):
+                self._try(worker)
+            return others
 
-    def look(self) -> None:
-        """See who has come and gone, and what came of the trials."""
+    def _look(self) -> None:
+        """See now and then who has come and gone, and what came of the trials."""
+        if monotonic() < self._next:
+            return
+        self._next = monotonic() + LOOK
         if self._client.status != "running":
             raise self._gone()
         try:
-            present = self._client.nthreads()
+            present = self._present = self._client.nthreads()
         except Exception:  # noqa: BLE001
             raise self._gone() from None
         for worker in present.keys() - self._slots.keys() - self._trials.keys() - self._out.keys():
@@ -183,10 +186,6 @@ class Cluster:
                 self._leave_out(worker, f"it did not mark a lab as it was handed out in {TRIAL:g} seconds")
         for worker in self._slots.keys() - present.keys():
             del self._slots[worker]
-        for ours, (at, theirs) in list(self._at.items()):
-            if at not in present and not ours.done():
-                theirs.cancel()
-                _settle(ours, WorkerLost(f"the worker {at} went away"))
         if self._slots or self._trials:
             return
         if present:
@@ -203,7 +202,7 @@ class Cluster:
             )
 
     def _try(self, worker: str) -> None:
-        self._trials[worker] = self._submit(worker, try_out, *self._trial), monotonic() + TRIAL
+        self._trials[worker] = self._submit(worker, *self._trial), monotonic() + TRIAL
 
     def _tried(self, worker: str, trial: Any, threads: int) -> None:
         try:
@@ -222,25 +221,3 @@ class Cluster:
         del self._trials[worker]
         self._out[worker] = printable(str(why).split("\n")[0])[:300].rstrip(".")
         self._say(f"The worker {worker} is left out: {self._out[worker]}.")
-
-
-def _hand_over(theirs: Any, ours: "Future[str]") -> None:
-    """What a call on the cluster came to, in the future of the run's own."""
-    if theirs.status == "finished":
-        try:
-            result = theirs.result(_FETCH)
-        except Exception as error:  # noqa: BLE001 - it may be gone again
-            _settle(ours, WorkerLost(str(error)))
-        else:
-            with suppress(Exception):
-                ours.set_result(result)
-    elif theirs.status == "error":
-        raised = theirs.exception()
-        _settle(ours, raised if isinstance(raised, Exception) else WorkerLost(str(raised)))
-    else:
-        _settle(ours, WorkerLost("the cluster has given the call up"))
-
-
-def _settle(ours: Future, error: Exception) -> None:
-    with suppress(Exception):  # it may have been settled from the other side meanwhile
-        ours.set_exception(error)

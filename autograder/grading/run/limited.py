@@ -19,12 +19,13 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import psutil
 
@@ -32,9 +33,12 @@ from autograder.stopwatch import Stopwatch
 
 SECONDS, MEGABYTES = 60.0, 1_500
 LOOK = 0.05  # seconds between two looks at what a worker uses
+LONGEST_WAIT = 0.5  # seconds between two looks at how many may be under way
 _LENGTH = struct.Struct(">Q")  # before each message
 _ROOM = 1_000  # megabytes of address space that a stage may add
 _MOST = 1 << 29  # bytes of an answer
+_One = TypeVar("_One")
+_Result = TypeVar("_Result")
 
 
 class NotDone(Exception):
@@ -351,10 +355,9 @@ def each(
     workers: int,
     seconds: float = SECONDS,
     memory: int = MEGABYTES,
+    plainer: bool = False,
 ) -> Iterator[tuple[int, str | NotDone]]:
     """Do one thing for each of many hand-ins; yields (place in `calls`, what came of it), as they get done.
-
-    A call whose process died is tried once more, with nothing else under way, before it counts as its fault.
 
     Parameters
     ----------
@@ -362,51 +365,78 @@ def each(
         Named in a module; returns a str.
     calls : sequence of tuple
         The arguments of each call.
+    plainer : bool
+        The function has one more argument, the last: whether it is to do it in a plain form, which is asked for where
+        it was not done otherwise.
 
     Examples
     --------
     >>> sorted(each(str.upper, [("a",), ("b",)], workers=2))
     [(0, 'A'), (1, 'B')]
     """
-    if not calls:
-        return
-    again = []
-    with threads(max(1, min(workers, len(calls)))) as pool:
-        todo = {pool.submit(_one, function, calls[i], seconds, memory): i for i in range(len(calls))}
-        for done in as_completed(todo):
-            outcome = done.result()
-            if isinstance(outcome, Died):
-                again.append(todo[done])
-            else:
-                yield todo[done], outcome
-        for i in again:
-            yield i, pool.submit(_one, function, calls[i], seconds, memory).result()
+
+    def do(i: int, alone: bool) -> str:
+        def run(*form: bool) -> str:
+            return worker().run(function, *calls[i], *form, seconds=seconds, memory=memory)
+
+        if not plainer:
+            return run()
+        try:
+            return run(False)
+        except NotDone as why:
+            if isinstance(why, Died) and not alone:
+                raise
+            return run(True)
+
+    workers = max(1, min(workers, len(calls)))
+    with threads(workers) as pool:
+        yield from side_by_side(do, range(len(calls)), pool, lambda: 2 * workers)
 
 
-def each_or_plainer(
-    function: Callable[..., str], calls: Sequence[tuple], *, workers: int, seconds: float = SECONDS
-) -> Iterator[tuple[int, str | NotDone]]:
-    """`each`, where what was not done is tried once more in a plain form: the last argument says whether it is.
+def side_by_side(
+    do: Callable[[_One, bool], _Result],
+    what: Iterable[_One],
+    pool: ThreadPoolExecutor,
+    room: Callable[[], int],
+) -> Iterator[tuple[_One, _Result | NotDone]]:
+    """Do something for each of these in a pool's threads; gives each with what came of it, as they get done.
+
+    The first are under way when this returns. What was under way when its process died is done again when all others
+    are, and by itself: only what ends a process then is its own fault.
 
     Parameters
     ----------
-    calls : sequence of tuple
-        The arguments of each call, without the last.
+    do : callable
+        Given one, and whether nothing else is under way.
+    room : callable
+        How many may be under way now: no more are held at a time.
     """
-    waiting = list(range(len(calls)))
-    for plain in (False, True):
-        asked, again = [(*calls[i], plain) for i in waiting], []
-        for at, outcome in each(function, asked, workers=workers, seconds=seconds):
-            if isinstance(outcome, NotDone) and not plain:
-                again.append(waiting[at])
-            else:
-                yield waiting[at], outcome
-        waiting = again
+    queue, under_way, again = iter(what), dict[Future[_Result], _One](), list[_One]()
+
+    def fill() -> None:
+        for one in islice(queue, max(0, room() - len(under_way))):
+            under_way[pool.submit(do, one, False)] = one
+
+    def results() -> Iterator[tuple[_One, _Result | NotDone]]:
+        while under_way:
+            for future in wait(under_way, LONGEST_WAIT, FIRST_COMPLETED).done:
+                one, outcome = under_way.pop(future), _outcome(future)
+                fill()
+                if isinstance(outcome, Died):
+                    again.append(one)
+                else:
+                    yield one, outcome
+            fill()
+        for one in again:
+            yield one, _outcome(pool.submit(do, one, True))
+
+    fill()
+    return results()
 
 
-def _one(function: Callable[..., str], arguments: tuple, seconds: float, memory: int) -> str | NotDone:
+def _outcome(future: Future[_Result]) -> _Result | NotDone:
     try:
-        return worker().run(function, *arguments, seconds=seconds, memory=memory)
+        return future.result()
     except NotDone as why:
         return why
 

@@ -4,24 +4,37 @@ import atexit
 import gc
 import json
 import os
-from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from threading import Lock, local
-from time import sleep
 from typing import Any
 
-from autograder.authoring.lab import Lab, lab_at
+import nbformat
+
+from autograder.authoring.lab import Lab, lab_at, read_lab
+from autograder.course import read as read_course
 from autograder.grading.marking import Marked, mark, prepare, unmarkable
 from autograder.grading.marking.mark import READING, SHOWING, release_for_marking, take_release
 from autograder.grading.register.classroom import Submission
-from autograder.grading.run.cluster import LOOK, Cluster, WorkerLost, as_here, try_out
-from autograder.grading.run.limited import MEGABYTES, Died, Failed, NotDone, Worker, threads, worker
+from autograder.grading.register.fingerprint import lab_fingerprint
+from autograder.grading.run.cluster import Cluster, ClusterError
+from autograder.grading.run.limited import (
+    MEGABYTES,
+    Died,
+    Failed,
+    NotDone,
+    Worker,
+    side_by_side,
+    threads,
+    worker,
+)
 from autograder.grading.sandbox import Limits, Sandbox, SandboxError
 from autograder.grading.sandbox.choice import find, why_not_first
 
@@ -30,7 +43,7 @@ PRELOAD = ("numpy", "IPython", "autograder.student")
 # What another warm process imports as well, for hand-ins that draw themselves: copies of it cost a fifth more.
 DRAWING = ("matplotlib.pyplot",)
 _DRAWS = (b"matplotlib", b"pylab")  # one of these stands in the file of a hand-in that does
-_TRIES = 3  # workers of a cluster that a hand-in is given to
+_THREADS = 1_000  # that wait for the workers of a cluster, at most
 
 
 @dataclass(frozen=True)
@@ -86,6 +99,11 @@ def _sandbox(
     sandbox = kind(preload, Limits(**dict(limits)), dict(env), library, course)
     atexit.register(sandbox.close)
     return sandbox.__enter__()
+
+
+def mark_here(*what: Any) -> Marked:
+    """What `mark_limited` finds."""
+    return Marked.from_facts(json.loads(mark_limited(*what)))
 
 
 def mark_limited(
@@ -222,6 +240,36 @@ def _prepare(course: str, lab_name: str, options: Options) -> str:
     return ""
 
 
+def as_here(course: str, labs: Sequence[str]) -> dict[str, str]:
+    """What must be the same on every machine that marks for one class."""
+    facts = {
+        "autograder": version("attention-labs"),
+        "Python": f"{sys.version_info[0]}.{sys.version_info[1]}",
+    }
+    read = read_course(Path(course))
+    return facts | {f"the lab {name}": lab_fingerprint(read_lab(read, name)) for name in labs}
+
+
+def try_out(course: str, labs: Sequence[str], options: Options, expected: Mapping[str, str]) -> str:
+    """Why the machine where this is called must not mark this class; "" if it may.
+
+    Parameters
+    ----------
+    expected : mapping of str to str
+        `as_here` of the run's own machine.
+    """
+    try:
+        here = as_here(course, labs) if expected else {}
+        for name, value in expected.items():
+            if here.get(name) != value:
+                said = f" ({here.get(name)}; {value} is due)" if not name.startswith("the lab") else ""
+                return f"{name} is not the same there{said}"
+        release = nbformat.writes(release_for_marking(lab_at(course, labs[0])))
+        return " ".join(mark_here(course, labs[0], release.encode(), "", options, True).faults[:1])
+    except Exception as error:  # noqa: BLE001 - whatever it is, this machine is not to mark
+        return f"{type(error).__name__}: {error}"
+
+
 class Pool:
     """Where hand-ins are marked: processes of this machine, or those of a Dask cluster.
 
@@ -254,150 +302,58 @@ class Pool:
         self._course, self._labs, self._options = course, tuple(labs), options
         self._workers, self._scheduler, self._say = workers, scheduler, say
         self._opened = ExitStack()
-        self._place: _Here | Cluster | None = None
+        self._threads: ThreadPoolExecutor | None = None
+        self._mark, self._room = mark_here, lambda: 2 * workers
 
     def __enter__(self) -> "Pool":
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._place = None
+        self._threads = None
         self._opened.__exit__(*error)
 
-    def start(self) -> "_Here | Cluster":
-        """Start now rather than at the first hand-in, and get ready to mark the first lab.
+    def start(self) -> ThreadPoolExecutor:
+        """Start now rather than at the first hand-in, and get ready to mark the first lab; gives the threads.
 
         Raises
         ------
         ClusterError
         """
-        if self._place is None and self._scheduler:
-            trial = self._course, self._labs, self._options, json.dumps(as_here(self._course, self._labs))
-            self._place = self._opened.enter_context(Cluster(self._scheduler, mark_limited, trial, self._say))
-        elif self._place is None:
-            here = _Here(self._workers)
-            self._place = self._opened.enter_context(here)
-            here.get_ready(self._course, self._labs[0], self._options)
-        return self._place
+        if self._threads is not None:
+            return self._threads
+        self._threads = self._opened.enter_context(threads(_THREADS if self._scheduler else self._workers))
+        if self._scheduler:
+            trial = try_out, self._course, self._labs, self._options, as_here(self._course, self._labs)
+            cluster = self._opened.enter_context(Cluster(self._scheduler, mark_limited, trial, self._say))
+            self._mark, self._room = cluster.mark, cluster.room
+        else:
+            for _ in range(self._workers):
+                self._threads.submit(_get_ready, self._course, self._labs[0], self._options)
+        return self._threads
 
     def why_not(self, lab: str) -> str:
         """Why this machine cannot mark a lab as it was handed out; "" if it can. A cluster tries its workers itself."""
-        if self._scheduler:
-            return ""
-        return try_out(self._course, [lab], self._options, "{}")
+        return "" if self._scheduler else try_out(self._course, [lab], self._options, {})
 
-    def mark_all(self, submissions: Iterable[Submission]) -> Iterator[tuple[Submission, Marked | Exception]]:
-        """Mark hand-ins side by side; gives each as it is done, with an exception where the grader failed.
+    def mark_all(self, submissions: Iterable[Submission]) -> Iterator[tuple[Submission, Marked | NotDone]]:
+        """Mark hand-ins side by side, see `side_by_side`; and why it was not done where the grader failed.
 
-        The first are under way when this returns. Only a few hand-ins are held at a time, so a class of any
-        size needs the same memory. What was under way when its process died is marked again when all others
-        are done, and one at a time: only what ends a process by itself is its own fault.
+        Only a few hand-ins are held at a time, so a class of any size needs the same memory.
         """
         queue = iter(submissions)
         if (first := next(queue, None)) is None:
             return iter(())
-        place = self.start()
-        return self._results(place, _Round(self._course, self._options, place, chain([first], queue)))
 
-    def _results(
-        self, place: "_Here | Cluster", round_: "_Round"
-    ) -> Iterator[tuple[Submission, Marked | Exception]]:
-        yield from round_.results()
-        for submission, _ in round_.lost:
-            by_itself = _Round(self._course, self._options, place, iter([submission]), alone=True)
-            yield from by_itself.results()
-            yield from by_itself.lost
+        def marked(one: Submission, alone: bool) -> Marked:
+            try:
+                return self._mark(self._course, one.lab, one.data, one.why, self._options, alone)
+            except (NotDone, ClusterError):
+                raise
+            except Exception as error:
+                raise Failed(f"{type(error).__name__}: {error}") from error
 
-
-class _Here:
-    """The cores of this machine: a thread with a worker process each."""
-
-    def __init__(self, workers: int):
-        self._workers, self._opened, self._under_way = workers, ExitStack(), 0
-
-    def __enter__(self) -> "_Here":
-        self._threads = self._opened.enter_context(threads(self._workers))
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._opened.__exit__(*error)
-
-    def get_ready(self, course: str, lab: str, options: Options) -> None:
-        for _ in range(self._workers):
-            self._threads.submit(_get_ready, course, lab, options)
-
-    def room(self) -> int:
-        return 2 * self._workers - self._under_way
-
-    def submit(self, *what: Any) -> Future:
-        self._under_way += 1
-        return self._threads.submit(mark_limited, *what)
-
-    def done(self, future: Future) -> None:
-        self._under_way -= 1
-
-    def failed(self, future: Future) -> bool:
-        return False  # another process of this machine would do no better
-
-    def look(self) -> None:
-        """Who is there is known."""
-
-
-class _Round:
-    """Hand-ins that are marked side by side, the first of them from now on."""
-
-    def __init__(
-        self,
-        course: str,
-        options: Options,
-        place: _Here | Cluster,
-        queue: Iterator[Submission],
-        alone: bool = False,
-    ):
-        self._course, self._options, self._place, self._alone = course, options, place, alone
-        self._queue, self._again = queue, deque[Submission]()
-        self._tries: Counter[tuple[str, str]] = Counter()
-        self._under_way: dict[Future, Submission] = {}
-        self.lost: list[tuple[Submission, Exception]] = []  # with its process
-        self._fill()
-
-    def _fill(self) -> None:
-        while self._place.room() > 0 and not (self._alone and self._under_way) and self._more():
-            submission = self._again.popleft()
-            what = self._course, submission.lab, submission.data, submission.why, self._options, self._alone
-            self._under_way[self._place.submit(*what)] = submission
-
-    def _more(self) -> bool:
-        """Whether any is left to begin with."""
-        if not self._again and (submission := next(self._queue, None)):
-            self._again.append(submission)
-        return bool(self._again)
-
-    def results(self) -> Iterator[tuple[Submission, Marked | Exception]]:
-        """Each as it is done, until the queue is empty."""
-        while True:
-            self._fill()
-            if not self._under_way and not self._more():
-                return
-            self._place.look()
-            if not self._under_way and self._place.room() <= 0:
-                sleep(LOOK)  # until a worker comes
-            for future in wait(self._under_way, LOOK, FIRST_COMPLETED).done:
-                submission = self._under_way.pop(future)
-                try:
-                    outcome: Marked | Exception = Marked.from_facts(json.loads(future.result()))
-                except Exception as error:  # noqa: BLE001 - one hand-in's fault is not the run's
-                    outcome = error
-                failed = isinstance(outcome, Exception) or bool(outcome.faults)
-                another = failed and not isinstance(outcome, Died) and self._place.failed(future)
-                self._place.done(future)
-                who = submission.student, submission.lab
-                self._tries[who] += 1
-                if (another or isinstance(outcome, WorkerLost)) and self._tries[who] < _TRIES:
-                    self._again.append(submission)
-                elif isinstance(outcome, (Died, WorkerLost)):
-                    self.lost.append((submission, outcome))
-                else:
-                    yield submission, outcome
+        pool = self.start()
+        return side_by_side(marked, chain([first], queue), pool, lambda: self._room())
 
 
 def cores() -> int:
