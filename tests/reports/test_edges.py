@@ -124,12 +124,12 @@ def test_a_fault_of_the_grader_takes_no_mark_away(classroom, prepared):
 @pytest.mark.parametrize(("zone", "hour"), [("Europe/Paris", 17), ("UTC", 18), ("America/New_York", 23)])
 def test_a_due_date_is_in_the_courses_time(classroom, zone, hour):
     course = with_policy(classroom, {"timezone": zone}, due=datetime(2026, 1, 2, 18)).course
-    assert policy_of(course).labs[LAB].due.astimezone(UTC) == datetime(2026, 1, 2, hour, tzinfo=UTC)
+    assert policy_of(course).due[LAB].astimezone(UTC) == datetime(2026, 1, 2, hour, tzinfo=UTC)
 
 
 def test_what_is_dropped_is_worth_nothing_whatever_points_it_has(classroom):
     course = with_policy(classroom, points={"softmax": 5}, dropped=["softmax"]).course
-    assert policy_of(course).labs[LAB].points["softmax"] == 0
+    assert policy_of(course).points[LAB]["softmax"] == 0
 
 
 def test_lateness_takes_of_what_counts_and_was_won(classroom, prepared):

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from glob import escape
 from pathlib import Path
@@ -43,7 +43,7 @@ from autograder.grading.register.classroom import (
     leads_elsewhere,
     small_text,
 )
-from autograder.grading.register.policy import YEARS, LabPolicy, Policy, read_policy, rescaled
+from autograder.grading.register.policy import YEARS, Policy, Timing, naive, read_policy, rescaled
 from autograder.grading.register.roll import Roll, read_roll
 from autograder.results import Result, Verdict
 
@@ -198,20 +198,20 @@ class Book:
         A due date of the gradebook's own stays where the course names none.
         """
         for lab in labs:
-            of_lab = policy.labs[lab.name]
-            stamp = hashlib.sha256(f"{lab.solution.read_bytes()!r}{dict(of_lab.points)}".encode()).hexdigest()
+            points = policy.points[lab.name]
+            stamp = hashlib.sha256(f"{lab.solution.read_bytes()!r}{dict(points)}".encode()).hexdigest()
             with _quiet_nbgrader(), _one_at_a_time(self.classroom):
-                self._try_again(partial(self._prepare, lab, of_lab, stamp))
+                self._try_again(partial(self._prepare, lab, policy.due[lab.name], points, stamp))
                 write(self._stamp_of(lab.name), f"{shown(self.classroom.db)} {stamp}")
 
-    def _prepare(self, lab: Lab, of_lab: LabPolicy, stamp: str) -> None:
-        set_due(self._gradebook, self.classroom, lab.name, of_lab.due)
+    def _prepare(self, lab: Lab, due: datetime | None, points: Mapping[str, float], stamp: str) -> None:
+        set_due(self._gradebook, self.classroom, lab.name, due)
         self._gradebook.db.execute(sql(_INDEX))
         self._gradebook.db.commit()
         if self._gradebook.find_assignment(lab.name).notebooks and self._prepared(lab.name) == stamp:
             return
-        self._rescale(lab, of_lab.points)
-        self._save_cells(lab, of_lab.points)
+        self._rescale(lab, points)
+        self._save_cells(lab, points)
 
     def _rescale(self, lab: Lab, points: Mapping[str, float]) -> None:
         """Marks given by hand stay the same part of the points, when a question is worth others than it was."""
@@ -507,8 +507,6 @@ class Book:
 
     def _settle(self, labs: Sequence[str], policy: Policy, roll: Roll) -> None:
         db = self._gradebook.db
-        extensions, times = roll.extensions(policy), roll.times(policy)
-        free = free_days(db.query, policy, roll)
         cell, grade, note, sub = api.GradeCell, api.Grade, api.SubmittedNotebook, api.SubmittedAssignment
         passed = {
             (student, lab, row.exercise)
@@ -517,7 +515,7 @@ class Book:
             for row in marked.rows
             if row.verdict is Verdict.PASS
         }
-        tests = {id_of_test(name): name for lab in labs for name in policy.labs[lab].points}
+        tests = {id_of_test(name): name for lab in labs for name in policy.points[lab]}
         marks = (
             db.query(grade, cell.max_score, cell.name, sub.student_id, api.Assignment.name)
             .join(cell, grade.cell_id == cell.id)
@@ -534,17 +532,15 @@ class Book:
                 one.auto_score = most
             score = one.auto_score if one.manual_score is None else one.manual_score
             totals[one.notebook_id] = totals.get(one.notebook_id, 0.0) + ((score or 0.0) if most else 0.0)
+        timing = timings(db.query, policy, roll)
         handed_in = (
-            db.query(note, sub.timestamp, sub.extension, api.Assignment.duedate, sub.student_id)
-            .add_columns(api.Assignment.name)
+            db.query(note, sub.student_id, api.Assignment.name)
             .join(sub, note.assignment_id == sub.id)
             .join(api.Assignment, sub.assignment_id == api.Assignment.id)
             .filter(api.Assignment.name.in_(labs))
         )
-        for one, timestamp, extension, due, student, lab in handed_in:
-            at = times.get((student, lab), timestamp)
-            late = seconds_late(at, due, extensions.get((student, lab), extension))
-            penalty = policy.penalty(totals.get(one.id, 0.0), late, free.get((student, lab), 0)) or None
+        for one, student, lab in handed_in:
+            penalty = policy.penalty(totals.get(one.id, 0.0), timing[student, lab]) or None
             if one.late_submission_penalty != penalty:
                 one.late_submission_penalty = penalty
         db.commit()
@@ -661,41 +657,31 @@ def _price(grade: Any, points: float, row: Result, marked: Marked) -> None:
         grade.auto_score = points if row.verdict is Verdict.PASS else 0.0
 
 
-def seconds_late(timestamp: datetime | None, due: datetime | None, extension: Any = None) -> float:
-    """How long after the due date, with an extension, something was handed in; all times are in UTC."""
-    if not timestamp or not due:
-        return 0.0
-    return max(0.0, (timestamp - (due + extension if extension else due)).total_seconds())
+def timings(ask: Callable, policy: Policy, roll: Roll) -> dict[tuple[str, str], Timing]:
+    """When each hand-in of the gradebook came and was due, by student and lab.
 
-
-def free_days(ask: Callable, policy: Policy, roll: Roll) -> dict[tuple[str, str], int]:
-    """The late days that are used, by student and lab; of all labs, since each takes from what the earlier ones left.
+    What course.toml and the roster say counts before the gradebook's own.
 
     Parameters
     ----------
     ask : callable
         The gradebook's `db.query`.
     """
-    if not policy.late_days:
-        return {}
-    extensions, times = roll.extensions(policy.everywhere), roll.times(policy.everywhere)
+    extensions, times = roll.extensions(policy), roll.times(policy)
     sub, lab = api.SubmittedAssignment, api.Assignment
-    late: dict[str, list[tuple[datetime, str, float]]] = {}
+    found: dict[str, dict[str, Timing]] = {}
     for student, name, at, extension, due in ask(
         sub.student_id, lab.name, sub.timestamp, sub.extension, lab.duedate
     ).join(lab, sub.assignment_id == lab.id):
-        ours, key = policy.due.get(name), (student, name)
-        if due := naive(ours) if ours else due:
-            seconds = seconds_late(times.get(key, at), due, extensions.get(key, extension))
-            late.setdefault(student, []).append((due, name, seconds))
+        ours, who = policy.due.get(name), (student, name)
+        found.setdefault(student, {})[name] = Timing(
+            times.get(who, at), naive(ours) if ours else due, extensions.get(who, extension)
+        )
     return {
-        (student, name): days for student, of in late.items() for name, days in policy.free_days(of).items()
+        (student, name): timing
+        for student, of in found.items()
+        for name, timing in policy.with_free_days(of).items()
     }
-
-
-def naive(moment: datetime) -> datetime:
-    """As the gradebook keeps times: in UTC, without saying so."""
-    return moment.astimezone(UTC).replace(tzinfo=None)
 
 
 # A number of a hundred digits, or one like 1e999999, is a day's work for a library that reads dates.

@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 from nbconvert.exporters import NotebookExporter
 from nbformat import NotebookNode
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Gradebook
 from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.preprocessors import NbGraderPreprocessor
 
@@ -21,7 +21,7 @@ from autograder.course import find
 from autograder.grading.marking import unmarkable
 from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.nbgrader import gradebook
-from autograder.grading.nbgrader.gradebook import free_days, seconds_late
+from autograder.grading.nbgrader.gradebook import timings
 from autograder.grading.register.classroom import Classroom, leads_elsewhere, put_link_aside
 from autograder.grading.register.policy import read_policy
 from autograder.grading.register.roll import read_roll
@@ -97,7 +97,7 @@ class Judge(NbGraderPreprocessor):
             raise RuntimeError(f"The grader failed, not the student: {problem}") from None
         if marked.faults:
             raise RuntimeError(marked.faults[0])  # nbgrader then records no mark
-        due = read_policy(lab.course, {lab.name: lab}).labs[lab.name].due
+        due = read_policy(lab.course, {}).due[lab.name]
         if url := resources["nbgrader"].get("db_url"):
             # nbgrader asks for a penalty only where the gradebook itself has a due date.
             with Gradebook(url, lab.course.id) as book:
@@ -113,18 +113,7 @@ class LatePolicy(LateSubmissionPlugin):
     ) -> float | None:
         """The points to take off; nbgrader's own count of the seconds knows no extension of the roster."""
         course, step = find(), self.parent
-        lab = read_lab(course, step.assignment_id)
-        policy = read_policy(course, {lab.name: lab})
+        policy = read_policy(course, {})
         roll = read_roll(Classroom(course.classroom, course))
-        late = total_seconds_late
-        try:
-            handed_in = step.gradebook.find_submission(lab.name, student_id)
-        except MissingEntry:
-            handed_in = None
-        granted = roll.extensions(policy).get((student_id, lab.name))
-        at = roll.times(policy).get((student_id, lab.name))
-        if handed_in and (granted is not None or at):
-            extension = handed_in.extension if granted is None else granted
-            late = seconds_late(at or handed_in.timestamp, handed_in.assignment.duedate, extension)
-        free = free_days(step.gradebook.db.query, policy, roll).get((student_id, lab.name), 0)
-        return policy.penalty(score, late, free) or None
+        timing = timings(step.gradebook.db.query, policy, roll).get((student_id, step.assignment_id))
+        return policy.penalty(score, timing) or None if timing else None

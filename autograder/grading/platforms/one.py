@@ -102,11 +102,11 @@ def mark_one(course: Course, path: Path, name: str | None, sandbox: Callable[[],
 
 def outcome_of(lab: Lab, marked: Marked, seconds: float = 0.0) -> Outcome:
     """What marking found, at today's points and in words."""
-    policy = read_policy(lab.course, {lab.name: lab}).labs[lab.name]
+    points = read_policy(lab.course, {lab.name: lab}).points[lab.name]
     return Outcome(
         lab.name,
-        tuple(priced(marked, policy)),
-        sheet_of_one(lab, marked, policy.points),
+        tuple(priced(marked, points)),
+        sheet_of_one(lab, marked, points),
         frozenset(lab.by_hand),
         marked.faults[0] if marked.faults else "",
         round(seconds, 3),

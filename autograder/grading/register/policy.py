@@ -18,7 +18,7 @@ Extensions stand in the classroom's roster.csv, see `grading.roll`.
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
@@ -40,19 +40,30 @@ _LAB = {"due": datetime, "dropped": list, "points": dict}
 
 
 @dataclass(frozen=True)
-class LabPolicy:
-    """What counts in one lab.
+class Timing:
+    """When a hand-in came and when it was due, in UTC without saying so.
 
     Parameters
     ----------
-    due : datetime or None
-        With its time zone.
-    points : mapping of str to float
-        Of each exercise and each question marked by hand, in the lab's order; 0 for what is dropped.
+    at, due : datetime or None
+        None where nobody knows, or has said.
+    extension : timedelta or None
+        By how much the due date is moved for this student.
+    free_days : int
+        How many of the student's late days it takes.
     """
 
+    at: datetime | None
     due: datetime | None
-    points: Mapping[str, float]
+    extension: timedelta | None = None
+    free_days: int = 0
+
+    @property
+    def late(self) -> float:
+        """How many seconds after the due date, with the extension, it came."""
+        if not self.at or not self.due:
+            return 0.0
+        return max(0.0, (self.at - self.due - (self.extension or timedelta())).total_seconds())
 
 
 @dataclass(frozen=True)
@@ -64,7 +75,9 @@ class Policy:
     grace : timedelta
     per_day, most : float
         The part of the points that each day begun after the due date takes off, and the most in all.
-    labs : mapping of str to LabPolicy
+    points : mapping of str to mapping
+        By lab, of those asked about: of each exercise and each question marked by hand, in the lab's order; 0 for what
+        is dropped.
     zone : tzinfo
         In which times are told.
     best_attempt : bool
@@ -72,13 +85,13 @@ class Policy:
     late_days : int
         How many days of lateness each student has free, in all labs together.
     due : mapping of str to datetime or None
-        Of all labs of the course, whichever `labs` are asked about.
+        Of all labs of the course, with their time zone.
     """
 
     grace: timedelta = timedelta()
     per_day: float = 0.0
     most: float = 1.0
-    labs: Mapping[str, LabPolicy] = field(default_factory=dict)
+    points: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     zone: tzinfo = UTC
     best_attempt: bool = False
     late_days: int = 0
@@ -117,45 +130,34 @@ class Policy:
         """The days begun in so many seconds after the due date; none within the grace."""
         return math.ceil(late / 86_400) if late > self.grace.total_seconds() else 0
 
-    def free_days(self, late: Iterable[tuple[datetime, str, float]]) -> dict[str, int]:
-        """The late days that each lab of one student takes: in the order of the due dates, while there are any.
-
-        Parameters
-        ----------
-        late : iterable of (datetime, str, float)
-            Of each lab: when it was due, its name, and how many seconds later it came.
+    def with_free_days(self, of: Mapping[str, Timing]) -> dict[str, Timing]:
+        """One student's labs with the late days that each takes: in the order of the due dates, while there are any.
 
         >>> monday, friday = datetime(2026, 11, 16), datetime(2026, 11, 20)
-        >>> Policy(late_days=3).free_days([(friday, "b", 3 * 86_400), (monday, "a", 90_000)])
+        >>> of = {"b": Timing(friday + timedelta(days=3), friday), "a": Timing(monday + timedelta(hours=25), monday)}
+        >>> {lab: timing.free_days for lab, timing in Policy(late_days=3).with_free_days(of).items()}
         {'a': 2, 'b': 1}
         """
-        left, used = self.late_days, {}
-        for _, lab, seconds in sorted(late):
-            used[lab] = min(self.days(seconds), left)
-            left -= used[lab]
-        return used
+        left, found = self.late_days, {}
+        for lab, timing in sorted(of.items(), key=lambda item: (item[1].due or datetime.max, item[0])):
+            found[lab] = replace(timing, free_days=min(self.days(timing.late), left))
+            left -= found[lab].free_days
+        return found
 
-    @property
-    def everywhere(self) -> "Policy":
-        """The same, asked about all labs, for what is said of due dates; without points."""
-        return replace(self, labs={lab: LabPolicy(due, {}) for lab, due in self.due.items()})
-
-    def penalty(self, score: float, late: float, free: int = 0) -> float:
+    def penalty(self, score: float, timing: Timing) -> float:
         """The points that lateness takes off.
 
         Parameters
         ----------
         score : float
             The points before.
-        late : float
-            Seconds after the due date.
-        free : int
-            How many of the days are made up for by late days.
 
-        >>> Policy(per_day=0.1, most=0.5).penalty(10, 25 * 3600)
+        >>> due = datetime(2026, 11, 20, 18)
+        >>> Policy(per_day=0.1, most=0.5).penalty(10, Timing(due + timedelta(hours=25), due))
         2.0
         """
-        return round(score * min(max(0, self.days(late) - free) * self.per_day, self.most), 6)
+        days = max(0, self.days(timing.late) - timing.free_days)
+        return round(score * min(days * self.per_day, self.most), 6)
 
 
 def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
@@ -170,7 +172,7 @@ def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
     name = settings.get("timezone", "UTC")
     if (zone := zone_of(name)) is None:
         raise CourseError(f"{FILE}, [policy]: there is no time zone {name!r}; one is Europe/Paris.")
-    of_labs = {name: _lab_policy(lab, course.lab.get(name, {}), zone) for name, lab in labs.items()}
+    points = {name: _points(lab, course.lab.get(name, {})) for name, lab in labs.items()}
     per_day, most = float(settings.get("penalty_per_day", 0)), float(settings.get("most_penalty", 1))
     grace = settings.get("grace", 0)
     if not 0 <= grace <= _MOST / 60:
@@ -186,7 +188,7 @@ def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
         raise CourseError(f"{FILE}, [policy]: late_days is {late_days}; a number of days is due, 0 or more.")
     due = {name: _due(course.lab.get(name, {}), f"[lab.{name}]", zone) for name in course.labs}
     length = timedelta(minutes=float(grace))
-    return Policy(length, per_day, most, of_labs, zone, attempts == "best", late_days, due)
+    return Policy(length, per_day, most, points, zone, attempts == "best", late_days, due)
 
 
 def rescaled(score: float, of: float, points: float) -> float:
@@ -260,7 +262,12 @@ def moment_of(text: str, zone: tzinfo) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=zone)
 
 
-def _lab_policy(lab: Lab, settings: Mapping[str, Any], zone: tzinfo) -> LabPolicy:
+def naive(moment: datetime) -> datetime:
+    """As the gradebook keeps times: in UTC, without saying so."""
+    return moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def _points(lab: Lab, settings: Mapping[str, Any]) -> dict[str, float]:
     where = f"[lab.{lab.name}]"
     check_entries(settings, _LAB, f"{FILE}, {where}")
     points = {name: float(exercise.points) for name, exercise in lab.exercises.items()}
@@ -275,7 +282,7 @@ def _lab_policy(lab: Lab, settings: Mapping[str, Any], zone: tzinfo) -> LabPolic
         if not number or not 0 <= worth <= _MOST_POINTS:
             raise CourseError(f"{FILE}, {where}: {name} is to be worth {worth!r}; a number of points is due.")
         points[name] = float(worth)
-    return LabPolicy(_due(settings, where, zone), points)
+    return points
 
 
 def _due(settings: Mapping[str, Any], where: str, zone: tzinfo) -> datetime | None:

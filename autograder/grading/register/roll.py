@@ -3,18 +3,20 @@
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from typing import TypeVar
 
 from autograder.errors import Complaint, listed
 from autograder.grading.intake import Identity, Origin, Person, Roster, read_origins
 from autograder.grading.intake import roster as rosters
 from autograder.grading.intake.names import letters, shown
 from autograder.grading.register.classroom import Classroom
-from autograder.grading.register.policy import Policy, granted, moment_of
+from autograder.grading.register.policy import Policy, granted, moment_of, naive
 
 STRANGERS = 3  # fewer say nothing of a class
+_Value = TypeVar("_Value")
 
 
 class RollError(Complaint):
@@ -32,14 +34,11 @@ class Roll:
         Where each hand-in came from, if `collect` filed it.
     people : mapping of str to Person
         Who of the roster each student (a folder's name) is; everybody of the roster is in it.
-    labs : tuple of str
-        The course's.
     """
 
     roster: Roster = field(default_factory=Roster)
     origins: Mapping[tuple[str, str], Origin] = field(default_factory=dict)
     people: Mapping[str, Person] = field(default_factory=dict)
-    labs: tuple[str, ...] = ()
 
     def partners(self, lab: str) -> list[tuple[str, ...]]:
         """The groups that have one hand-in together for a lab: all of them have the same bytes now."""
@@ -52,28 +51,16 @@ class Roll:
     def extensions(self, policy: Policy) -> dict[tuple[str, str], timedelta]:
         """What the roster grants, by student and lab.
 
-        Parameters
-        ----------
-        policy : Policy
-            Its labs are those that are asked about.
-
         Raises
         ------
         RollError
             If a lab or a length of time cannot be understood.
         """
-        found = {}
-        for student, person in self.people.items():
-            # What is said for one lab counts before what is said for all.
-            for said, text in sorted(person.extension.items(), key=lambda item: item[0] != ""):
-                for lab in self._labs("Extension", said, policy) if said else policy.labs:
-                    try:
-                        given = granted(text, policy.labs[lab].due, policy.zone)
-                    except ValueError as why:
-                        raise RollError(f"roster.csv, {person.name or student}: {why}") from None
-                    if given is not None:
-                        found[student, lab] = given
-        return found
+
+        def read(text: str, lab: str) -> timedelta | None:
+            return granted(text, policy.due[lab], policy.zone)
+
+        return self._said("Extension", lambda person: person.extension, read, policy, for_all=True)
 
     def times(self, policy: Policy) -> dict[tuple[str, str], datetime]:
         """When labs were handed in by the roster's word, by student and lab; in UTC, without saying so.
@@ -83,29 +70,52 @@ class Roll:
         RollError
             If a lab or a time cannot be understood.
         """
+
+        def read(text: str, lab: str) -> datetime:
+            try:
+                return naive(moment_of(text, policy.zone))
+            except ValueError:
+                raise ValueError(
+                    f"{text[:40]!r} is no time when {lab} was handed in, such as 2026-11-25 18:00."
+                ) from None
+
+        return self._said("Handed in", lambda person: person.handed_in, read, policy)
+
+    def _said(
+        self,
+        column: str,
+        cells: Callable[[Person], Mapping[str, str]],
+        read: Callable[[str, str], _Value | None],
+        policy: Policy,
+        for_all: bool = False,
+    ) -> dict[tuple[str, str], _Value]:
+        """What the roster's columns of one kind say, by student and lab, as far as they say anything.
+
+        Parameters
+        ----------
+        cells : callable
+            Given a person, their cells by the lab that the heading names.
+        read : callable
+            Given a cell and a lab; raises ValueError with a sentence.
+        for_all : bool
+            A heading that names no lab is for all; what is said for one counts before it.
+        """
+        labs = {letters(lab): [lab] for lab in policy.due} | ({"": [*policy.due]} if for_all else {})
         found = {}
         for student, person in self.people.items():
-            for said, text in person.handed_in.items():
-                for lab in self._labs("Handed in", said, policy):
+            for heading, text in sorted(cells(person).items()):  # "" comes first
+                if letters(heading) not in labs:
+                    raise RollError(
+                        f"roster.csv has a column '{column} {heading}', but the labs are {listed(policy.due)}."
+                    )
+                for lab in labs[letters(heading)]:
                     try:
-                        moment = moment_of(text, policy.zone)
-                    except ValueError:
-                        raise RollError(
-                            f"roster.csv, {person.name or student}: {text[:40]!r} is no time when {lab} was handed in, "
-                            "such as 2026-11-25 18:00."
-                        ) from None
-                    found[student, lab] = moment.astimezone(UTC).replace(tzinfo=None)
+                        value = read(text, lab)
+                    except ValueError as why:
+                        raise RollError(f"roster.csv, {person.name or student}: {why}") from None
+                    if value is not None:
+                        found[student, lab] = value
         return found
-
-    def _labs(self, column: str, said: str, policy: Policy) -> list[str]:
-        """The lab that a column's heading names, if it is asked about."""
-        labs = {letters(lab): lab for lab in self.labs or policy.labs}
-        if letters(said) not in labs:
-            raise RollError(
-                f"roster.csv has a column '{column} {said}', but the labs are {listed(labs.values())}."
-            )
-        lab = labs[letters(said)]
-        return [lab] if lab in policy.labs else []
 
 
 def read_roll(classroom: Classroom) -> Roll:
@@ -131,7 +141,7 @@ def read_roll(classroom: Classroom) -> Roll:
                 found.pop(known[0].student, None)
         people |= found
         _must_be_this_class(roster, classroom, set(people))
-    return Roll(roster, origins, people, classroom.course.labs)
+    return Roll(roster, origins, people)
 
 
 def _must_be_this_class(roster: Roster, classroom: Classroom, known: set[str]) -> None:

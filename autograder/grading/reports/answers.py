@@ -178,7 +178,7 @@ def read_question(classroom: Classroom, lab: Lab, name: str, *, anonymous: bool 
             "There is no gradebook yet, so there is nothing to mark by hand; run `autograder grade`."
         )
     _, worth, marks = class_today(classroom, {lab.name: lab})
-    points = worth.labs[lab.name].points
+    points = worth.points[lab.name]
     if name not in points:
         raise Usage(
             f"{lab.name} has no question {printable(name)!r}; marked by hand is {listed(lab.by_hand) or 'none'}, "

@@ -14,15 +14,14 @@ from autograder.grading.nbgrader.gradebook import (
     GradebookError,
     exists,
     first_line,
-    free_days,
     interrupted,
     opened,
     refresh,
-    seconds_late,
     shown,
+    timings,
 )
 from autograder.grading.register.classroom import Classroom
-from autograder.grading.register.policy import Policy
+from autograder.grading.register.policy import Policy, read_policy
 from autograder.grading.register.requests import Requests, read_requests
 from autograder.grading.register.roll import Roll, alphabetical, read_roll
 from autograder.results import Result
@@ -261,7 +260,7 @@ def read_marks(classroom: Classroom, policy: Policy | None = None, roll: Roll | 
     roll = roll or read_roll(classroom)
     if exists(classroom.db):
         try:
-            found = _read(classroom, policy or Policy(), roll)
+            found = _read(classroom, policy or read_policy(classroom.course, {}), roll)
         except GradebookError:
             raise
         except Exception as error:  # noqa: BLE001 - drivers raise many kinds
@@ -322,15 +321,12 @@ def _known_as(known: Person | None, person: Person) -> Person:
 def _read(classroom: Classroom, policy: Policy, roll: Roll) -> Marks:
     from nbgrader import api
 
-    extensions, times = roll.extensions(policy), roll.times(policy)
-
     names = [e for lab in read_labs(classroom.course).values() for e in lab.exercises]
     exercise_of = {id_of_test(name): name for name in names}
     answer_of = {grade_id(name): name for name in names}
     found = Marks(from_gradebook=True)
     with opened(classroom) as book:
         ask = book.db.query
-        free = free_days(ask, policy, roll)
         for s in book.students:
             found.students[s.id] = Person(
                 student=s.id,
@@ -365,22 +361,18 @@ def _read(classroom: Classroom, policy: Policy, roll: Roll) -> Marks:
             of["points"][exercise] = most
             of["by_hand"] |= {exercise} if given.manual_score is not None else set()
             of["awaits"] += bool(given.needs_manual_grade and most)
-        for s in ask(sub.id, sub.student_id, api.Assignment.name, sub.timestamp, sub.extension).join(
-            api.Assignment
-        ):
-            lab = found.labs[s.name]
-            extension = extensions.get((s.student_id, s.name), s.extension)
-            timestamp = times.get((s.student_id, s.name), s.timestamp)
-            late = seconds_late(timestamp, lab.due, extension)
-            found.marks[s.student_id, s.name] = Mark(
-                student=s.student_id,
-                lab=s.name,
-                timestamp=timestamp,
-                late=late if late > policy.grace.total_seconds() else 0.0,
-                free_days=free.get((s.student_id, s.name), 0),
-                extension=extension,
-                interrupted=interrupted(classroom, s.student_id, s.name),
-                **known[s.id],
+        timing = timings(ask, policy, roll)
+        for key, student, lab in ask(sub.id, sub.student_id, api.Assignment.name).join(api.Assignment):
+            when = timing[student, lab]
+            found.marks[student, lab] = Mark(
+                student=student,
+                lab=lab,
+                timestamp=when.at,
+                late=when.late if policy.days(when.late) else 0.0,
+                free_days=when.free_days,
+                extension=when.extension,
+                interrupted=interrupted(classroom, student, lab),
+                **known[key],
             )
     return found
 

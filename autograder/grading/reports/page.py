@@ -120,7 +120,7 @@ def write_report(
     roll, policy, marks = class_today(classroom, labs)
     stored = [(student, lab, marked) for student, lab, marked in evidence.stored(classroom) if lab in labs]
     unread = [(student, lab) for student, lab, marked in stored if marked is None]
-    rows = {(s, lab): tuple(priced(m, policy.labs[lab])) for s, lab, m in stored if m is not None}
+    rows = {(s, lab): tuple(priced(m, policy.points[lab])) for s, lab, m in stored if m is not None}
     marks.complete(rows)
     marks.sort(classroom.course.labs)
     handins = [
@@ -295,9 +295,9 @@ def render(
         extended=[h for h in handins if h.mark.extension],
         due=[(lab.name, policy.local(lab.due)) for lab in marks.labs.values() if lab.due],
         dropped={
-            lab: [name for name, worth in policy.labs[lab].points.items() if not worth]
+            lab: [name for name, worth in policy.points[lab].items() if not worth]
             for lab in by_lab
-            if lab in policy.labs
+            if lab in policy.points
         },
         partners=sorted({(lab, names) for (_, lab), names in marks.partners.items()}),
         policy=policy,

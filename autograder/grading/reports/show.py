@@ -55,7 +55,7 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
         if mark and mark.timestamp:
             lines[0] += f", handed in {moment(policy.local(mark.timestamp))}"
         lines += [f"  Note: {note}" for note in (*marked.notes, *marked.log)]
-        for row in priced(marked, policy.labs[lab.name]):
+        for row in priced(marked, policy.points[lab.name]):
             score = mark.scores.get(row.exercise) if mark else row.score
             points = f"{'–' if score is None else f'{score:g}'} of {row.max_score:g}"
             name = f" [{row.misconception}]" if row.misconception else ""

@@ -247,12 +247,12 @@ def _part(
     now: datetime,
 ) -> Part:
     mark, weight = marks.marks.get((student, lab)), rules.weights[lab]
-    due = policy.labs[lab].due or (marks.labs[lab].due if lab in marks.labs else None)
+    due = policy.due[lab] or (marks.labs[lab].due if lab in marks.labs else None)
     if due:
         granted = mark.extension if mark else extensions.get((student, lab))
         due = policy.local(due) + (granted or timedelta())
     part = Part(lab, weight, None, Counts.NEVER, mark, due)
-    most = sum(mark.points.values()) if mark else sum(policy.labs[lab].points.values())
+    most = sum(mark.points.values()) if mark else sum(policy.points[lab].values())
     if not weight or not most:
         return part
     state = marks.state(student, lab)

@@ -7,15 +7,16 @@ results/<student>/<lab>.attempts, and which earlier one counts in results/<stude
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from autograder.authoring.lab import Lab
 from autograder.files import read_json, write
 from autograder.grading.marking import Marked
-from autograder.grading.nbgrader.gradebook import naive, seconds_late, utc_of
+from autograder.grading.nbgrader.gradebook import utc_of
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
-from autograder.grading.register.policy import Policy
+from autograder.grading.register.policy import Policy, Timing, naive
+from autograder.grading.register.roll import read_roll
 from autograder.grading.run.pool import Options, Pool
 from autograder.results import Verdict
 
@@ -27,8 +28,6 @@ def choose_attempts(
     policy: Policy,
     pool: Pool,
     options: Options,
-    extensions: Mapping[tuple[str, str], timedelta],
-    times: Mapping[tuple[str, str], datetime],
     force: bool = False,
 ) -> Iterator[str]:
     """Settle for each of these hand-ins which attempt counts, judging those that are not known yet.
@@ -38,6 +37,8 @@ def choose_attempts(
     str
         What was odd, a sentence each.
     """
+    roll = read_roll(classroom)
+    extensions, times = roll.extensions(policy), roll.times(policy)
     found: dict[tuple[str, str], dict[str, tuple[str, datetime | None]]] = {}
     for who in handed_in:  # one student's at a time: of all there are too many bytes to hold
         attempts = classroom.attempts(*who)
@@ -62,12 +63,11 @@ def choose_attempts(
         else:
             yield f"{who[0]}, {who[1]}: one of several attempts could not be judged, and is no choice yet."
     for who, attempts_of in found.items():
-        of_lab, worth = policy.labs[who[1]], dict[str, float]()
-        due = naive(of_lab.due) if of_lab.due else None
+        points, due, worth = policy.points[who[1]], policy.due[who[1]], dict[str, float]()
         for name, (stamp, at) in attempts_of.items():
             if (passed := known[who].get(stamp)) is not None:
-                raw = sum(of_lab.points.get(exercise, 0.0) for exercise in passed)
-                worth[name] = raw - policy.penalty(raw, seconds_late(at, due, extensions.get(who)))
+                raw = sum(points.get(exercise, 0.0) for exercise in passed)
+                worth[name] = raw - policy.penalty(raw, Timing(at, due and naive(due), extensions.get(who)))
         best = max(worth, key=worth.__getitem__, default="")  # of equal ones the first: the newest
         still = {stamp: known[who][stamp] for stamp, _ in attempts_of.values() if stamp in known[who]}
         write(classroom.result_path(*who, "attempts"), json.dumps(still))

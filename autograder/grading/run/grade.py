@@ -12,8 +12,7 @@ from autograder.files import concerns_disk
 from autograder.grading.marking import Marked, faulty
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom, GradingError, Submission
-from autograder.grading.register.policy import LabPolicy, read_policy
-from autograder.grading.register.roll import read_roll
+from autograder.grading.register.policy import read_policy
 from autograder.grading.run.limited import NotDone
 from autograder.grading.run.pool import Options, Pool
 from autograder.grading.run.progress import Progress
@@ -66,7 +65,7 @@ def grade(
     by_name = {lab.name: lab for lab in labs}
     policy = read_policy(classroom.course, by_name)
     classroom.must_be_writable()
-    grader = _Grader(classroom, by_name, options, policy.labs, put, progress)
+    grader = _Grader(classroom, by_name, options, policy.points, put, progress)
     for name in classroom.unnameable():
         grader.run.faults.append(
             f"the folder {name} cannot be marked; rename it in plain, printable letters."
@@ -97,10 +96,8 @@ def grade(
         if policy.best_attempt:
             from autograder.grading.run.attempts import choose_attempts
 
-            roll = read_roll(classroom)
-            granted, times = roll.extensions(policy), roll.times(policy)
             grader.run.notes += choose_attempts(
-                classroom, by_name, handed_in, policy, pool, grader.options, granted, times, force
+                classroom, by_name, handed_in, policy, pool, grader.options, force
             )
         known = [who for who in handed_in if not force and classroom.result_path(*who).exists()]
         new = [who for who in handed_in if who not in set(known)]
@@ -134,7 +131,7 @@ class _Grader:
         classroom: Classroom,
         labs: dict[str, Lab],
         options: Options,
-        prices: Mapping[str, LabPolicy],
+        prices: Mapping[str, Mapping[str, float]],
         put: Callable[[Result], None],
         progress: Progress,
     ):
@@ -248,6 +245,6 @@ def described(error: Exception) -> str:
     return printable(f"{type(error).__name__}: {error}".split("\n")[0])[:500]
 
 
-def priced(marked: Marked, policy: LabPolicy) -> list[Result]:
+def priced(marked: Marked, points: Mapping[str, float]) -> list[Result]:
     """The rows of a hand-in at today's points."""
-    return [row.worth(policy.points.get(row.exercise, row.max_score)) for row in marked.rows]
+    return [row.worth(points.get(row.exercise, row.max_score)) for row in marked.rows]
