@@ -21,7 +21,6 @@ from autograder.grading.nbgrader.gradebook import Book
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Submission
 from autograder.grading.register.policy import read_policy
-from autograder.grading.reports.figures import HandIn
 from autograder.grading.reports.marks import Mark
 from autograder.grading.run.pool import Options
 from autograder.results import Kind, Result, Verdict
@@ -63,8 +62,8 @@ def row(
 def handin(student, rows, scores=None, notes=(), **mark):
     scores = scores or {r.exercise: r.score for r in rows}
     points = {r.exercise: r.max_score for r in rows}
-    given = Mark(student=student, lab=LAB, scores=scores, points=points, **mark)
-    return HandIn(student, LAB, tuple(rows), tuple(notes), given)
+    mark |= {"rows": tuple(rows), "notes": tuple(notes)}
+    return Mark(student=student, lab=LAB, scores=scores, points=points, **mark)
 
 
 def results(

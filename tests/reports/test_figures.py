@@ -57,9 +57,9 @@ def test_the_rest_leaves_the_exercise_out():
 def test_marks_by_hand_count_and_waiting_ones_do_not():
     rows = [row("ada", "softmax"), row("ada", "explain", Verdict.MANUAL, points=4)]
     waits = handin("ada", rows, {"softmax": 2, "explain": None}, awaits=1)
-    assert waits.mark.percent == 100
+    assert waits.percent == 100
     judged = handin("ada", rows, {"softmax": 2, "explain": 1}, penalty=1.0)
-    assert judged.mark.percent == pytest.approx(100 * 2 / 6)
+    assert judged.percent == pytest.approx(100 * 2 / 6)
     found = figures.exercise_figures("explain", [waits, judged])
     assert found.by_hand and found.waiting == 1 and found.mean == 25 and found.pass_rate is None
 

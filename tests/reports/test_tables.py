@@ -9,7 +9,7 @@ import pytest
 from made import LAB, by_hand, came_from, enrol, fill, policy_of, results, table
 
 from autograder.grading.intake import Origin, Person
-from autograder.grading.register.roll import RollError
+from autograder.grading.register.roll import Roll, RollError
 from autograder.grading.reports.marks import Assignment, Mark, Marks, full_name, read_marks, shown_name
 from autograder.grading.reports.tables import (
     PLATFORMS,
@@ -46,7 +46,7 @@ def made(platform="", **origin):
         },
     )
     if platform:
-        marks.origins = {("al1", "one"): Origin(platform=platform, **origin)}
+        marks.roll = Roll(origins={("al1", "one"): Origin(platform=platform, **origin)})
     return marks
 
 
@@ -227,27 +227,18 @@ def test_who_has_left_is_in_no_table_that_goes_back(platform):
     for student in ("al1", "zoe"):
         marks.students[student] = Person(student=student, **known, withdrawn=student == "zoe")
         marks.marks[student, "one"] = mark(student, {"a": 1, "b": 1})
-    marks.origins = {
-        (s, "one"): Origin(platform=platform, participant=s[1:], lms_id=s, login=s) for s in ("al1", "zoe")
-    }
-    assert len(table(platform_csv(marks, platform)[0])) == (2 if platform == "Canvas" else 1)
-    assert (
-        len(
-            table(
-                moodle_worksheet(
-                    replace(
-                        marks,
-                        origins={
-                            (s, "one"): Origin(platform="Moodle", participant=n)
-                            for s, n in (("al1", "1"), ("zoe", "2"))
-                        },
-                    ),
-                    marks.labs["one"],
-                )[0]
-            )
-        )
-        == 1
+    marks.roll = Roll(
+        origins={
+            (s, "one"): Origin(platform=platform, participant=s[1:], lms_id=s, login=s)
+            for s in ("al1", "zoe")
+        }
     )
+    assert len(table(platform_csv(marks, platform)[0])) == (2 if platform == "Canvas" else 1)
+    numbers = (("al1", "1"), ("zoe", "2"))
+    marks.roll = Roll(
+        origins={(s, "one"): Origin(platform="Moodle", participant=number) for s, number in numbers}
+    )
+    assert len(table(moodle_worksheet(marks, marks.labs["one"])[0])) == 1
     assert "zoe" in grades_csv(marks) and shown_name(marks.students["zoe"]) == "Zo Zed (zoe), withdrawn"
 
 

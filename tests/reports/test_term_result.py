@@ -28,7 +28,6 @@ from autograder.course import CourseError
 from autograder.grading.nbgrader.gradebook import Book
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import read_policy
-from autograder.grading.register.roll import read_roll
 from autograder.grading.reports.giving_back import write_returns
 from autograder.grading.reports.marks import read_marks
 from autograder.grading.reports.page import write_report
@@ -368,7 +367,7 @@ def test_marks_by_thirds_are_exact(term):
     )
     marks.marks["fi", ONE] = third
     only = replace(read_rules(term.course), weights={ONE: Fraction(1)}, best=None)
-    assert terms_of(only, marks, policy, read_roll(term), NOW).of["fi"].exact == 50
+    assert terms_of(only, marks, NOW).of["fi"].exact == 50
 
 
 def test_the_command(term, tmp_path):

@@ -149,6 +149,10 @@ class Classroom:
             names = sorted(filter(_EARLIER.fullmatch, os.listdir(folder)), reverse=True)[:MOST_ATTEMPTS]
         return {name: one for name in ("", *names) if (one := self.attempt(student, lab, name))}
 
+    def earlier_attempts(self, student: str, lab: str) -> int:
+        """How many earlier attempts `collect` has kept."""
+        return sum(1 for _ in (self.root / "submitted-earlier" / student / lab).glob("*.ipynb"))
+
     def attempt(self, student: str, lab: str, name: str) -> Submission | None:
         """One of the attempts, by its name in `attempts`; None where it is not there, or too large."""
         try:

@@ -177,8 +177,8 @@ def read_question(classroom: Classroom, lab: Lab, name: str, *, anonymous: bool 
         raise Complaint(
             "There is no gradebook yet, so there is nothing to mark by hand; run `autograder grade`."
         )
-    _, worth, marks = class_today(classroom, {lab.name: lab})
-    points = worth.points[lab.name]
+    marks = class_today(classroom, {lab.name: lab})
+    points = marks.policy.points[lab.name]
     if name not in points:
         raise Usage(
             f"{lab.name} has no question {printable(name)!r}; marked by hand is {listed(lab.by_hand) or 'none'}, "

@@ -31,7 +31,7 @@ from autograder.grading.marking.sanitise import cut
 from autograder.grading.nbgrader.gradebook import GradebookError, earlier_marks, exists, shown
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
-from autograder.grading.register.policy import Policy, read_policy
+from autograder.grading.register.policy import read_policy
 from autograder.grading.register.requests import Request
 from autograder.grading.reports import shown as safely
 from autograder.grading.reports.marks import Mark, Marks, class_today, full_name, read_marks
@@ -136,7 +136,7 @@ def write_feedback(
         )
     classroom.must_be_writable()
     by_name = {lab.name: lab for lab in labs}
-    _, policy, marks = class_today(classroom, by_name)
+    marks = class_today(classroom, by_name)
     found = {(student, lab): marked for student, lab, marked in evidence.stored(classroom) if lab in by_name}
     waiting = [
         (path.parent.parent.name, path.stem)
@@ -151,7 +151,7 @@ def write_feedback(
         page = classroom.page_path(student, lab)
         try:
             data = classroom.notebook_path(student, lab).read_bytes()
-            sheet = sheet_of(classroom, by_name[lab], student, marks, policy, found.get((student, lab)))
+            sheet = sheet_of(classroom, by_name[lab], student, marks, found.get((student, lab)))
         except Exception as error:  # noqa: BLE001 - whatever it is, the others' pages are made
             _failed(pages, student, lab, described(error), receipt, page)
             progress.finished()
@@ -237,7 +237,6 @@ def sheet_of(
     lab: Lab,
     student: str,
     marks: Marks,
-    policy: Policy,
     marked: Marked | None,
 ) -> Sheet:
     """What the page of one hand-in says.
@@ -260,7 +259,7 @@ def sheet_of(
         replace(_line(lab, name, mark, rows, earlier.get(name)), requests=asked.get(name, ()))
         for name in _order(lab, mark)
     )
-    facts = list(_facts(lab, student, mark, marks, policy))
+    facts = list(_facts(lab, student, mark, marks))
     if classroom.counting(student, lab.name):
         facts.append("Of your attempts an earlier one counts, which has more points than the newest.")
     who = marks.students.get(student)
@@ -330,7 +329,8 @@ def _total(mark: Mark) -> str:
     return f"{mark.score:g} of {sum(mark.points.values()):g} points"
 
 
-def _facts(lab: Lab, student: str, mark: Mark, marks: Marks, policy: Policy) -> Iterator[str]:
+def _facts(lab: Lab, student: str, mark: Mark, marks: Marks) -> Iterator[str]:
+    policy = marks.policy
     together = [one for one in marks.partners.get((student, lab.name), ()) if one != student]
     if together:
         yield f"Handed in together with {listed(full_name(marks.students[one]) for one in together)}."
@@ -578,9 +578,8 @@ class FeedbackExporter(Exporter):
         course = find()
         classroom = Classroom(course.classroom, course, where.get("db_url"))
         lab, student = read_lab(course, where["assignment"]), where["student"]
-        policy = read_policy(course, {lab.name: lab})
-        marks = read_marks(classroom, policy)
+        marks = read_marks(classroom, read_policy(course, {lab.name: lab}))
         stored = {s: m for s, name, m in evidence.stored(classroom, student) if name == lab.name}
-        sheet = sheet_of(classroom, lab, student, marks, policy, stored.get(student))
+        sheet = sheet_of(classroom, lab, student, marks, stored.get(student))
         _, resources = super().from_notebook_node(nbformat.v4.new_notebook(), resources, **kw)
         return render(sheet, lab, nb), resources

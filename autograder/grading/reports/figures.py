@@ -32,28 +32,6 @@ _STOPPED = {Verdict.ERROR, Verdict.TIMEOUT, Verdict.CRASH, Verdict.MISSING}
 _LONGEST_MESSAGE = 320
 
 
-@dataclass(frozen=True)
-class HandIn:
-    """What marking one hand-in gave, and its mark.
-
-    Parameters
-    ----------
-    attempts : int
-        How many of this student's hand-ins for the lab are known.
-    """
-
-    student: str
-    lab: str
-    rows: tuple[Result, ...]
-    notes: tuple[str, ...]
-    mark: Mark
-    attempts: int = 1
-
-    @property
-    def seconds(self) -> float:
-        return sum(row.seconds for row in self.rows)
-
-
 @dataclass(frozen=True, kw_only=True)
 class ExerciseFigures:
     """How one exercise went.
@@ -183,7 +161,7 @@ def discrimination(pairs: Sequence[tuple[float, float]]) -> float | None:
         return None
 
 
-def exercise_figures(name: str, handins: Sequence[HandIn]) -> ExerciseFigures:
+def exercise_figures(name: str, handins: Sequence[Mark]) -> ExerciseFigures:
     """How one exercise of a lab went, from all hand-ins of that lab."""
     counts: Counter = Counter()
     by_hand = any(r.exercise == name and r.verdict is Verdict.MANUAL for h in handins for r in h.rows)
@@ -192,7 +170,7 @@ def exercise_figures(name: str, handins: Sequence[HandIn]) -> ExerciseFigures:
         row = next((r for r in handin.rows if r.exercise == name), None)
         if row is None:
             continue
-        points, score = row.max_score, handin.mark.scores.get(name, row.score)
+        points, score = row.max_score, handin.scores.get(name, row.score)
         if row.verdict in {Verdict.PASS, Verdict.WRONG}:
             counts[row.verdict] += 1
             unexplained += row.verdict is Verdict.WRONG and row.misconception is None
@@ -205,9 +183,9 @@ def exercise_figures(name: str, handins: Sequence[HandIn]) -> ExerciseFigures:
         unread = by_hand and row.verdict is not Verdict.MANUAL  # no person has judged a file that is none
         if score is None or unread or not row.max_score:
             continue
-        earned.append((100 * score / row.max_score, score > 0 or name in handin.mark.by_hand))
-        others = {k: s for k, s in handin.mark.scores.items() if k != name and s is not None}
-        possible = sum(handin.mark.points[k] for k in others)
+        earned.append((100 * score / row.max_score, score > 0 or name in handin.by_hand))
+        others = {k: s for k, s in handin.scores.items() if k != name and s is not None}
+        possible = sum(handin.points[k] for k in others)
         if possible:
             pairs.append((score, sum(others.values()) / possible))
     # While a person has yet to read, the zeros of those who wrote nothing are no mean mark.
@@ -230,24 +208,24 @@ def exercise_figures(name: str, handins: Sequence[HandIn]) -> ExerciseFigures:
     )
 
 
-def lab_figures(lab: str, handins: Sequence[HandIn]) -> LabFigures:
+def lab_figures(lab: str, handins: Sequence[Mark]) -> LabFigures:
     """How one lab went, from its hand-ins."""
     names = dict.fromkeys(row.exercise for handin in handins for row in handin.rows)
     seconds = [h.seconds for h in handins]
     return LabFigures(
         name=lab,
-        points=max((sum(h.mark.points.values()) for h in handins), default=0.0),
-        spread=spread([h.mark.percent for h in handins if h.mark.percent is not None]),
+        points=max((sum(h.points.values()) for h in handins), default=0.0),
+        spread=spread([h.percent for h in handins if h.percent is not None]),
         exercises=tuple(exercise_figures(name, handins) for name in names),
-        waiting=sum(h.mark.awaits > 0 for h in handins),
-        late=sum(h.mark.late > 0 for h in handins),
+        waiting=sum(h.awaits > 0 for h in handins),
+        late=sum(h.late > 0 for h in handins),
         seconds=sum(seconds),
         slowest=max(seconds, default=0.0),
         typical=statistics.median(seconds) if seconds else 0.0,
     )
 
 
-def misconceptions(handins: Sequence[HandIn], labs: Mapping[str, Lab]) -> list[Held]:
+def misconceptions(handins: Sequence[Mark], labs: Mapping[str, Lab]) -> list[Held]:
     """The misconceptions of a class, those of most students first.
 
     One mistake is one misconception, in however many exercises and labs it shows.
@@ -281,7 +259,7 @@ def _means(row: Result, labs: Mapping[str, Lab]) -> str:
     return means or STRUCTURAL.get(name, (name.replace("-", " "), ""))[0]
 
 
-def troubles(handins: Sequence[HandIn], of: Callable[[Result], bool]) -> list[Trouble]:
+def troubles(handins: Sequence[Mark], of: Callable[[Result], bool]) -> list[Trouble]:
     """The rows of one kind, gathered by student and lab; those with most of them first."""
     found = []
     for handin in handins:
@@ -302,13 +280,13 @@ class Need:
 
 
 def needs(
-    handins: Sequence[HandIn], marks: Marks, missing: Mapping[str, Sequence[str]], labs: Sequence[str]
+    handins: Sequence[Mark], marks: Marks, missing: Mapping[str, Sequence[str]], labs: Sequence[str]
 ) -> list[Need]:
     """Who may need a person: nothing handed in, few points, many attempts, a file that could not be read.
 
     Parameters
     ----------
-    handins : sequence of HandIn
+    handins : sequence of Mark
     marks : Marks
     missing : mapping of str to sequence of str
         By lab, who of the class has handed in nothing.
@@ -316,7 +294,7 @@ def needs(
         Of the class: those that anybody handed in.
     """
     percents = overall(handins)
-    by_student: dict[str, list[HandIn]] = defaultdict(list)
+    by_student: dict[str, list[Mark]] = defaultdict(list)
     for handin in handins:
         by_student[handin.student].append(handin)
     found = []
@@ -340,11 +318,11 @@ def needs(
     return sorted(found, key=lambda n: (n.percent is not None, n.percent or 0.0, -len(n.reasons)))
 
 
-def overall(handins: Sequence[HandIn]) -> dict[str, float]:
+def overall(handins: Sequence[Mark]) -> dict[str, float]:
     """Each student's percentage over all labs that they handed in."""
     earned: dict[str, float] = defaultdict(float)
     judged: dict[str, float] = defaultdict(float)
     for handin in handins:
-        earned[handin.student] += handin.mark.score
-        judged[handin.student] += handin.mark.judged
+        earned[handin.student] += handin.score
+        judged[handin.student] += handin.judged
     return {s: 100 * earned[s] / judged[s] for s in earned if judged[s]}

@@ -26,7 +26,6 @@ from autograder.grading.marking.sanitise import clean_output, make_output
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import read_policy
-from autograder.grading.register.roll import read_roll
 from autograder.grading.reports.feedback import SECONDS, Sheet, sheet_of
 from autograder.grading.reports.marks import Marks, read_marks
 from autograder.grading.reports.term import NAME
@@ -48,9 +47,7 @@ def write_returns(classroom: Classroom, labs: Sequence[Lab], failed: list[str]) 
     str
         What was written, a line each.
     """
-    roll = read_roll(classroom)
-    policy = read_policy(classroom.course, {lab.name: lab for lab in labs})
-    marks = read_marks(classroom, policy, roll)
+    marks = read_marks(classroom, read_policy(classroom.course, {lab.name: lab for lab in labs}))
     yield from _terms(classroom, marks)
     found = {(student, lab): marked for student, lab, marked in evidence.stored(classroom)}
     for lab in labs:
@@ -64,14 +61,12 @@ def write_returns(classroom: Classroom, labs: Sequence[Lab], failed: list[str]) 
             student = page.parent.parent.name
             if student in marks.students and marks.students[student].withdrawn:
                 continue
-            origin = roll.origins.get((student, lab.name), Origin())
+            origin = marks.origins.get((student, lab.name), Origin())
             try:
                 if name := _in_moodle(origin, student, lab.name):
                     moodle[name] = page.read_bytes
                 elif name := _in_canvas(origin):
-                    sheets[name] = sheet_of(
-                        classroom, lab, student, marks, policy, found.get((student, lab.name))
-                    )
+                    sheets[name] = sheet_of(classroom, lab, student, marks, found.get((student, lab.name)))
                 else:
                     write(folder / _file_name(student, lab.name), page.read_bytes())
                     rest += 1

@@ -1,5 +1,6 @@
 """The marks of a class, marks by hand and late penalties included."""
 
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,6 +11,7 @@ from typing import Any
 from autograder.authoring.lab import Lab, read_labs
 from autograder.cells import grade_id, id_of_test
 from autograder.grading.intake import Origin, Person
+from autograder.grading.marking import Marked
 from autograder.grading.nbgrader.gradebook import (
     GradebookError,
     exists,
@@ -24,7 +26,9 @@ from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import Policy, read_policy
 from autograder.grading.register.requests import Requests, read_requests
 from autograder.grading.register.roll import Roll, alphabetical, read_roll
-from autograder.results import Result
+from autograder.grading.run.grade import priced
+from autograder.judging.mistakes import NOT_WRITTEN
+from autograder.results import Kind, Result
 
 
 def full_name(person: Person, form: str = "{first} {last}") -> str:
@@ -101,6 +105,12 @@ class Mark:
         What a person has said, by exercise or question.
     interrupted : bool
         A run ended before all that it found had reached the gradebook.
+    rows : tuple of Result
+        What marking found, at today's points; () where nothing is kept of it, or nobody has asked (`Marks.complete`).
+    notes : tuple of str
+        What was odd about the file.
+    attempts : int
+        How many of this student's hand-ins for the lab are known.
     """
 
     student: str
@@ -116,6 +126,14 @@ class Mark:
     by_hand: frozenset[str] = frozenset()
     comments: Mapping[str, str] = field(default_factory=dict)
     interrupted: bool = False
+    rows: tuple[Result, ...] = ()
+    notes: tuple[str, ...] = ()
+    attempts: int = 1
+
+    @property
+    def seconds(self) -> float:
+        """The time that its answers took."""
+        return sum(row.seconds for row in self.rows)
 
     @property
     def state(self) -> State:
@@ -166,24 +184,40 @@ class Marks:
     marks : dict of (student, lab) to Mark
     from_gradebook : bool
         False where there was no gradebook to read.
-    origins : mapping of (student, lab) to Origin
-        Where each hand-in came from.
     partners : mapping of (student, lab) to tuple of str
         All who handed it in together.
     handed_in : frozenset of (student, lab)
         What lies in the classroom, marked or not.
     requests : mapping of (student, lab) to mapping
         What they asked, by exercise or question.
+    policy : Policy
+        What they are worked out by.
+    roll : Roll
+        Who is in the class; empty under other names.
     """
 
     students: dict[str, Person] = field(default_factory=dict)
     labs: dict[str, Assignment] = field(default_factory=dict)
     marks: dict[tuple[str, str], Mark] = field(default_factory=dict)
     from_gradebook: bool = False
-    origins: Mapping[tuple[str, str], Origin] = field(default_factory=dict)
     partners: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     handed_in: frozenset[tuple[str, str]] = frozenset()
     requests: Requests = field(default_factory=dict)
+    policy: Policy = field(default_factory=Policy)
+    roll: Roll = field(default_factory=Roll)
+
+    @property
+    def origins(self) -> Mapping[tuple[str, str], Origin]:
+        """Where each hand-in came from."""
+        return self.roll.origins
+
+    @property
+    def missing(self) -> dict[str, list[str]]:
+        """By lab, who of the class handed in nothing; of labs that nobody handed in, nobody."""
+        people = self.roll.people
+        everybody = [p.student for p in self.present if not people or p.student in people]
+        labs = [lab for lab in self.policy.due if any(name == lab for _, name in self.handed_in)]
+        return {lab: [s for s in everybody if (s, lab) not in self.handed_in] for lab in labs}
 
     def state(self, student: str, lab: str) -> State:
         """How far the mark of a student in a lab is."""
@@ -207,22 +241,22 @@ class Marks:
         place = {lab: i for i, lab in enumerate(labs)}
         self.labs = dict(sorted(self.labs.items(), key=lambda item: place.get(item[0], len(place))))
 
-    def complete(self, rows: Mapping[tuple[str, str], Sequence[Result]]) -> None:
-        """Add from the results what the gradebook does not have."""
-        for (student, lab), of_handin in rows.items():
+    def complete(self, classroom: Classroom, found: Mapping[tuple[str, str], Marked]) -> None:
+        """Add what marking found, and from it what the gradebook does not have."""
+        for (student, lab), marked in found.items():
+            rows = tuple(priced(marked, self.policy.points[lab]))
             self.students.setdefault(student, Person(student=student))
-            total = sum(row.max_score for row in of_handin)
-            if lab not in self.labs:
-                self.labs[lab] = Assignment(lab, None, total)
-            if (student, lab) not in self.marks:
-                self.marks[student, lab] = Mark(
-                    student=student,
-                    lab=lab,
-                    scores={row.exercise: row.score for row in of_handin},
-                    points={row.exercise: row.max_score for row in of_handin},
-                    awaits=sum(row.score is None for row in of_handin),
-                    interrupted=self.from_gradebook,
-                )
+            self.labs.setdefault(lab, Assignment(lab, None, sum(row.max_score for row in rows)))
+            mark = self.marks.get((student, lab)) or Mark(
+                student=student,
+                lab=lab,
+                scores={row.exercise: row.score for row in rows},
+                points={row.exercise: row.max_score for row in rows},
+                awaits=sum(row.score is None for row in rows),
+                interrupted=self.from_gradebook,
+            )
+            attempts = 1 + classroom.earlier_attempts(student, lab)
+            self.marks[student, lab] = replace(mark, rows=rows, notes=marked.notes, attempts=attempts)
 
     def renamed(self, names: Mapping[str, str]) -> "Marks":
         """The same marks under other names, and with nothing else that tells who is who."""
@@ -230,15 +264,39 @@ class Marks:
             # Sorted anew: the old order follows the real names.
             {name: Person(student=name) for name in sorted(names[s] for s in self.students)},
             self.labs,
-            {(names[s], lab): replace(m, student=names[s]) for (s, lab), m in self.marks.items()},
+            {
+                (names[s], lab): _nameless(mark, names[s], self.students[s])
+                for (s, lab), mark in self.marks.items()
+            },
             self.from_gradebook,
             partners={
                 (names[s], lab): tuple(sorted(names[one] for one in together if one in names))
                 for (s, lab), together in self.partners.items()
                 if s in names
             },
-            handed_in=frozenset((names[s], lab) for s, lab in self.handed_in if s in names),
+            handed_in=frozenset((names[s], lab) for s, lab in self.handed_in),
+            policy=self.policy,
         )
+
+
+def _nameless(mark: Mark, name: str, student: Person) -> Mark:
+    """A mark under a pseudonym, without any text that its student may have written."""
+    rows = tuple(
+        replace(row, student=name, message=NOT_WRITTEN if row.kind is Kind.STUB else "") for row in mark.rows
+    )
+    return replace(
+        mark, student=name, rows=rows, notes=tuple(_nameless_note(note, student) for note in mark.notes)
+    )
+
+
+def _nameless_note(note: str, student: Person) -> str:
+    """A note without the file names and cell names that it quotes, which are the student's own."""
+    note = re.sub(r"'.*'|\".*\"|“.*”", "“…”", note, flags=re.DOTALL)
+    note = re.sub(r"^.*\.ipynb (?=is )", "The file ", note, flags=re.DOTALL)
+    known = (student.student, student.first, student.last, student.email, student.login, student.name)
+    if any(part and part.lower() in note.lower() for part in known):
+        return "The file was odd in a way that would tell whose it is."
+    return note
 
 
 def read_marks(classroom: Classroom, policy: Policy | None = None, roll: Roll | None = None) -> Marks:
@@ -257,10 +315,10 @@ def read_marks(classroom: Classroom, policy: Policy | None = None, roll: Roll | 
     GradebookError
         If a gradebook was named, or the classroom's own is there, and it cannot be read.
     """
-    roll = roll or read_roll(classroom)
+    roll, policy = roll or read_roll(classroom), policy or read_policy(classroom.course, {})
     if exists(classroom.db):
         try:
-            found = _read(classroom, policy or read_policy(classroom.course, {}), roll)
+            found = _read(classroom, policy, roll)
         except GradebookError:
             raise
         except Exception as error:  # noqa: BLE001 - drivers raise many kinds
@@ -271,7 +329,7 @@ def read_marks(classroom: Classroom, policy: Policy | None = None, roll: Roll | 
         found = Marks()
     else:
         raise GradebookError(f"The gradebook {shown(classroom.db)} cannot be read: there is no such file.")
-    found.origins = roll.origins
+    found.policy, found.roll = policy, roll
     found.partners = {
         (student, lab): together
         for lab in classroom.course.labs
@@ -292,8 +350,8 @@ def read_marks(classroom: Classroom, policy: Policy | None = None, roll: Roll | 
     return found
 
 
-def class_today(classroom: Classroom, labs: Mapping[str, Lab]) -> tuple[Roll, Policy, Marks]:
-    """Who is in the class, what course.toml says of marks, and the marks, brought up to both.
+def class_today(classroom: Classroom, labs: Mapping[str, Lab]) -> Marks:
+    """The marks, brought up to what course.toml and the roster say.
 
     Parameters
     ----------
@@ -306,8 +364,7 @@ def class_today(classroom: Classroom, labs: Mapping[str, Lab]) -> tuple[Roll, Po
         If course.toml, the roster or the gradebook cannot be used.
     """
     roll = read_roll(classroom)
-    policy = refresh(classroom, labs, roll)
-    return roll, policy, read_marks(classroom, policy, roll)
+    return read_marks(classroom, refresh(classroom, labs, roll), roll)
 
 
 def _known_as(known: Person | None, person: Person) -> Person:

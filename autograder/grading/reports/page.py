@@ -5,14 +5,13 @@ What stands in it comes from the results of marking; the marks come from the gra
 late penalties count.
 """
 
-import re
 import shutil
 from base64 import b64encode
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
@@ -23,15 +22,12 @@ from markupsafe import Markup
 from autograder.authoring.lab import Lab, read_labs
 from autograder.errors import Complaint, counted, encodable
 from autograder.files import write
-from autograder.grading.intake import Person
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
-from autograder.grading.register.policy import Policy
-from autograder.grading.register.roll import Roll, alphabetical
+from autograder.grading.register.roll import alphabetical
 from autograder.grading.reports.figures import (
     FEWEST_FOR_DISCRIMINATION,
     TALK,
-    HandIn,
     Spread,
     is_blank,
     lab_figures,
@@ -46,8 +42,6 @@ from autograder.grading.reports.pseudonyms import pseudonyms
 from autograder.grading.reports.shown import sentences
 from autograder.grading.reports.tables import Table, grades_csv, tables, wanted
 from autograder.grading.reports.term import Terms, read_rules, term_csv, term_tables, terms_of
-from autograder.grading.run.grade import priced
-from autograder.judging.mistakes import NOT_WRITTEN
 from autograder.results import Result, Verdict
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -117,78 +111,40 @@ def write_report(
             f"Nothing is marked in {classroom.root} yet, so there is nothing to report; run `autograder grade`."
         )
     classroom.must_be_writable()
-    roll, policy, marks = class_today(classroom, labs)
-    stored = [(student, lab, marked) for student, lab, marked in evidence.stored(classroom) if lab in labs]
-    unread = [(student, lab) for student, lab, marked in stored if marked is None]
-    rows = {(s, lab): tuple(priced(m, policy.points[lab])) for s, lab, m in stored if m is not None}
-    marks.complete(rows)
+    marks = class_today(classroom, labs)
+    found = {(student, lab): marked for student, lab, marked in evidence.stored(classroom) if lab in labs}
+    marks.complete(classroom, {who: marked for who, marked in found.items() if marked is not None})
     marks.sort(classroom.course.labs)
-    handins = [
-        HandIn(s, lab, rows[s, lab], m.notes, marks.marks[s, lab], 1 + _earlier(classroom, s, lab))
-        for s, lab, m in stored
-        if m is not None
-    ]
-    unmarked = _unmarked(classroom, handins)
-    students = {*marks.students, *(s for s, _ in unmarked + unread)}
-    missing = _missing(classroom, marks, roll)
-    kept = [] if anonymous else tables(marks, platforms)
     rules = read_rules(classroom.course)
-    terms = terms_of(rules, marks, policy, roll, now) if rules else None
-    if terms and not anonymous:
-        kept += term_tables(terms, marks, wanted(marks, platforms))
-    if anonymous:
-        names = {s: p for s, p in pseudonyms(students, classroom.root).items() if s in students}
-        old, marks = marks, marks.renamed(names)
-        handins = [
-            _nameless(h, names[h.student], old.students[h.student], marks.marks[names[h.student], h.lab])
-            for h in handins
-        ]
-        unmarked = [(names[s], lab) for s, lab in unmarked]
-        unread = [(names[s], lab) for s, lab in unread]
-        missing = {lab: [names[s] for s in absent] for lab, absent in missing.items()}
-        terms = terms and terms.renamed(names)
-    pages = {} if anonymous else _pages(classroom)
-    addresses = {s: f"students/{quote(s)}.html" for s in marks.students if len(s.encode()) < 200}
-    page = render(
-        handins,
-        marks,
-        labs,
-        policy,
-        unmarked=unmarked,
-        unread=unread,
-        missing=missing,
-        pages=pages,
-        addresses=addresses,
-        files=kept,
-        terms=terms,
-        anonymous=anonymous,
-        now=now,
+    report = Report(
+        marks=marks,
+        labs=labs,
+        missing=marks.missing,
+        unread=sorted(who for who, marked in found.items() if marked is None),
+        terms=terms_of(rules, marks, now) if rules else None,
+        now=marks.policy.local(now or datetime.now(UTC)),
     )
+    if anonymous:
+        students = {*marks.students, *(student for student, _ in (*marks.handed_in, *report.unread))}
+        report = report.renamed(pseudonyms(students, classroom.root))
+    else:
+        files = tables(marks, platforms)
+        if report.terms:
+            files += term_tables(report.terms, marks, wanted(marks, platforms))
+        report = replace(report, pages=_pages(classroom), files=tuple(files))
+    page = render(report)
     for stale in classroom.report.glob("*.csv"):  # of a platform that does not occur any more
         stale.unlink()
-    write(classroom.report / "grades.csv", grades_csv(marks))
-    if terms:
-        write(classroom.report / "term.csv", term_csv(terms, marks))
-    for table in kept:
+    write(classroom.report / "grades.csv", grades_csv(report.marks))
+    if report.terms:
+        write(classroom.report / "term.csv", term_csv(report.terms, report.marks))
+    for table in report.files:
         write(classroom.report / table.name, table.text)
     shutil.rmtree(classroom.report / "students", ignore_errors=True)
-    for student, text in student_pages(handins, marks, terms, labs, pages, addresses):
+    for student, text in student_pages(report):
         write(classroom.report / "students" / f"{student}.html", text)
     write(classroom.report / "index.html", page)
-    return Written(classroom.report / "index.html", tuple(kept), marks.waiting, terms is not None)
-
-
-def _earlier(classroom: Classroom, student: str, lab: str) -> int:
-    """How many earlier attempts `collect` has kept."""
-    return sum(1 for _ in (classroom.root / "submitted-earlier" / student / lab).glob("*.ipynb"))
-
-
-def _missing(classroom: Classroom, marks: Marks, roll: Roll) -> dict[str, list[str]]:
-    """By lab, who of the class handed in nothing; of labs that nobody handed in, nobody."""
-    handed_in = set(classroom.handed_in(classroom.course.labs))
-    labs = [lab for lab in classroom.course.labs if any(name == lab for _, name in handed_in)]
-    everybody = [p.student for p in marks.present if not roll.people or p.student in roll.people]
-    return {lab: [s for s in everybody if (s, lab) not in handed_in] for lab in labs}
+    return Written(classroom.report / "index.html", report.files, marks.waiting, report.terms is not None)
 
 
 def _pages(classroom: Classroom) -> dict[tuple[str, str], str]:
@@ -200,159 +156,149 @@ def _pages(classroom: Classroom) -> dict[tuple[str, str], str]:
     }
 
 
-def _unmarked(classroom: Classroom, handins: Sequence[HandIn]) -> list[tuple[str, str]]:
-    """Hand-ins that have no result: not marked yet, or the grader failed on them."""
-    marked = {(h.student, h.lab) for h in handins}
-    return [who for who in classroom.handed_in(classroom.course.labs) if who not in marked]
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The class, as its pages show it.
+
+    Parameters
+    ----------
+    marks : Marks
+        With what marking found.
+    labs : mapping of str to Lab
+        The course's.
+    missing : mapping of str to sequence of str
+        By lab, who handed in nothing.
+    unread : sequence of (str, str)
+        Students and labs whose results cannot be read.
+    terms : Terms or None
+    now : datetime
+        In the course's time.
+    anonymous : bool
+        Everybody is under a pseudonym, and nothing is shown that students wrote.
+    pages : mapping of (str, str) to str
+        The addresses of feedback pages, by student and lab.
+    files : tuple of Table
+        Those beside the page.
+    """
+
+    marks: Marks
+    labs: Mapping[str, Lab]
+    missing: Mapping[str, Sequence[str]]
+    unread: Sequence[tuple[str, str]]
+    terms: Terms | None
+    now: datetime
+    anonymous: bool = False
+    pages: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    files: tuple[Table, ...] = ()
+
+    def renamed(self, names: Mapping[str, str]) -> "Report":
+        """The same under other names."""
+        return replace(
+            self,
+            marks=self.marks.renamed(names),
+            missing={lab: [names[student] for student in absent] for lab, absent in self.missing.items()},
+            unread=sorted((names[student], lab) for student, lab in self.unread),
+            terms=self.terms and self.terms.renamed(names),
+            anonymous=True,
+        )
+
+    def name(self, student: str) -> str:
+        """A student as a person reads it."""
+        known = self.marks.students.get(student)
+        return shown_name(known) if known else student
+
+    @cached_property
+    def handins(self) -> list[Mark]:
+        """What was marked, alphabetically."""
+        marked = (mark for mark in self.marks.marks.values() if mark.rows)
+        return sorted(marked, key=lambda mark: (alphabetical(self.name(mark.student)), mark.lab))
+
+    @cached_property
+    def unmarked(self) -> list[tuple[str, str]]:
+        """Hand-ins that have no result: not marked yet, or the grader failed on them."""
+        return sorted(self.marks.handed_in - {(h.student, h.lab) for h in self.handins})
+
+    @cached_property
+    def percents(self) -> dict[str, float]:
+        """What each has of the points so far."""
+        return overall(self.handins)
+
+    @cached_property
+    def addresses(self) -> dict[str, str]:
+        """The addresses of the students' own pages; none of a name that is too long for a file."""
+        return {s: f"students/{quote(s)}.html" for s in self.marks.students if len(s.encode()) < 200}
 
 
-def _nameless(handin: HandIn, name: str, student: Person, mark: Mark) -> HandIn:
-    """A hand-in under a pseudonym, without any text that its author may have written."""
-    rows = tuple(replace(row, student=name, message=_ours(row)) for row in handin.rows)
-    notes = tuple(_nameless_note(note, student) for note in handin.notes)
-    return replace(handin, student=name, rows=rows, notes=notes, mark=mark)
-
-
-def _nameless_note(note: str, student: Person) -> str:
-    """A note without the file names and cell names that it quotes, which are the student's own."""
-    note = re.sub(r"'.*'|\".*\"|“.*”", "“…”", note, flags=re.DOTALL)
-    note = re.sub(r"^.*\.ipynb (?=is )", "The file ", note, flags=re.DOTALL)
-    known = (student.student, student.first, student.last, student.email, student.login, student.name)
-    if any(part and part.lower() in note.lower() for part in known):
-        return "The file was odd in a way that would tell whose it is."
-    return note
-
-
-def _ours(row: Result) -> str:
-    return NOT_WRITTEN if is_blank(row) else ""
-
-
-def render(
-    handins: Sequence[HandIn],
-    marks: Marks,
-    labs: Mapping[str, Lab],
-    policy: Policy,
-    *,
-    unmarked: Sequence[tuple[str, str]] = (),
-    unread: Sequence[tuple[str, str]] = (),
-    missing: Mapping[str, Sequence[str]] | None = None,
-    pages: Mapping[tuple[str, str], str] | None = None,
-    addresses: Mapping[str, str] | None = None,
-    files: Sequence[Table] = (),
-    terms: Terms | None = None,
-    anonymous: bool = False,
-    now: datetime | None = None,
-) -> str:
+def render(report: Report) -> str:
     """The page as HTML; everything in it that is not ours is escaped."""
-    names = {s: shown_name(person) for s, person in marks.students.items()}
-    handins = sorted(handins, key=lambda h: (alphabetical(names.get(h.student, h.student)), h.lab))
-    by_lab = {lab: [h for h in handins if h.lab == lab] for lab in labs if any(h.lab == lab for h in handins)}
-    figures = [lab_figures(lab, of_lab) for lab, of_lab in by_lab.items()]
-    percents = overall(handins)
-    page = environment().get_template("report.html")
+    marks, labs, handins = report.marks, report.labs, report.handins
+    by_lab = {lab: of_lab for lab in labs if (of_lab := [h for h in handins if h.lab == lab])}
     script = Markup((_TEMPLATES / "report.js").read_text("utf-8"))
-    text = page.render(
-        course=next(iter(labs.values())).course.title if labs else "",
-        labs=figures,
-        overall=spread([percents[p.student] for p in marks.present if p.student in percents]),
-        handins=len(handins),
-        students=len({h.student for h in handins}),
-        everybody=list(marks.students),
-        percents=percents,
-        by_student={(h.student, h.lab): h for h in handins},
-        pages=pages or {},
-        addresses=addresses or {},
-        sections=_sections(marks, percents),
-        section=lambda student: marks.students[student].section,
-        interrupted=[h for h in handins if h.mark.interrupted],
-        script=script,
-        script_hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
-        needs=needs(handins, marks, missing or {}, list(by_lab)),
-        missing=missing or {},
-        held=misconceptions(handins, labs),
-        talk=[
-            (verdict, *TALK[verdict], found)
-            for verdict in TALK
-            if (found := troubles(handins, partial(_ended, verdict)))
-        ],
-        blank=troubles(handins, is_blank),
-        unmarked=sorted(unmarked),
-        unread=sorted(unread),
-        notes=[h for h in handins if h.notes],
-        late=[h for h in handins if h.mark.late > 0],
-        untimed=[
-            h
-            for h in handins
-            if not h.mark.timestamp and (o := marks.origins.get((h.student, h.lab))) and o.late
-        ],
-        asked=[
-            (student, lab, name, one.request)
-            for (student, lab), by_exercise in marks.requests.items()
-            for name, requests in by_exercise.items()
-            for one in requests
-            if not one.answer
-        ],
-        extended=[h for h in handins if h.mark.extension],
-        due=[(lab.name, policy.local(lab.due)) for lab in marks.labs.values() if lab.due],
-        dropped={
-            lab: [name for name, worth in policy.points[lab].items() if not worth]
-            for lab in by_lab
-            if lab in policy.points
-        },
-        partners=sorted({(lab, names) for (_, lab), names in marks.partners.items()}),
-        policy=policy,
-        slowest=sorted(handins, key=lambda h: -h.seconds)[:5],
-        seconds=sum(h.seconds for h in handins),
-        waiting=sum(h.mark.awaits > 0 for h in handins),
-        from_gradebook=marks.from_gradebook,
-        files=files,
-        terms=terms,
-        grades=_grades(terms, marks) if terms else [],
-        anonymous=anonymous,
-        fewest=FEWEST_FOR_DISCRIMINATION,
-        who=lambda student: names.get(student, student),
-        title=lambda lab: labs[lab].title if lab in labs else lab,
-        now=policy.local(now or datetime.now(UTC)),
+    text = (
+        environment()
+        .get_template("report.html")
+        .render(
+            report=report,
+            marks=marks,
+            policy=marks.policy,
+            course=next(iter(labs.values())).course.title if labs else "",
+            labs=[lab_figures(lab, of_lab) for lab, of_lab in by_lab.items()],
+            overall=spread(
+                [report.percents[p.student] for p in marks.present if p.student in report.percents]
+            ),
+            sections=_sections(report),
+            script=script,
+            script_hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
+            needs=needs(handins, marks, report.missing, list(by_lab)),
+            held=misconceptions(handins, labs),
+            talk=[
+                (verdict, *TALK[verdict], found)
+                for verdict in TALK
+                if (found := troubles(handins, partial(_ended, verdict)))
+            ],
+            blank=troubles(handins, is_blank),
+            untimed=[
+                h
+                for h in handins
+                if not h.timestamp and (origin := marks.origins.get((h.student, h.lab))) and origin.late
+            ],
+            asked=[
+                (student, lab, name, one.request)
+                for (student, lab), by_exercise in marks.requests.items()
+                for name, requests in by_exercise.items()
+                for one in requests
+                if not one.answer
+            ],
+            dropped={
+                lab: [n for n, worth in marks.policy.points[lab].items() if not worth] for lab in by_lab
+            },
+            partners=sorted({(lab, names) for (_, lab), names in marks.partners.items()}),
+            grades=_grades(report.terms, marks) if report.terms else [],
+            fewest=FEWEST_FOR_DISCRIMINATION,
+            who=report.name,
+        )
     )
     return encodable(text.lstrip())
 
 
-def student_pages(
-    handins: Sequence[HandIn],
-    marks: Marks,
-    terms: Terms | None,
-    labs: Iterable[str],
-    pages: Mapping[tuple[str, str], str],
-    students: Iterable[str],
-) -> Iterator[tuple[str, str]]:
-    """A page for each of these students: all their labs in one table."""
-    by_student = {(h.student, h.lab): h for h in handins}
-    percents, page = overall(handins), environment().get_template("student.html")
-    course = [lab for lab in labs if any(h.lab == lab for h in handins)]
-    for student in students:
-        person = marks.students[student]
-        rows = [
-            (lab, marks.state(student, lab), by_student.get((student, lab)), pages.get((student, lab)))
-            for lab in course
-        ]
-        text = page.render(
-            name=shown_name(person),
-            course=", ".join(course),
-            percent=percents.get(student),
-            section=person.section,
-            term=terms.of[student] if terms else None,
-            labs=rows,
+def student_pages(report: Report) -> Iterator[tuple[str, str]]:
+    """A page for each student who has an address: all their labs in one table."""
+    page = environment().get_template("student.html")
+    course = [lab for lab in report.labs if any(h.lab == lab for h in report.handins)]
+    for student in report.addresses:
+        yield (
+            student,
+            encodable(page.render(report=report, marks=report.marks, student=student, course=course)),
         )
-        yield student, encodable(text)
 
 
-def _sections(marks: Marks, percents: Mapping[str, float]) -> list[tuple[str, int, Spread]]:
+def _sections(report: Report) -> list[tuple[str, int, Spread]]:
     """Each section of the class, how many are in it, and how they did; none where there is but one."""
     members: dict[str, list[str]] = defaultdict(list)
-    for student, person in marks.students.items():
+    for student, person in report.marks.students.items():
         members[person.section].append(student)
     return [
-        (name, len(of), spread([percents[s] for s in of if s in percents]))
+        (name, len(of), spread([report.percents[s] for s in of if s in report.percents]))
         for name, of in sorted(members.items())
         if len(members) > 1
     ]

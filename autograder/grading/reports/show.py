@@ -41,7 +41,7 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
         )
     rules = read_rules(classroom.course)
     names = None if rules else [lab.name for lab in labs]
-    _, policy, marks = class_today(classroom, read_labs(classroom.course, names))
+    marks = class_today(classroom, read_labs(classroom.course, names))
     found = {name: marked for _, name, marked in evidence.stored(classroom, student)}
     parts = []
     for lab in handed_in:
@@ -53,9 +53,9 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
             continue
         lines = [f"{student}, {lab.name}"]
         if mark and mark.timestamp:
-            lines[0] += f", handed in {moment(policy.local(mark.timestamp))}"
+            lines[0] += f", handed in {moment(marks.policy.local(mark.timestamp))}"
         lines += [f"  Note: {note}" for note in (*marked.notes, *marked.log)]
-        for row in priced(marked, policy.points[lab.name]):
+        for row in priced(marked, marks.policy.points[lab.name]):
             score = mark.scores.get(row.exercise) if mark else row.score
             points = f"{'–' if score is None else f'{score:g}'} of {row.max_score:g}"
             name = f" [{row.misconception}]" if row.misconception else ""
@@ -74,7 +74,7 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
             lines.append(f"  In all {mark.score:g} of {sum(mark.points.values()):g}{late}{waiting}")
         parts.append("\n".join(lines))
     if rules:
-        term = terms_of(rules, marks, policy, roll).of[student]
+        term = terms_of(rules, marks).of[student]
         grade = f", grade {term.grade}" if term.grade else ""
         so_far = "nothing counts yet" if term.result is None else f"{term.result} of 100{grade}"
         parts.append(

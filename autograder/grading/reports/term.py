@@ -19,8 +19,6 @@ from math import floor
 
 from autograder.course import FILE, Course, CourseError, check_entries
 from autograder.errors import listed
-from autograder.grading.register.policy import Policy
-from autograder.grading.register.roll import Roll
 from autograder.grading.reports.marks import Assignment, Mark, Marks, State, full_name
 from autograder.grading.reports.tables import FORMS, Table, as_csv, platform_csv
 
@@ -217,39 +215,31 @@ def _exact(value: object, most: int, what: str, due: str) -> Fraction:
 # Working it out
 
 
-def terms_of(rules: Rules, marks: Marks, policy: Policy, roll: Roll, now: datetime | None = None) -> Terms:
+def terms_of(rules: Rules, marks: Marks, now: datetime | None = None) -> Terms:
     """Everybody's term, as it stands now.
 
     Parameters
     ----------
-    policy : Policy
-        Of all labs of the course.
+    marks : Marks
+        By a policy of all labs of the course.
     """
-    now, extensions = now or datetime.now(UTC), roll.extensions(policy)
+    now, extensions = now or datetime.now(UTC), marks.roll.extensions(marks.policy)
+
+    def part(student: str, lab: str) -> Part:
+        return _part(rules.weights[lab], marks, student, lab, extensions.get((student, lab)), now)
+
     return Terms(
-        rules,
-        {
-            student: _together(
-                rules, [_part(rules, marks, policy, extensions, student, lab, now) for lab in rules.weights]
-            )
-            for student in marks.students
-        },
+        rules, {s: _together(rules, [part(s, lab) for lab in rules.weights]) for s in marks.students}
     )
 
 
 def _part(
-    rules: Rules,
-    marks: Marks,
-    policy: Policy,
-    extensions: Mapping[tuple[str, str], timedelta],
-    student: str,
-    lab: str,
-    now: datetime,
+    weight: Fraction, marks: Marks, student: str, lab: str, extension: timedelta | None, now: datetime
 ) -> Part:
-    mark, weight = marks.marks.get((student, lab)), rules.weights[lab]
+    mark, policy = marks.marks.get((student, lab)), marks.policy
     due = policy.due[lab] or (marks.labs[lab].due if lab in marks.labs else None)
     if due:
-        granted = mark.extension if mark else extensions.get((student, lab))
+        granted = mark.extension if mark else extension
         due = policy.local(due) + (granted or timedelta())
     part = Part(lab, weight, None, Counts.NEVER, mark, due)
     most = sum(mark.points.values()) if mark else sum(policy.points[lab].values())

@@ -22,8 +22,8 @@ def write_pages(classroom: Classroom, now: datetime | None = None) -> int:
     rules = read_rules(classroom.course)
     if rules is None:
         return 0
-    roll, policy, marks = class_today(classroom, read_labs(classroom.course))
-    terms = terms_of(rules, marks, policy, roll, now)
+    marks = class_today(classroom, read_labs(classroom.course))
+    terms = terms_of(rules, marks, now)
     page = environment().get_template("term.html")
     written = 0
     for person in marks.present:
@@ -40,7 +40,7 @@ def write_pages(classroom: Classroom, now: datetime | None = None) -> int:
                 for lab in rules.weights
                 if (folder / lab / f"{lab}.html").is_file()
             },
-            now=policy.local(now or datetime.now(UTC)),
+            now=marks.policy.local(now or datetime.now(UTC)),
         )
         write(classroom.term_path(person.student), text.encode("utf-8", "replace"))
         written += 1
