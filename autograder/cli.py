@@ -619,7 +619,7 @@ def feedback(
     Example:  autograder feedback my-lab --give-back
     """
     from autograder.grading.reports.feedback import write_feedback
-    from autograder.grading.reports.term_page import write_pages
+    from autograder.grading.reports.term import write_pages
     from autograder.grading.run.progress import progress
 
     place.must_exist()

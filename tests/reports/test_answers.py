@@ -339,15 +339,13 @@ def test_no_cell_is_a_formula_and_no_comment_gains_one(room):
 def test_what_is_alike_stands_together():
     said = {"a": KINDS[3], "b": KINDS[0], "c": KINDS[2], "d": KINDS[1], "e": "w - x", "f": "w + x", "g": "x"}
     found = list(together([Answer(s, s, Given(), s, source=text) for s, text in said.items()]))
-    assert [(one.group, [answer.student for _, answer in one.answers]) for one in found] == [
-        (1, ["b", "d"]),  # the same but for blanks
-        (1, ["c"]),  # nearly
-        (2, ["f"]),  # a sign makes another answer: near, but never the same
-        (2, ["e"]),
-        (0, ["a"]),
-        (0, ["g"]),
+    assert [(group.number, [[a.student for _, a in same] for same in group.same]) for group in found] == [
+        (1, [["b", "d"], ["c"]]),  # the same but for blanks; and nearly
+        (2, [["f"], ["e"]]),  # a sign makes another answer: near, but never the same
+        (0, [["a"]]),
+        (0, [["g"]]),
     ]
-    assert [n for one in found for n, _ in one.answers] == [1, 2, 3, 4, 5, 6, 7]
+    assert [n for group in found for same in group.same for n, _ in same] == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_pseudonyms(room):

@@ -149,7 +149,7 @@ def test_what_waits_is_given_back_empty_and_what_was_late_with_its_penalty(class
     fill(classroom, {s: results(s) for s in students}, prepared, "2026-01-03 19:00:00 UTC")
     by_hand(classroom, "ada", 2)
     with_policy(classroom, {"penalty_per_day": 0.1}, due=datetime(2026, 1, 2, 18, tzinfo=UTC))
-    rows = table(tables.platform_csv(marks_of(classroom), "Moodle")[0])
+    rows = table(tables.platform_csv(marks_of(classroom), tables.FORMS["Moodle"])[0])
     assert {row["Username"]: row[LAB] for row in rows} == {"ada": "9.6", "bo": ""}
 
 
@@ -157,7 +157,7 @@ def test_the_rosters_number_goes_before_what_a_student_typed_into_gradescope(cla
     enrol(classroom, "Login,Name,SID,Email\nada,Ada,A1,ada@school.example\n")
     fill(classroom, {"ada": results("ada")}, prepared)
     came_from(classroom, "ada", "Gradescope", name="Ada", sid="9", email="ada@home.example")
-    (row,) = table(tables.platform_csv(marks_of(classroom), "Gradescope")[0])
+    (row,) = table(tables.platform_csv(marks_of(classroom), tables.FORMS["Gradescope"])[0])
     assert (row["SID"], row["Email"]) == ("A1", "ada@school.example")
 
 

@@ -12,6 +12,7 @@ from autograder.grading.intake import Origin, Person
 from autograder.grading.register.roll import Roll, RollError
 from autograder.grading.reports.marks import Assignment, Mark, Marks, full_name, read_marks, shown_name
 from autograder.grading.reports.tables import (
+    FORMS,
     PLATFORMS,
     grades_csv,
     harmless,
@@ -72,7 +73,7 @@ def test_rows_are_alphabetical_whatever_the_accents():
 
 
 def test_canvas_finds_students_by_the_number_in_their_own_files_name():
-    text, left = platform_csv(made("Canvas", lms_id="12345", name="lovelaceada"), "Canvas")
+    text, left = platform_csv(made("Canvas", lms_id="12345", name="lovelaceada"), FORMS["Canvas"])
     rows = table(text)
     assert list(rows[0]) == ["Student", "ID", "Section", "one", "two"]
     assert "Points Possible" in rows[0]["Student"] and rows[0]["one"] == "10.0"
@@ -84,16 +85,20 @@ def test_canvas_finds_students_by_the_number_in_their_own_files_name():
 def test_canvas_gets_what_the_roster_says_of_the_sis():
     marks = made("Canvas", lms_id="12345")
     marks.students["eve"] = person("eve", "Evil", "Eve", login="eve@x.edu", sid="S7", section="A")
-    rows = table(platform_csv(marks, "Canvas")[0])
+    rows = table(platform_csv(marks, FORMS["Canvas"])[0])
     assert list(rows[0])[:5] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]
     assert rows[2]["ID"] == "" and rows[2]["SIS User ID"] == "S7"
     assert rows[2]["SIS Login ID"] == "eve@x.edu" and rows[1]["SIS Login ID"] == ""
     assert rows[2]["one"] == ""  # it waits
 
 
+def worksheet(marks, lab, now=None):
+    return platform_csv(marks, moodle_worksheet(marks, marks.labs[lab], now), [marks.labs[lab]])
+
+
 def test_moodles_worksheet_has_a_participant_for_each():
     marks = made("Moodle", participant="1001", name="Ada Lovelace")
-    text, left = moodle_worksheet(marks, marks.labs["one"], datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
+    text, left = worksheet(marks, "one", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC))
     (row,) = table(text)
     assert row == {
         "Identifier": "Participant 1001",
@@ -104,32 +109,32 @@ def test_moodles_worksheet_has_a_participant_for_each():
         "Last modified (grade)": "2026-01-02 03:04:05 UTC",
     }
     assert left == 1
-    assert moodle_worksheet(marks, marks.labs["two"])[0] == ""
+    assert worksheet(marks, "two")[0] == ""
 
 
 def test_a_number_that_two_share_is_nobodys():
     marks = made("Moodle", participant="55")
     marks.origins["eve", "one"] = Origin(platform="Moodle", participant="55", members=("al1", "eve"))
-    assert moodle_worksheet(marks, marks.labs["one"]) == ("", 2)
+    assert worksheet(marks, "one") == ("", 2)
 
 
 def test_moodles_gradebook_takes_only_whom_it_can_know():
     marks = made("Moodle", participant="1")
     marks.students["al1"] = person("al1", "Lovelace", "Ada", "ada@x.edu", login="al1")
-    rows = table(platform_csv(marks, "Moodle")[0])
+    rows = table(platform_csv(marks, FORMS["Moodle"])[0])
     assert [(r["Username"], r["Email address"], r["one"]) for r in rows] == [("al1", "ada@x.edu", "4.5")]
 
 
 def test_blackboard():
-    (row,) = table(platform_csv(made("Blackboard", login="ada_1"), "Blackboard")[0])
+    (row,) = table(platform_csv(made("Blackboard", login="ada_1"), FORMS["Blackboard"])[0])
     assert (row["Username"], row["Last Name"], row["one"]) == ("ada_1", "Lovelace", "4.5")
 
 
 def test_brightspace_never_takes_the_folders_number_for_an_id():
     marks = made("Brightspace", lms_id="12345", name="Ada Lovelace")
-    assert platform_csv(marks, "Brightspace") == ("", 2)
+    assert platform_csv(marks, FORMS["Brightspace"]) == ("", 2)
     marks.students["al1"] = person("al1", "Lovelace", "Ada", sid="20067930", login="ada")
-    text, left = platform_csv(marks, "Brightspace")
+    text, left = platform_csv(marks, FORMS["Brightspace"])
     assert text.splitlines() == [
         "OrgDefinedId,Username,one Points Grade,two Points Grade,End-of-Line Indicator",
         "20067930,ada,4.5,,#",
@@ -139,7 +144,7 @@ def test_brightspace_never_takes_the_folders_number_for_an_id():
 
 def test_gradescope():
     marks = made("Gradescope", email="ada@x.edu", sid="7", name="Ada Lovelace", members=("al1", "eve"))
-    (row,) = table(platform_csv(marks, "Gradescope")[0])
+    (row,) = table(platform_csv(marks, FORMS["Gradescope"])[0])
     assert (row["SID"], row["Email"], row["one"], row["one - Max Points"]) == (
         "7",
         "ada@x.edu",
@@ -160,7 +165,7 @@ def test_a_table_for_each_platform_that_occurs_and_no_other():
 def test_no_cell_is_a_formula():
     marks = made("Canvas", lms_id="1")
     marks.students["=cmd()"] = person("=cmd()", "+Evil", "@Eve", "-x", login="=1", sid="=2")
-    for text in (grades_csv(marks), *(platform_csv(marks, name)[0] for name in PLATFORMS)):
+    for text in (grades_csv(marks), *(platform_csv(marks, form)[0] for form in FORMS.values())):
         for line in csv.reader(io.StringIO(text)):
             assert not any(cell.strip().startswith(("=", "+", "-", "@")) for cell in line)
     assert all(str(harmless(text)).startswith("'") for text in ("\t=1", " =1", "=1"))
@@ -194,7 +199,7 @@ def test_names_are_the_rosters_and_everybody_in_it_has_a_line(classroom, prepare
         "13": "Bo Li",
         "lovelaceada-12": "Ada Lovelace",
     }
-    rows = table(platform_csv(marks, "Canvas")[0])
+    rows = table(platform_csv(marks, FORMS["Canvas"])[0])
     assert [(r["Student"], r["ID"]) for r in rows[1:]] == [("Li, Bo", "13"), ("Lovelace, Ada", "12")]
 
 
@@ -233,12 +238,12 @@ def test_who_has_left_is_in_no_table_that_goes_back(platform):
             for s in ("al1", "zoe")
         }
     )
-    assert len(table(platform_csv(marks, platform)[0])) == (2 if platform == "Canvas" else 1)
+    assert len(table(platform_csv(marks, FORMS[platform])[0])) == (2 if platform == "Canvas" else 1)
     numbers = (("al1", "1"), ("zoe", "2"))
     marks.roll = Roll(
         origins={(s, "one"): Origin(platform="Moodle", participant=number) for s, number in numbers}
     )
-    assert len(table(moodle_worksheet(marks, marks.labs["one"])[0])) == 1
+    assert len(table(worksheet(marks, "one")[0])) == 1
     assert "zoe" in grades_csv(marks) and shown_name(marks.students["zoe"]) == "Zo Zed (zoe), withdrawn"
 
 

@@ -32,8 +32,7 @@ from autograder.grading.reports.giving_back import write_returns
 from autograder.grading.reports.marks import read_marks
 from autograder.grading.reports.page import write_report
 from autograder.grading.reports.show import describe_student
-from autograder.grading.reports.term import Counts, Part, best_of, read_rules, terms_of
-from autograder.grading.reports.term_page import write_pages
+from autograder.grading.reports.term import Counts, Part, best_of, read_rules, terms_of, write_pages
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from glob import escape
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -158,14 +159,6 @@ class _Cells:
     commented: Mapping[str, str]
 
 
-@dataclass
-class _Known:
-    """The students, and the hand-ins by student and lab, that a gradebook has."""
-
-    students: set[str]
-    handed_in: set[tuple[str, str]]
-
-
 class Book:
     """A class's gradebook, open for writing."""
 
@@ -179,7 +172,7 @@ class Book:
     def _forget(self) -> None:
         """Ask the gradebook anew for what it has: another may have written to it."""
         self._cells: dict[str, _Cells] = {}
-        self._known: _Known | None = None
+        self._known: set[tuple[str, str]] | None = None
 
     def __enter__(self) -> "Book":
         return self
@@ -199,19 +192,21 @@ class Book:
         """
         for lab in labs:
             points = policy.points[lab.name]
-            stamp = hashlib.sha256(f"{lab.solution.read_bytes()!r}{dict(points)}".encode()).hexdigest()
-            with _quiet_nbgrader(), _one_at_a_time(self.classroom):
-                self._try_again(partial(self._prepare, lab, policy.due[lab.name], points, stamp))
-                write(self._stamp_of(lab.name), f"{shown(self.classroom.db)} {stamp}")
+            with _one_at_a_time(self.classroom):
+                self._try_again(partial(self._prepare, lab, policy.due[lab.name], points))
 
-    def _prepare(self, lab: Lab, due: datetime | None, points: Mapping[str, float], stamp: str) -> None:
+    def _prepare(self, lab: Lab, due: datetime | None, points: Mapping[str, float]) -> None:
         set_due(self._gradebook, self.classroom, lab.name, due)
         self._gradebook.db.execute(sql(_INDEX))
         self._gradebook.db.commit()
-        if self._gradebook.find_assignment(lab.name).notebooks and self._prepared(lab.name) == stamp:
-            return
-        self._rescale(lab, points)
-        self._save_cells(lab, points)
+        there = self._gradebook.find_assignment(lab.name).notebooks
+        made_of = hashlib.sha256(f"{lab.solution.read_bytes()!r}{dict(points)}".encode()).hexdigest()
+        prepared = {"gradebook": shown(self.classroom.db), "made_of": made_of}
+        path = self.classroom.root / f".{lab.name}.prepared"
+        if not there or read_json(path) != prepared:
+            self._rescale(lab, points)
+            self._save_cells(lab, points)
+            write(path, json.dumps(prepared))
 
     def _rescale(self, lab: Lab, points: Mapping[str, float]) -> None:
         """Marks given by hand stay the same part of the points, when a question is worth others than it was."""
@@ -240,16 +235,6 @@ class Book:
                     write(receipt, json.dumps(vars(kept)))
         db.commit()
 
-    def _prepared(self, lab: str) -> str:
-        try:
-            url, _, stamp = self._stamp_of(lab).read_text("utf-8").rpartition(" ")
-        except OSError:
-            return ""
-        return stamp if url == shown(self.classroom.db) else ""
-
-    def _stamp_of(self, lab: str) -> Path:
-        return self.classroom.root / f".{lab}.prepared"
-
     def _save_cells(self, lab: Lab, points: Mapping[str, float]) -> None:
         notebook = lab.read_solution()
         self._cells.pop(lab.name, None)
@@ -273,16 +258,15 @@ class Book:
         """Whether what was found has reached this gradebook."""
         # The gradebook may have been put away since the receipt was written.
         who = submission.student, submission.lab
-        known = who in self._what_is_there().handed_in
+        known = who in self._handed_in()
         return known and _read_receipt(self._receipt_of(*who)).stamp == self._stamp(submission, marked)
 
-    def _what_is_there(self) -> _Known:
-        """What the gradebook had when it was first asked, and what was written since."""
+    def _handed_in(self) -> set[tuple[str, str]]:
+        """The hand-ins that the gradebook had when it was first asked, and what was written since; by student and lab."""
         if self._known is None:
             db, sub, lab = self._gradebook.db, api.SubmittedAssignment, api.Assignment
             found = db.query(sub.student_id, lab.name).join(lab, sub.assignment_id == lab.id)
-            students = {student for (student,) in db.query(api.Student.id)}
-            self._known = _Known(students, {(student, name) for student, name in found})
+            self._known = {(student, name) for student, name in found}
         return self._known
 
     def record(self, submission: Submission, marked: Marked) -> None:
@@ -291,8 +275,7 @@ class Book:
         before = _read_receipt(path)
         write(path, json.dumps({**vars(before), "stamp": ""}))  # until all is written
         self._write_files(submission)
-        with _quiet_nbgrader():
-            after = self._try_again(lambda: self._record(submission, marked, before), of_one=True)
+        after = self._try_again(lambda: self._record(submission, marked, before), of_one=True)
         if not marked.faults:
             write(path, json.dumps({**vars(after), "stamp": self._stamp(submission, marked)}))
 
@@ -342,9 +325,7 @@ class Book:
             comment.auto_comment = html.escape(said.strip(), quote=False) or None
         db.bulk_save_objects(new)  # many at once, and none of them is asked for again
         db.commit()
-        known = self._what_is_there()
-        known.students.add(submission.student)
-        known.handed_in.add((submission.student, submission.lab))
+        self._handed_in().add((submission.student, submission.lab))
         shared = {name: score for name, score in before.shared.items() if name not in earlier}
         return _Receipt("", dict(marked.answers), earlier, shared)
 
@@ -358,14 +339,13 @@ class Book:
         """
         db, cells = self._gradebook.db, self._cells_of(submission.lab)
         sub, note = api.SubmittedAssignment, api.SubmittedNotebook
-        known = self._what_is_there()
         new: list[Any] = []
         handed_in = None
-        if (submission.student, submission.lab) in known.handed_in:
+        if (submission.student, submission.lab) in self._handed_in():
             of_student = (sub.assignment_id == cells.assignment) & (sub.student_id == submission.student)
             handed_in = db.query(sub).filter(of_student).one_or_none()
         if handed_in is None:
-            if submission.student not in known.students:
+            if db.get(api.Student, submission.student) is None:
                 new.append(api.Student(id=submission.student))
             of = {"assignment_id": cells.assignment, "student_id": submission.student}
             handed_in = sub(id=api.new_uuid(), **of)
@@ -423,8 +403,7 @@ class Book:
         given : mapping of str to (str, str)
             By student, the points ("" leaves what is there) and the comment.
         """
-        with _quiet_nbgrader():
-            self._try_again(lambda: self._give(lab, name, given))
+        self._try_again(lambda: self._give(lab, name, given))
 
     def _give(self, lab: Lab, name: str, given: Mapping[str, tuple[str, str]]) -> None:
         marked, commented = (id_of_test(name), grade_id(name)) if name in lab.exercises else (name, name)
@@ -449,7 +428,7 @@ class Book:
             If the roster cannot be used.
         """
         roll = roll or read_roll(self.classroom)
-        with _quiet_nbgrader(), _readable(self.classroom.db):
+        with _readable(self.classroom.db):
             self._try_again(lambda: self._name(roll))
             for lab in labs:
                 for partners in roll.partners(lab):
@@ -551,10 +530,13 @@ class Book:
         Where it is for one hand-in and fails twice, and not for the connection or what the gradebook should have,
         it is that hand-in's fault: the first time, another run may have written the same.
         """
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in count(1):
             try:
-                return action()
+                with _quiet_nbgrader():
+                    return action()
             except (SQLAlchemyError, InvalidEntry, MissingEntry) as error:
+                self._roll_back()  # it asks for a new connection where the old one is lost
+                self._forget()  # who knows what is there by now
                 lost = isinstance(error, (OperationalError, MissingEntry)) or getattr(
                     error, "connection_invalidated", False
                 )
@@ -566,18 +548,13 @@ class Book:
                         "No result is lost: they are kept in results/; run the same command again."
                     ) from None
                 time.sleep(0.2 * 4 ** (attempt - 1))
-                with suppress(Exception):  # the connection is lost already
-                    self._gradebook.close()
-                self._forget()  # who knows what is there when it is back
-                try:
-                    self._gradebook = opened(self.classroom)
-                except GradebookError:
-                    continue
             except BaseException:
-                with suppress(Exception):
-                    self._gradebook.db.rollback()  # or the next hand-in would write what is left of this one
+                self._roll_back()  # or the next hand-in would write what is left of this one
                 raise
-        return None
+
+    def _roll_back(self) -> None:
+        with suppress(Exception):
+            self._gradebook.db.rollback()
 
 
 def set_due(gradebook: Gradebook, classroom: Classroom, lab: str, due: datetime | None) -> None:

@@ -121,12 +121,6 @@ def _followed(names: Iterable[str], homes: Mapping[str, Path]) -> dict[str, _Cod
 
 
 def _code(path: Path, package: str) -> _Code:
-    stat = path.stat()
-    return _code_of(path, package, stat.st_mtime_ns, stat.st_size)
-
-
-@cache
-def _code_of(path: Path, package: str, *when: int) -> _Code:
     return _read(path.read_bytes(), package)
 
 

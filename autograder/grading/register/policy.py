@@ -36,6 +36,15 @@ _COURSE = {
     "late_days": int,
     "attempts": str,
 }
+_LENGTHS = {"w": 7 * 86_400, "d": 86_400, "h": 3_600, "m": 60}
+_MOST = 520 * _LENGTHS["w"]  # of an extension
+# What [policy] says in numbers: where nothing is said, the most, and what is due.
+_NUMBERS = {
+    "grace": (0, _MOST / 60, "a number of minutes is due, 0 or more"),
+    "penalty_per_day": (0, 1, "a part of the points, 0 to 1, is due"),
+    "most_penalty": (1, 1, "a part of the points, 0 to 1, is due"),
+    "late_days": (0, 1_000, "a number of days is due, 0 or more"),
+}
 _LAB = {"due": datetime, "dropped": list, "points": dict}
 
 
@@ -173,22 +182,24 @@ def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
     if (zone := zone_of(name)) is None:
         raise CourseError(f"{FILE}, [policy]: there is no time zone {name!r}; one is Europe/Paris.")
     points = {name: _points(lab, course.lab.get(name, {})) for name, lab in labs.items()}
-    per_day, most = float(settings.get("penalty_per_day", 0)), float(settings.get("most_penalty", 1))
-    grace = settings.get("grace", 0)
-    if not 0 <= grace <= _MOST / 60:
-        raise CourseError(f"{FILE}, [policy]: grace is {grace:g}; a number of minutes is due, 0 or more.")
-    for name, part in (("penalty_per_day", per_day), ("most_penalty", most)):
-        if not 0 <= part <= 1:
-            raise CourseError(f"{FILE}, [policy]: {name} is {part:g}; a part of the points, 0 to 1, is due.")
+    numbers = {name: settings.get(name, default) for name, (default, _, _) in _NUMBERS.items()}
+    for name, (_, most, wanted) in _NUMBERS.items():
+        if not 0 <= numbers[name] <= most:
+            raise CourseError(f"{FILE}, [policy]: {name} is {numbers[name]:g}; {wanted}.")
     attempts = settings.get("attempts", "last")
     if attempts not in ("last", "best"):
         raise CourseError(f"{FILE}, [policy]: attempts is {attempts!r}; last or best is due.")
-    late_days = settings.get("late_days", 0)
-    if not 0 <= late_days <= 1_000:
-        raise CourseError(f"{FILE}, [policy]: late_days is {late_days}; a number of days is due, 0 or more.")
     due = {name: _due(course.lab.get(name, {}), f"[lab.{name}]", zone) for name in course.labs}
-    length = timedelta(minutes=float(grace))
-    return Policy(length, per_day, most, points, zone, attempts == "best", late_days, due)
+    return Policy(
+        timedelta(minutes=numbers["grace"]),
+        numbers["penalty_per_day"],
+        numbers["most_penalty"],
+        points,
+        zone,
+        attempts == "best",
+        numbers["late_days"],
+        due,
+    )
 
 
 def rescaled(score: float, of: float, points: float) -> float:
@@ -208,8 +219,6 @@ def rescaled(score: float, of: float, points: float) -> float:
 
 YEARS = range(1970, 2200)  # nearer to the calendar's ends, a time cannot be told in every zone
 _MOST_POINTS = 1e6  # of one exercise
-_LENGTHS = {"w": 7 * 86_400, "d": 86_400, "h": 3_600, "m": 60}
-_MOST = 520 * _LENGTHS["w"]  # of an extension
 _PART = re.compile(
     r"\s*(\d{1,4}(?:\.\d{1,2})?)\s*(w|d|h|m)(?:eek|ay|our|r|in|inute)?s?\b\s*(?:,|and)?", re.IGNORECASE
 )

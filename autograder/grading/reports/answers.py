@@ -14,7 +14,7 @@ import hmac
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -37,8 +37,8 @@ from autograder.grading.register.requests import Request
 from autograder.grading.reports import shown as safely
 from autograder.grading.reports.feedback import question_of
 from autograder.grading.reports.marks import Mark, class_today, full_name
-from autograder.grading.reports.page import environment
 from autograder.grading.reports.pseudonyms import pseudonyms
+from autograder.grading.reports.shown import environment
 from autograder.grading.reports.tables import harmless
 from autograder.grading.run.limited import each
 from autograder.results import Result
@@ -96,20 +96,12 @@ class Answer:
     requests: tuple[Request, ...] = ()
 
 
-@dataclass(frozen=True)
-class Alike:
-    """Answers that are the same, and to which of the sheet's groups they belong.
+class Group(NamedTuple):
+    """Answers that are nearly the same: its number, from 1, or 0 for an answer that no other is like; and those that
+    are the same together, with their numbers in the sheet."""
 
-    Parameters
-    ----------
-    group : int
-        From 1; 0 where no other answer is like it.
-    answers : sequence of (int, Answer)
-        With their numbers in the sheet.
-    """
-
-    group: int
-    answers: Sequence[tuple[int, Answer]]
+    number: int
+    same: Sequence[Sequence[tuple[int, Answer]]]
 
 
 @dataclass
@@ -259,10 +251,10 @@ def write_sheet(question: Question, *, workers: int) -> Path | None:
         )
         raise Complaint(f"There is no answer to {question.name} of {question.lab.name} to mark{wrote}.")
     question.answers = list(_with_answers(question, workers))
-    alike = list(together(question.answers))
+    groups = list(together(question.answers))
     kept = _put_aside(question)
-    write(question.sheet, _csv(question, alike))
-    write(question.page, _page(question, alike).encode("utf-8", "replace"))
+    write(question.sheet, _csv(question, groups))
+    write(question.page, _page(question, groups).encode("utf-8", "replace"))
     return kept
 
 
@@ -310,7 +302,7 @@ def read_answer(course: str, lab: str, name: str, notebook: str, plain: bool) ->
 # What is alike
 
 
-def together(answers: Sequence[Answer]) -> Iterator[Alike]:
+def together(answers: Sequence[Answer]) -> Iterator[Group]:
     """The answers in the order of the sheet: the largest groups first, in each those that are the same together.
 
     The same are those that differ in blanks alone, nearly the same those that share most short passages with the first
@@ -328,14 +320,12 @@ def together(answers: Sequence[Answer]) -> Iterator[Alike]:
             groups.append(near := [])
             heads.append(own)
         near.append(text)
-    number, numbered = 0, 0
+    number, group_number = count(1), count(1)
     for group in sorted(groups, key=lambda g: (-sum(len(same[text]) for text in g), g[0])):
-        alone = len(group) == 1 and len(same[group[0]]) == 1
-        numbered += not alone
-        for text in group:
-            of_text = sorted(same[text], key=lambda answer: answer.name)
-            yield Alike(0 if alone else numbered, list(enumerate(of_text, number + 1)))
-            number += len(of_text)
+        by_name = [sorted(same[text], key=lambda answer: answer.name) for text in group]
+        alone = sum(map(len, by_name)) == 1
+        numbered = [[(next(number), answer) for answer in of_text] for of_text in by_name]
+        yield Group(0 if alone else next(group_number), numbered)
 
 
 def _passages(text: str) -> set[str]:
@@ -351,28 +341,27 @@ def _near(one: set[str], other: set[str]) -> bool:
     return shared >= NEARLY * (small + large - shared)
 
 
-def _csv(question: Question, alike: Sequence[Alike]) -> str:
+def _csv(question: Question, groups: Sequence[Group]) -> str:
     """The sheet: what it is marked by on top, an empty row, and a row for each answer."""
     scheme = question.lab.mark_schemes().get(question.name, "")
     top = f"{question.lab.name}, {question.name}: {question.points:g} points. {scheme}".strip()
     rows: list[Sequence] = [(_lines(top),), (), COLUMNS]
-    before = 0
-    for one in alike:
-        for place, (number, answer) in enumerate(one.answers):
-            how = "the same" if place else "nearly the same" if one.group == before else "first"
-            rows.append(
-                (
-                    number,
-                    harmless(answer.name),
-                    f"{one.group}: {how}" if one.group else "",
-                    answer.given.points,
-                    f"{question.points:g}",
-                    harmless(answer.given.comment),
-                    _lines(answer.source[:MAX_CELL]),
-                    question.key(answer),
+    for group in groups:
+        for wording, same in enumerate(group.same):
+            for place, (number, answer) in enumerate(same):
+                how = "the same" if place else "nearly the same" if wording else "first"
+                rows.append(
+                    (
+                        number,
+                        harmless(answer.name),
+                        f"{group.number}: {how}" if group.number else "",
+                        answer.given.points,
+                        f"{question.points:g}",
+                        harmless(answer.given.comment),
+                        _lines(answer.source[:MAX_CELL]),
+                        question.key(answer),
+                    )
                 )
-            )
-            before = one.group
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerows(rows)
     # With the mark by which spreadsheets know UTF-8.
@@ -384,14 +373,8 @@ def _lines(text: str) -> str:
     return "\n".join(str(harmless(line)) for line in text.splitlines())
 
 
-def _page(question: Question, alike: Sequence[Alike]) -> str:
+def _page(question: Question, groups: Sequence[Group]) -> str:
     scheme = question.lab.mark_schemes().get(question.name, "")
-    groups: list[list[Alike]] = []
-    for one in alike:
-        if one.group and groups and groups[-1][0].group == one.group:
-            groups[-1].append(one)
-        else:
-            groups.append([one])
     return (
         environment()
         .get_template("answers.html")
@@ -442,12 +425,52 @@ def merged(question: Question, sheets: Sequence[Path]) -> dict[str, Given]:
     now = {answer.student: answer.given for answer in question.answers}
     said: dict[str, str] = {}
     complaints: list[str] = []
+
+    def take(row: _Row) -> None:
+        """Note whom a row gives what. Raises ValueError, with a sentence, for what cannot be."""
+        who, read_then, given_then = (row.key.strip("'").casefold().split("-") + ["", "", ""])[:3]
+        if not who:
+            raise ValueError("it has points or a comment, but no key, so it is nobody's. Take it out.")
+        points, comment = _points(row.points, question.points), _comment(row.comment)
+        if question.code_of(Given(points, comment)) == given_then:
+            return  # as it was written
+        answer = answers.get(who)
+        if answer is None:
+            raise ValueError(
+                f"its key belongs to no answer to {question.name} of {question.lab.name} in this class (another question's "
+                "or class's sheet, a changed key, or somebody who has left). Take it out, or write the sheet anew."
+            )
+        if row.student and _called(row.student) not in {_called(name) for name in names[answer.student]}:
+            raise ValueError(
+                f"the key is {answer.name}'s, but the row says {shown(row.student, 60)!r}; were some columns sorted without "
+                "the others? Sort whole rows."
+            )
+        current = now[answer.student]
+        same = _plain(comment) in ("", _plain(current.comment))
+        wanted = Given(points or current.points, current.comment if same else comment)
+        if wanted == current:
+            return
+        _, read_now, given_now = question.key(replace(answer, given=current)).split("-")
+        if read_then != read_now:
+            raise ValueError(
+                f"{answer.name} has handed in another answer since this sheet was written. Take the row out, and read the "
+                "new answer in a new sheet."
+            )
+        if given_then != given_now:
+            other = said.get(answer.student)
+            where = f"in {other}" if other else "in the gradebook since this sheet was written"
+            words = "other words" if current.comment else ""
+            given = listed(part for part in (current.points and f"{current.points} points", words) if part)
+            raise ValueError(
+                f"{answer.name} was given {given or 'nothing'} {where}. Settle which holds, and empty the cells of the "
+                "other."
+            )
+        now[answer.student], said[answer.student] = wanted, row.place
+
     for path in sheets:
         for row in _rows(path):
             try:
-                if taken := _taken(question, row, answers, names, now, said):
-                    student, given = taken
-                    now[student], said[student] = given, row.place
+                take(row)
             except ValueError as why:
                 complaints.append(f"{row.place}: {why}")
     if complaints:
@@ -522,55 +545,6 @@ def _rows(path: Path) -> Iterator[_Row]:
         }
         if number != head + 1 and (cells["points"] or cells["comment"]):
             yield _Row(f"{name}, row {number}", **cells)
-
-
-def _taken(
-    question: Question,
-    row: _Row,
-    answers: Mapping[str, Answer],
-    names: Mapping[str, set[str]],
-    now: Mapping[str, Given],
-    said: Mapping[str, str],
-) -> tuple[str, Given] | None:
-    """Whom a row gives what; None where it says nothing new. Raises ValueError, with a sentence, for what cannot be."""
-    who, read_then, given_then = (row.key.strip("'").casefold().split("-") + ["", "", ""])[:3]
-    if not who:
-        raise ValueError("it has points or a comment, but no key, so it is nobody's. Take it out.")
-    points, comment = _points(row.points, question.points), _comment(row.comment)
-    if question.code_of(Given(points, comment)) == given_then:
-        return None  # as it was written
-    answer = answers.get(who)
-    if answer is None:
-        raise ValueError(
-            f"its key belongs to no answer to {question.name} of {question.lab.name} in this class (another question's "
-            "or class's sheet, a changed key, or somebody who has left). Take it out, or write the sheet anew."
-        )
-    if row.student and _called(row.student) not in {_called(name) for name in names[answer.student]}:
-        raise ValueError(
-            f"the key is {answer.name}'s, but the row says {shown(row.student, 60)!r}; were some columns sorted without "
-            "the others? Sort whole rows."
-        )
-    current = now[answer.student]
-    same = _plain(comment) in ("", _plain(current.comment))
-    wanted = Given(points or current.points, current.comment if same else comment)
-    if wanted == current:
-        return None
-    _, read_now, given_now = question.key(replace(answer, given=current)).split("-")
-    if read_then != read_now:
-        raise ValueError(
-            f"{answer.name} has handed in another answer since this sheet was written. Take the row out, and read the "
-            "new answer in a new sheet."
-        )
-    if given_then != given_now:
-        other = said.get(answer.student)
-        where = f"in {other}" if other else "in the gradebook since this sheet was written"
-        words = "other words" if current.comment else ""
-        given = listed(part for part in (current.points and f"{current.points} points", words) if part)
-        raise ValueError(
-            f"{answer.name} was given {given or 'nothing'} {where}. Settle which holds, and empty the cells of the "
-            "other."
-        )
-    return answer.student, wanted
 
 
 def _called(name: str) -> str:

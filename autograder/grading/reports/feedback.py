@@ -35,7 +35,7 @@ from autograder.grading.register.policy import read_policy
 from autograder.grading.register.requests import Request
 from autograder.grading.reports import shown as safely
 from autograder.grading.reports.marks import Mark, Marks, class_today, full_name, read_marks
-from autograder.grading.reports.page import environment, moment, span
+from autograder.grading.reports.shown import environment, moment, span
 from autograder.grading.run.grade import described
 from autograder.grading.run.limited import NotDone, each
 from autograder.grading.run.progress import Progress

@@ -11,12 +11,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import quote
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from autograder.authoring.lab import Lab, read_labs
@@ -39,12 +38,10 @@ from autograder.grading.reports.figures import (
 )
 from autograder.grading.reports.marks import Mark, Marks, class_today, shown_name
 from autograder.grading.reports.pseudonyms import pseudonyms
-from autograder.grading.reports.shown import sentences
+from autograder.grading.reports.shown import TEMPLATES, environment
 from autograder.grading.reports.tables import Table, grades_csv, tables, wanted
 from autograder.grading.reports.term import Terms, read_rules, term_csv, term_tables, terms_of
 from autograder.results import Result, Verdict
-
-_TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True)
@@ -233,7 +230,7 @@ def render(report: Report) -> str:
     """The page as HTML; everything in it that is not ours is escaped."""
     marks, labs, handins = report.marks, report.labs, report.handins
     by_lab = {lab: of_lab for lab in labs if (of_lab := [h for h in handins if h.lab == lab])}
-    script = Markup((_TEMPLATES / "report.js").read_text("utf-8"))
+    script = Markup((TEMPLATES / "report.js").read_text("utf-8"))
     text = (
         environment()
         .get_template("report.html")
@@ -312,52 +309,3 @@ def _grades(terms: Terms, marks: Marks) -> list[tuple[str, int]]:
 
 def _ended(verdict: Verdict, row: Result) -> bool:
     return row.verdict is verdict and not is_blank(row)
-
-
-@cache
-def environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        whole=lambda number: "–" if number is None else f"{number:.0f}\N{NO-BREAK SPACE}%",
-        share=lambda number: "–" if number is None else f"{100 * number:.0f}\N{NO-BREAK SPACE}%",
-        number=lambda number: "–" if number is None else f"{round(number, 2) + 0.0:.2f}".replace("-", "−"),
-        code=lambda name: Markup("<code>{}</code>").format(Markup("_<wbr>").join(name.split("_"))),
-        ticks=sentences,
-        breaks=lambda name: Markup("-<wbr>").join(name.split("-")),
-        moment=moment,
-        points=lambda number: f"{number:g}",
-        span=span,
-        plural=lambda count, one, many=None: f"{count} {one if count == 1 else many or one + 's'}",
-    )
-    return environment
-
-
-def moment(when: datetime) -> str:
-    """A time as a page tells it.
-
-    >>> from datetime import UTC
-    >>> moment(datetime(2026, 1, 2, 18, tzinfo=UTC))
-    'Fri 2 January 2026, 18:00 UTC'
-    """
-    return f"{when:%a} {when.day} {when:%B %Y, %H:%M} {when.tzname()}"
-
-
-def span(seconds: float) -> str:
-    """A length of time in words.
-
-    >>> span(0.25), span(75), span(7300), span(200_000)
-    ('0.2 s', '1 min 15 s', '2 h 1 min', '2 d 7 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours < 24 else f"{hours // 24} d {hours % 24} h"

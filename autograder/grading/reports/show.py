@@ -8,7 +8,7 @@ from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.roll import alphabetical, read_roll
 from autograder.grading.reports.marks import class_today, full_name
-from autograder.grading.reports.page import moment
+from autograder.grading.reports.shown import moment
 from autograder.grading.reports.term import read_rules, terms_of
 from autograder.grading.run.grade import priced
 from autograder.results import Verdict

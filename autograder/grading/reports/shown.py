@@ -6,9 +6,12 @@ in a plain form.
 
 import re
 from collections.abc import Mapping
+from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -25,6 +28,7 @@ from autograder.grading.marking.sanitise import (
     shown_code,
 )
 
+TEMPLATES = Path(__file__).parent / "templates"
 MAX_COLOURED = 20_000  # characters of a page's code; what comes after them is shown without colours
 MAX_PROSE = 20_000  # and of its prose that is rendered
 MAX_SHOWN = 30_000  # characters of a text; the rest is left out, and said to be
@@ -127,3 +131,53 @@ def markdown(source: str) -> Markup:
 def _scrolling(html: str) -> str:
     """Formulas that are wider than a phone scroll, and so they can be reached by the keyboard."""
     return _WIDE.sub('<math tabindex="0"', html)
+
+
+@cache
+def environment() -> Environment:
+    """What pages are made with, and how they tell numbers, names and times."""
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        whole=lambda number: "–" if number is None else f"{number:.0f}\N{NO-BREAK SPACE}%",
+        share=lambda number: "–" if number is None else f"{100 * number:.0f}\N{NO-BREAK SPACE}%",
+        number=lambda number: "–" if number is None else f"{round(number, 2) + 0.0:.2f}".replace("-", "−"),
+        code=lambda name: Markup("<code>{}</code>").format(Markup("_<wbr>").join(name.split("_"))),
+        ticks=sentences,
+        breaks=lambda name: Markup("-<wbr>").join(name.split("-")),
+        moment=moment,
+        points=lambda number: f"{number:g}",
+        span=span,
+        plural=lambda count, one, many=None: f"{count} {one if count == 1 else many or one + 's'}",
+    )
+    return environment
+
+
+def moment(when: datetime) -> str:
+    """A time as a page tells it.
+
+    >>> from datetime import UTC
+    >>> moment(datetime(2026, 1, 2, 18, tzinfo=UTC))
+    'Fri 2 January 2026, 18:00 UTC'
+    """
+    return f"{when:%a} {when.day} {when:%B %Y, %H:%M} {when.tzname()}"
+
+
+def span(seconds: float) -> str:
+    """A length of time in words.
+
+    >>> span(0.25), span(75), span(7300), span(200_000)
+    ('0.2 s', '1 min 15 s', '2 h 1 min', '2 d 7 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours < 24 else f"{hours // 24} d {hours % 24} h"

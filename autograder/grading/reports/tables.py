@@ -47,25 +47,15 @@ class Table:
         The file as CSV.
     left_out : int
         Students with a mark whom the platform could not be told of.
+    why_not : str
+        Why those are left out, and what to do.
     """
 
     name: str
     platform: str
     text: str
     left_out: int = 0
-
-    @property
-    def why_not(self) -> str:
-        """Why those are left out, and what to do."""
-        if self.name.startswith("moodle-"):
-            return (
-                "they have no Identifier of their own in this assignment (a team's is nobody's); enter their marks "
-                "by hand, or import moodle.csv"
-            )
-        return (
-            f"nothing says what {self.platform} knows them by, as for a group's hand-in; a column of roster.csv "
-            "would (docs/collect.md)"
-        )
+    why_not: str = ""
 
 
 def grades_csv(marks: Marks) -> str:
@@ -118,12 +108,14 @@ class Form:
         The headings of a lab's columns.
     cells : callable
         What stands in them, given the mark as a cell and the lab.
-    optional : tuple of str
-        Headings that are left out where nobody has anything under them.
+    optional : tuple of tuple of str
+        Headings that are left out together where nobody has anything under any of them.
     end : mapping of str to str
         A last column, the same for all.
     second : callable, optional
         A second line of headings, given the number of columns before the labs and the labs.
+    why_not : str
+        Why somebody is left out, and what to do; a sentence without its end.
     """
 
     file: str
@@ -131,9 +123,10 @@ class Form:
     keys: tuple[str, ...]
     heads: Callable[[Assignment], list[str]] = lambda lab: [lab.name]
     cells: Callable[[str | float, Assignment], list[str | float]] = lambda cell, lab: [cell]
-    optional: tuple[str, ...] = ()
+    optional: tuple[tuple[str, ...], ...] = ()
     end: Mapping[str, str] = field(default_factory=dict)
     second: Callable[[Sequence[str], Sequence[Assignment]], list] | None = None
+    why_not: str = ""
 
 
 def _of(name: str) -> Callable[[Marks, Person], str]:
@@ -165,7 +158,7 @@ FORMS = {
             "Section": _of("section"),
         },
         keys=("ID", "SIS User ID", "SIS Login ID"),
-        optional=("SIS User ID", "SIS Login ID"),
+        optional=(("SIS User ID", "SIS Login ID"),),  # the SIS has both or neither
         second=lambda heads, labs: [
             "    Points Possible",
             *("" for _ in heads[1:]),
@@ -198,7 +191,7 @@ FORMS = {
         columns={"OrgDefinedId": _of("sid"), "Username": _of("login")},
         keys=("OrgDefinedId", "Username"),
         heads=lambda lab: [f"{lab.name} Points Grade"],
-        optional=("OrgDefinedId", "Username"),
+        optional=(("OrgDefinedId",), ("Username",)),
         end={"End-of-Line Indicator": "#"},
     ),
     "Gradescope": Form(  # in the columns of its own "Download Grades": it takes no marks back, others take these
@@ -219,24 +212,27 @@ FORMS = {
 PLATFORMS = tuple(FORMS)
 
 
-def platform_csv(marks: Marks, platform: str, labs: Sequence[Assignment] | None = None) -> tuple[str, int]:
+def platform_csv(marks: Marks, form: Form, labs: Sequence[Assignment] | None = None) -> tuple[str, int]:
     """The marks as a platform's import takes them ("" where it could not be told of anybody); who is left out.
 
     Of all labs, unless they are named.
     """
-    form, labs = FORMS[platform], list(marks.labs.values()) if labs is None else labs
+    labs = list(marks.labs.values()) if labs is None else labs
     said = {
         person.student: {head: read(marks, person) for head, read in form.columns.items()}
         for person in marks.present
     }
-    empty = {head for head in form.optional if not any(one[head] for one in said.values())}
-    if platform == "Canvas" and len(empty) == 1:
-        empty = set()  # the SIS has both or neither
+    empty = {
+        head
+        for together in form.optional
+        if not any(one[head] for one in said.values() for head in together)
+        for head in together
+    }
     heads = [head for head in form.columns if head not in empty]
     rows, left = [], 0
     for student, one in said.items():
         if not any(one[key] for key in form.keys):
-            left += _has_mark(marks, student, labs)
+            left += any((student, lab.name) in marks.marks for lab in labs)
             continue
         cells = [
             cell for lab in labs for cell in form.cells(_cell(marks.marks.get((student, lab.name))), lab)
@@ -247,29 +243,39 @@ def platform_csv(marks: Marks, platform: str, labs: Sequence[Assignment] | None 
     return (as_csv([first, *second, *rows]) if rows else ""), left
 
 
-def moodle_worksheet(marks: Marks, lab: Assignment, now: datetime | None = None) -> tuple[str, int]:
-    """For one assignment of Moodle (Upload grading worksheet): by the participant's number in that assignment.
+def moodle_worksheet(marks: Marks, lab: Assignment, now: datetime | None = None) -> Form:
+    """How Moodle takes the marks of one assignment (Upload grading worksheet): by the participant's number in it.
 
     Moodle leaves a grade alone where the worksheet's is empty, and where its own was changed later than the
     worksheet's "Last modified (grade)", which is when this was made.
     """
-    head = ["Identifier", "Full name", "Email address", "Grade", "Maximum Grade", "Last modified (grade)"]
     numbers = {
         student: origin.participant
         for (student, name), origin in marks.origins.items()
         if name == lab.name and origin.platform == "Moodle" and origin.participant
     }
-    shared = Counter(numbers.values())
+    alone = {number for number, count in Counter(numbers.values()).items() if count == 1}
     moment = (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-    rows, left = [], 0
-    for person in marks.present:
-        number = numbers.get(person.student, "")
-        if not number or shared[number] > 1:  # a group's: whose it is cannot be said
-            left += _has_mark(marks, person.student, [lab])
-            continue
-        cell = _cell(marks.marks.get((person.student, lab.name)))
-        rows.append([f"Participant {number}", full_name(person), person.email, cell, lab.max_score, moment])
-    return as_csv([head, *rows]) if rows else "", left
+
+    def identifier(marks: Marks, person: Person) -> str:
+        number = numbers.get(person.student)
+        return (
+            f"Participant {number}" if number in alone else ""
+        )  # of a group's it cannot be said whose it is
+
+    return Form(
+        file=f"moodle-{lab.name}.csv",
+        columns={
+            "Identifier": identifier,
+            "Full name": lambda marks, person: full_name(person),
+            "Email address": _of("email"),
+        },
+        keys=("Identifier",),
+        heads=lambda lab: ["Grade", "Maximum Grade", "Last modified (grade)"],
+        cells=lambda cell, lab: [cell, lab.max_score, moment],
+        why_not="they have no Identifier of their own in this assignment (a team's is nobody's); enter their marks by "
+        "hand, or import moodle.csv",
+    )
 
 
 def wanted(marks: Marks, platforms: Iterable[str] = ()) -> list[str]:
@@ -289,13 +295,23 @@ def tables(marks: Marks, platforms: Iterable[str] = ()) -> list[Table]:
     """
     found = []
     for platform in wanted(marks, platforms):
-        made = [(FORMS[platform].file, *platform_csv(marks, platform))]
         if platform == "Moodle":
-            made[:0] = [
-                (f"moodle-{lab.name}.csv", *moodle_worksheet(marks, lab)) for lab in marks.labs.values()
-            ]
-        found += [Table(name, platform, text, left) for name, text, left in made if text]
+            for lab in marks.labs.values():
+                found += table_of(platform, moodle_worksheet(marks, lab), marks, [lab])
+        found += table_of(platform, FORMS[platform], marks)
     return found
+
+
+def table_of(
+    platform: str, form: Form, marks: Marks, labs: Sequence[Assignment] | None = None
+) -> list[Table]:
+    """A platform's table, if it has anybody in it."""
+    text, left = platform_csv(marks, form, labs)
+    why_not = form.why_not or (
+        f"nothing says what {platform} knows them by, as for a group's hand-in; a column of roster.csv would "
+        "(docs/collect.md)"
+    )
+    return [Table(form.file, platform, text, left, why_not)] if text else []
 
 
 def _from(marks: Marks, person: Person, platform: str, what: str) -> str:
@@ -307,10 +323,6 @@ def _from(marks: Marks, person: Person, platform: str, what: str) -> str:
         if origin and origin.platform == platform and alone and (said := str(getattr(origin, what))):
             return said
     return ""
-
-
-def _has_mark(marks: Marks, student: str, labs: Sequence[Assignment]) -> bool:
-    return any((student, lab.name) in marks.marks for lab in labs)
 
 
 def _cell(mark: Mark | None) -> str | float:

@@ -16,11 +16,16 @@ from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from math import floor
+from urllib.parse import quote
 
+from autograder.authoring.lab import read_labs
 from autograder.course import FILE, Course, CourseError, check_entries
 from autograder.errors import listed
-from autograder.grading.reports.marks import Assignment, Mark, Marks, State, full_name
-from autograder.grading.reports.tables import FORMS, Table, as_csv, platform_csv
+from autograder.files import write
+from autograder.grading.register.classroom import Classroom
+from autograder.grading.reports.marks import Assignment, Mark, Marks, State, class_today, full_name
+from autograder.grading.reports.shown import environment
+from autograder.grading.reports.tables import FORMS, Table, as_csv, table_of
 
 NAME = "term"  # of the folder, and of what platforms have it under
 MOST_WEIGHT = 1_000
@@ -350,5 +355,44 @@ def term_tables(terms: Terms, marks: Marks, platforms: Sequence[str]) -> list[Ta
         for student, term in terms.of.items()
     }
     both = replace(marks, marks={**marks.marks, **results})
-    made = [(platform, *platform_csv(both, platform, [whole])) for platform in platforms]
-    return [Table(f"{NAME}-{FORMS[name].file}", name, text, left) for name, text, left in made if text]
+    forms = {name: replace(FORMS[name], file=f"{NAME}-{FORMS[name].file}") for name in platforms}
+    return [table for name, form in forms.items() for table in table_of(name, form, both, [whole])]
+
+
+# The students' pages
+
+
+def write_pages(classroom: Classroom, now: datetime | None = None) -> int:
+    """Write `feedback/<student>/term.html` for everybody in the class; gives how many, 0 where there are no rules.
+
+    Raises
+    ------
+    Complaint
+        If course.toml, the roster or the gradebook cannot be used.
+    """
+    rules = read_rules(classroom.course)
+    if rules is None:
+        return 0
+    marks = class_today(classroom, read_labs(classroom.course))
+    terms = terms_of(rules, marks, now)
+    page = environment().get_template("term.html")
+    written = 0
+    for person in marks.present:
+        folder = classroom.feedback / person.student
+        text = page.render(
+            course=classroom.course.title,
+            name=full_name(person),
+            student=person.student,
+            term=terms.of[person.student],
+            rules=rules,
+            percent=hundredths,
+            pages={
+                lab: f"{quote(lab)}/{quote(lab)}.html"
+                for lab in rules.weights
+                if (folder / lab / f"{lab}.html").is_file()
+            },
+            now=marks.policy.local(now or datetime.now(UTC)),
+        )
+        write(classroom.term_path(person.student), text.encode("utf-8", "replace"))
+        written += 1
+    return written
