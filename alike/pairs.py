@@ -63,9 +63,9 @@ class Found:
 def pairs_of(classroom: Classroom, roll: Roll) -> Found:
     """The pairs of all labs; what could not be read or compared in time is named."""
     labs, found = read_labs(classroom.course), Found()
-    stored = [(s, lab, m) for s, lab, m in evidence.stored(classroom) if m is not None and lab in labs]
+    stored = evidence.stored(classroom)
     for name, lab in labs.items():
-        of_lab = [(student, marked) for student, of, marked in stored if of == name]
+        of_lab = [(student, m) for (student, of), m in stored.items() if of == name and m is not None]
         released = frozenset(cell.source for cell in release_for_marking(lab).cells)
         calls = [(str(classroom.notebook_path(student, name)), released) for student, _ in of_lab]
         handins = []

@@ -1,6 +1,7 @@
 """Writing a file so that nobody ever sees half of it; reading one that somebody else has put there."""
 
 import errno
+import hashlib
 import json
 import os
 import re
@@ -89,6 +90,16 @@ def read_ordinary(path: Path, most: int) -> bytes:
     """The first bytes of a file, `most` of them; raises as `open_ordinary` does."""
     with open_ordinary(path) as file:
         return file.read(most)
+
+
+def hash_of(*parts: bytes | str) -> str:
+    """SHA-256 of several parts, none of which can pass for a piece of another.
+
+    >>> hash_of("ab", "c") == hash_of("a", "bc")
+    False
+    """
+    data = (part.encode("utf-8", "replace") if isinstance(part, str) else part for part in parts)
+    return hashlib.sha256(b"\0".join(hashlib.sha256(part).digest() for part in data)).hexdigest()
 
 
 def read_json(path: Path) -> dict[str, Any]:

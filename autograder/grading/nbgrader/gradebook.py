@@ -4,7 +4,6 @@ Plain `nbgrader autograde` reaches the same scores with the `Judge` step (see `n
 are written through nbgrader's own tables, in one transaction a hand-in, and priced for all at once.
 """
 
-import hashlib
 import html
 import json
 import logging
@@ -34,7 +33,7 @@ from autograder.authoring.lab import Lab
 from autograder.authoring.nbgrader_settings import settings
 from autograder.cells import grade_id, id_of_test, nbgrader_of
 from autograder.errors import printable
-from autograder.files import read_json, write
+from autograder.files import hash_of, read_json, write
 from autograder.grading.marking import Marked
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import (
@@ -200,7 +199,7 @@ class Book:
         self._gradebook.db.execute(sql(_INDEX))
         self._gradebook.db.commit()
         there = self._gradebook.find_assignment(lab.name).notebooks
-        made_of = hashlib.sha256(f"{lab.solution.read_bytes()!r}{dict(points)}".encode()).hexdigest()
+        made_of = hash_of(lab.solution.read_bytes(), str(dict(points)))
         prepared = {"gradebook": shown(self.classroom.db), "made_of": made_of}
         path = self.classroom.root / f".{lab.name}.prepared"
         if not there or read_json(path) != prepared:
@@ -379,8 +378,9 @@ class Book:
 
     def _stamp(self, submission: Submission, marked: Marked) -> str:
         """Names what was found, when it was handed in, and the gradebook, without showing a password."""
-        parts = [json.dumps(marked.facts(), sort_keys=True), str(submission.timestamp), self.classroom.db]
-        return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).hexdigest()
+        return hash_of(
+            json.dumps(marked.facts(), sort_keys=True), str(submission.timestamp), self.classroom.db
+        )
 
     def _write_files(self, submission: Submission) -> None:
         """What nbgrader wants beside the executed notebook."""
@@ -489,7 +489,7 @@ class Book:
         cell, grade, note, sub = api.GradeCell, api.Grade, api.SubmittedNotebook, api.SubmittedAssignment
         passed = {
             (student, lab, row.exercise)
-            for student, lab, marked in evidence.stored(self.classroom)
+            for (student, lab), marked in evidence.stored(self.classroom).items()
             if marked is not None and lab in labs
             for row in marked.rows
             if row.verdict is Verdict.PASS

@@ -6,14 +6,12 @@
 What decides a lab's verdicts is found out by `fingerprint`.
 """
 
-import hashlib
 import json
-from collections.abc import Iterator
 from glob import escape
 from typing import TYPE_CHECKING
 
 from autograder.authoring.lab import Lab
-from autograder.files import write
+from autograder.files import hash_of, write
 from autograder.grading.marking import Marked
 from autograder.grading.register.classroom import Classroom, Submission
 from autograder.grading.register.fingerprint import lab_fingerprint
@@ -64,28 +62,25 @@ def keep_notebook(classroom: Classroom, submission: Submission, marked: Marked) 
     write(path, json.dumps(marked.notebook, ensure_ascii=False))
 
 
-def stored(classroom: Classroom, student: str | None = None) -> Iterator[tuple[str, str, Marked | None]]:
-    """(student, lab, what was found) of every kept result whose hand-in is still there; None if unreadable.
+def stored(classroom: Classroom, student: str | None = None) -> dict[tuple[str, str], Marked | None]:
+    """What was found, by student and lab, of every kept result whose hand-in is still there; None if unreadable.
 
     Of one student only, if one is named.
     """
     folder = "*" if student is None else escape(student)
+    found: dict[tuple[str, str], Marked | None] = {}
     for path in classroom.files_in(classroom.results, f"{folder}/*.json"):
-        student, lab = path.parent.name, path.stem
+        who = student, lab = path.parent.name, path.stem
         if not (classroom.submitted / student / lab).exists():
             continue
         try:
-            yield student, lab, Marked.from_facts(json.loads(path.read_text("utf-8"))).of(student)
+            found[who] = Marked.from_facts(json.loads(path.read_text("utf-8"))).of(student)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            yield student, lab, None
+            found[who] = None
+    return found
 
 
 def fingerprint(submission: Submission, lab: Lab, options: "Options") -> str:
     """What verdicts depend on, hashed: the hand-in's bytes, the lab, and how it is marked."""
-    parts = [
-        submission.data if submission.data is not None else b"",
-        submission.why.encode("utf-8", "replace"),
-        lab_fingerprint(lab).encode(),
-        str(options.follow_through).encode(),
-    ]
-    return hashlib.sha256(b"\0".join(hashlib.sha256(p).digest() for p in parts)).hexdigest()
+    data = submission.data if submission.data is not None else b""
+    return hash_of(data, submission.why, lab_fingerprint(lab), str(options.follow_through))

@@ -38,7 +38,6 @@ from autograder.grading.reports import shown as safely
 from autograder.grading.reports.feedback import question_of
 from autograder.grading.reports.marks import Mark, class_today, full_name
 from autograder.grading.reports.pseudonyms import pseudonyms
-from autograder.grading.reports.shown import environment
 from autograder.grading.reports.tables import harmless
 from autograder.grading.run.limited import each
 from autograder.results import Result
@@ -178,13 +177,13 @@ def read_question(classroom: Classroom, lab: Lab, name: str, *, anonymous: bool 
         )
     if not points[name]:
         raise Complaint(f"{name} is dropped from {lab.name} (course.toml), so no mark for it counts.")
-    found = {s: m for s, of_lab, m in evidence.stored(classroom) if of_lab == lab.name and m is not None}
+    found = evidence.stored(classroom)
     question = Question(classroom, lab, name, points[name])
     for person in marks.present:
         mark = marks.marks.get((person.student, lab.name))
         if mark is None or not classroom.notebook_path(person.student, lab.name).is_file():
             continue
-        marked, given = found.get(person.student), _given(mark, name)
+        marked, given = found.get((person.student, lab.name)), _given(mark, name)
         if marked and name in marked.untouched and not any(given):
             question.blank += 1
             continue
@@ -254,7 +253,7 @@ def write_sheet(question: Question, *, workers: int) -> Path | None:
     groups = list(together(question.answers))
     kept = _put_aside(question)
     write(question.sheet, _csv(question, groups))
-    write(question.page, _page(question, groups).encode("utf-8", "replace"))
+    write(question.page, _page(question, groups))
     return kept
 
 
@@ -375,15 +374,12 @@ def _lines(text: str) -> str:
 
 def _page(question: Question, groups: Sequence[Group]) -> str:
     scheme = question.lab.mark_schemes().get(question.name, "")
-    return (
-        environment()
-        .get_template("answers.html")
-        .render(
-            question=question,
-            asked=question_of(question.lab, question.name),
-            scheme=safely.markdown(scheme) if scheme else "",
-            groups=groups,
-        )
+    return safely.page(
+        "answers.html",
+        question=question,
+        asked=question_of(question.lab, question.name),
+        scheme=safely.markdown(scheme) if scheme else "",
+        groups=groups,
     )
 
 

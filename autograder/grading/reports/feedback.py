@@ -4,7 +4,6 @@ Made for its reader: one screen says it all, the answers with what the checks fo
 itself is folded away. It needs neither a network nor a script, and nothing that students wrote acts in it.
 """
 
-import hashlib
 import json
 import re
 import secrets
@@ -23,8 +22,8 @@ from autograder.authoring.lab import Lab, lab_at, read_lab
 from autograder.authoring.release import release
 from autograder.cells import grade_id, id_of, id_of_test, nbgrader_of
 from autograder.course import find
-from autograder.errors import counted, encodable, listed
-from autograder.files import concerns_disk, write
+from autograder.errors import counted, listed
+from autograder.files import concerns_disk, hash_of, write
 from autograder.grading.marking import NOT_RUN, Marked
 from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.marking.sanitise import cut
@@ -35,7 +34,7 @@ from autograder.grading.register.policy import read_policy
 from autograder.grading.register.requests import Request
 from autograder.grading.reports import shown as safely
 from autograder.grading.reports.marks import Mark, Marks, class_today, full_name, read_marks
-from autograder.grading.reports.shown import environment, moment, span
+from autograder.grading.reports.shown import moment, span
 from autograder.grading.run.grade import described
 from autograder.grading.run.limited import NotDone, each
 from autograder.grading.run.progress import Progress
@@ -137,7 +136,7 @@ def write_feedback(
     classroom.must_be_writable()
     by_name = {lab.name: lab for lab in labs}
     marks = class_today(classroom, by_name)
-    found = {(student, lab): marked for student, lab, marked in evidence.stored(classroom) if lab in by_name}
+    found = evidence.stored(classroom)
     waiting = [
         (path.parent.parent.name, path.stem)
         for path in classroom.files_in(classroom.autograded, "*/*/*.ipynb")
@@ -214,8 +213,7 @@ def _text(path: Path) -> str:
 
 def _stamp(notebook: bytes, sheet: Sheet) -> str:
     """A hash of all that a page shows."""
-    parts = (notebook, json.dumps(asdict(sheet), sort_keys=True).encode("utf-8", "replace"), _code())
-    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+    return hash_of(notebook, json.dumps(asdict(sheet), sort_keys=True), _code())
 
 
 @cache
@@ -409,18 +407,9 @@ def render(sheet: Sheet, lab: Lab, notebook: Mapping[str, Any], plain: bool = Fa
     show = safely.Showing(plain)
     answers = [] if sheet.unreadable else list(_answers(sheet, lab, cells, show))
     others, left_out = ([], 0) if sheet.unreadable else _others(lab, cells, show)
-    text = (
-        environment()
-        .get_template("feedback.html")
-        .render(
-            sheet=sheet,
-            answers=answers,
-            others=others,
-            left_out=left_out,
-            whole=_whole(lab),
-        )
+    return safely.page(
+        "feedback.html", sheet=sheet, answers=answers, others=others, left_out=left_out, whole=_whole(lab)
     )
-    return encodable(text)
 
 
 @dataclass(frozen=True)
@@ -579,7 +568,7 @@ class FeedbackExporter(Exporter):
         classroom = Classroom(course.classroom, course, where.get("db_url"))
         lab, student = read_lab(course, where["assignment"]), where["student"]
         marks = read_marks(classroom, read_policy(course, {lab.name: lab}))
-        stored = {s: m for s, name, m in evidence.stored(classroom, student) if name == lab.name}
-        sheet = sheet_of(classroom, lab, student, marks, stored.get(student))
+        marked = evidence.stored(classroom, student).get((student, lab.name))
+        sheet = sheet_of(classroom, lab, student, marks, marked)
         _, resources = super().from_notebook_node(nbformat.v4.new_notebook(), resources, **kw)
         return render(sheet, lab, nb), resources

@@ -49,7 +49,7 @@ def write_returns(classroom: Classroom, labs: Sequence[Lab], failed: list[str]) 
     """
     marks = read_marks(classroom, read_policy(classroom.course, {lab.name: lab for lab in labs}))
     yield from _terms(classroom, marks)
-    found = {(student, lab): marked for student, lab, marked in evidence.stored(classroom)}
+    found = evidence.stored(classroom)
     for lab in labs:
         folder = classroom.root / "returned" / lab.name
         shutil.rmtree(folder, ignore_errors=True)

@@ -19,7 +19,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 
 from autograder.authoring.lab import Lab, read_labs
-from autograder.errors import Complaint, counted, encodable
+from autograder.errors import Complaint, counted
 from autograder.files import write
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
@@ -38,7 +38,7 @@ from autograder.grading.reports.figures import (
 )
 from autograder.grading.reports.marks import Mark, Marks, class_today, shown_name
 from autograder.grading.reports.pseudonyms import pseudonyms
-from autograder.grading.reports.shown import TEMPLATES, environment
+from autograder.grading.reports.shown import TEMPLATES, page
 from autograder.grading.reports.tables import Table, grades_csv, tables, wanted
 from autograder.grading.reports.term import Terms, read_rules, term_csv, term_tables, terms_of
 from autograder.results import Result, Verdict
@@ -109,7 +109,7 @@ def write_report(
         )
     classroom.must_be_writable()
     marks = class_today(classroom, labs)
-    found = {(student, lab): marked for student, lab, marked in evidence.stored(classroom) if lab in labs}
+    found = {who: marked for who, marked in evidence.stored(classroom).items() if who[1] in labs}
     marks.complete(classroom, {who: marked for who, marked in found.items() if marked is not None})
     marks.sort(classroom.course.labs)
     rules = read_rules(classroom.course)
@@ -129,7 +129,7 @@ def write_report(
         if report.terms:
             files += term_tables(report.terms, marks, wanted(marks, platforms))
         report = replace(report, pages=_pages(classroom), files=tuple(files))
-    page = render(report)
+    text = render(report)
     for stale in classroom.report.glob("*.csv"):  # of a platform that does not occur any more
         stale.unlink()
     write(classroom.report / "grades.csv", grades_csv(report.marks))
@@ -138,9 +138,9 @@ def write_report(
     for table in report.files:
         write(classroom.report / table.name, table.text)
     shutil.rmtree(classroom.report / "students", ignore_errors=True)
-    for student, text in student_pages(report):
-        write(classroom.report / "students" / f"{student}.html", text)
-    write(classroom.report / "index.html", page)
+    for student, of_student in student_pages(report):
+        write(classroom.report / "students" / f"{student}.html", of_student)
+    write(classroom.report / "index.html", text)
     return Written(classroom.report / "index.html", report.files, marks.waiting, report.terms is not None)
 
 
@@ -231,61 +231,52 @@ def render(report: Report) -> str:
     marks, labs, handins = report.marks, report.labs, report.handins
     by_lab = {lab: of_lab for lab in labs if (of_lab := [h for h in handins if h.lab == lab])}
     script = Markup((TEMPLATES / "report.js").read_text("utf-8"))
-    text = (
-        environment()
-        .get_template("report.html")
-        .render(
-            report=report,
-            marks=marks,
-            policy=marks.policy,
-            course=next(iter(labs.values())).course.title if labs else "",
-            labs=[lab_figures(lab, of_lab) for lab, of_lab in by_lab.items()],
-            overall=spread(
-                [report.percents[p.student] for p in marks.present if p.student in report.percents]
-            ),
-            sections=_sections(report),
-            script=script,
-            script_hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
-            needs=needs(handins, marks, report.missing, list(by_lab)),
-            held=misconceptions(handins, labs),
-            talk=[
-                (verdict, *TALK[verdict], found)
-                for verdict in TALK
-                if (found := troubles(handins, partial(_ended, verdict)))
-            ],
-            blank=troubles(handins, is_blank),
-            untimed=[
-                h
-                for h in handins
-                if not h.timestamp and (origin := marks.origins.get((h.student, h.lab))) and origin.late
-            ],
-            asked=[
-                (student, lab, name, one.request)
-                for (student, lab), by_exercise in marks.requests.items()
-                for name, requests in by_exercise.items()
-                for one in requests
-                if not one.answer
-            ],
-            dropped={
-                lab: [n for n, worth in marks.policy.points[lab].items() if not worth] for lab in by_lab
-            },
-            partners=sorted({(lab, names) for (_, lab), names in marks.partners.items()}),
-            grades=_grades(report.terms, marks) if report.terms else [],
-            fewest=FEWEST_FOR_DISCRIMINATION,
-            who=report.name,
-        )
+    return page(
+        "report.html",
+        report=report,
+        marks=marks,
+        policy=marks.policy,
+        course=next(iter(labs.values())).course.title if labs else "",
+        labs=[lab_figures(lab, of_lab) for lab, of_lab in by_lab.items()],
+        overall=spread([report.percents[p.student] for p in marks.present if p.student in report.percents]),
+        sections=_sections(report),
+        script=script,
+        script_hash=f"sha256-{b64encode(sha256(script.encode()).digest()).decode()}",
+        needs=needs(handins, marks, report.missing, list(by_lab)),
+        held=misconceptions(handins, labs),
+        talk=[
+            (verdict, *TALK[verdict], found)
+            for verdict in TALK
+            if (found := troubles(handins, partial(_ended, verdict)))
+        ],
+        blank=troubles(handins, is_blank),
+        untimed=[
+            h
+            for h in handins
+            if not h.timestamp and (origin := marks.origins.get((h.student, h.lab))) and origin.late
+        ],
+        asked=[
+            (student, lab, name, one.request)
+            for (student, lab), by_exercise in marks.requests.items()
+            for name, requests in by_exercise.items()
+            for one in requests
+            if not one.answer
+        ],
+        dropped={lab: [n for n, worth in marks.policy.points[lab].items() if not worth] for lab in by_lab},
+        partners=sorted({(lab, names) for (_, lab), names in marks.partners.items()}),
+        grades=_grades(report.terms, marks) if report.terms else [],
+        fewest=FEWEST_FOR_DISCRIMINATION,
+        who=report.name,
     )
-    return encodable(text.lstrip())
 
 
 def student_pages(report: Report) -> Iterator[tuple[str, str]]:
     """A page for each student who has an address: all their labs in one table."""
-    page = environment().get_template("student.html")
     course = [lab for lab in report.labs if any(h.lab == lab for h in report.handins)]
     for student in report.addresses:
         yield (
             student,
-            encodable(page.render(report=report, marks=report.marks, student=student, course=course)),
+            page("student.html", report=report, marks=report.marks, student=student, course=course),
         )
 
 

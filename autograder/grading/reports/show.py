@@ -42,10 +42,10 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
     rules = read_rules(classroom.course)
     names = None if rules else [lab.name for lab in labs]
     marks = class_today(classroom, read_labs(classroom.course, names))
-    found = {name: marked for _, name, marked in evidence.stored(classroom, student)}
+    found = evidence.stored(classroom, student)
     parts = []
     for lab in handed_in:
-        marked, mark = found.get(lab.name), marks.marks.get((student, lab.name))
+        marked, mark = found.get((student, lab.name)), marks.marks.get((student, lab.name))
         if marked is None:
             parts.append(
                 f"{student}, {lab.name}: {marks.state(student, lab.name)}; run `autograder grade {lab.name}`."

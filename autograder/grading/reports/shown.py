@@ -17,6 +17,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from autograder.errors import encodable
 from autograder.feedback import code
 from autograder.grading.marking.sanitise import (
     clean_html,
@@ -133,9 +134,13 @@ def _scrolling(html: str) -> str:
     return _WIDE.sub('<math tabindex="0"', html)
 
 
+def page(template: str, **what: Any) -> str:
+    """A page as HTML, of one of our templates; everything in it that is not ours is escaped."""
+    return encodable(_environment().get_template(template).render(**what).lstrip())
+
+
 @cache
-def environment() -> Environment:
-    """What pages are made with, and how they tell numbers, names and times."""
+def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,

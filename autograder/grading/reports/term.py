@@ -24,7 +24,7 @@ from autograder.errors import listed
 from autograder.files import write
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.reports.marks import Assignment, Mark, Marks, State, class_today, full_name
-from autograder.grading.reports.shown import environment
+from autograder.grading.reports.shown import page
 from autograder.grading.reports.tables import FORMS, Table, as_csv, table_of
 
 NAME = "term"  # of the folder, and of what platforms have it under
@@ -375,11 +375,11 @@ def write_pages(classroom: Classroom, now: datetime | None = None) -> int:
         return 0
     marks = class_today(classroom, read_labs(classroom.course))
     terms = terms_of(rules, marks, now)
-    page = environment().get_template("term.html")
     written = 0
     for person in marks.present:
         folder = classroom.feedback / person.student
-        text = page.render(
+        text = page(
+            "term.html",
             course=classroom.course.title,
             name=full_name(person),
             student=person.student,
@@ -393,6 +393,6 @@ def write_pages(classroom: Classroom, now: datetime | None = None) -> int:
             },
             now=marks.policy.local(now or datetime.now(UTC)),
         )
-        write(classroom.term_path(person.student), text.encode("utf-8", "replace"))
+        write(classroom.term_path(person.student), text)
         written += 1
     return written
