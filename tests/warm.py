@@ -2,6 +2,7 @@
 
 import gc
 
+import autograder.grading.reports.term_page
 import IPython.core.interactiveshell  # noqa: F401
 import rich.progress
 import rich.table  # noqa: F401
@@ -13,7 +14,6 @@ import autograder.cli
 import autograder.grading.intake
 import autograder.grading.reports.giving_back
 import autograder.grading.reports.show
-import autograder.grading.reports.term_page
 import autograder.grading.run.grade
 import autograder.selfcheck
 import autograder.workspace  # noqa: F401
