@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from autograder.judging.agreement import number
 from autograder.judging.question import Inputs
+from autograder.judging.wording import number
 
 # What is compared where it is not the result itself.
 

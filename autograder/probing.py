@@ -16,8 +16,9 @@ import numpy as np
 
 from autograder.judging.answer import ask
 from autograder.judging.compare import same_answer
-from autograder.judging.kinds import arrays_in, ordinal
+from autograder.judging.kinds import arrays_in
 from autograder.judging.question import Answer, Inputs, Question, Rules, Value
+from autograder.judging.wording import ordinal
 
 MOST = 300  # calls of the function; a block of a Transformer has 16 arrays, and so 120 pairs of them
 _LARGEST = 10_000  # numbers in the inputs of a case that is asked again

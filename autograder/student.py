@@ -18,7 +18,7 @@ from autograder.errors import counted, listed
 from autograder.feedback import as_html, as_text, code
 from autograder.judging.answer import ask
 from autograder.judging.judge import Finding, because, judge
-from autograder.judging.kinds import article
+from autograder.judging.wording import article
 from autograder.mending import what_mends
 from autograder.own import in_a_kernel
 from autograder.probing import what_moves

@@ -15,8 +15,8 @@ from autograder.grading.marking.mark import _about_fresh, _ended, _right_in, see
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.sandbox import CellRun
 from autograder.grading.sandbox.choice import why_unavailable
-from autograder.judging.agreement import number
 from autograder.judging.judge import Finding
+from autograder.judging.wording import number
 from autograder.results import Verdict
 
 LAB, EXERCISE = "qkv-attention", "stable_softmax"

@@ -32,12 +32,13 @@ import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
 from autograder.errors import Complaint, listed
-from autograder.judging.answer import ask, megabytes
+from autograder.judging.answer import ask
 from autograder.judging.asking import Recorder
 from autograder.judging.compare import first_difference
-from autograder.judging.kinds import FrameError, NotPlain, article, as_value, mapped_inputs
+from autograder.judging.kinds import FrameError, NotPlain, as_value, mapped_inputs
 from autograder.judging.mistakes import STRUCTURAL
 from autograder.judging.question import Inputs, Made, Misconception, Mistakes, Question, Raised, Rules, Value
+from autograder.judging.wording import article, megabytes
 
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab

@@ -1,6 +1,4 @@
-"""When two numbers agree, and how a sentence gives one."""
-
-from typing import Any
+"""When two numbers agree."""
 
 import numpy as np
 
@@ -57,12 +55,3 @@ def everywhere(true: np.ndarray) -> bool:
     (True, False)
     """
     return b"\0" not in true.tobytes()
-
-
-def number(x: Any) -> str:
-    """A number as a sentence gives it.
-
-    >>> number(np.float64(0.123456)), number(np.True_)
-    ('0.1235', 'True')
-    """
-    return str(bool(x)) if isinstance(x, (bool, np.bool_)) else f"{float(x) + 0.0:.4g}"

@@ -22,16 +22,15 @@ from autograder.errors import cut
 from autograder.judging.figures import drawn
 from autograder.judging.kinds import (
     MAX_CHARACTERS,
-    MAX_PARTS,
-    MAX_VALUES,
     NotPlain,
+    Room,
     copied_inputs,
     is_tensor,
     resolve,
     take,
     unchanged,
-    worked_out,
 )
+from autograder.judging.made import worked_out
 from autograder.judging.question import Answer, Inputs, Value
 
 
@@ -111,7 +110,7 @@ def _nobody(*_: object) -> str:
 def pack(result: Any) -> tuple[str, Value]:
     """The kind of a call's result, and the result as a value; None where it is none."""
     try:
-        value = take(result, [MAX_PARTS, MAX_VALUES, MAX_CHARACTERS])
+        value = take(result, Room())
     except NotPlain as what:
         return str(what), None
     return "tensor" if is_tensor(result) else type(result).__name__, value
@@ -134,11 +133,11 @@ class _Told:
 
     def ask(self, result: Any, asked: Sequence[Value]) -> None:
         """Ask it all of this; what it raises is raised."""
-        left = [MAX_PARTS, MAX_VALUES, MAX_CHARACTERS]
+        room = Room()
         for one in asked:
             came = worked_out(one, result)
             try:
-                self.values.append(take(came, left))  # now, for it may change while more is asked
+                self.values.append(take(came, room))  # now, for it may change while more is asked
             except NotPlain as what:
                 self.kind = str(what)
                 return
@@ -220,15 +219,6 @@ class _Memory:
         self.held = max(0, tracemalloc.get_traced_memory()[1] - self._before)
         if not self._was_on:
             tracemalloc.stop()
-
-
-def megabytes(size: float) -> str:
-    """A number of bytes as a person reads it.
-
-    >>> megabytes(72_000_000), megabytes(1_250_000)
-    ('72 MB', '1.2 MB')
-    """
-    return f"{size / 1e6:.0f} MB" if size >= 10e6 else f"{size / 1e6:.1f} MB"
 
 
 def _safely_raised_in(error: BaseException) -> tuple[str, str]:

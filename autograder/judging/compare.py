@@ -12,16 +12,12 @@ from typing import Any
 import numpy as np
 
 from autograder.deadline import TookTooLong, deadline
-from autograder.judging.answer import megabytes
 from autograder.judging.asking import in_words
 from autograder.judging.kinds import (
-    Speaking,
-    article,
     copied,
     copied_inputs,
     difference,
     of_another_type,
-    ordinal,
     resolve,
     same,
     short,
@@ -30,6 +26,7 @@ from autograder.judging.kinds import (
 )
 from autograder.judging.mistakes import NOT_WRITTEN, Difference
 from autograder.judging.question import Answer, Inputs, Question, Raised, Rules, Value
+from autograder.judging.wording import Speaking, article, megabytes, ordinal
 
 COMPARING_SECONDS = 5.0  # of CPU time, for a course's own comparison in one case
 _NO_END = "Your result takes too long to be compared with what is due."

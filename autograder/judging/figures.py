@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import counted, cut, listed
-from autograder.judging.mistakes import Difference, are_due, placed
+from autograder.judging.mistakes import Difference
+from autograder.judging.wording import are_due, placed
 
 MOST = 100  # plots in a figure, and things of a kind in a plot
 TEXTS = {

@@ -17,9 +17,9 @@ import numpy as np
 from autograder.errors import listed
 from autograder.judging.agreement import close
 from autograder.judging.compare import Case, same_answer
-from autograder.judging.kinds import along_axis, ordinal
 from autograder.judging.mistakes import STRUCTURAL
 from autograder.judging.question import Answer, Inputs, Misconception, Rules, Value
+from autograder.judging.wording import along_axis, ordinal
 
 # These say less than a known mistake does with a form of another kind.
 _VAGUE = ("times-a-constant", "times-a-size", "plus-a-constant", "a-step-too-many")

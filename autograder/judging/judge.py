@@ -11,9 +11,10 @@ import numpy as np
 
 from autograder.errors import listed
 from autograder.judging.agreement import tolerance
+from autograder.judging.arrays import PRECISION
 from autograder.judging.compare import Case, failing_property, first_difference, same_answer
 from autograder.judging.forms import explained_by_a_form, form_of
-from autograder.judging.kinds import PRECISION, arrays_in
+from autograder.judging.kinds import arrays_in
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.patterns import in_common, right_parts, times, what_fits, what_holds
 from autograder.judging.question import Answer, Misconception, Question, Raised, Rules, Value

@@ -31,24 +31,6 @@ class Difference:
     near: bool = False
 
 
-def placed(place: str, sentence: str) -> str:
-    """A sentence after the place that it is about, if there is one.
-
-    >>> placed("In plot 2: ", "The title is ''."), placed("", "The title is ''.")
-    ("In plot 2: the title is ''.", "The title is ''.")
-    """
-    return f"{place}{sentence[0].lower()}{sentence[1:]}" if place else sentence
-
-
-def are_due(many: int) -> str:
-    """How many of something are to be there.
-
-    >>> are_due(1), are_due(3)
-    ('1 is due', '3 are due')
-    """
-    return f"{many} {'is' if many == 1 else 'are'} due"
-
-
 NOT_WRITTEN = "This exercise is not written yet."
 
 # Mistakes of form, the same in every exercise: name -> (what it means, a nudge).

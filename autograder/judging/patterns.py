@@ -9,8 +9,9 @@ import numpy as np
 from autograder.errors import listed
 from autograder.judging.agreement import close
 from autograder.judging.compare import Case, same_answer
-from autograder.judging.kinds import along_axis, arrays_in, ordinal, short, viewed
+from autograder.judging.kinds import arrays_in, short, viewed
 from autograder.judging.question import Answer, Made, Question, Rules, Value, layout_of
+from autograder.judging.wording import along_axis, ordinal
 
 
 def in_common(cases: Sequence[Case]) -> str:

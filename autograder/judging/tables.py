@@ -14,9 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from autograder.errors import counted, cut, listed
-from autograder.judging.agreement import close, everywhere, number
-from autograder.judging.mistakes import Difference, are_due
+from autograder.judging.agreement import close, everywhere
+from autograder.judging.mistakes import Difference
 from autograder.judging.question import DTYPES, Rules
+from autograder.judging.wording import are_due, number
 
 Cell = None | bool | int | float | complex | str  # None where it is missing
 Label = Any  # a cell, or a tuple of cells
