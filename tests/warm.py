@@ -2,7 +2,6 @@
 
 import gc
 
-import autograder.grading.reports.term_page
 import IPython.core.interactiveshell  # noqa: F401
 import rich.progress
 import rich.table  # noqa: F401

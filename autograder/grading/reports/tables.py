@@ -259,9 +259,8 @@ def moodle_worksheet(marks: Marks, lab: Assignment, now: datetime | None = None)
 
     def identifier(marks: Marks, person: Person) -> str:
         number = numbers.get(person.student)
-        return (
-            f"Participant {number}" if number in alone else ""
-        )  # of a group's it cannot be said whose it is
+        # Of a group's number it cannot be said whose it is.
+        return f"Participant {number}" if number in alone else ""
 
     return Form(
         file=f"moodle-{lab.name}.csv",
