@@ -8,22 +8,9 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import cut
+from autograder.judging import kinds
 from autograder.judging.agreement import close, everywhere, same_values
-from autograder.judging.kinds import (
-    MAX_DEPTH,
-    MAX_PARTS,
-    Arrays,
-    FrameError,
-    Kind,
-    NotPlain,
-    Once,
-    Room,
-    is_tensor,
-    item_of,
-    resolve,
-    take,
-    viewed,
-)
+from autograder.judging.kinds import MAX_DEPTH, MAX_PARTS, Arrays, FrameError, Kind, NotPlain, Once, Room
 from autograder.judging.mistakes import STRUCTURAL, Difference
 from autograder.judging.question import DTYPES, LAYOUTS, Rules, Value, arranged, dtype_name, layout_of
 from autograder.judging.wording import Speaking, number, place_of
@@ -45,7 +32,9 @@ class Array(Kind):
         return isinstance(value, np.ndarray)
 
     def takes(self, result: Any) -> bool:
-        return type(result) is np.ndarray or is_tensor(result)  # a matrix calculates by rules of its own
+        return type(result) is np.ndarray or kinds.is_tensor(
+            result
+        )  # a matrix calculates by rules of its own
 
     def take(self, result: Any, room: Room, depth: int) -> Value:
         array = result if type(result) is np.ndarray else _from_tensor(result)
@@ -65,17 +54,17 @@ class Array(Kind):
 
     def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> np.ndarray:
         if name == "array":
-            return item_of(arrays, packed)
+            return kinds.item_of(arrays, packed)
         if isinstance(arrays, Once):  # an answer's arrays lie as they came
             raise FrameError("no such kind of value")
         if name == "repeated":
             if not isinstance(packed, list) or len(packed) != 2 or type(packed[1]) is not int:
                 raise FrameError("an array and how often it is repeated were due")
-            row, times = item_of(arrays, packed[0]), packed[1]
+            row, times = kinds.item_of(arrays, packed[0]), packed[1]
             if len(row.shape) == 0 or len(row) != 1 or not 1 < times <= MAX_REPEATED:
                 raise FrameError("no such repetition")
             return np.broadcast_to(row, (times, *row.shape[1:]))
-        return arranged(item_of(arrays, packed), name)
+        return arranged(kinds.item_of(arrays, packed), name)
 
     def copied(self, value: np.ndarray) -> np.ndarray:
         return arranged(value, layout_of(value))
@@ -97,7 +86,7 @@ class Array(Kind):
             return False
         if rules.returns != "tensor" and (one.dtype == bool) != (other.dtype == bool):
             return False
-        return same_values(viewed(one, rules), viewed(other, rules), rules.tolerance)
+        return same_values(kinds.viewed(one, rules), kinds.viewed(other, rules), rules.tolerance)
 
     def difference(
         self, due: np.ndarray, value: Value, rules: Rules, speaking: Speaking
@@ -108,11 +97,11 @@ class Array(Kind):
         if dtype := _dtype_difference(due, value, rules):
             seen = f"{speaking.result} holds {value.dtype.name}; {due.dtype.name} is due."
             return Difference("dtype", speaking.says(seen), dtype)
-        wanted, got = viewed(due, rules), viewed(value, rules)
+        wanted, got = kinds.viewed(due, rules), kinds.viewed(value, rules)
         agree = close(wanted, got, rules.tolerance)
         if everywhere(agree):
             return None
-        about = getattr(resolve(rules.view), "says", "") if rules.view else ""
+        about = getattr(kinds.resolve(rules.view), "says", "") if rules.view else ""
         unfinite = ~np.isfinite(got.astype(np.float64)) & np.isfinite(wanted.astype(np.float64))
         if unfinite.any():
             where = tuple(int(i) for i in np.argwhere(unfinite)[0])
@@ -122,7 +111,7 @@ class Array(Kind):
             )
             return Difference("not finite", speaking.says(seen))
         square = value.ndim > 1 and value.shape[-1] == value.shape[-2] > 1
-        turned = square and same_values(wanted, viewed(_turned(value), rules), rules.tolerance)
+        turned = square and same_values(wanted, kinds.viewed(_turned(value), rules), rules.tolerance)
         mistake, near = (None, False) if rules.view or turned else _near(due, value)
         means = f"{STRUCTURAL['imprecise'][0][:-1]}: {_digits(due, value)}." if mistake == "imprecise" else ""
         mistake = "transposed" if turned else mistake
@@ -214,7 +203,7 @@ class TextArray(Kind):
 
     def unchanged(self, before: Texts, after: Any) -> bool:
         try:
-            return take(after, Room.of_given()) == before
+            return kinds.take(after, Room.of_given()) == before
         except NotPlain:
             return False
 
@@ -323,12 +312,16 @@ def _dtype_difference(expected: np.ndarray, value: np.ndarray, rules: Rules) -> 
 def _reshaped(expected: np.ndarray, value: np.ndarray, rules: Rules) -> str | None:
     if value.size != expected.size or value.dtype.kind not in "fiub":
         return None
-    wanted = viewed(expected, rules)
+    wanted = kinds.viewed(expected, rules)
     if value.ndim > 1 and _turned(value).shape == expected.shape and min(value.shape[-2:]) > 1:
-        return "transposed" if same_values(wanted, viewed(_turned(value), rules), rules.tolerance) else None
+        return (
+            "transposed"
+            if same_values(wanted, kinds.viewed(_turned(value), rules), rules.tolerance)
+            else None
+        )
     if value.squeeze().shape != expected.squeeze().shape:
         return None
-    if not same_values(wanted, viewed(value.reshape(expected.shape), rules), rules.tolerance):
+    if not same_values(wanted, kinds.viewed(value.reshape(expected.shape), rules), rules.tolerance):
         return None
     if value.ndim == expected.ndim:
         return "transposed" if value.T.shape == expected.shape else None

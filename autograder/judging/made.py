@@ -8,26 +8,10 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import Complaint
+from autograder.judging import kinds
 from autograder.judging.asking import as_code
 from autograder.judging.figures import Drawing, NoDrawing
-from autograder.judging.kinds import (
-    Arrays,
-    FrameError,
-    Kind,
-    NotPlain,
-    Once,
-    Room,
-    changed,
-    copied,
-    difference,
-    pack_value,
-    resolve,
-    short,
-    take,
-    unchanged,
-    unpack_value,
-    with_parts,
-)
+from autograder.judging.kinds import Arrays, FrameError, Kind, NotPlain, Once, Room
 from autograder.judging.mistakes import Difference
 from autograder.judging.question import Made, Raised, Rules, Value
 from autograder.judging.tables import NoTable, Table, is_pandas, of_pandas
@@ -57,11 +41,11 @@ class Tabular(Kind):
         return table
 
     def pack(self, value: Table, arrays: list[np.ndarray]) -> dict:
-        return {"table": pack_value(value.plain(), arrays)}
+        return {"table": kinds.pack_value(value.plain(), arrays)}
 
     def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Table:
         try:
-            return Table.of_plain(unpack_value(packed, arrays, depth + 1))
+            return Table.of_plain(kinds.unpack_value(packed, arrays, depth + 1))
         except NoTable as what:
             raise FrameError(str(what)) from None
 
@@ -76,7 +60,7 @@ class Tabular(Kind):
 
     def unchanged(self, before: Table, after: Any) -> bool:
         try:
-            return unchanged(
+            return kinds.unchanged(
                 before.plain(), (after if isinstance(after, Table) else of_pandas(after)).plain()
             )
         except NoTable:
@@ -105,14 +89,14 @@ class Drawn(Kind):
         return isinstance(value, Drawing)
 
     def take(self, result: Drawing, room: Room, depth: int) -> Drawing:
-        return Drawing.of_plain(take(result.plots, room, depth + 1))
+        return Drawing.of_plain(kinds.take(result.plots, room, depth + 1))
 
     def pack(self, value: Drawing, arrays: list[np.ndarray]) -> dict:
-        return {"drawing": pack_value(value.plots, arrays)}
+        return {"drawing": kinds.pack_value(value.plots, arrays)}
 
     def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Drawing:
         try:
-            return Drawing.of_plain(unpack_value(packed, arrays, depth + 1))
+            return Drawing.of_plain(kinds.unpack_value(packed, arrays, depth + 1))
         except NoDrawing as what:
             raise FrameError(str(what)) from None
 
@@ -120,12 +104,12 @@ class Drawn(Kind):
         return Drawing(change(value.plots))
 
     def zeros(self, value: Drawing) -> Drawing:
-        return Drawing(changed(value.plots, np.zeros_like))  # with the texts of what is due
+        return Drawing(kinds.changed(value.plots, np.zeros_like))  # with the texts of what is due
 
     def difference(self, due: Drawing, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
         return due.difference(
             value,
-            lambda one, other, place: difference(one, other, rules, Speaking(place, "there is", "it")),
+            lambda one, other, place: kinds.difference(one, other, rules, Speaking(place, "there is", "it")),
         )
 
     def words(self, value: Drawing) -> str:
@@ -168,25 +152,25 @@ class Function(Kind):
 
     def pack(self, value: Made, arrays: list[np.ndarray]) -> dict:
         parts = [] if value.args is None else [value.args, dict(value.kwargs)]
-        return {"made": [value.function, *(pack_value(part, arrays) for part in parts)]}
+        return {"made": [value.function, *(kinds.pack_value(part, arrays) for part in parts)]}
 
     def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Made:
         if isinstance(arrays, Once):  # an answer names nothing that would be looked up here
             raise FrameError("no such kind of value")
         if not isinstance(packed, list) or len(packed) not in (1, 3) or not isinstance(packed[0], str):
             raise FrameError("a function's name was due")
-        return Made(packed[0], *(unpack_value(part, arrays, depth + 1) for part in packed[1:]))
+        return Made(packed[0], *(kinds.unpack_value(part, arrays, depth + 1) for part in packed[1:]))
 
     def mapped(self, value: Made, change: Callable[[Value], Value]) -> Made:
-        return value if value.args is None else with_parts(value, value.args, change)
+        return value if value.args is None else kinds.with_parts(value, value.args, change)
 
     def copied(self, value: Made) -> Any:
-        return self.come_of(value, copied)
+        return self.come_of(value, kinds.copied)
 
     def come_of(self, value: Made, part: Callable[[Value], Any]) -> Any:
         """The function, or what it makes of these parts of the value."""
         try:
-            function = resolve(value.function)
+            function = kinds.resolve(value.function)
         except (ImportError, AttributeError, ValueError):
             raise Complaint(
                 f"The course's library has no {value.function} here: get the labs anew."
@@ -207,11 +191,11 @@ class Function(Kind):
         return "a function"
 
     def short(self, value: Made) -> str:
-        return as_code(value, short)
+        return as_code(value, kinds.short)
 
 
 def worked_out(asked: Value, result: Any) -> Any:
     """What comes of it if this is asked of a result."""
     if not isinstance(asked, Made):
-        return copied(asked)
+        return kinds.copied(asked)
     return Function().come_of(asked, partial(worked_out, result=result)) if asked.function else result

@@ -7,20 +7,8 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import counted, cut
-from autograder.judging.kinds import (
-    Arrays,
-    FrameError,
-    Kind,
-    NotPlain,
-    Room,
-    difference,
-    pack_value,
-    same,
-    short,
-    take,
-    unchanged,
-    unpack_value,
-)
+from autograder.judging import kinds
+from autograder.judging.kinds import Arrays, FrameError, Kind, NotPlain, Room
 from autograder.judging.mistakes import Difference
 from autograder.judging.question import Rules, Value
 from autograder.judging.wording import Speaking, are_due, article, ordinal
@@ -36,25 +24,25 @@ class Several(Kind):
         return isinstance(value, (tuple, list))
 
     def take(self, result: Any, room: Room, depth: int) -> Value:
-        parts = [take(part, room, depth + 1) for part in result]
+        parts = [kinds.take(part, room, depth + 1) for part in result]
         return parts if isinstance(result, list) else tuple(parts)
 
     def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
         if type(value) not in (tuple, list):
             raise FrameError(f"a {type(value).__name__} is no value")
-        return {type(value).__name__: [pack_value(part, arrays) for part in value]}
+        return {type(value).__name__: [kinds.pack_value(part, arrays) for part in value]}
 
     def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Value:
         if not isinstance(packed, list):
             raise FrameError("no such kind of value")
-        parts = [unpack_value(part, arrays, depth + 1) for part in packed]
+        parts = [kinds.unpack_value(part, arrays, depth + 1) for part in packed]
         return tuple(parts) if name == "tuple" else parts
 
     def mapped(self, value: Value, change: Callable[[Value], Value]) -> Value:
         return type(value)(map(change, value))
 
     def unchanged(self, before: Value, after: Any) -> bool:
-        return len(before) == len(after) and all(map(unchanged, before, after))
+        return len(before) == len(after) and all(map(kinds.unchanged, before, after))
 
     def same(self, one: Value, other: Value, rules: Rules) -> bool:
         if not isinstance(other, (tuple, list)):
@@ -62,7 +50,9 @@ class Several(Kind):
         # Several values may come in either; nested numbers are a mistake of their own in each.
         if type(one) is not type(other) and not any(isinstance(part, np.ndarray) for part in one):
             return False
-        return len(one) == len(other) and all(same(a, b, rules) for a, b in zip(one, other, strict=True))
+        return len(one) == len(other) and all(
+            kinds.same(a, b, rules) for a, b in zip(one, other, strict=True)
+        )
 
     def difference(self, due: Value, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
         if len(value) != len(due):
@@ -74,7 +64,7 @@ class Several(Kind):
         whole = f"its {many}" if speaking.place else f"the {many} that you return"
         for i, (one, other) in enumerate(zip(due, value, strict=True)):
             place = f"In the {ordinal(i + 1)} of {whole}: "
-            if found := difference(one, other, rules, speaking.inside(place)):
+            if found := kinds.difference(one, other, rules, speaking.inside(place)):
                 return replace(found, path=(i, *found.path))
         return None
 
@@ -83,7 +73,7 @@ class Several(Kind):
 
     def short(self, value: Value) -> str:
         marks = "()" if isinstance(value, tuple) else "[]"
-        return f"{marks[0]}{', '.join(map(short, value))}{marks[1]}"
+        return f"{marks[0]}{', '.join(map(kinds.short, value))}{marks[1]}"
 
 
 class Entries(Kind):
@@ -99,25 +89,32 @@ class Entries(Kind):
 
     def take(self, result: Any, room: Room, depth: int) -> dict:
         try:
-            return {take(key, room, depth + 1): take(part, room, depth + 1) for key, part in result.items()}
+            return {
+                kinds.take(key, room, depth + 1): kinds.take(part, room, depth + 1)
+                for key, part in result.items()
+            }
         except TypeError:  # what is hashed by its identity, say, is a list as a value
             raise NotPlain("dict whose keys are no plain values") from None
 
     def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
         if all(type(key) is str for key in value):
-            return {"mapping": {key: pack_value(part, arrays) for key, part in value.items()}}
-        return {"entries": [[pack_value(key, arrays), pack_value(value[key], arrays)] for key in value]}
+            return {"mapping": {key: kinds.pack_value(part, arrays) for key, part in value.items()}}
+        return {
+            "entries": [
+                [kinds.pack_value(key, arrays), kinds.pack_value(value[key], arrays)] for key in value
+            ]
+        }
 
     def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> dict:
         if name == "mapping" and isinstance(packed, dict):
-            return {key: unpack_value(part, arrays, depth + 1) for key, part in packed.items()}
+            return {key: kinds.unpack_value(part, arrays, depth + 1) for key, part in packed.items()}
         if name == "mapping" or not isinstance(packed, list):
             raise FrameError("no such kind of value")
         found = {}
         for pair in packed:
             if not isinstance(pair, list) or len(pair) != 2:
                 raise FrameError("a key and a value were due")
-            key, part = (unpack_value(item, arrays, depth + 1) for item in pair)
+            key, part = (kinds.unpack_value(item, arrays, depth + 1) for item in pair)
             try:
                 found[key] = part
             except TypeError:
@@ -131,12 +128,12 @@ class Entries(Kind):
         return type(after) is dict
 
     def unchanged(self, before: Value, after: Any) -> bool:
-        return before.keys() == after.keys() and all(unchanged(before[k], after[k]) for k in before)
+        return before.keys() == after.keys() and all(kinds.unchanged(before[k], after[k]) for k in before)
 
     def same(self, one: Value, other: Value, rules: Rules) -> bool:
         if not isinstance(other, Mapping) or one.keys() != other.keys():
             return False
-        return all(same(one[k], other[k], rules) for k in one)
+        return all(kinds.same(one[k], other[k], rules) for k in one)
 
     def difference(self, due: Value, value: Value, rules: Rules, speaking: Speaking) -> Difference | None:
         for lack, holders, others in (("has no entry", due, value), ("has an entry", value, due)):
@@ -146,7 +143,7 @@ class Entries(Kind):
                 seen = f"{speaking.result} {lack} {strange[0]!r}; its entries are to be {known}."
                 return Difference("shape", speaking.says(seen))
         for key in due:
-            if found := difference(due[key], value[key], rules, speaking.inside(f"Under {key!r}: ")):
+            if found := kinds.difference(due[key], value[key], rules, speaking.inside(f"Under {key!r}: ")):
                 return replace(found, path=(key, *found.path))
         return None
 
@@ -156,7 +153,7 @@ class Entries(Kind):
     def short(self, value: Value) -> str:
         if len(value) > 4:  # a model's parameters, say
             return f"a mapping with {len(value)} entries"
-        return "{" + ", ".join(f"{k!r}: {short(part)}" for k, part in value.items()) + "}"
+        return "{" + ", ".join(f"{k!r}: {kinds.short(part)}" for k, part in value.items()) + "}"
 
 
 class Unordered(Kind):
@@ -168,16 +165,16 @@ class Unordered(Kind):
         return isinstance(value, (set, frozenset))
 
     def take(self, result: Any, room: Room, depth: int) -> set:
-        return {take(part, room, depth + 1) for part in result}
+        return {kinds.take(part, room, depth + 1) for part in result}
 
     def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
-        return {"set": [pack_value(part, arrays) for part in sorted(value, key=repr)]}
+        return {"set": [kinds.pack_value(part, arrays) for part in sorted(value, key=repr)]}
 
     def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> set:
         if not isinstance(packed, list):
             raise FrameError("no such kind of value")
         try:
-            return {unpack_value(part, arrays, depth + 1) for part in packed}
+            return {kinds.unpack_value(part, arrays, depth + 1) for part in packed}
         except TypeError:
             raise FrameError("a list, say, is in no set") from None
 

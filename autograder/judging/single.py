@@ -6,17 +6,9 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import cut
+from autograder.judging import kinds
 from autograder.judging.agreement import close_numbers
-from autograder.judging.kinds import (
-    Arrays,
-    FrameError,
-    Kind,
-    NotPlain,
-    Room,
-    item_of,
-    of_another_type,
-    text_difference,
-)
+from autograder.judging.kinds import Arrays, FrameError, Kind, NotPlain, Room
 from autograder.judging.mistakes import Difference
 from autograder.judging.question import DTYPES, Rules, Value, dtype_name
 from autograder.judging.wording import Speaking, number
@@ -82,7 +74,7 @@ class Single(Kind):
 
     def unpack(self, name: str, packed: Any, arrays: Arrays, depth: int) -> Value:
         if name == "scalar":
-            array = item_of(arrays, packed)
+            array = kinds.item_of(arrays, packed)
             if array.ndim:
                 raise FrameError("a scalar has no axes")
             return array[()]
@@ -118,7 +110,7 @@ class Single(Kind):
         if isinstance(value, np.ndarray) and value.ndim == 0 and not isinstance(due, str):
             value = value.item()
         if isinstance(due, str) and isinstance(value, str):
-            return text_difference("Your text", due, value, speaking)
+            return kinds.text_difference("Your text", due, value, speaking)
         if type(due) in (int, float) and type(value) in (int, float):
             return self._of_numbers(due, value, rules, speaking)
         if type(due) is complex and type(value) in (int, float, complex):
@@ -127,7 +119,7 @@ class Single(Kind):
         if rules.floats_too and type(due) is bool and type(value) in (int, float) and due == value:
             return None
         if type(due) is not type(value):
-            return of_another_type(due, value, rules, speaking)
+            return kinds.of_another_type(due, value, rules, speaking)
         return super().difference(due, value, rules, speaking)
 
     def _of_numbers(self, due: float, value: float, rules: Rules, speaking: Speaking) -> Difference | None:
