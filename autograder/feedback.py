@@ -24,20 +24,21 @@ def describe(given: Inputs) -> str:
 
 def paragraphs(finding: Finding) -> list[tuple[str, str]]:
     """(heading, sentence) pairs: what was seen, what it means, a nudge."""
-    if finding.unwritten or finding.question is None:
+    told = finding.told
+    if finding.unwritten or told is None:
         return [("", sentence) for sentence in (finding.seen, finding.means, finding.nudge) if sentence]
-    about = f"In the case “{finding.question.label}”, inputs {describe(finding.question.inputs)}:"
+    about = f"In the case “{told.question.label}”, inputs {describe(told.given)}:"
     parts = [
         (about, finding.seen),
-        ("Where:", _line(finding.answer)),
+        ("Where:", _line(told.answer)),
         ("What it means:", finding.means),
         ("To think about:", finding.nudge),
     ]
     return [(heading, sentence) for heading, sentence in parts if sentence]
 
 
-def _line(answer: Answer | None) -> str:
-    if answer is None or not answer.line:
+def _line(answer: Answer) -> str:
+    if not answer.line:
         return ""
     at, _, text = answer.line.partition(": ")
     within = f", in `{answer.within}`" if answer.within.isidentifier() else ""
@@ -63,9 +64,9 @@ def as_html(finding: Finding) -> str:
         for h, s in paragraphs(finding)
     )
     pair = comparable(finding)
-    if pair and finding.rules:
+    if pair and finding.told:
         wanted, got = map(np.atleast_2d, pair)
-        body += tables(wanted, got, finding.rules.tolerance)
+        body += tables(wanted, got, finding.told.rules.tolerance)
     if printed := _printed(finding):
         body += f"<p style='margin:.35em 0'><strong>It printed:</strong></p><pre>{escape(printed)}</pre>"
     return f"<div style='border-left:4px solid #b35900;padding:.2em .9em;margin:.3em 0'>{body}</div>"
@@ -77,27 +78,26 @@ def code(sentence: str) -> str:
 
 
 def _printed(finding: Finding) -> str:
-    text = finding.answer.printed.strip("\n") if finding.answer else ""
+    text = finding.told.answer.printed.strip("\n") if finding.told else ""
     return text if len(text) <= _PRINTED else f"{text[:_PRINTED]}… ({len(text):,} characters in all)"
 
 
 def comparable(finding: Finding) -> tuple[np.ndarray, np.ndarray] | None:
     """(expected, yours), vectors or matrices, where a table of both says more than the sentence."""
-    if finding.difference is None or finding.difference.kind not in {"values", "not finite"}:
+    told = finding.told
+    if told is None or told.difference is None or told.difference.kind not in {"values", "not finite"}:
         return None
-    if finding.question is None or finding.answer is None or finding.rules is None:
-        return None
-    wanted, got = finding.question.expected, finding.answer.value
-    for at in finding.difference.path:
+    wanted, got = told.due, told.value
+    for at in told.difference.path:
         wanted, got = wanted[at], got[at]
     if not isinstance(wanted, np.ndarray) or not isinstance(got, np.ndarray):
         return None
-    wanted, got = viewed(wanted, finding.rules), viewed(got, finding.rules)
+    wanted, got = viewed(wanted, told.rules), viewed(got, told.rules)
     if wanted.ndim == 0 or wanted.shape != got.shape:
         return None
     if wanted.ndim > 2:  # the first matrix of the batch that differs
         wanted, got = (x.reshape(-1, *x.shape[-2:]) for x in (wanted, got))
-        agree = close(wanted, got, finding.rules.tolerance)
+        agree = close(wanted, got, told.rules.tolerance)
         at = next((i for i in range(len(wanted)) if not agree[i].all()), 0)
         wanted, got = wanted[at], got[at]
     return wanted, got

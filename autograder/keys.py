@@ -11,7 +11,7 @@ import json
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,15 @@ import numpy as np
 from autograder import course
 from autograder.course import ANSWERS
 from autograder.errors import Complaint
-from autograder.judging.frames import LEFT_OUT, decode, encode, pack_answer, pack_inputs, unpack_inputs
+from autograder.judging.frames import (
+    LEFT_OUT,
+    decode,
+    encode,
+    pack_answer,
+    pack_inputs,
+    unpack_answer,
+    unpack_inputs,
+)
 from autograder.judging.kinds import pack_value, unpack_value
 from autograder.judging.question import Answer, Misconception, Mistakes, Question, Rules
 from autograder.probing import idle_in
@@ -200,15 +208,9 @@ def _opened(data: bytes) -> tuple[dict, list[np.ndarray]]:
 
 def _answer(entries: Mapping[str, dict], arrays: list[np.ndarray], memory: int | None, name: str) -> Answer:
     """What a misconception gives for one case."""
-    entry = entries[name]
-    return Answer(
-        None if entry["value"] is None else unpack_value(entry["value"], arrays),
-        entry["type"],
-        entry["error"],
-        tuple(entry["modified"]),
-        entry.get("printed", ""),
-        held=(memory or 0) + 1 if entry.get("too_much") else 0,
-    )
+    entry = dict(entries[name])
+    too_much = entry.pop("too_much", False)
+    return replace(unpack_answer(entry, arrays), held=(memory or 0) + 1 if too_much else 0)
 
 
 def index_of(

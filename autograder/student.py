@@ -244,7 +244,7 @@ def _looked_into(key: keys.Key, answer: Any, finding: Finding) -> Finding:
     """The finding with what is seen by asking the function again, and by changing its code, where no name says it all."""
     if finding.verdict is Verdict.PASS or finding.unwritten or finding.cause:
         return finding
-    if finding.difference and finding.difference.kind == "time":
+    if finding.told and finding.told.difference and finding.told.difference.kind == "time":
         return finding  # each look would take as long again
     unnamed = finding.verdict is Verdict.WRONG and finding.misconception is None
     raised = finding.verdict is Verdict.ERROR and finding.misconception not in _SAY_ALL
@@ -284,7 +284,7 @@ def _cause(key: keys.Key, answer: Any, namespace: Mapping[str, Any]) -> str:
 
 def _of_another_lab(key: keys.Key, finding: Finding) -> str:
     """A sentence about a name that is not defined, where it is that of an exercise."""
-    missing = re.search(r"name '(\w+)' is not defined", finding.answer.error if finding.answer else "")
+    missing = re.search(r"name '(\w+)' is not defined", finding.told.answer.error if finding.told else "")
     name = missing[1] if missing else ""
     if name not in keys.exercises():
         return ""

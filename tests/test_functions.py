@@ -228,7 +228,7 @@ def test_what_a_build_proves_and_a_check_says(curves):
     assert {label for label, *_ in exercise.draw(1)} > {"f = cubic", "f = polynomial(-1.0, 1.0)"}
     questions = exercise.questions()
     finding = found(exercise, questions, answers_of(lambda f, low, high: 0.0, exercise, questions))
-    assert finding.verdict is Verdict.WRONG and describe(finding.question.inputs).startswith("f=cubic, low=")
+    assert finding.verdict is Verdict.WRONG and describe(finding.told.given).startswith("f=cubic, low=")
 
 
 def test_a_function_given_back_passes_nowhere():

@@ -69,7 +69,7 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
             else:
                 kind, value = pack(result) if call != "in place" else pack(_left(result, given, asked))
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it raises is an answer
-        line, within = _safely_raised_in(error)
+        line, within = _raised_in(error)
         return Answer(
             told and tuple(told.values),
             "error",
@@ -162,11 +162,11 @@ def names_of(function: Any, places: Sequence[int]) -> list[str]:
 
 
 class _Printed(io.TextIOBase):
-    """Keeps the first `MAX_CHARACTERS` of what is written to it."""
+    """Keeps the first so many characters of what is written to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MAX_CHARACTERS) -> None:
         self._parts: list[str] = []
-        self._left = MAX_CHARACTERS
+        self._left = most
 
     def write(self, text: str) -> int:
         if self._left > 0:
@@ -177,25 +177,15 @@ class _Printed(io.TextIOBase):
     def writable(self) -> bool:
         return True
 
+    def close(self) -> None:
+        """Nothing: another call may write to it."""
+
     @property
     def text(self) -> str:
         return "".join(self._parts)
 
 
-class _Nowhere(io.TextIOBase):
-    """What is written to it is lost."""
-
-    def write(self, text: str) -> int:
-        return len(text)
-
-    def writable(self) -> bool:
-        return True
-
-    def close(self) -> None:
-        """Nothing: another call may write to it."""
-
-
-NOWHERE = _Nowhere()
+NOWHERE = _Printed(0)
 
 
 class _Memory:
@@ -221,27 +211,23 @@ class _Memory:
             tracemalloc.stop()
 
 
-def _safely_raised_in(error: BaseException) -> tuple[str, str]:
-    try:
-        return _raised_in(error)
-    except BaseException:  # noqa: BLE001 - an exception may be hostile through and through
-        return "", ""
-
-
 def _raised_in(error: BaseException) -> tuple[str, str]:
     """The student's line that an exception comes from, and the function or class that it stands in."""
     found = ("", "")
-    trace = error.__traceback__
-    while trace is not None:
-        frame = trace.tb_frame
-        if frame.f_globals.get("__name__") == "__main__":
-            code = frame.f_code
-            text = linecache.getline(code.co_filename, trace.tb_lineno).strip()[:200]
-            if text:
-                # Of a method that is its class, which is what was asked for.
-                outermost = code.co_qualname.partition(".")[0]
-                found = (f"{trace.tb_lineno}: {text}", outermost[:80])
-        trace = trace.tb_next
+    try:
+        trace = error.__traceback__
+        while trace is not None:
+            frame = trace.tb_frame
+            if frame.f_globals.get("__name__") == "__main__":
+                code = frame.f_code
+                text = linecache.getline(code.co_filename, trace.tb_lineno).strip()[:200]
+                if text:
+                    # Of a method that is its class, which is what was asked for.
+                    outermost = code.co_qualname.partition(".")[0]
+                    found = (f"{trace.tb_lineno}: {text}", outermost[:80])
+            trace = trace.tb_next
+    except BaseException:  # noqa: BLE001 - an exception may be hostile through and through
+        return "", ""
     return found
 
 

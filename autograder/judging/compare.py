@@ -118,10 +118,11 @@ def _cause(error: str, rules: Rules) -> tuple[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A question, the answer to it, and the first thing in which that is not as due; None for a right one."""
+    """A question, the answer to it, how it is compared, and the first difference; None for a right answer."""
 
     question: Question
     answer: Answer
+    rules: Rules
     difference: Difference | None
 
     @property

@@ -18,7 +18,7 @@ from autograder.errors import listed
 from autograder.judging.agreement import close
 from autograder.judging.compare import Case, same_answer
 from autograder.judging.mistakes import STRUCTURAL
-from autograder.judging.question import Answer, Inputs, Misconception, Rules, Value
+from autograder.judging.question import Answer, Inputs, Misconception, Value
 from autograder.judging.wording import along_axis, ordinal
 
 # These say less than a known mistake does with a form of another kind.
@@ -49,43 +49,42 @@ class Form:
 
 
 def explained_by_a_form(
-    cases: Sequence[Case], rules: Rules, misconceptions: Sequence[Misconception]
+    cases: Sequence[Case], misconceptions: Sequence[Misconception]
 ) -> Misconception | None:
     """The form, or the known mistake and the form, that gives all the answers; None if there is none."""
-    asked = any(case.given.asked for case in cases)
+    rules, asked = cases[0].rules, any(case.given.asked for case in cases)
     if asked or rules.view or rules.compare or rules.returns != "array":
         return None
     failing = [case for case in cases if case.difference]
     runs = [case for case in failing if not case.answer.error]
     if any(case.value is None for case in runs):
         return None
-    differing = {case: _differing(case, rules) for case in runs}
+    differing = {case: _differing(case) for case in runs}
     if not _telling(differing, runs):
         return None
     raises = len(runs) < len(failing)
-    form = None if raises else form_of(cases, failing, rules)
+    form = None if raises else form_of(cases, failing)
     alone = Misconception(form.name, form.means, STRUCTURAL[form.name][1]) if form else None
     if form and form.name not in _VAGUE:
         return alone
-    explained = _by_a_form_and_a_mistake(cases, differing, rules, misconceptions) or alone
+    explained = _by_a_form_and_a_mistake(cases, differing, misconceptions) or alone
     if explained or not raises:
         return explained
-    return _known_where_it_runs(cases, differing, rules, misconceptions)
+    return _known_where_it_runs(cases, differing, misconceptions)
 
 
-def form_of(cases: Sequence[Case], failing: Sequence[Case], rules: Rules) -> Form | None:
+def form_of(cases: Sequence[Case], failing: Sequence[Case]) -> Form | None:
     """The form that gives the answers from what is due, in each of the cases; None if there is none."""
     pivot = _pivot(failing)
     order = [pivot, *(case for case in cases if case is not pivot)]
     forms = _forms(pivot.due, pivot.value, pivot.given)
-    gives = (form for form in forms if all(_gives(form, Answer(case.due), case, rules) for case in order))
+    gives = (form for form in forms if all(_gives(form, Answer(case.due), case) for case in order))
     return next(gives, None)
 
 
 def _by_a_form_and_a_mistake(
     cases: Sequence[Case],
     differing: Mapping[Case, tuple[int, str]],
-    rules: Rules,
     misconceptions: Sequence[Misconception],
 ) -> Misconception | None:
     for known in misconceptions:
@@ -100,9 +99,9 @@ def _by_a_form_and_a_mistake(
         if one.error or not _same_shapes(one.value, pivot.due):
             continue  # what is of another shape already would fit for other reasons
         for form in _forms(one.value, pivot.value, pivot.given):
-            if not form.besides or not _gives(form, one, pivot, rules):
+            if not form.besides or not _gives(form, one, pivot):
                 continue
-            if all(_gives_or_raises(form, case.question.mistakes[known.name], case, rules) for case in there):
+            if all(_gives_or_raises(form, case.question.mistakes[known.name], case) for case in there):
                 said = f"Two things at once. {known.means} {form.besides}"
                 return Misconception(f"{known.name} + {form.name}", said, known.nudge)
     return None
@@ -111,7 +110,6 @@ def _by_a_form_and_a_mistake(
 def _known_where_it_runs(
     cases: Sequence[Case],
     differing: Mapping[Case, tuple[int, str]],
-    rules: Rules,
     misconceptions: Sequence[Misconception],
 ) -> Misconception | None:
     """A known mistake wherever the answer runs to its end, and one kind of error elsewhere."""
@@ -129,7 +127,7 @@ def _known_where_it_runs(
         # What runs in a few special cases only (of one row, say) may agree with much by accident.
         if 4 * len(told) < len(asked) or not _telling(differing, told):
             continue
-        if all(_same(case.question.mistakes[known.name], case, rules) for case in places):
+        if all(_same(case.question.mistakes[known.name], case) for case in places):
             kinds = listed(sorted({case.answer.raised for case in raised}), "or")
             means, _ = STRUCTURAL[error]  # type: ignore[index]
             count = "one case" if len(raised) == 1 else f"{len(raised)} cases"
@@ -138,7 +136,7 @@ def _known_where_it_runs(
     return None
 
 
-def _differing(case: Case, rules: Rules) -> tuple[int, str]:
+def _differing(case: Case) -> tuple[int, str]:
     """How many numbers of arrays differ, and the single value that is due where one does."""
     count, single = 0, ""
     for one, other in zip(_parts(case.due), _parts(case.value), strict=False):
@@ -146,7 +144,7 @@ def _differing(case: Case, rules: Rules) -> tuple[int, str]:
             if type(other) not in (int, float, str, bool) or one != other:
                 single = str(one)
         elif isinstance(other, np.ndarray) and one.shape == other.shape:
-            count += int((~close(one, other, rules.tolerance)).sum())
+            count += int((~close(one, other, case.rules.tolerance)).sum())
         else:
             count += one.size
     return count, single
@@ -182,7 +180,7 @@ def _pivot(failing: Sequence[Case]) -> Case:
     return max(moderate, key=size) if moderate else min(failing, key=size)
 
 
-def _gives(form: Form, theirs: Answer, case: Case, rules: Rules) -> bool:
+def _gives(form: Form, theirs: Answer, case: Case) -> bool:
     """Whether a form of this answer is the answer to the case."""
     if theirs.error or theirs.value is None or case.value is None:
         return False
@@ -193,18 +191,18 @@ def _gives(form: Form, theirs: Answer, case: Case, rules: Rules) -> bool:
             return False
         if getattr(value, "shape", None) != getattr(case.value, "shape", None):
             return False
-        return _same(replace(theirs, value=value), case, rules)
+        return _same(replace(theirs, value=value), case)
 
 
-def _gives_or_raises(form: Form, theirs: Answer, case: Case, rules: Rules) -> bool:
+def _gives_or_raises(form: Form, theirs: Answer, case: Case) -> bool:
     if theirs.error and case.answer.error:
-        return same_answer(theirs, case.answer, rules)
-    return _gives(form, theirs, case, rules)
+        return same_answer(theirs, case.answer, case.rules)
+    return _gives(form, theirs, case)
 
 
-def _same(theirs: Answer, case: Case, rules: Rules) -> bool:
+def _same(theirs: Answer, case: Case) -> bool:
     """Whether they are the same, whatever arguments they changed."""
-    return same_answer(replace(theirs, modified=()), replace(case.answer, modified=()), rules)
+    return same_answer(replace(theirs, modified=()), replace(case.answer, modified=()), case.rules)
 
 
 # Most forms are rows: a name; what it means; what is said beside a known mistake ("": it is not looked for there);

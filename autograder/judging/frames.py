@@ -19,8 +19,8 @@ from autograder.judging.kinds import (
     MAX_CHARACTERS,
     MAX_PARTS,
     MAX_VALUES,
+    Arrays,
     FrameError,
-    Once,
     pack_value,
     unpack_value,
 )
@@ -269,7 +269,7 @@ def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
     return packed
 
 
-def unpack_answer(packed: Any, arrays: "Once") -> Answer:
+def unpack_answer(packed: Any, arrays: Arrays) -> Answer:
     """The inverse of `pack_answer`; what it returns is plain whoever wrote it."""
     if not isinstance(packed, dict):
         raise FrameError("an answer was due")

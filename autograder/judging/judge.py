@@ -36,10 +36,8 @@ class Finding:
         What was seen, what it means, a pointer; empty where there is nothing to say.
     case : int or None
         The index of the case that `seen` speaks of.
-    question, answer, rules : optional
-        That case, the answer to it, and how it was compared.
-    difference : Difference or None
-        What `seen` says, for those who show it.
+    told : Case or None
+        That case.
     cause : str
         The exercise that is not written yet and that this one calls; "" usually.
     partly : bool
@@ -53,10 +51,7 @@ class Finding:
     means: str = ""
     nudge: str = ""
     case: int | None = None
-    question: Question | None = None
-    answer: Answer | None = None
-    rules: Rules | None = None
-    difference: Difference | None = None
+    told: Case | None = None
     cause: str = ""
     partly: bool = False
 
@@ -68,7 +63,7 @@ class Finding:
     @property
     def unwritten(self) -> bool:
         """Whether the exercise is still as it was handed out."""
-        return self.difference is not None and self.difference.mistake == "not-written-yet"
+        return self.told is not None and self.told.mistake == "not-written-yet"
 
 
 def judge(
@@ -98,7 +93,7 @@ def judge(
     if not failing:
         return Finding(Verdict.PASS, right)
     misconceptions = list(misconceptions)
-    known, agreeing = _known_mistake(cases, rules, misconceptions)
+    known, agreeing = _known_mistake(cases, misconceptions)
     told = next((case for case in agreeing if case.difference), _commonest_error(failing))
     difference, answer = told.difference, told.answer
     assert difference is not None
@@ -107,15 +102,12 @@ def judge(
         right,
         seen=difference.seen,
         case=cases.index(told),
-        question=told.question,
-        answer=answer,
-        rules=rules,
-        difference=difference,
+        told=told,
     )
     if answer.raised == "NotImplementedError" and exercise and answer.within not in ("", exercise):
         cause = because(answer.within, written=False)
-        told_so = replace(difference, seen=cause, mistake=None)
-        return replace(finding, seen=cause, difference=told_so, cause=answer.within)
+        told = replace(told, difference=replace(difference, seen=cause, mistake=None))
+        return replace(finding, seen=cause, told=told, cause=answer.within)
 
     also, elsewhere = _also_modified(answer, difference), _elsewhere(answer, exercise)
     part = sum(case.difference is not None for case in agreeing)
@@ -123,7 +115,7 @@ def judge(
     same = sum(case.mistake == difference.mistake for case in failing) if difference.mistake else 0
     raised = difference.kind == "error"
     if part < whole and same < len(failing):
-        form = explained_by_a_form(cases, rules, misconceptions)
+        form = explained_by_a_form(cases, misconceptions)
         if form:
             means = _joined(form.means, elsewhere, also)
             return replace(finding, misconception=form.name, means=means, nudge=form.nudge)
@@ -141,7 +133,7 @@ def judge(
     said = [
         means if raised else "",
         failing_property(told.value, told.given, rules.properties),
-        _what_holds(cases, told, rules) if difference.kind == "values" else "",
+        _what_holds(cases, told) if difference.kind == "values" else "",
         what_fits(_pairs(failing, difference.path)) if difference.kind == "shape" else "",
         elsewhere,
         in_common(cases),
@@ -161,7 +153,7 @@ def _compared(
         if i >= known_right:
             difference = slow or first_difference(question.expected, answer, rules, question.inputs)
             slow = difference if difference and difference.kind == "time" else None
-        cases.append(Case(question, answer, difference))
+        cases.append(Case(question, answer, rules, difference))
     differences = [case.difference for case in cases if case.difference]
     name = next((d.mistake for d in differences if d.mistake in PRECISION), None)
     if name is None or not all(d.near for d in differences):
@@ -198,7 +190,7 @@ def _elsewhere(answer: Answer, exercise: str) -> str:
     return f"It arises inside `{answer.within}`, which your function calls: with the arguments in the right places?"
 
 
-def _what_holds(cases: Sequence[Case], told: Case, rules: Rules) -> str:
+def _what_holds(cases: Sequence[Case], told: Case) -> str:
     """What is true of the numbers in every case whose values differ, and which of several values are right."""
     places = [case for case in cases if case.difference and case.difference.kind == "values"]
     places.sort(key=lambda case: case is not told)
@@ -207,11 +199,11 @@ def _what_holds(cases: Sequence[Case], told: Case, rules: Rules) -> str:
     said = ""
     numbers = [float(n) for due, _ in pairs if _is_number(due) for n in np.ravel(due)]
     if not path and len(numbers) >= 3 and len(set(numbers)) > 1:  # of one number alone anything is a function
-        form = form_of(places, places, rules)
+        form = form_of(places, places)
         said = form.means if form else ""
-    said = said or what_holds(pairs, rules)
+    said = said or what_holds(pairs, told.rules)
     returned = path and not told.given.asked
-    return _joined(said, times(*pairs[0]), right_parts(_pairs(places, ()), rules) if returned else "")
+    return _joined(said, times(*pairs[0]), right_parts(_pairs(places, ()), told.rules) if returned else "")
 
 
 def _is_number(value: Value) -> bool:
@@ -240,7 +232,7 @@ def because(called: str, written: bool = True) -> str:
 
 
 def _known_mistake(
-    cases: Sequence[Case], rules: Rules, misconceptions: Iterable[Misconception]
+    cases: Sequence[Case], misconceptions: Iterable[Misconception]
 ) -> tuple[Misconception | None, list[Case]]:
     """The misconception that gives these answers, and the cases in which it does.
 
@@ -251,14 +243,14 @@ def _known_mistake(
     best: tuple[Misconception | None, list[Case]] = (None, [])
     best_score = 0
     failing = sum(case.difference is not None for case in cases)
-    exact = [_as_exact_as(case.due, rules) for case in cases]
+    exact = [_as_exact_as_due(case) for case in cases]
     for misconception in misconceptions:
         agree, misses = [], 0
-        for case, rules_here in zip(cases, exact):
+        for case, rules in zip(cases, exact):
             if misconception.name not in case.question.mistakes:
                 continue  # an edge of the domain, of which a key does not say what mistakes give
             theirs = case.question.mistakes[misconception.name]
-            if _gives(theirs, case, rules_here, rules):
+            if _gives(theirs, case, rules):
                 agree.append(case)
             elif case.difference is None:
                 break  # it contradicts a case that is right
@@ -270,7 +262,7 @@ def _known_mistake(
                     break
         else:
             # That both raised, or came to one whole number, says little unless the whole pattern is the same.
-            told = [case for case in agree if case.difference and _tells(misconception, case, rules)]
+            told = [case for case in agree if case.difference and _tells(misconception, case)]
             misses += sum(case.difference is not None for case in agree) - len(told)
             explained = [case for case in told if not misses or _says_much(case.answer)]
             score = len(explained) + (len(cases) if not misses else 0)
@@ -281,10 +273,10 @@ def _known_mistake(
     return best
 
 
-def _gives(theirs: Answer, case: Case, exact: Rules, rules: Rules) -> bool:
+def _gives(theirs: Answer, case: Case, exact: Rules) -> bool:
     """Whether a mistake gives the answer to a case, or is as right in it."""
     if isinstance(case.due, Raised) and case.difference is None:  # in whatever words it raised
-        same = first_difference(case.due, theirs, rules, case.given) is None
+        same = first_difference(case.due, theirs, case.rules, case.given) is None
     else:
         answer, found = case.answer, case.difference
         if answer.modified and found and found.kind != "modified" and not theirs.modified:
@@ -297,14 +289,14 @@ def _of_other_shapes(one: Value, other: Value) -> bool:
     return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and one.shape != other.shape
 
 
-def _tells(mistake: Misconception, case: Case, rules: Rules) -> bool:
+def _tells(mistake: Misconception, case: Case) -> bool:
     """Whether a mistake is wrong in this case, in the digits that the answer has: else to agree explains nothing."""
     theirs = case.question.mistakes[mistake.name]
-    wrong = first_difference(case.due, theirs, rules, case.given)
+    wrong = first_difference(case.due, theirs, case.rules, case.given)
     if wrong is None or wrong.kind != "values":
         return wrong is not None
     due = _in_the_digits_of(case.value, case.due)
-    return not same_answer(Answer(due, case.answer.type), theirs, rules)
+    return not same_answer(Answer(due, case.answer.type), theirs, case.rules)
 
 
 def _in_the_digits_of(value: Value, expected: Value) -> Value:
@@ -321,9 +313,10 @@ def _says_much(answer: Answer) -> bool:
     return not answer.error and not isinstance(answer.value, (bool, int))
 
 
-def _as_exact_as(due: Value, rules: Rules) -> Rules:
+def _as_exact_as_due(case: Case) -> Rules:
     """The rules for comparing with a mistake: one in float32 may come in float64, and is not more exact for that."""
-    if not any(array.dtype == np.float32 for array in arrays_in(due)):
+    rules = case.rules
+    if not any(array.dtype == np.float32 for array in arrays_in(case.due)):
         return rules
     least = tolerance(rules.tolerance, np.empty(0, np.float32))
     if isinstance(rules.tolerance, tuple):

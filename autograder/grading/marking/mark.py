@@ -563,13 +563,14 @@ def _right_in(visible: int, fresh: int) -> str:
 
 def _about_fresh(finding: Finding, some_visible: bool) -> Finding:
     """A finding with what can be said of a case that nobody may see: neither its inputs nor what is expected."""
-    kind = finding.difference.kind if finding.difference else ""
-    error = finding.answer.raised if finding.answer else ""
+    told = finding.told
+    kind = told.difference.kind if told and told.difference else ""
+    error = told.answer.raised if told else ""
     # A name of the student's own could be made of the numbers.
     known = hasattr(builtins, error) or hasattr(np.exceptions, error)
     raises = f"it raises {error if known else 'an error of its own'}"
     what = raises if kind == "error" else _FRESH.get(kind, "the result differs")
-    label = finding.question.label if finding.question else ""
+    label = told.question.label if told else ""
     before = "Right in the cases you can see, but not with other numbers: in" if some_visible else "In"
     seen = f"{before} a fresh case (“{label}”) {what}."
     means, nudge = (finding.means, finding.nudge) if finding.misconception else ("", "")

@@ -25,6 +25,7 @@ from autograder.grading.sandbox.inside import COURSE, wire
 from autograder.grading.sandbox.inside.drive import CellRun, Reported
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging import frames
+from autograder.judging.kinds import Once
 from autograder.judging.question import Answer, Inputs
 from autograder.results import Outcome
 
@@ -354,7 +355,7 @@ def _read_answers(written: bytes, due: int, room: list[int]) -> tuple[list[Answe
             return answers, "" if half else wire.FORGED
         try:
             fields = frames.check_fields(header, {"first": int, "answers": list})
-            once = frames.Once(arrays)
+            once = Once(arrays)
             found = [frames.unpack_answer(answer, once) for answer in fields["answers"]]
         except wire.WireError:
             return answers, wire.FORGED
