@@ -7,8 +7,9 @@ import os
 import re
 import stat
 from contextlib import suppress
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 _BINARY = getattr(os, "O_BINARY", 0)  # else Windows would write two bytes for a line's end
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
@@ -64,7 +65,7 @@ class NotOrdinary(OSError):
     """Instead of a file there is a link, a pipe, a folder or a device."""
 
 
-def open_ordinary(path: Path) -> IO[bytes]:
+def open_ordinary(path: Path) -> BufferedReader:
     """Open a file for reading, if it is one: a link could lead to another student's, a pipe would never end.
 
     Raises

@@ -41,27 +41,21 @@ LIMITS = Limits()
 
 
 class Budget:
-    """What is left of each student's share; one's reading takes nothing from another's."""
+    """What each student has used of their share: one's reading takes nothing from another's."""
 
     def __init__(self) -> None:
         self._read: Counter[str] = Counter()
         self._zips: Counter[str] = Counter()
         self.listed: Counter[str] = Counter()
 
-    def paid(self, student: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """The same pieces of a notebook, counted."""
-        return _counted(self._read, LIMITS.read, student, chunks)
-
-    def paid_zip(self, student: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """The same pieces of a zip, counted: it is unpacked before it can be listed."""
-        return _counted(self._zips, LIMITS.zips, student, chunks)
-
-
-def _counted(used: Counter[str], most: int, student: str, chunks: Iterator[bytes]) -> Iterator[bytes]:
-    for chunk in chunks:
-        used[student] += len(chunk)
-        if used[student] > most:
-            raise Refused(
-                f"More than {most / 1e6:.0f} MB of this student's were read; hand in fewer and smaller notebooks."
-            )
-        yield chunk
+    def paid(self, student: str, chunks: Iterator[bytes], *, zipped: bool = False) -> Iterator[bytes]:
+        """The same pieces of a notebook, counted; or of a zip, which is unpacked before it can be listed."""
+        used, most = (self._zips, LIMITS.zips) if zipped else (self._read, LIMITS.read)
+        for chunk in chunks:
+            used[student] += len(chunk)
+            if used[student] > most:
+                raise Refused(
+                    f"More than {most / 1e6:.0f} MB of this student's were read; hand in fewer and smaller "
+                    "notebooks."
+                )
+            yield chunk

@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
@@ -222,7 +222,7 @@ def _file_one(attempts: list[Attempt], place: "_Place", budget: Budget, replaces
         hand_ins[attempt.hand_in].append(attempt)
     rows, counting = [], {}
     for hand_in, files in hand_ins.items():
-        *others, last = sorted(files, key=_order)
+        *others, last = sorted(files, key=lambda one: [of(one) for of in _RULES.values()])
         counting[hand_in] = last, others
     # The newest first: what it replaces is kept once, and an earlier one need not be filed in between.
     for attempt, others in sorted(
@@ -251,18 +251,19 @@ def _number(attempt: Attempt) -> int:
     return attempt.owner.number or copy_number(attempt.name)
 
 
-def _order(attempt: Attempt) -> tuple[int, int, int, bool, str]:
-    """Which of one hand-in's files counts: the largest. Zips keep times to two seconds."""
-    own_time = int((attempt.inside or attempt.time) // 2)
-    exact = stem(attempt.name) == attempt.lab
-    return attempt.owner.number, own_time, copy_number(attempt.name), exact, attempt.name
+# Which of one hand-in's files counts: the one in which the first rule that tells them apart is largest.
+_RULES: Mapping[str, Callable[[Attempt], Any]] = {
+    "the upload's number is the largest": lambda attempt: attempt.owner.number,
+    # Zips keep times to two seconds.
+    "it is the newest": lambda attempt: int((attempt.inside or attempt.time) // 2),
+    "it has the largest copy number": lambda attempt: copy_number(attempt.name),
+    "it is called after the lab": lambda attempt: stem(attempt.name) == attempt.lab,
+    "it comes last in the alphabet": lambda attempt: attempt.name,
+}
 
 
 def _why(last: Attempt, other: Attempt) -> str:
-    """The rule that decided between the first two, in words."""
-    rules = ("the upload's number is the largest", "it is the newest", "it has the largest copy number")
-    rules = (*rules, "it is called after the lab", "it comes last in the alphabet")  # type: ignore[assignment]
-    return next((rule for rule, a, b in zip(rules, _order(last), _order(other)) if a != b), rules[-1])
+    return next((rule for rule, of in _RULES.items() if of(last) != of(other)), list(_RULES)[-1])
 
 
 def _row(attempt: Attempt, outcome: Outcome, reason: str = "", path: str = "", **more: Any) -> Row:
@@ -312,8 +313,8 @@ class _Filing:
     def row(self) -> Row:
         """File it, unless something newer is there."""
         there, current = self._current()
-        new = origin_of(self.attempt)
-        new = replace(new, sha256=self._hash())
+        self._data = b"".join(self._budget.paid(self._student, self.attempt.found.chunks(LIMITS.file)))
+        new = replace(origin_of(self.attempt), sha256=hashlib.sha256(self._data).hexdigest())
         same = current is not None and current.sha256 == new.sha256
         if current and same and new.handed_in in (None, current.handed_in):
             return _row(self.attempt, Outcome.UNCHANGED, path=self._place.shown(there or self._path))
@@ -327,7 +328,7 @@ class _Filing:
             why = why if current.newer_than(new) else "An attempt of the same time is there already."
             return _row(self.attempt, Outcome.OLDER, why, self._keep_earlier(new))
         kept = None
-        with self._made(self._folder), self._beside(self._path, new) as beside:
+        with self._beside(self._path, new) as beside:
             stamp = self._folder / "timestamp.txt"
             if new.handed_in:  # before anything is moved: the disk may be full
                 write(stamp, f"{new.handed_in}\n")
@@ -369,15 +370,6 @@ class _Filing:
     def _is_kept(self, origin: Origin) -> bool:
         return any(self._earlier.glob(f"*-{origin.sha256[:12]}.ipynb"))
 
-    def _chunks(self) -> Iterator[bytes]:
-        return self._budget.paid(self._student, self.attempt.found.chunks(LIMITS.file))
-
-    def _hash(self) -> str:
-        digest = hashlib.sha256()
-        for chunk in self._chunks():
-            digest.update(chunk)
-        return digest.hexdigest()
-
     def _current(self) -> tuple[Path | None, Origin | None]:
         """The hand-in that is there already, and what is known of it."""
         there = self._path
@@ -387,23 +379,21 @@ class _Filing:
             if len(others) != 1:
                 return None, None
             there = others[0]
-        digest = hashlib.sha256()
         try:
             with opened(there) as file:
-                while chunk := file.read(1 << 18):
-                    digest.update(chunk)
+                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
                 time = os.fstat(file.fileno()).st_mtime
         except Refused as refused:
             raise Refused(f"{self._place.shown(there)} is in the way: {refused}") from None
         known = read_origin(self._place.root, self._student, self._lab)
-        if known and known.sha256 == digest.hexdigest():
+        if known and known.sha256 == sha256:
             return there, known
         # Put there by hand, or changed since.
         moment = _stamped(self._folder / "timestamp.txt")
         return there, Origin(
             handed_in=moment.strftime(STAMP) if moment else None,
             time=moment.timestamp() if moment else time,
-            sha256=digest.hexdigest(),
+            sha256=sha256,
         )
 
     def _keep_earlier(self, origin: Origin) -> str:
@@ -415,40 +405,35 @@ class _Filing:
         same = sorted(folder.glob(f"*-{origin.sha256[:12]}.ipynb")) if origin.handed_in is None else []
         if same:  # the time is a download's: there may be many of one attempt
             return self._place.shown(same[0])
-        folder.mkdir(parents=True, exist_ok=True)
         with self._beside(path, origin) as beside:
             beside.replace(path)
         _note_time(path, origin)
         return self._place.shown(path)
 
-    @staticmethod
     @contextmanager
-    def _made(folder: Path) -> Iterator[None]:
-        """A folder for a hand-in; a new one goes again if the hand-in cannot be written, or it would count as one."""
-        old = folder.exists()
+    def _beside(self, path: Path, origin: Origin) -> Iterator[Path]:
+        """The file written whole under another name beside its place, for renaming.
+
+        If that fails it goes again, and with it a folder that was made for it, or that would count as a hand-in.
+        """
+        folder, old = path.parent, path.parent.exists()
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            yield
+            handle, name = tempfile.mkstemp(prefix=".collect-", suffix=".part", dir=folder)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(self._data)
+                os.chmod(name, 0o644)
+                os.utime(name, (origin.time, origin.time))
+                yield Path(name)
+            finally:
+                Path(name).unlink(missing_ok=True)
         except BaseException:
             if not old:
                 shutil.rmtree(folder, ignore_errors=True)
                 with suppress(OSError):  # the student has handed in other labs
                     folder.parent.rmdir()
             raise
-
-    @contextmanager
-    def _beside(self, path: Path, origin: Origin) -> Iterator[Path]:
-        """The file written whole under another name beside its place, for renaming; gone if that fails."""
-        handle, name = tempfile.mkstemp(prefix=".collect-", suffix=".part", dir=path.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                for chunk in self._chunks():
-                    file.write(chunk)
-            os.chmod(name, 0o644)
-            os.utime(name, (origin.time, origin.time))
-            yield Path(name)
-        finally:
-            Path(name).unlink(missing_ok=True)
 
 
 def _note_time(kept: Path, origin: Origin) -> None:

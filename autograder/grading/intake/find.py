@@ -308,7 +308,7 @@ class Finder:
         if self.budget.listed[owner.label] > LIMITS.listed:
             raise Refused(f"The zips before it hold more than {LIMITS.listed:,} files; it was not opened.")
         chunks = found.chunks
-        paid = replace(found, chunks=lambda limit: self.budget.paid_zip(owner.label, chunks(limit)))
+        paid = replace(found, chunks=lambda limit: self.budget.paid(owner.label, chunks(limit), zipped=True))
         listing = self.zips.listing(paid)
         self.junk += listing.junk
         self.budget.listed[owner.label] += len(listing.found) + listing.junk

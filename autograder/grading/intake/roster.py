@@ -20,51 +20,29 @@ from autograder.grading.intake.budget import LIMITS, Refused
 from autograder.grading.intake.names import decoded, letters, nfc, safe_student, same_case, shown
 from autograder.grading.intake.unpack import read_file
 
-# What a column holds, by its header's letters. Platforms: c Canvas, m Moodle, b Blackboard, d Brightspace,
-# g Gradescope, h GitHub Classroom, n nbgrader; no letter: ours.
-COLUMNS: Mapping[str, str] = {
-    "folder": "student",
-    "student": "name",  # c
-    "name": "name",  # g h
-    "fullname": "name",  # m g
-    "displayname": "name",
-    "studentname": "name",
-    "first": "first",
-    "firstname": "first",  # m b d g n
-    "givenname": "first",
-    "last": "last",
-    "lastname": "last",  # m b d g n
-    "surname": "last",  # m
-    "familyname": "last",
-    "login": "login",
-    "loginid": "login",
-    "sisloginid": "login",  # c
-    "username": "login",  # m b d
-    "netid": "login",
-    "githubusername": "github",  # h
-    "github": "github",
-    "id": "lms_id",  # c; n's is the student's folder
-    "lmsid": "lms_id",
-    "lmsuserid": "lms_id",  # n
-    "userid": "lms_id",
-    "sisuserid": "sid",  # c
-    "idnumber": "sid",  # m
-    "studentid": "sid",  # b
-    "orgdefinedid": "sid",  # d
-    "sid": "sid",  # g
-    "canvasid": "lms_id",
-    "brightspaceid": "brightspace",
-    "status": "status",  # m's of a worksheet says something else
-    "email": "email",  # d g n
-    "emailaddress": "email",  # m
-    "mail": "email",
-    "section": "section",  # c g
-    "sections": "section",  # g
-    "group": "group",  # m
-    "groups": "group",  # m
-    "groupname": "group",
-    "team": "group",
-    "role": "role",  # g
+# What a column holds, and the letters of the headers that say so; docs/collect.md tells whose export has which.
+_HEADERS = {
+    "student": "folder",
+    "name": "name student fullname displayname studentname",
+    "first": "first firstname givenname",
+    "last": "last lastname surname familyname",
+    "login": "login loginid sisloginid username netid",
+    "github": "github githubusername",
+    "lms_id": "id canvasid lmsid lmsuserid userid",
+    "sid": "sid sisuserid idnumber studentid orgdefinedid",
+    "brightspace": "brightspaceid",
+    "email": "email emailaddress mail",
+    "section": "section sections",
+    "group": "group groups groupname team",
+    "role": "role",
+    "status": "status",
+}
+_COLUMNS = {header: kind for kind, headers in _HEADERS.items() for header in headers.split()}
+# One column for all labs or assignments, or one each, whose headers end with what it is for.
+_FOR_EACH = {
+    "extension": re.compile(r"[\W_]*extensions?[\W_]*(?:for\s+)?", re.IGNORECASE),
+    "handed_in": re.compile(r"[\W_]*handed[\W_]*in[\W_]*", re.IGNORECASE),
+    "participant": re.compile(r"[\W_]*identifier", re.IGNORECASE),
 }
 _NBGRADER = {"id", "firstname", "lastname", "email", "lmsuserid"}
 _LEFT = re.compile(
@@ -272,33 +250,27 @@ def rows_of(text: str, known: Callable[[str], object]) -> list[list[str]]:
 
 
 def _kind(header: str) -> str:
-    said = letters(header)
-    for kind, begins in (
-        ("extension", "extension"),
-        ("participant", "identifier"),
-        ("handed_in", "handedin"),
-    ):
-        if said.startswith(begins):  # one for all labs or assignments, or one each
+    for kind, begins in _FOR_EACH.items():
+        if begins.match(header):
             return kind
-    return COLUMNS.get(said, "")
+    return _COLUMNS.get(letters(header), "")
 
 
 def _people(rows: list[list[str]], notes: list[str]) -> Roster:
     if not rows:
         raise ValueError("it is empty")
     headers = rows[0]
-    kinds = [_kind(header) for header in headers]
-    known = {letters(header) for header in headers}
-    if "id" in known and known <= _NBGRADER:
-        kinds[[letters(h) for h in headers].index("id")] = "student"
+    known = [letters(header) for header in headers]
+    folder = "id" if {"id"} <= set(known) <= _NBGRADER else None
     if "githubusername" in known:  # the instructor's own word for each student
-        kinds = ["student" if letters(h) == "identifier" else kind for h, kind in zip(headers, kinds)]
+        folder = "identifier"
+    kinds = ["student" if said == folder else _kind(header) for header, said in zip(headers, known)]
     if not {"student", "name", "last", "login", "email", "lms_id", "sid"} & set(kinds):
         raise ValueError(
             "its first line has no column that says who, such as Name, Login, Email or ID "
             f"({shown(', '.join(headers), 100)})"
         )
-    for kind in sorted(set(kinds) - {"", "extension", "participant", "handed_in"}):
+    for kind in sorted(set(kinds) - {"", *_FOR_EACH}):
         same = [header for header, k in zip(headers, kinds) if k == kind]
         if len(same) > 1:
             notes.append(f"The columns {' and '.join(map(repr, same))} say the same; the first one counts.")
@@ -308,19 +280,18 @@ def _people(rows: list[list[str]], notes: list[str]) -> Roster:
     people = []
     for row in rows[1:]:
         cells: dict[str, str] = {}
-        extension, handed_in, numbers = {}, {}, []
+        by_lab: dict[str, dict[str, str]] = {"extension": {}, "handed_in": {}}
+        numbers: list[str] = []
         for header, kind, cell in zip(headers, kinds, row):
             # Brightspace marks its ids with a #, and a spreadsheet's texts may begin with a quote.
             cell = cell.lstrip("#'") if kind in ("login", "sid") else cell
-            if kind == "extension" and cell:
-                extension[re.sub(r"(?i)^extensions?[\s:_-]*(for\s+)?", "", header).strip()] = cell
-            elif kind == "handed_in" and cell:
-                handed_in[re.sub(r"(?i)^handed[\s_-]*in[\s:_-]*", "", header).strip()] = cell
+            if kind in by_lab and cell:
+                by_lab[kind][_FOR_EACH[kind].sub("", header, count=1).strip()] = cell
             elif kind == "participant":  # "Participant 123"
                 numbers += re.findall(r"\d{1,20}$", cell[-40:])
             elif kind and cell:
                 cells.setdefault(kind, cell)
-        person = _person(cells, tuple(numbers), extension=extension, handed_in=handed_in)
+        person = _person(cells, tuple(numbers), **by_lab)
         if person and person not in people:  # a line that stands there twice is one person's
             people.append(person)
     return Roster(tuple(people), (*notes, *_check(people)))

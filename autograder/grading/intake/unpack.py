@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
@@ -78,7 +79,7 @@ class Listing:
     clones: set[str] = field(default_factory=set)
 
     def take(self, found: Found) -> None:
-        """Add a file, unless it is junk."""
+        """Add a file, unless it is junk; a folder's path ends with "/", and only junk is counted."""
         parts = found.path.split("/")
         folders = [part.casefold() for part in parts]
         if ".git" in folders[:-1]:
@@ -87,7 +88,7 @@ class Listing:
         junk = hidden or _JUNK_FOLDERS.intersection(folders) or folders[-1] in _JUNK_FILES
         if junk and not found.trouble:
             self.junk += 1
-        else:
+        elif parts[-1]:
             self.found.append(found)
 
 
@@ -121,24 +122,21 @@ def in_folder(root: Path, skip: set[tuple[int, int]]) -> Listing:
         Folders not to go into.
     """
     listing = Listing()
-    for seen, entry in enumerate(_walk(root, "", 0, skip, listing)):
+    for seen, entry in enumerate(_walk(root, "", 0, skip)):
         if seen >= LIMITS.class_members:
             above = entry.path.rpartition("/")[0] or "."
             why = f"There are more than {LIMITS.class_members:,} files; the rest of this folder was not looked at."
             listing.take(Found(path=above, trouble=why))
             break
-        if entry.time is not None or entry.trouble:
-            listing.take(entry)
+        listing.take(entry)
     listing.found.sort(key=lambda found: found.path)
     return listing
 
 
-def _walk(
-    folder: Path, above: str, deep: int, skip: set[tuple[int, int]], listing: Listing
-) -> Iterator[Found]:
+def _walk(folder: Path, above: str, deep: int, skip: set[tuple[int, int]]) -> Iterator[Found]:
     """What lies below a folder, one of each folder in turn: who has very many files keeps nobody else's out.
 
-    Folders come as well, with neither a time nor a trouble.
+    Folders come as well, with a "/" after their names.
     """
     if deep > LIMITS.folders_deep:
         yield Found(path=above.rstrip("/"), trouble=f"It lies more than {LIMITS.folders_deep} folders deep.")
@@ -159,13 +157,10 @@ def _walk(
             continue
         if not stat.S_ISDIR(status.st_mode):
             yield _entry(Path(entry.path), name, status)
-        elif entry.name == ".git":
-            listing.clones.add(above.rstrip("/"))
-        elif entry.name.casefold() in _JUNK_FOLDERS:
-            listing.junk += 1
         elif (status.st_dev, status.st_ino) not in skip:
-            yield Found(path=name)
-            below.append(_walk(Path(entry.path), name + "/", deep + 1, skip, listing))
+            yield Found(path=f"{name}/")
+            if entry.name.casefold() not in _JUNK_FOLDERS:
+                below.append(_walk(Path(entry.path), f"{name}/", deep + 1, skip))
     while below:
         one = below.popleft()
         if (found := next(one, None)) is not None:
@@ -174,22 +169,17 @@ def _walk(
 
 
 def _entry(path: Path, name: str, status: os.stat_result) -> Found:
-    if stat.S_ISLNK(status.st_mode):
-        return Found(path=name, trouble="It is a link; links are not followed.")
-    if not stat.S_ISREG(status.st_mode):
-        why = "It is not an ordinary file but a pipe, a socket or a device."
-        return Found(path=name, trouble=why)
     return Found(
         path=name,
         time=status.st_mtime,
         chunks=lambda limit: _stream_file(path, limit),
-        trouble=_bad_name(name),
+        trouble=_bad_kind(status.st_mode) or _bad_name(name),
         note="Its name is not UTF-8." if any("\udc80" <= c <= "\udcff" for c in name) else "",
         file=path,
     )
 
 
-def opened(path: Path) -> IO[bytes]:
+def opened(path: Path) -> BufferedReader:
     """`open_ordinary`, with a sentence: raises `Refused`."""
     try:
         return open_ordinary(path)
@@ -285,7 +275,10 @@ class Zips:
         # Of two members with one name the last is the one that unpacking leaves: it counts, in a student's own zip.
         last = dict(named)
         for name, info in sorted(last.items()):
-            notes, trouble = [], _bad_name(info.orig_filename.replace("\\", "/")) or _bad_kind(info)
+            notes, trouble = (
+                [],
+                _bad_name(info.orig_filename.replace("\\", "/")) or _bad_kind(info.external_attr >> 16),
+            )
             if "\\" in info.orig_filename:
                 notes.append("Its name has backslashes; they were taken as slashes.")
             if same[name] > 1 and outer.of_class:
@@ -393,11 +386,11 @@ def _bad_name(name: str) -> str:
     return ""
 
 
-def _bad_kind(info: zipfile.ZipInfo) -> str:
-    kind = stat.S_IFMT(info.external_attr >> 16)
-    if kind == stat.S_IFLNK:
+def _bad_kind(mode: int) -> str:
+    if stat.S_ISLNK(mode):
         return "It is a link; links are not followed."
-    return "" if kind in (0, stat.S_IFREG) else "It is not an ordinary file but a pipe, a socket or a device."
+    ordinary = stat.S_IFMT(mode) in (0, stat.S_IFREG)  # most zips do not say
+    return "" if ordinary else "It is not an ordinary file but a pipe, a socket or a device."
 
 
 def _stream_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, limit: int) -> Iterator[bytes]:
