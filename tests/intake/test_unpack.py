@@ -392,7 +392,7 @@ def test_ones_zip_takes_nothing_from_the_others(room, tmp_path, monkeypatch):
 
 def test_a_budget_a_student(room, tmp_path, limits):
 
-    limits(read=3_000)
+    limits(read=2_000)
     files = {
         f"ada_1_1_{lab}.ipynb": notebook(os.urandom(600).hex())
         for lab in ("qkv-attention", "attention-masks")

@@ -88,7 +88,7 @@ class Listing:
         junk = hidden or _JUNK_FOLDERS.intersection(folders) or folders[-1] in _JUNK_FILES
         if junk and not found.trouble:
             self.junk += 1
-        elif parts[-1]:
+        elif parts[-1] or found.trouble:
             self.found.append(found)
 
 
