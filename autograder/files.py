@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 _BINARY = getattr(os, "O_BINARY", 0)  # else Windows would write two bytes for a line's end
+_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 _ON_WINDOWS = os.name == "nt"
 _RESERVED = re.compile(r"""[<>:"/\\|?*]|[. ]$|^(con|prn|aux|nul|com\d|lpt\d)(\.|$)""", re.IGNORECASE)
@@ -109,6 +110,24 @@ def read_json(path: Path) -> dict[str, Any]:
         return dict(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError, TypeError):
         return {}
+
+
+def decoded(data: bytes) -> tuple[str, str]:
+    """What some program has written as text, and its encoding; never raises.
+
+    What is neither UTF-8 nor UTF-16 is read as Windows' Western one, with U+FFFD for what that has not.
+
+    >>> decoded("Zoë".encode("utf-16-le")), decoded("Zoë".encode("cp1252"))
+    (('Zoë', 'utf-16-le'), ('Zoë', 'cp1252'))
+    """
+    code = next((code for mark, code in _MARKS.items() if data.startswith(mark)), "utf-8")
+    # Of a beginning in UTF-16 every other byte is zero; a zero in somebody's name changes nothing for the others.
+    if code == "utf-8" and data[:40].count(b"\0") > len(data[:40]) // 4:
+        code = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"
+    try:
+        return data.decode(code), code
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace"), "cp1252"
 
 
 def _must_be_ordinary(status: os.stat_result) -> None:

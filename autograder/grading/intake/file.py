@@ -28,7 +28,7 @@ from autograder.files import concerns_disk, why_no_folder, write
 from autograder.grading.intake.budget import LIMITS, Budget, Refused
 from autograder.grading.intake.find import Attempt, Outcome, Row
 from autograder.grading.intake.indexes import stamp_of
-from autograder.grading.intake.names import copy_number, nfc, shown, stem
+from autograder.grading.intake.names import account_of, copy_number, nfc, shown, stem
 from autograder.grading.intake.roster import Identity
 from autograder.grading.intake.unpack import in_words, opened, read_file
 
@@ -103,8 +103,7 @@ class Origin:
         return self.platform != other.platform or (accounts[0] != accounts[1] and all(accounts))
 
     def __str__(self) -> str:
-        name = self.account if self.name in ("", self.account) else f"{self.name} ({self.account})"
-        return f"{self.platform} {shown(name, 60)!r}"
+        return account_of(self.platform, self.name, self.account)
 
     def newer_than(self, other: "Origin") -> bool:
         if self.platform == other.platform == "Canvas" and self.lms_id == other.lms_id:

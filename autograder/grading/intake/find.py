@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
+from autograder.files import decoded
 from autograder.grading.intake.budget import LIMITS, Budget, Refused
 from autograder.grading.intake.indexes import (
     METADATA,
@@ -24,7 +25,7 @@ from autograder.grading.intake.indexes import (
     stamp_of,
 )
 from autograder.grading.intake.layout import Layout, Owner, Settings, holds_a_class
-from autograder.grading.intake.names import decoded, is_notebook, is_zip, lab_of, lab_of_cells, shown, stem
+from autograder.grading.intake.names import is_notebook, is_zip, lab_of, lab_of_cells, shown, stem
 from autograder.grading.intake.people import People, Unmatched
 from autograder.grading.intake.platforms import TYPED
 from autograder.grading.intake.roster import Identity, Person

@@ -157,18 +157,11 @@ def shown(text: str, longest: int = 200) -> str:
     return clean if len(clean) <= longest else f"{clean[: longest * 3 // 5]}…{clean[-longest * 3 // 10 :]}"
 
 
-def decoded(data: bytes) -> tuple[str, str]:
-    """A table's or a receipt's bytes as text, and what is odd about their encoding; never raises.
+def account_of(platform: str, name: str, account: str) -> str:
+    """Whose word an account is, in words.
 
-    >>> decoded("Zoë".encode("utf-16")), decoded("Zoë".encode("cp1252"))[0]
-    (('Zoë', ''), 'Zoë')
+    >>> account_of("Moodle", "Ada", "7"), account_of("folder", "", "ada")
+    ("Moodle 'Ada (7)'", "folder 'ada'")
     """
-    # Of a header in UTF-16 every other byte is zero; a zero in somebody's name changes nothing for the others.
-    zeros = data[:40].count(b"\0") > len(data[:40]) // 4
-    code = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"  # without a mark
-    for mark, named in ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16")):
-        code, zeros = (named, True) if data.startswith(mark) else (code, zeros)
-    try:
-        return data.decode(code if zeros else "utf-8"), ""
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace"), "It is not UTF-8; it was read as Windows' Western one."
+    said = account if name in ("", account) else f"{name} ({account})"
+    return f"{platform} {shown(said, 80)!r}"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from autograder.errors import listed
 from autograder.grading.intake.layout import ROSTER_REMEDY, Owner, Settings
-from autograder.grading.intake.names import nfc, safe_student, same_case, shown
+from autograder.grading.intake.names import account_of, nfc, safe_student, same_case, shown
 from autograder.grading.intake.roster import Identity, Person, contradiction
 
 _BLIND = set("participant teilnehmer teilnehmer-in participante deelnemer partecipante deltaker".split())
@@ -84,11 +84,10 @@ class People:
             return (Student(folder=folder, who=who, person=person),)
         if self._roster.people:
             return self._by_roster(owner)
-        if len(owner.who) > 1:
-            labels = {who.label: who for who in owner.who}
-            return tuple(Student(folder=self._folders.get(name, name), who=w) for name, w in labels.items())
-        return (
-            Student(folder=self._stays(owner, who) or self._folders.get(owner.label, owner.label), who=who),
+        labels = {w.label: w for w in owner.who} if len(owner.who) > 1 else {owner.label: who}
+        return tuple(
+            Student(folder=self._stays(owner, w) or self._folders.get(name, name), who=w)
+            for name, w in labels.items()
         )
 
     def _stays(self, owner: Owner, who: Identity) -> str:
@@ -132,39 +131,32 @@ class People:
 
     def _refuse_doubles(self) -> None:
         """Take out whoever could be two people, whole groups of whom one handed in alone, and like spellings."""
+        names: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         by_folder: dict[tuple[str, str], dict[tuple[str, str], Owner]] = defaultdict(dict)
         for (lab, owner), found in self._students.items():
+            # It is not known whose Brightspace's first number is; any other platform gives it to one person only.
+            if owner.platform != "Brightspace" and owner.who[0].name:
+                names[lab, owner.platform, owner.key].add(owner.who[0].name)
             for student in found if isinstance(found, tuple) else ():
                 by_folder[lab, student.folder][owner.platform, owner.key] = owner
-        refused = self._of_two_names()
+        refused: dict[tuple[str, Owner], str] = {}
+        for lab, owner in self._students:
+            said = names[lab, owner.platform, owner.key]
+            if len(said) > 1 and owner.who[0].name:
+                refused[lab, owner] = (
+                    f"{owner.platform}'s {shown(owner.key, 60)!r} is one account's, and here it stands beside the "
+                    f"names {listed(shown(repr(name), 60) for name in sorted(said))}. Look up there whose it is, "
+                    "and collect that one by itself."
+                )
         for (lab, folder), accounts in sorted(by_folder.items(), key=lambda item: item[0]):
-            if len(accounts) > 1:
-                together = [owner for owner in accounts.values() if self._is_group(owner)]
-                alone = [owner for owner in accounts.values() if owner not in together]
+            if len(owners := list(accounts.values())) > 1:
+                together = [owner for owner in owners if self._is_group(owner)]
                 # Who handed in alone is known by a name of their own; who is called as a group may be anybody.
-                for owner in together if len(alone) == 1 and together else accounts.values():
-                    refused.setdefault((lab, owner), self._could_be(folder, owner, list(accounts.values())))
+                one_alone = together and len(together) == len(owners) - 1
+                for owner in together if one_alone else owners:
+                    refused.setdefault((lab, owner), self._could_be(folder, owner, owners))
         self._students |= refused
         self._refuse_cases()
-
-    def _of_two_names(self) -> dict[tuple[str, Owner], str]:
-        """Accounts that stand beside two names for one lab: a platform gives a number to one person only."""
-        named: dict[tuple[str, str, str], dict[str, list[Owner]]] = defaultdict(lambda: defaultdict(list))
-        for lab, owner in self._students:
-            # It is not known whose Brightspace's first number is.
-            if owner.platform != "Brightspace" and len(owner.who) == 1 and owner.who[0].name:
-                named[lab, owner.platform, owner.key][owner.who[0].name].append(owner)
-        return {
-            (lab, owner): (
-                f"{platform}'s {shown(key, 60)!r} is one account's, and here it stands beside the names "
-                f"{listed(shown(repr(name), 60) for name in sorted(names))}. Look up there whose it is, and collect "
-                "that one by itself."
-            )
-            for (lab, platform, key), names in named.items()
-            if len(names) > 1
-            for owners in names.values()
-            for owner in owners
-        }
 
     def _is_group(self, owner: Owner) -> bool:
         """Whether the roster knows the name as a group's only, whoever its members are."""
@@ -173,7 +165,9 @@ class People:
     def _could_be(self, folder: str, owner: Owner, owners: list[Owner]) -> str:
         person = self._roster.by_student.get(folder)
         platforms = sorted({one.platform for one in owners})
-        both = listed(_account(one) for one in owners)
+        both = listed(
+            account_of(one.platform, "" if one.chosen else one.who[0].name, one.key) for one in owners
+        )
         if len(platforms) > 1:
             remedy = "Collect each by itself; the later one with --replace, if they are one person's"
         elif owner.chosen:
@@ -199,12 +193,6 @@ class People:
                     f"{shown(folder)!r} and {shown(twins[0])!r} differ only in case, and may be one person or "
                     f"two: rename one, or {ROSTER_REMEDY}."
                 )
-
-
-def _account(owner: Owner) -> str:
-    said = owner.who[0].name
-    text = owner.key if said in ("", owner.key) or owner.chosen else f"{said} ({owner.key})"
-    return f"{owner.platform} {shown(text, 80)!r}"
 
 
 def _called(who: Identity) -> str:

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import Complaint, counted
+from autograder.files import decoded
 from autograder.grading.intake.budget import LIMITS, Refused
-from autograder.grading.intake.names import decoded, letters, nfc, safe_student, same_case, shown
+from autograder.grading.intake.names import letters, nfc, safe_student, same_case, shown
 from autograder.grading.intake.unpack import read_file
 
 # What a column holds, and the letters of the headers that say so; docs/collect.md tells whose export has which.
@@ -227,8 +228,9 @@ def read(path: Path) -> Roster:
     if not os.path.lexists(path):
         return Roster()
     try:
-        text, note = decoded(read_file(path, LIMITS.index))
-        return _people(rows_of(text, _kind), [note] if note else [])
+        text, encoding = decoded(read_file(path, LIMITS.index))
+        odd = "It is not UTF-8; it was read as Windows' Western one."
+        return _people(rows_of(text, _kind), [odd] if encoding == "cp1252" else [])
     except Refused as refused:
         raise RosterError(f"{path} is no roster that can be used. {refused}") from None
     except (csv.Error, ValueError) as error:

@@ -16,6 +16,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.errors import encodable
+from autograder.files import decoded
 from autograder.grading.marking.sanitise import pictures_of
 
 MAX_BYTES = 20_000_000  # pictures included; a finished lab is under 2 MB
@@ -24,8 +25,6 @@ MAX_CHARACTERS = 2_000_000
 MAX_THINGS = 400_000  # lists and objects in the file, and cells of an old format's worksheets among them
 MAX_NOTES = 20
 MAX_NOTE = 300  # characters
-
-_ENCODINGS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 class Unreadable(Exception):
@@ -72,7 +71,11 @@ def read(data: bytes) -> tuple[list[NotebookNode], list[str]]:
         raise Unreadable(
             "The file holds more lists and objects than a notebook has. Clear its outputs and hand it in again."
         )
-    text = _decode(data, notes)
+    text, encoding = decoded(data)
+    if encoding == "cp1252" and "\ufffd" in text:
+        raise Unreadable("The file is not text, so it is no notebook. Hand in the .ipynb file itself.")
+    if encoding != "utf-8":
+        notes.append(f"The file is not encoded as UTF-8; it was read as {encoding}.")
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -116,19 +119,6 @@ def few(notes: Iterable[str]) -> tuple[str, ...]:
     left = len(all_of_them) - MAX_NOTES
     rest = [f"There were {left:,} more remarks like these."] if left > 0 else []
     return (*all_of_them[:MAX_NOTES], *rest)
-
-
-def _decode(data: bytes, notes: list[str]) -> str:
-    encoding = next((e for mark, e in _ENCODINGS.items() if data.startswith(mark)), "utf-8")
-    for attempt in (encoding, "cp1252"):
-        try:
-            text = data.decode(attempt)
-        except UnicodeDecodeError:
-            continue
-        if attempt != "utf-8":
-            notes.append(f"The file is not encoded as UTF-8; it was read as {attempt}.")
-        return text
-    raise Unreadable("The file is not text, so it is no notebook. Hand in the .ipynb file itself.")
 
 
 def _reason(error: Exception) -> str:

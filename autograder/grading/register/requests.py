@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from autograder.authoring.lab import read_labs
 from autograder.errors import Complaint, listed, printable
-from autograder.files import NotOrdinary, read_ordinary
+from autograder.files import NotOrdinary, decoded, read_ordinary
 from autograder.grading.intake import Identity, Roster
-from autograder.grading.intake.names import decoded, letters, shown
+from autograder.grading.intake.names import letters, shown
 from autograder.grading.intake.roster import rows_of
 from autograder.grading.register.classroom import Classroom
 

@@ -27,8 +27,8 @@ from markupsafe import Markup
 from autograder.authoring.lab import Lab, lab_at
 from autograder.cells import grade_id, id_of
 from autograder.errors import Complaint, Usage, counted, encodable, listed, printable
-from autograder.files import NotOrdinary, read_ordinary, write
-from autograder.grading.intake.names import decoded, letters, shown
+from autograder.files import NotOrdinary, decoded, read_ordinary, write
+from autograder.grading.intake.names import letters, shown
 from autograder.grading.marking.sanitise import pictures_of
 from autograder.grading.nbgrader.gradebook import Book, exists
 from autograder.grading.register import evidence
