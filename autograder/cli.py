@@ -670,9 +670,9 @@ def report(place: "Classroom", anonymous: bool, platforms: Sequence[str]) -> Non
         if name.casefold() not in known:
             raise Usage(f"There is no platform {name!r}; those with a table are {listed(PLATFORMS)}.")
     wanted = [known[name.casefold()] for name in platforms]
-    page, *more = write_report(place, anonymous=anonymous, platforms=wanted).summary.split("\n")
-    click.echo(page)
-    for sentence in more:
+    sentences = write_report(place, anonymous=anonymous, platforms=wanted)
+    click.echo(place.report / "index.html")
+    for sentence in sentences:
         click.echo(sentence, err=True)
 
 

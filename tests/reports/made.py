@@ -22,6 +22,7 @@ from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Submission
 from autograder.grading.register.policy import read_policy
 from autograder.grading.reports.marks import Mark
+from autograder.grading.reports.page import write_report
 from autograder.grading.run.pool import Options
 from autograder.results import Kind, Result, Verdict
 
@@ -127,6 +128,12 @@ def by_hand(classroom, student, score, comment=None, question="explain-flat"):
         if comment:
             next(c for c in notebook.comments if c.name == question).manual_comment = comment
         book.db.commit()
+
+
+def reported(classroom, **options):
+    """The class in one page, as HTML."""
+    write_report(classroom, **options)
+    return (classroom.report / "index.html").read_text("utf-8")
 
 
 def table(text):

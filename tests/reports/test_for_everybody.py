@@ -124,7 +124,8 @@ def pages(classroom, prepared):
     assert not write_feedback(classroom, labs=[lab(LAB)], progress=Silent()).failed
     question = read_question(classroom, lab(LAB), "explain-flat")
     write_sheet(question, workers=1)
-    report = write_report(classroom).page
+    write_report(classroom)
+    report = classroom.report / "index.html"
     found = {
         name: classroom.page_path(who, LAB)
         for who, name in (("ada", "right"), ("bo", "wrong"), ("cy", "unread"))

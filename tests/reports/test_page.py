@@ -14,6 +14,7 @@ from made import (
     came_from,
     enrol,
     fill,
+    reported,
     results,
     table,
     well_formed,
@@ -33,7 +34,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def read_page(classroom):
-    return write_report(classroom).page.read_text("utf-8")
+    return reported(classroom)
 
 
 @pytest.fixture
@@ -226,10 +227,10 @@ def test_due_dates_and_what_lateness_costs(classroom, prepared):
 
 def test_what_waits_is_told(classroom, prepared):
     fill(classroom, {"ada": results("ada")}, gradebook=prepared)
-    said = write_report(classroom).summary
+    said = "\n".join(write_report(classroom))
     assert "1 grade waits for a mark by hand, and is left empty in the tables." in said
     by_hand(classroom, "ada", 2)
-    assert "for a mark by hand" not in write_report(classroom).summary
+    assert "for a mark by hand" not in "\n".join(write_report(classroom))
 
 
 def test_a_table_of_a_platform_that_is_gone_goes(classroom):

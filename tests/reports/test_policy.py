@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import made
 import pytest
-from made import LAB, by_hand, came_from, enrol, fill, policy_of, results, with_policy
+from made import LAB, by_hand, came_from, enrol, fill, policy_of, reported, results, with_policy
 from our_course import COURSE, Silent, lab
 
 from autograder.course import CourseError
@@ -14,7 +14,6 @@ from autograder.grading.register.policy import Policy, Timing, granted, read_pol
 from autograder.grading.register.roll import RollError, read_roll
 from autograder.grading.reports.feedback import write_feedback
 from autograder.grading.reports.marks import read_marks
-from autograder.grading.reports.page import write_report
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 LATE = "2026-01-03 19:00:00 UTC"
@@ -158,11 +157,11 @@ def test_the_report_names_who_is_late_by_an_unknown_time(classroom, prepared):
     came_from(classroom, "ada", "Canvas", late=True)
     came_from(classroom, "bo", "Canvas")
     with_policy(classroom, TENTH, due=DUE)
-    page = write_report(classroom).page.read_text("utf-8")
+    page = reported(classroom)
     table = page[page.index('id="untimed"') :].split("</table>")[0]
     assert ">ada<" in table and ">bo<" not in table
     enrol(classroom, f"Login,Handed in {LAB}\nada,2026-01-03 20:00\nbo,\n")
-    assert 'id="untimed"' not in write_report(classroom).page.read_text("utf-8")
+    assert 'id="untimed"' not in reported(classroom)
 
 
 def test_late_days_are_used_in_the_order_of_the_due_dates(classroom, monkeypatch):

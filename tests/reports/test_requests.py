@@ -4,7 +4,7 @@ import re
 
 import nbformat
 import pytest
-from made import EVIL, LAB, by_hand, enrol, fill, results, table
+from made import EVIL, LAB, by_hand, enrol, fill, reported, results, table
 from nbgrader.api import Gradebook
 from our_course import COURSE, Silent, lab
 
@@ -49,7 +49,7 @@ def test_asked_and_answered(room):
     asked = page_of(room)
     assert "You asked:</span> It is right for &lt;script&gt;" in asked and "Answer:</span> not yet." in asked
     assert "0 of 2</span>" in asked and "You asked" not in page_of(room, "bo")
-    report = write_report(room).page.read_text("utf-8")
+    report = reported(room)
     row = report[report.index('id="asked"') :].split("</table>")[0]
     assert "Ada Lovelace (ada)</th><td>qkv-attention</td><td><code>softmax</code>" in row and EVIL not in row
     assert "Asked: It is right for" in describe_student(room, "ada", [lab(LAB)])
@@ -60,7 +60,7 @@ def test_asked_and_answered(room):
     assert "You asked:</span> Is it right?" in answered and "Answer:</span> Half of it is." in answered
     assert "points given by a person" in answered and "1.5 of 2</span>" in answered
     assert "For the formula.</blockquote>" in answered
-    assert 'id="asked"' not in write_report(room).page.read_text("utf-8")
+    assert 'id="asked"' not in reported(room)
 
     # Judged again, to the same verdict and to another: the mark by hand stands, for the answer is the same.
     for wrong in (["softmax"], [], ["softmax", "attention_qkv"]):
@@ -91,7 +91,7 @@ def test_it_is_in_the_form_for_canvas_and_in_no_report_without_names(room):
     first = nbformat.reads(as_notebook(sheet, lab(LAB), {"cells": []}), as_version=4).cells[0].source
     assert "> You asked: Why?\n>\n> Answer: not yet." in first
     write(room.root / "requests.csv", f"{HEAD}ada,{LAB},softmax,My name is Ada,\n")
-    assert "My name is Ada" not in write_report(room, anonymous=True).page.read_text("utf-8")
+    assert "My name is Ada" not in reported(room, anonymous=True)
 
 
 @pytest.mark.parametrize(

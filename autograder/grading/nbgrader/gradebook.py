@@ -315,11 +315,7 @@ class Book:
             if row is not None and row.exercise in marked.untouched and row.verdict is Verdict.MANUAL:
                 said = "No response."
             if row is not None and row.exercise in earlier:
-                score, words = earlier[row.exercise]
-                quoted = f": “{words}”" if words else ""
-                said += (
-                    f" (For an earlier answer a person gave {score:g} of {row.max_score:g} points{quoted}.)"
-                )
+                said += f" ({said_of_earlier(earlier[row.exercise], row.max_score)})"
             # nbgrader shows comments as HTML.
             comment.auto_comment = html.escape(said.strip(), quote=False) or None
         db.bulk_save_objects(new)  # many at once, and none of them is asked for again
@@ -600,6 +596,13 @@ def earlier_marks(classroom: Classroom, student: str, lab: str) -> dict[str, lis
     By the name of the exercise or question: the points, and the words given with them.
     """
     return _read_receipt(classroom.result_path(student, lab, "recorded")).earlier
+
+
+def said_of_earlier(mark: Sequence, of: float) -> str:
+    """One of these marks, as it is told."""
+    score, words = mark
+    quoted = f": “{words}”" if words else ""
+    return f"For an earlier answer a person gave {score:g} of {of:g} points{quoted}."
 
 
 def _read_receipt(path: Path) -> _Receipt:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,13 @@ from autograder.files import concerns_disk, hash_of, write
 from autograder.grading.marking import NOT_RUN, Marked
 from autograder.grading.marking.mark import release_for_marking
 from autograder.grading.marking.sanitise import cut
-from autograder.grading.nbgrader.gradebook import GradebookError, earlier_marks, exists, shown
+from autograder.grading.nbgrader.gradebook import (
+    GradebookError,
+    earlier_marks,
+    exists,
+    said_of_earlier,
+    shown,
+)
 from autograder.grading.register import evidence
 from autograder.grading.register.classroom import Classroom
 from autograder.grading.register.policy import read_policy
@@ -360,8 +367,7 @@ def _line(lab: Lab, name: str, mark: Mark, rows: Mapping[str, Result], earlier: 
     points = f"{'–' if score is None else f'{score:g}'} of {most:g}"
     comment = mark.comments.get(name, "")
     if earlier:
-        quoted = f": “{earlier[1]}”" if earlier[1] else ""
-        comment += f"\nFor an earlier answer a person gave {earlier[0]:g} of {most:g} points{quoted}."
+        comment += f"\n{said_of_earlier(earlier, most)}"
     comment = comment.strip()
     if not most:
         return Line(name, "·", "does not count", "–", comment=comment)
@@ -470,9 +476,8 @@ def _parts(lab: Lab, line: Line, source: str) -> Iterator[tuple[str, str]]:
 
 def _alike(some: Sequence[str], others: Sequence[str]) -> int:
     """With how many equal lines two texts begin."""
-    return next(
-        (i for i, (a, b) in enumerate(zip(some, others, strict=False)) if a != b), min(len(some), len(others))
-    )
+    pairs = zip(some, others, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 @cache

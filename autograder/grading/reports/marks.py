@@ -397,8 +397,6 @@ def _read(classroom: Classroom, policy: Policy, roll: Roll) -> Marks:
         # Plain rows, a query for each table: through its objects, nbgrader asks several times a hand-in.
         sub, note, grade, cell = api.SubmittedAssignment, api.SubmittedNotebook, api.Grade, api.GradeCell
         known: dict[str, dict[str, Any]] = defaultdict(_nothing_known)  # of each hand-in, by its id there
-        for key, penalty in ask(note.assignment_id, note.late_submission_penalty):
-            known[key]["penalty"] += penalty or 0.0
         said = ask(note.assignment_id, api.BaseCell.name, api.Comment.manual_comment)
         said = said.join(api.Comment, api.Comment.notebook_id == note.id).join(
             api.BaseCell, api.Comment.cell_id == api.BaseCell.id
@@ -419,7 +417,10 @@ def _read(classroom: Classroom, policy: Policy, roll: Roll) -> Marks:
             of["by_hand"] |= {exercise} if given.manual_score is not None else set()
             of["awaits"] += bool(given.needs_manual_grade and most)
         timing = timings(ask, policy, roll)
-        for key, student, lab in ask(sub.id, sub.student_id, api.Assignment.name).join(api.Assignment):
+        handed_in = ask(sub.id, sub.student_id, api.Assignment.name, note.late_submission_penalty)
+        for key, student, lab, penalty in handed_in.join(api.Assignment).join(
+            note, note.assignment_id == sub.id
+        ):
             when = timing[student, lab]
             found.marks[student, lab] = Mark(
                 student=student,
@@ -429,12 +430,11 @@ def _read(classroom: Classroom, policy: Policy, roll: Roll) -> Marks:
                 free_days=when.free_days,
                 extension=when.extension,
                 interrupted=interrupted(classroom, student, lab),
+                penalty=penalty or 0.0,
                 **known[key],
             )
     return found
 
 
 def _nothing_known() -> dict[str, Any]:
-    return {
-        "scores": {}, "points": {}, "comments": {}, "by_hand": frozenset(), "awaits": 0, "penalty": 0.0
-    }  # fmt: skip
+    return {"scores": {}, "points": {}, "comments": {}, "by_hand": frozenset(), "awaits": 0}

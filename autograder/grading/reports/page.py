@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from hashlib import sha256
-from pathlib import Path
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -44,42 +43,13 @@ from autograder.grading.reports.term import Terms, read_rules, term_csv, term_ta
 from autograder.results import Result, Verdict
 
 
-@dataclass(frozen=True)
-class Written:
-    """What a run wrote, for the summary."""
-
-    page: Path
-    tables: tuple[Table, ...]
-    waiting: int
-    term: bool = False
-
-    @property
-    def summary(self) -> str:
-        """The page's path, and what is to be known of the tables."""
-        lines = [str(self.page)]
-        names = ["grades.csv", *(["term.csv"] if self.term else []), *(table.name for table in self.tables)]
-        lines.append(f"Tables of marks beside it: {', '.join(names)}.")
-        if self.waiting:
-            one = self.waiting == 1
-            lines.append(
-                f"{counted(self.waiting, 'grade')} {'waits' if one else 'wait'} for a mark by hand, and "
-                f"{'is' if one else 'are'} left empty in the tables."
-            )
-        lines += [
-            f"{table.name} leaves out {counted(table.left_out, 'student')}: {table.why_not}."
-            for table in self.tables
-            if table.left_out
-        ]
-        return "\n".join(lines)
-
-
 def write_report(
     classroom: Classroom,
     *,
     anonymous: bool = False,
     platforms: Iterable[str] = (),
     now: datetime | None = None,
-) -> Written:
+) -> list[str]:
     """Write `report/`: the page, and the marks as the learning platforms take them.
 
     Parameters
@@ -95,7 +65,8 @@ def write_report(
 
     Returns
     -------
-    Written
+    list of str
+        What is to be known of the tables, a sentence each.
 
     Raises
     ------
@@ -141,7 +112,24 @@ def write_report(
     for student, of_student in student_pages(report):
         write(classroom.report / "students" / f"{student}.html", of_student)
     write(classroom.report / "index.html", text)
-    return Written(classroom.report / "index.html", report.files, marks.waiting, report.terms is not None)
+    return _of_tables(report)
+
+
+def _of_tables(report: "Report") -> list[str]:
+    waiting, term = report.marks.waiting, ["term.csv"] if report.terms else []
+    names = ["grades.csv", *term, *(table.name for table in report.files)]
+    lines = [f"Tables of marks beside it: {', '.join(names)}."]
+    if waiting:
+        one = waiting == 1
+        lines.append(
+            f"{counted(waiting, 'grade')} {'waits' if one else 'wait'} for a mark by hand, and "
+            f"{'is' if one else 'are'} left empty in the tables."
+        )
+    return lines + [
+        f"{table.name} leaves out {counted(table.left_out, 'student')}: {table.why_not}."
+        for table in report.files
+        if table.left_out
+    ]
 
 
 def _pages(classroom: Classroom) -> dict[tuple[str, str], str]:

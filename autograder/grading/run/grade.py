@@ -1,9 +1,8 @@
 """A grading run: what is handed in, judged where it has changed, kept, priced, and written into the gradebook."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from autograder.authoring.lab import Lab
@@ -99,15 +98,15 @@ def grade(
             grader.run.notes += choose_attempts(
                 classroom, by_name, handed_in, policy, pool, grader.options, force
             )
-        known = [who for who in handed_in if not force and classroom.result_path(*who).exists()]
-        new = [who for who in handed_in if who not in set(known)]
-        if new:
+        kept = {} if force else grader.kept(handed_in)
+        if len(kept) < len(handed_in):
             pool.start()
         # While the workers start, nbgrader is imported, which takes its time: here, since its modules import each
         # other in a circle, and fail where two threads go round it from two places.
         from autograder.grading.nbgrader.gradebook import Book, put_aside_time
 
-        marked = grader.mark(new, pool)  # the first of them while the gradebook is opened
+        # The first of them while the gradebook is opened.
+        marked = pool.mark_all(classroom.submission(*who) for who in handed_in if who not in kept)
         for student, lab in handed_in:
             if put_aside_time(classroom.submitted / student / lab):
                 grader.run.notes.append(
@@ -116,9 +115,8 @@ def grade(
                 )
         book = opened.enter_context(Book(classroom))
         book.prepare([by_name[lab] for lab in present], policy)
-        changed = grader.finish_known(known, book)
+        grader.finish_kept(kept.values(), book)
         grader.finish_new(marked, book, pool)
-        grader.finish_new(grader.mark(changed, pool), book, pool)
         book.settle(present, policy)
     return grader.run
 
@@ -140,27 +138,21 @@ class _Grader:
         self.put, self.progress = put, progress
         self.run = Run()
 
-    def mark(
-        self, handed_in: Sequence[tuple[str, str]], pool: Pool
-    ) -> Iterator[tuple[Submission, Marked | Exception]]:
-        """Have these marked; the first are under way when this returns."""
-        return pool.mark_all(self.classroom.submission(*who) for who in handed_in)
-
-    def finish_known(self, handed_in: Sequence[tuple[str, str]], book: "Book") -> list[tuple[str, str]]:
-        """Finish what stands as it was judged; returns what does not."""
-        changed = []
+    def kept(self, handed_in: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[Submission, Marked]]:
+        """What stands as it was judged, by student and lab; the submissions without their bytes."""
+        found = {}
         for who in handed_in:
-            submission = self.classroom.submission(*who)
-            try:
-                marked = self._kept(submission)
-            except Exception:  # noqa: BLE001 - what was kept and cannot be read is found again
-                marked = None
-            if marked is None:
-                changed.append(who)
-                continue
+            if self.classroom.result_path(*who).exists():
+                submission = self.classroom.submission(*who)
+                if (marked := self._kept(submission)) is not None:
+                    found[who] = replace(submission, data=None), marked
+        return found
+
+    def finish_kept(self, kept: Iterable[tuple[Submission, Marked]], book: "Book") -> None:
+        """Finish what stands as it was judged."""
+        for submission, marked in kept:
             self.run.kept += 1
             self._finish(book, submission, marked, new=False)
-        return changed
 
     def finish_new(
         self, marked: Iterator[tuple[Submission, Marked | Exception]], book: "Book", pool: Pool
@@ -191,51 +183,47 @@ class _Grader:
             self.run.notes += [f"{submission.student}, {submission.lab}: {note}" for note in said]
             self._finish(book, submission, outcome.of(submission.student), new=True)
 
-    @staticmethod
-    def _forget(path: Path) -> None:
-        with suppress(OSError):  # it may be a folder, or lie below a file
-            path.unlink(missing_ok=True)
-
     def _kept(self, submission: Submission) -> Marked | None:
         if not self.classroom.notebook_path(submission.student, submission.lab).is_file():
             return None
-        lab = self.labs[submission.lab]
-        return evidence.kept(self.classroom, submission, lab, self.options)
+        try:
+            return evidence.kept(self.classroom, submission, self.labs[submission.lab], self.options)
+        except Exception:  # noqa: BLE001 - what was kept and cannot be read is found again
+            return None
 
     def _finish(self, book: "Book", submission: Submission, marked: Marked, *, new: bool) -> None:
         """Keep, record and pass on what was found in one hand-in."""
-        path = self.classroom.result_path(submission.student, submission.lab)
+        stands = ""
         try:
-            if new and marked.faults:
-                if self._kept(submission) is not None:  # of these very bytes: what it found is still so
-                    self._fault(submission, marked, " The mark that is there stands.")
-                    return
-                self._forget(path)  # an older result must not stand for a mark that failed
-                evidence.keep_notebook(self.classroom, submission, marked)
-            elif new:
-                evidence.keep(self.classroom, submission, marked, self.labs[submission.lab], self.options)
-            if new or not book.has(submission, marked):
-                book.record(submission, marked)
+            if new and marked.faults and self._kept(submission) is not None:  # of these very bytes
+                stands = " The mark that is there stands."
+            else:
+                self._keep(book, submission, marked, new)
         except GradingError:
             raise  # of the class, not of this hand-in
         except Exception as error:
             if concerns_disk(error):
                 raise
-            self._forget(path)
+            self._forget(submission)
             marked = faulty(self.labs[submission.lab], described(error)).of(submission.student)
         if marked.faults:
-            self._fault(submission, marked)
-            return
-        self._pass_on(submission, marked)
-
-    def _fault(self, submission: Submission, marked: Marked, more: str = "") -> None:
-        self.run.faults.append(f"{submission.student}, {submission.lab}: {marked.faults[0]}{more}")
-        self._pass_on(submission, marked)
-
-    def _pass_on(self, submission: Submission, marked: Marked) -> None:
+            self.run.faults.append(f"{submission.student}, {submission.lab}: {marked.faults[0]}{stands}")
         for row in priced(marked, self.prices[submission.lab]):
             self.put(row)
         self.progress.finished()
+
+    def _keep(self, book: "Book", submission: Submission, marked: Marked, new: bool) -> None:
+        if new and marked.faults:
+            self._forget(submission)  # an older result must not stand for a mark that failed
+            evidence.keep_notebook(self.classroom, submission, marked)
+        elif new:
+            evidence.keep(self.classroom, submission, marked, self.labs[submission.lab], self.options)
+        if new or not book.has(submission, marked):
+            book.record(submission, marked)
+
+    def _forget(self, submission: Submission) -> None:
+        with suppress(OSError):  # it may be a folder, or lie below a file
+            self.classroom.result_path(submission.student, submission.lab).unlink(missing_ok=True)
 
 
 def described(error: Exception) -> str:
