@@ -1,13 +1,14 @@
 """The small changes of a function's code that may be what its author meant, all built into one copy of it."""
 
 import ast
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+
+from autograder.errors import cut
 
 # Names that no student can write: what each turn of a loop calls, and the function that gives back what it gets.
 TICK = " tick"
@@ -338,8 +339,7 @@ def _parameters(function: ast.FunctionDef | ast.Lambda) -> list[ast.arg]:
 
 
 def _short(text: str) -> str:
-    text = re.sub(r"\s+", " ", text)
-    return text if len(text) <= 40 else f"{text[:38]} …"
+    return cut(" ".join(text.split()), 40)
 
 
 def _is_module(node: ast.expr) -> bool:

@@ -43,6 +43,11 @@ VERSION = 2
 class KeyMissing(Complaint):
     """There is no answer key where one is due."""
 
+    @classmethod
+    def at(cls, path: Path, why: Exception) -> "KeyMissing":
+        """One that is there, and cannot be read."""
+        return cls(f"The answer key {path} cannot be read ({why}); get the lab anew.")
+
 
 @dataclass(frozen=True)
 class LabKey:
@@ -124,9 +129,7 @@ def _lab_key(folder: Path) -> LabKey:
             raise ValueError("of another version")
         return LabKey(folder=folder, **entries)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise KeyMissing(
-            f"The answer key {folder / INDEX} cannot be read ({error}); get the lab anew."
-        ) from None
+        raise KeyMissing.at(folder / INDEX, error) from None
 
 
 def criteria_of(lab: LabKey) -> dict[str, str]:
@@ -137,9 +140,7 @@ def criteria_of(lab: LabKey) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError, AttributeError, TypeError) as error:
-        raise KeyMissing(
-            f"The answer key {lab.folder / CRITERIA} cannot be read ({error}); get the lab anew."
-        ) from None
+        raise KeyMissing.at(lab.folder / CRITERIA, error) from None
 
 
 def criteria_file(schemes: Mapping[str, str]) -> bytes:
@@ -188,7 +189,7 @@ def _load(path: Path, name: str) -> Key:
         ]
         rules = Rules(**header["rules"])
     except (OSError, ValueError, KeyError, TypeError, zlib.error) as error:
-        raise KeyMissing(f"The answer key {path} cannot be read ({error}); get the lab anew.") from None
+        raise KeyMissing.at(path, error) from None
     misconceptions = [Misconception(**m) for m in header["misconceptions"]]
     return Key(
         name,

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from autograder.changes import SAME, TICK, Change, Changing
+from autograder.errors import cut
 from autograder.judging.answer import NOWHERE, Overheard, ask
 from autograder.judging.compare import first_difference
 from autograder.judging.kinds import copied_inputs
@@ -297,8 +298,7 @@ class _Cell:
     def where(self, number: int) -> str:
         """The line and the change: "In line 3 of its cell, `y = x ** 2`: with another number in place of `2`"."""
         change = self.changes[number]
-        text = self._lines[change.line - 1].strip()
-        text = text if len(text) <= 90 else f"{text[:88]} …"
+        text = cut(self._lines[change.line - 1].strip(), 90)
         return f"In line {change.line} of its cell, `{text}`: {change.words}"
 
     def turns_of(self, q: Question) -> int:

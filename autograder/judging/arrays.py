@@ -73,10 +73,11 @@ class Array(Kind):
         return np.zeros_like(value)
 
     def unchanged(self, before: np.ndarray, after: Any) -> bool:
-        same = before.dtype == after.dtype and before.shape == after.shape
+        if type(after) is not np.ndarray or before.dtype != after.dtype or before.shape != after.shape:
+            return False
         if layout_of(before) == layout_of(after) == "repeated":
             before, after = before[:1], after[:1]
-        return same and before.tobytes() == after.tobytes()
+        return before.tobytes() == after.tobytes()
 
     def is_like(self, due: np.ndarray, value: Value) -> bool:
         return isinstance(value, np.ndarray) and not (value.ndim == 0 and due.ndim)
@@ -163,12 +164,6 @@ class TextArray(Kind):
     def holds(self, value: Value) -> bool:
         return isinstance(value, Texts)
 
-    def takes(self, result: Any) -> bool:
-        return isinstance(result, Texts)  # an array is asked first
-
-    def take(self, result: Any, room: Room, depth: int) -> Texts:
-        return result
-
     def pack(self, value: Texts, arrays: list[np.ndarray]) -> dict:
         return {"texts": [value.dtype, list(value.shape), list(value.items)]}
 
@@ -197,9 +192,6 @@ class TextArray(Kind):
 
     def zeros(self, value: Texts) -> Texts:
         return replace(value, items=("" if value.dtype == "str" else "NaT",) * len(value.items))
-
-    def comes_back(self, value: Texts, after: Any) -> bool:
-        return isinstance(after, np.ndarray)
 
     def unchanged(self, before: Texts, after: Any) -> bool:
         try:

@@ -130,13 +130,9 @@ class Kind:
         """What is of its form, and took no thought."""
         return self.mapped(value, zeros)
 
-    def comes_back(self, value: Value, after: Any) -> bool:
-        """Whether what a call got of it is of its type still."""
-        return type(after) is type(value)
-
     def unchanged(self, before: Value, after: Any) -> bool:
-        """Whether a call left it as it was, of the same type."""
-        return bool(before == after) or before != before  # NaN
+        """Whether a call left it as it was."""
+        return type(before) is type(after) and (bool(before == after) or before != before)  # NaN
 
     def is_like(self, due: Value, value: Value) -> bool:
         """Whether a value is such a thing as this one that is due, and can be compared with it part by part."""
@@ -268,8 +264,7 @@ def arrays_in(value: Value) -> list[np.ndarray]:
 
 def unchanged(before: Value, after: Any) -> bool:
     """Whether a call left a copy of a value as it was."""
-    kind = kind_of(before)
-    return kind.comes_back(before, after) and kind.unchanged(before, after)
+    return kind_of(before).unchanged(before, after)
 
 
 def same(one: Value, other: Value, rules: Rules) -> bool:

@@ -55,14 +55,9 @@ class Tabular(Kind):
     def zeros(self, value: Table) -> Table:
         return value.zeros()
 
-    def comes_back(self, value: Table, after: Any) -> bool:
-        return is_pandas(after) and type(after).__name__ == value.kind
-
     def unchanged(self, before: Table, after: Any) -> bool:
         try:
-            return kinds.unchanged(
-                before.plain(), (after if isinstance(after, Table) else of_pandas(after)).plain()
-            )
+            return is_pandas(after) and kinds.unchanged(before.plain(), of_pandas(after).plain())
         except NoTable:
             return False
 
@@ -178,11 +173,8 @@ class Function(Kind):
         own = self.mapped(value, part)
         return function if own.args is None else function(*own.args, **own.kwargs)
 
-    def comes_back(self, value: Made, after: Any) -> bool:
-        return True  # what an object is like inside is its own: a generator is there to be used up
-
     def unchanged(self, before: Made, after: Any) -> bool:
-        return True
+        return True  # what an object is like inside is its own: a generator is there to be used up
 
     def same(self, one: Made, other: Value, rules: Rules) -> bool:
         return False

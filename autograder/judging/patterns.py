@@ -59,35 +59,38 @@ def features(question: Question) -> list[str]:
     for kind in sorted({a.dtype.name for a in arrays} - {"float64", "bool", "int64"}):
         found.append(f"{kind} numbers")
     if arrays:
-        most = max(a.ndim for a in arrays)
-        if most > 2:
-            found.append(f"arrays with {most} axes")
-        if most == 1:
-            found.append("arrays with one axis only")
-        if any(layout_of(a) in ("F", "strided") for a in arrays):
-            found.append("arrays that do not lie in one piece in memory, as slices and transposes do")
-        if any(a.ndim > 1 and 1 in a.shape for a in arrays):
-            found.append("an axis of length 1")
-        if any(0 in a.shape for a in arrays):
-            found.append("an empty axis")
-        floats = [a for a in arrays if a.dtype.kind == "f" and a.size]
-        if any(float(np.nanmax(np.abs(a.astype(np.float64)))) >= 300 for a in floats):
-            found.append("very large numbers")
-        if len(arrays) > 1 and all(a.ndim for a in arrays[:2]):
-            one, other = (a.shape[-2] if a.ndim > 1 else len(a) for a in arrays[:2])
-            if one > other == 1:
-                found.append("more than one row in the first array")
-            elif one != other:
-                found.append(
-                    "more rows in the first array than in the second"
-                    if one > other
-                    else "more rows in the second array than in the first"
-                )
-            elif arrays[0].shape == arrays[1].shape:
-                found.append("two arrays of the same shape")
-        if any(a.ndim == 2 and a.shape[0] == a.shape[1] for a in arrays):
-            found.append("a square matrix")
+        many_axes = max(a.ndim for a in arrays) > 2
+        found += [f"arrays with {max(a.ndim for a in arrays)} axes"] if many_axes else []
+        found += [words for words, holds in _OF_ARRAYS if holds(arrays)]
     return found
+
+
+def _rows(arrays: Sequence[np.ndarray]) -> tuple[int, int]:
+    """How many rows the first two arrays have, or numbers those that are vectors; (0, 0) where there are not two."""
+    if len(arrays) < 2 or not all(a.ndim for a in arrays[:2]):
+        return 0, 0
+    one, other = (a.shape[-2] if a.ndim > 1 else len(a) for a in arrays[:2])
+    return one, other
+
+
+def _is_large(array: np.ndarray) -> bool:
+    floats = array.dtype.kind == "f" and array.size
+    return bool(floats and np.nanmax(np.abs(array.astype(np.float64))) >= 300)
+
+
+_OF_ARRAYS: Sequence[tuple[str, Callable[[Sequence[np.ndarray]], bool]]] = [
+    ("arrays with one axis only", lambda arrays: max(a.ndim for a in arrays) == 1),
+    ("arrays that do not lie in one piece in memory, as slices and transposes do",
+     lambda arrays: any(layout_of(a) in ("F", "strided") for a in arrays)),
+    ("an axis of length 1", lambda arrays: any(a.ndim > 1 and 1 in a.shape for a in arrays)),
+    ("an empty axis", lambda arrays: any(0 in a.shape for a in arrays)),
+    ("very large numbers", lambda arrays: any(map(_is_large, arrays))),
+    ("more than one row in the first array", lambda arrays: _rows(arrays)[0] > _rows(arrays)[1] == 1),
+    ("more rows in the first array than in the second", lambda arrays: _rows(arrays)[0] > _rows(arrays)[1] != 1),
+    ("more rows in the second array than in the first", lambda arrays: _rows(arrays)[0] < _rows(arrays)[1]),
+    ("two arrays of the same shape", lambda arrays: len(arrays) > 1 and () != arrays[0].shape == arrays[1].shape),
+    ("a square matrix", lambda arrays: any(a.ndim == 2 and a.shape[0] == a.shape[1] for a in arrays)),
+]  # fmt: skip
 
 
 def _short(value: Value) -> str:

@@ -42,7 +42,8 @@ class Several(Kind):
         return type(value)(map(change, value))
 
     def unchanged(self, before: Value, after: Any) -> bool:
-        return len(before) == len(after) and all(map(kinds.unchanged, before, after))
+        whole = type(before) is type(after) and len(before) == len(after)
+        return whole and all(map(kinds.unchanged, before, after))
 
     def same(self, one: Value, other: Value, rules: Rules) -> bool:
         if not isinstance(other, (tuple, list)):
@@ -124,11 +125,9 @@ class Entries(Kind):
     def mapped(self, value: Value, change: Callable[[Value], Value]) -> dict:
         return {key: change(part) for key, part in value.items()}
 
-    def comes_back(self, value: Value, after: Any) -> bool:
-        return type(after) is dict
-
     def unchanged(self, before: Value, after: Any) -> bool:
-        return before.keys() == after.keys() and all(kinds.unchanged(before[k], after[k]) for k in before)
+        whole = type(after) is dict and before.keys() == after.keys()
+        return whole and all(kinds.unchanged(before[k], after[k]) for k in before)
 
     def same(self, one: Value, other: Value, rules: Rules) -> bool:
         if not isinstance(other, Mapping) or one.keys() != other.keys():

@@ -212,9 +212,6 @@ class Moment(Kind):
     def zeros(self, value: Value) -> Value:
         return dt.timedelta() if isinstance(value, dt.timedelta) else type(value)(1970, 1, 1)
 
-    def comes_back(self, value: Value, after: Any) -> bool:
-        return True  # no call changes one
-
     def is_like(self, due: Value, value: Value) -> bool:
         return type(due) is type(value)
 
