@@ -9,11 +9,10 @@ What the change is, is left to the student.
 import ast
 import linecache
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
-from time import monotonic, process_time
 from typing import Any
 
 import numpy as np
@@ -25,12 +24,12 @@ from autograder.judging.compare import first_difference
 from autograder.judging.kinds import copied_inputs
 from autograder.judging.question import Question, Rules, Value
 from autograder.probing import may_be_asked, size_of
+from autograder.stopwatch import Stopwatch
 
 MOST_FIRST = 3  # of those after which more is right, so many are tried with a second one
 MOST = 2_000  # changes in one copy of the code
 # Seconds of CPU time for the changes of one copy; those of a small function take a fifth of it.
 LONGEST = 0.15
-_PATIENCE = 8  # by the clock, so many times as long: an answer may wait
 _AT = " at"  # which changes are to be made; a name that no student can write
 _TURNS = 20_000  # of all loops of a call, before a change is given up
 
@@ -50,15 +49,15 @@ def what_mends(
         The cases in which its answers are wrong, and those in which they are right.
     rules : Rules
     """
-    if rules.call != "function" or rules.returns != "array":
+    failing = _in_order([q for q in failing if may_be_asked(q)])
+    if not failing or rules.call != "function" or rules.returns != "array":
         return ""
-    search = _Search(failing, fine, rules)
     with np.errstate(all="ignore"), warnings.catch_warnings(), Overheard(NOWHERE):
         warnings.simplefilter("ignore")
-        likely = _Cell.of(function, (0, 1, 2)) if search.first else None
+        likely = _Cell.of(function, (0, 1, 2))
         if likely is None:
             return ""
-        search.choose(likely)
+        search = _Search(likely, failing, fine, rules)
         if said := search.one_place(likely):
             return said
         more = _Cell.of(function, (3, 4))
@@ -68,38 +67,30 @@ def what_mends(
 class _Search:
     """Which changes make all cases right."""
 
-    def __init__(self, failing: Sequence[Question], fine: Sequence[Question], rules: Rules) -> None:
-        self._failing = _in_order([q for q in failing if may_be_asked(q)])
+    def __init__(
+        self, cell: "_Cell", failing: Sequence[Question], fine: Sequence[Question], rules: Rules
+    ) -> None:
+        self._failing, self._rules = failing, rules
         self._fine = sorted((q for q in fine if may_be_asked(q)), key=size_of)
-        self.first = self._failing[0] if self._failing else None
-        self._rules, self._began, self._clock = rules, 0.0, 0.0
         self._better: list[tuple[float, int]] = []  # changes after which more of the first case is right
-
-    def choose(self, cell: "_Cell") -> None:
-        """Of the smallest cases that fail, take the one in which loops turn the least."""
         cell.make()
-        turns = [(cell.turns_of(q), i) for i, q in enumerate(self._failing[:4])]
-        self.first = self._failing[min(turns)[1]]
+        # Of the smallest cases that fail, the one in which loops turn the least is tried first.
+        self._first = min(self._failing[:4], key=cell.turns_of)
+        self._watch = Stopwatch()
 
-    def begin(self) -> None:
-        """From now on the time counts."""
-        self._began, self._clock = process_time(), monotonic()
-
-    def has_time(self) -> bool:
-        """Whether there is time left."""
-        taken = max(process_time() - self._began, (monotonic() - self._clock) / _PATIENCE)
-        return taken < LONGEST
+    def _has_time(self) -> bool:
+        return self._watch.spent() < LONGEST
 
     def one_place(self, cell: "_Cell") -> str:
         """What is said of the first change that is enough; "" if there is none."""
-        self.begin()
+        self._watch = Stopwatch()
         cell.make()
-        before = self._share(cell, self.first)
+        before = self._share(cell, self._first)
         for number in cell.in_order():
-            if not self.has_time():
+            if not self._has_time():
                 break
             cell.make(number)
-            share = self._share(cell, self.first)
+            share = self._share(cell, self._first)
             if share == 1 and self._all_right(cell):
                 return f"One place is wrong. {cell.where(number)} every case comes out right."
             if share > before and cell.changes[number].rank < 3:
@@ -108,14 +99,14 @@ class _Search:
 
     def two_places(self, cell: "_Cell") -> str:
         """The same for two changes: the first puts some of the result right, or both leave something out."""
-        self.begin()
+        self._watch = Stopwatch()
         likely = [number for number in cell.in_order() if cell.changes[number].pairs]
         self._better.sort(key=lambda pair: -pair[0])
         pairs = [(one, other) for _, one in self._better[:MOST_FIRST] for other in likely if one in likely]
         pairs += combinations((number for number in likely if cell.changes[number].rank == 0), 2)
         tried, still = -1, None
         for one, other in pairs:
-            if not self.has_time():
+            if not self._has_time():
                 break
             if one != tried:
                 cell.make(one)
@@ -149,10 +140,8 @@ class _Search:
         came = cell.limited(partial(ask, cell.function, q.inputs))
         return came is not None and first_difference(q.expected, came, self._rules, q.inputs) is None
 
-    def _share(self, cell: "_Cell", q: Question | None) -> float:
+    def _share(self, cell: "_Cell", q: Question) -> float:
         """Which share of a result is right, roughly; 1 where it is worth a closer look."""
-        if q is None:
-            return 0.0
         asked = copied_inputs(q.inputs)
         got = cell.limited(lambda: cell.function(*asked.args, **asked.kwargs))
         if got is not None and (self._rules.view or self._rules.compare):
@@ -199,22 +188,21 @@ class _GivenUp(Exception):
 class _Cell:
     """The functions of one cell of the notebook, with every change of them built in."""
 
-    def __init__(
-        self,
-        tree: ast.Module,
-        source: str,
-        home: str,
-        name: str,
-        space: Mapping[str, Any],
-        ranks: Sequence[int],
-    ) -> None:
+    def __init__(self, function: Any, ranks: Sequence[int]) -> None:
+        code, space = function.__code__, function.__globals__
+        source = "".join(linecache.getlines(code.co_filename, space))
+        tree = ast.parse(source)
+        functions = [f for f in tree.body if isinstance(f, ast.FunctionDef)]
+        if [f.name for f in functions].count(code.co_name) != 1 or function.__closure__:
+            raise ValueError("it is made by another function, or twice")
+        if "lstsq" in source:  # given NaN, LAPACK's prints past `sys.stdout`
+            raise ValueError("it would print")
         self.changes: list[Change] = []
         self._lines = source.splitlines()
         self._groups: dict[tuple[str, str], list[tuple[int, set[int]]]] = {}
         self._switches: list[tuple[ast.Constant, set[int]]] = []
         self._turns = 0
         words = {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and type(n.value) is str}
-        functions = [f for f in tree.body if isinstance(f, ast.FunctionDef)]
         body: list[ast.stmt] = [
             Changing(f, self._add, self._has_room, words, ranks).changed() for f in functions
         ]
@@ -222,24 +210,16 @@ class _Cell:
         for test, numbers in self._switches:
             test.value = frozenset(numbers)  # type: ignore[assignment]
         self._space: dict[str, Any] = {**space, _AT: frozenset(), TICK: self._tick, SAME: _same}
-        exec(compile(ast.fix_missing_locations(ast.Module(body, [])), home, "exec"), self._space)
-        self.function = self._space[name]
+        exec(compile(ast.fix_missing_locations(ast.Module(body, [])), code.co_filename, "exec"), self._space)
+        self.function = self._space[code.co_name]
 
     @classmethod
     def of(cls, function: Any, ranks: Sequence[int]) -> "_Cell | None":
         """The cell in which a function was written, with changes of these ranks; None if its source cannot be had."""
-        code, space = getattr(function, "__code__", None), getattr(function, "__globals__", None)
-        if code is None or space is None or function.__closure__:
-            return None
-        source = "".join(linecache.getlines(code.co_filename, space))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                tree = ast.parse(source)
-                defined = [f for f in tree.body if isinstance(f, ast.FunctionDef) and f.name == code.co_name]
-                if len(defined) != 1 or "lstsq" in source:  # given NaN, LAPACK's prints past `sys.stdout`
-                    return None
-                return cls(tree, source, code.co_filename, code.co_name, space, ranks)
+                return cls(function, ranks)
             except Exception:  # noqa: BLE001 - a cell with IPython's own commands, or one that cannot be run again
                 return None
 
