@@ -219,35 +219,30 @@ def _file_one(attempts: list[Attempt], place: "_Place", budget: Budget, replaces
     hand_ins: dict[str, list[Attempt]] = defaultdict(list)
     for attempt in attempts:
         hand_ins[attempt.hand_in].append(attempt)
-    rows, counting = [], {}
-    for hand_in, files in hand_ins.items():
-        *others, last = sorted(files, key=lambda one: [of(one) for of in _RULES.values()])
-        counting[hand_in] = last, others
+    rows: list[Row] = []
+    sets = [sorted(files, key=lambda one: [of(one) for of in _RULES.values()]) for files in hand_ins.values()]
     # The newest first: what it replaces is kept once, and an earlier one need not be filed in between.
-    for attempt, others in sorted(
-        counting.values(), key=lambda c: (c[0].time, c[0].inside, _number(c[0])), reverse=True
-    ):
-        many, name = counted(1 + len(others), "notebook"), shown(attempt.name.rpartition("/")[2], 60)
-        why = f"Of {many} in this hand-in, {name} counts: {_why(attempt, others[-1])}." if others else ""
-        for other in others:
-            rows.append(_row(other, Outcome.OLDER, why, look=True))
+    for *others, attempt in sorted(sets, key=lambda files: _age(files[-1]), reverse=True):
         try:
-            rows.append(_Filing(attempt, place, budget, replaces).row())
+            row = _Filing(attempt, place, budget, replaces).row()
         except Refused as why_not:  # then all of the hand-in is nobody's
-            del rows[len(rows) - len(others) :]
             rows += [_row(one, Outcome.REFUSED, str(why_not)) for one in (*others, attempt)]
+            continue
         except Exception as error:  # noqa: BLE001 - one hand-in's failure is its own
             if isinstance(error, OSError) and concerns_disk(error):
                 raise Complaint(
                     f"{shown(str(error.filename or place.root))}: {error.strerror}. What was filed so far "
                     "stays, and the same command goes on from there."
                 ) from None
-            rows.append(_row(attempt, Outcome.REFUSED, f"It could not be filed: {in_words(error)}."))
+            row = _row(attempt, Outcome.REFUSED, f"It could not be filed: {in_words(error)}.")
+        many, name = counted(1 + len(others), "notebook"), shown(attempt.name.rpartition("/")[2], 60)
+        why = f"Of {many} in this hand-in, {name} counts: {_why(attempt, others[-1])}." if others else ""
+        rows += [*(_row(other, Outcome.OLDER, why, look=True) for other in others), row]
     return rows
 
 
-def _number(attempt: Attempt) -> int:
-    return attempt.owner.number or copy_number(attempt.name)
+def _age(attempt: Attempt) -> tuple[float, float, int]:
+    return attempt.time, attempt.inside, attempt.owner.number or copy_number(attempt.name)
 
 
 # Which of one hand-in's files counts: the one in which the first rule that tells them apart is largest.
@@ -320,7 +315,7 @@ class _Filing:
         # The same, but now we know from when.
         dated = current is not None and same and current.handed_in is None
         newer = current is None or new.newer_than(current)
-        if current and not self._replaces and not (not newer and self._is_kept(new)):
+        if current and not self._replaces and (newer or not self._kept(new)):
             self._refuse(current, new, same)
         if current and not dated and not newer:
             why = "A newer attempt is there."
@@ -366,8 +361,9 @@ class _Filing:
     def _earlier(self) -> Path:
         return self._place.folder("submitted-earlier", self._student, self._lab)
 
-    def _is_kept(self, origin: Origin) -> bool:
-        return any(self._earlier.glob(f"*-{origin.sha256[:12]}.ipynb"))
+    def _kept(self, origin: Origin) -> list[Path]:
+        """The same bytes among the earlier attempts."""
+        return sorted(self._earlier.glob(f"*-{origin.sha256[:12]}.ipynb"))
 
     def _current(self) -> tuple[Path | None, Origin | None]:
         """The hand-in that is there already, and what is known of it."""
@@ -397,13 +393,10 @@ class _Filing:
 
     def _keep_earlier(self, origin: Origin) -> str:
         """Keep an attempt that is not the newest, unless it is kept already."""
-        folder = self._earlier
-        path = folder / _earlier_name(origin)
-        if path.exists():
-            return self._place.shown(path)
-        same = sorted(folder.glob(f"*-{origin.sha256[:12]}.ipynb")) if origin.handed_in is None else []
-        if same:  # the time is a download's: there may be many of one attempt
-            return self._place.shown(same[0])
+        path = self._earlier / _earlier_name(origin)
+        kept = self._kept(origin)
+        if path in kept or (kept and origin.handed_in is None):  # a download's time: there may be many
+            return self._place.shown(path if path in kept else kept[0])
         with self._beside(path, origin) as beside:
             beside.replace(path)
         _note_time(path, origin)

@@ -12,12 +12,12 @@ import unicodedata
 import zipfile
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from autograder.files import NotOrdinary, open_ordinary
 from autograder.grading.intake.budget import LIMITS, Refused
@@ -220,51 +220,39 @@ class Zips:
 
     def __init__(self, zone: tzinfo, folder: Path | None = None):
         self.zone, self.folder = zone, folder
-        self._open: OrderedDict[int, tuple[Found, zipfile.ZipFile, Any]] = OrderedDict()
+        self._open: OrderedDict[Found, tuple[zipfile.ZipFile, ExitStack]] = OrderedDict()
 
     def __enter__(self) -> "Zips":
         return self
 
     def __exit__(self, *_: object) -> None:
-        while self._open:
-            self._close()
-
-    def _close(self) -> None:
-        _, archive, file = self._open.popitem(last=False)[1]
-        archive.close()
-        file.close()
+        for _archive, closing in self._open.values():
+            closing.close()
 
     def listing(self, found: Found) -> Listing:
         """What lies in a zip; raises `Refused` if it is no zip, or one that could do harm."""
         return self._members(found, self._archive(found))
 
     def _archive(self, found: Found) -> zipfile.ZipFile:
-        if id(found) in self._open:
-            self._open.move_to_end(id(found))
-        else:
-            file = opened(found.file) if found.file else self._spooled(found)
-            try:
-                archive = _checked(file, found.of_class)
-            except Refused:
-                file.close()
-                raise
-            # The key is an id, so what has it must live as long as the entry does.
-            self._open[id(found)] = found, archive, file
+        if found not in self._open:
+            with ExitStack() as closing:
+                file = closing.enter_context(opened(found.file) if found.file else self._spooled(found))
+                archive = closing.enter_context(_checked(file, found.of_class))
+                self._open[found] = archive, closing.pop_all()
             if len(self._open) > LIMITS.open_zips:
-                self._close()
-        return self._open[id(found)][1]
+                _, (_, oldest) = self._open.popitem(last=False)
+                oldest.close()
+        self._open.move_to_end(found)
+        return self._open[found][0]
 
-    def _spooled(self, found: Found) -> Any:
+    @contextmanager
+    def _spooled(self, found: Found) -> Iterator[IO[bytes]]:
         """A zip in a zip: without a name, and gone when closed."""
         folder = str(self.folder) if self.folder and self.folder.is_dir() else None
-        file = tempfile.SpooledTemporaryFile(max_size=LIMITS.in_memory, dir=folder)  # noqa: SIM115
-        try:
+        with tempfile.SpooledTemporaryFile(max_size=LIMITS.in_memory, dir=folder) as file:
             for chunk in found.chunks(LIMITS.inner_zip):
                 file.write(chunk)
-        except BaseException:
-            file.close()
-            raise
-        return file
+            yield file
 
     def _members(self, outer: Found, archive: zipfile.ZipFile) -> Listing:
         # ZipInfo.is_dir() raises on a name that begins with a zero byte.
@@ -275,17 +263,13 @@ class Zips:
         # Of two members with one name the last is the one that unpacking leaves: it counts, in a student's own zip.
         last = dict(named)
         for name, info in sorted(last.items()):
-            notes, trouble = (
-                [],
-                _bad_name(info.orig_filename.replace("\\", "/")) or _bad_kind(info.external_attr >> 16),
-            )
+            notes = []
+            trouble = _bad_name(info.orig_filename.replace("\\", "/")) or _bad_kind(info.external_attr >> 16)
             if "\\" in info.orig_filename:
                 notes.append("Its name has backslashes; they were taken as slashes.")
             if same[name] > 1 and outer.of_class:
-                trouble = (
-                    trouble
-                    or f"The zip holds {same[name]} files of this name, which may be several people's."
-                )
+                several = f"The zip holds {same[name]} files of this name, which may be several people's."
+                trouble = trouble or several
             elif same[name] > 1:
                 notes.append("The zip holds this name more than once; the last one counts.")
             listing.take(
