@@ -97,16 +97,7 @@ class Changing:
     def _statement(self, node: ast.stmt) -> ast.stmt:
         if isinstance(node, (ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal)):
             return node
-        fields = {}
-        for name, value in ast.iter_fields(node):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and name != "body":
-                continue
-            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                fields[name] = self._body(value)
-            elif isinstance(value, list):
-                fields[name] = [self._any(v) for v in value]
-            elif isinstance(value, ast.AST):
-                fields[name] = self._any(value)
+        fields = self._fields(node)
         if isinstance(node, (ast.For, ast.While)):
             tick = ast.Expr(ast.Call(ast.Name(TICK, ast.Load()), [], []))
             fields["body"] = [ast.copy_location(tick, node), *fields["body"]]
@@ -116,6 +107,22 @@ class Changing:
             test = self._add(Change(words, node.lineno, rank), text, ast.unparse(other) if other else "")
             new = ast.copy_location(ast.If(test, [other or ast.copy_location(ast.Pass(), node)], [new]), node)
         return new
+
+    def _fields(self, node: ast.AST) -> dict[str, Any]:
+        """The fields of a node that hold code, with the changes in it."""
+        fields: dict[str, Any] = {}
+        for name, value in ast.iter_fields(node):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and name != "body":
+                continue
+            if isinstance(node, ast.Call) and name == "func":
+                fields[name] = self._callee(value)
+            elif isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                fields[name] = self._body(value)
+            elif isinstance(value, list):
+                fields[name] = [self._any(v) for v in value]
+            elif isinstance(value, ast.AST):
+                fields[name] = self._any(value)
+        return fields
 
     # Expressions.
 
@@ -129,15 +136,7 @@ class Changing:
             node, (ast.JoinedStr, ast.pattern, ast.expr_context, ast.operator, ast.cmpop, ast.arguments)
         ):
             return node
-        fields: dict[str, Any] = {}
-        for name, value in ast.iter_fields(node):
-            if isinstance(node, ast.Call) and name == "func":
-                fields[name] = self._callee(value)
-            elif isinstance(value, list):
-                fields[name] = [self._any(v) for v in value]
-            elif isinstance(value, ast.AST):
-                fields[name] = self._any(value)
-        new = plain = _with(node, **fields)
+        new = plain = _with(node, **self._fields(node))
         if isinstance(node, (ast.expr)) and not isinstance(node, (ast.Slice, ast.Starred, ast.Tuple)):
             if isinstance(getattr(node, "ctx", None), (ast.Store, ast.Del)):
                 return new
@@ -412,27 +411,20 @@ def _other_slices(node: ast.Subscript, text: str) -> Iterator[Other]:
 
 
 def _slices_like(part: ast.Slice) -> Iterator[ast.Slice]:
-    lower, upper, step = part.lower, part.upper, part.step
-    if lower is not None:
-        yield ast.Slice(None, upper, step)
-    if upper is not None:
-        yield ast.Slice(lower, None, step)
-    if lower is not None and upper is None:
-        yield ast.Slice(None, lower, step)
-    if upper is not None and lower is None:
-        yield ast.Slice(upper, None, step)
-    for one, other in ((lower, upper), (upper, lower)):  # `[1:]` and `[:-1]`
-        if one is not None and other is None:
-            turned = one.operand if isinstance(one, ast.UnaryOp) else ast.UnaryOp(ast.USub(), one)
-            yield ast.Slice(turned, None, step) if one is upper else ast.Slice(None, turned, step)
-    if step is not None:
-        yield ast.Slice(lower, upper, None)
-        yield ast.Slice(lower, upper, ast.UnaryOp(ast.USub(), step))
-    for by in (1, -1):
-        if lower is not None:
-            yield ast.Slice(ast.BinOp(lower, ast.Add(), _number(by)), upper, step)
-        if upper is not None:
-            yield ast.Slice(lower, ast.BinOp(upper, ast.Add(), _number(by)), step)
+    for this, that in (("lower", "upper"), ("upper", "lower")):
+        end = getattr(part, this)
+        if end is None:
+            continue
+        yield _with(part, **{this: None})
+        for by in (1, -1):
+            yield _with(part, **{this: ast.BinOp(end, ast.Add(), _number(by))})
+        if getattr(part, that) is None:  # `[1:]` and `[:1]`, or `[:-1]`
+            turned = end.operand if isinstance(end, ast.UnaryOp) else ast.UnaryOp(ast.USub(), end)
+            yield _with(part, **{this: None, that: end})
+            yield _with(part, **{this: None, that: turned})
+    if part.step is not None:
+        yield _with(part, step=None)
+        yield _with(part, step=ast.UnaryOp(ast.USub(), part.step))
 
 
 _SIGNS: dict[type, str] = {
