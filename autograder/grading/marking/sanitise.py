@@ -175,7 +175,7 @@ def kept_markdown(text: str, attachments: Mapping = {}) -> str:
 
 def plain_markdown(text: str) -> str:
     """Text as it was typed, in Markdown that takes a renderer no time; cut if it is very long."""
-    lines = [line[i : i + MAX_LINE] for line in cut(text, MAX_PROSE).splitlines() for i in _steps(line)]
+    lines = _short_lines(cut(text, MAX_PROSE))
     # Indented, so that nothing in it ends the block.
     return "The grader shows this text as it was typed:\n\n" + "\n".join(
         f"    {_inert(line)}" for line in lines
@@ -190,8 +190,10 @@ def _inert(line: str) -> str:
     )
 
 
-def _steps(line: str) -> range:
-    return range(0, max(len(line), 1), MAX_LINE)
+def _short_lines(text: str) -> list[str]:
+    """Its lines, those in parts that are longer than a page can colour."""
+    parts = ((line, range(0, max(len(line), 1), MAX_LINE)) for line in text.splitlines())
+    return [line[i : i + MAX_LINE] for line, places in parts for i in places]
 
 
 def cut(text: str, most: int) -> str:
@@ -318,7 +320,7 @@ def shown_code(source: str, plain: bool = False) -> str:
     kept = cut_source(source, MAX_CODE)
     if not plain and not _odd(source) and weight(source) <= 50_000:
         return kept
-    lines = [line[i : i + MAX_LINE] for line in kept.splitlines() for i in _steps(line)]
+    lines = _short_lines(kept)
     return "# (The grader shows this cell as a comment: it is very long, or unlike code.)\n" + "\n".join(
         f"# {line}" for line in lines
     )

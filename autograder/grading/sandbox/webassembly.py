@@ -7,10 +7,8 @@ docs/homes.md says which CPython, and why that one; SECURITY.md, what holds and 
 
 import atexit
 import ctypes
-import hashlib
 import os
 import sys
-import tempfile
 import threading
 import time
 import zipfile
@@ -26,6 +24,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from autograder.files import write
+from autograder.grading.sandbox.bubblewrap_wheel import sha256_of
 from autograder.grading.sandbox.inside import COURSE, HOME, drive, wire
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.grading.sandbox.run import Sandbox, SandboxError
@@ -536,17 +536,8 @@ def compile_guest() -> Path:
     if not _why_not_compiled():
         return path
     path.parent.mkdir(mode=0o755, exist_ok=True)
-    code = Module(engine(), _artifact("python.wasm").read_bytes()).serialize()
-    handle, beside = tempfile.mkstemp(dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(code)
-        os.chmod(beside, 0o644)
-        os.replace(beside, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(beside)
-        raise
+    module = Module(engine(), _artifact("python.wasm").read_bytes())
+    write(path, bytes(module.serialize()), mode=0o644)
     return path
 
 
@@ -559,12 +550,7 @@ def _artifact(name: str) -> Path:
 
 def _why_not_ours(name: str) -> str:
     """Why a file of the package may not be used, in a sentence; "" if it is the one that was tried."""
-    try:
-        with _artifact(name).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        return f"The WebAssembly sandbox cannot be used: {name} cannot be read ({error.strerror}). {_AGAIN}"
-    if found != DIGESTS[name]:
+    if sha256_of(_artifact(name)) != DIGESTS[name]:
         return f"The WebAssembly sandbox is not used: its {name} is not the file that was tried. {_AGAIN}"
     return ""
 

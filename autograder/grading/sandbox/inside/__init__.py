@@ -7,8 +7,8 @@ other, the standard library and the top level of `autograder`, and nothing else 
 Each kind of process has its module, and only those of the last ever run a student's code:
 
 `warm`
-    imports what notebooks need, and goes on as the `starter`: it is forked for each hand-in, and ends it. It
-    never sees a byte of any, so none can be found in the memory that the next one inherits.
+    imports what notebooks need; it is forked for each hand-in, and ends it. It never sees a byte of any, so none
+    can be found in the memory that the next one inherits.
 `keeper`
     stands beside it, and takes one run after another from the grader. It has the hand-in started, hands it
     one cell at a time (`drive`), and checks what comes back; measures time and memory (`growth`: an answer's); has it

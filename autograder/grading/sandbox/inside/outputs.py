@@ -66,30 +66,24 @@ class Outputs:
 
     def _add(self, output: dict[str, Any], name: str | None) -> None:
         last = self._outputs[-1] if self._outputs else {}
-        if output["output_type"] == "stream":
+        kind, paid = output["output_type"], False
+        if kind == "stream":
             left = max(0, self._budget.left - 100)
             output["text"], rest = output["text"][:left], output["text"][left:]
             self._cut |= bool(rest)
-            if not self._pay(output, None):
-                self._cut = True
-                return
-            if last.get("output_type") == "stream" and last["name"] == output["name"]:
-                last["text"] += output["text"]
-                return
-        elif output["output_type"] == "error":
+        if kind == "error":
             self._errors += 1  # what went wrong is shown even after a flood
-            if self._errors > 3 or not (self._pay(output, name) or self._pay_after_all(output)):
-                self._cut = True
-                return
-        elif not self._pay(output, name):
+            paid = self._errors <= 3 and (self._pay(output, name) or self._pay_after_all(output))
+        else:
+            paid = self._pay(output, name)
+        if paid and kind == "stream" == last.get("output_type") and last["name"] == output["name"]:
+            last["text"] += output["text"]
+        elif paid and len(self._outputs) < self._budget.outputs:
+            self._outputs.append(output)
+            if name is not None and "data" in output:
+                self._ids[name] = output
+        else:
             self._cut = True
-            return
-        if len(self._outputs) >= self._budget.outputs:
-            self._cut = True
-            return
-        self._outputs.append(output)
-        if name is not None and "data" in output:
-            self._ids[name] = output
 
     def _pay(self, output: dict[str, Any], name: str | None) -> bool:
         """Take the bytes of an output, and of the id that is kept with it, from what is left, if there are so many."""

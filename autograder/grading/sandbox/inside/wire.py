@@ -66,29 +66,31 @@ def together(parts: Sequence[np.ndarray]) -> bytes:
 MIME = re.compile(r"[a-z]+/[a-zA-Z0-9][a-zA-Z0-9.+-]{0,100}")
 
 
+_SHOWN: dict[str, Any] = {"output_type": str, "data": dict, "metadata": dict}
+_OUTPUTS: dict[Any, dict[str, Any]] = {
+    "stream": {"output_type": str, "name": str, "text": str},
+    "display_data": _SHOWN,
+    "execute_result": {**_SHOWN, "execution_count": (int, type(None))},
+    "error": {"output_type": str, "ename": str, "evalue": str, "traceback": list},
+}
+
+
 def check_output(output: Any) -> dict:
     """An nbformat output rebuilt from its known fields; raises WireError for anything else.
 
     The text in it is as the student's code wrote it: sanitise before showing it to people.
     """
     kind = output.get("output_type") if isinstance(output, dict) else None
-    if kind == "stream":
-        check_fields(output, {"output_type": str, "name": str, "text": str})
-        if output["name"] not in ("stdout", "stderr"):
-            raise WireError("no such stream")
-    elif kind == "display_data":
-        check_fields(output, {"output_type": str, "data": dict, "metadata": dict})
-        output |= {"data": _texts(output["data"]), "metadata": {}}
-    elif kind == "execute_result":
-        count = (int, type(None))
-        check_fields(output, {"output_type": str, "data": dict, "metadata": dict, "execution_count": count})
-        output |= {"data": _texts(output["data"]), "metadata": {}}
-    elif kind == "error":
-        check_fields(output, {"output_type": str, "ename": str, "evalue": str, "traceback": list})
-        if len(output["traceback"]) > MAX_LINES or not all(isinstance(t, str) for t in output["traceback"]):
-            raise WireError("a traceback is some lines of text")
-    else:
+    if not isinstance(kind, str) or kind not in _OUTPUTS:
         raise WireError("no such output")
+    check_fields(output, _OUTPUTS[kind])
+    if kind == "stream" and output["name"] not in ("stdout", "stderr"):
+        raise WireError("no such stream")
+    lines = output.get("traceback", ())
+    if len(lines) > MAX_LINES or not all(isinstance(line, str) for line in lines):
+        raise WireError("a traceback is some lines of text")
+    if "data" in output:
+        output |= {"data": _texts(output["data"]), "metadata": {}}
     return output
 
 
