@@ -819,6 +819,19 @@ def test_more_answers_than_fit_into_a_frame_cost_that_question(sandbox):
     assert runs[3].status == "ok" and len(runs[3].answers) == 2
 
 
+def test_the_kernel_is_told_to_end_a_hand_in_before_all_others(sandbox):
+    seen = []
+
+    def look():
+        seen.extend(Path(f"/proc/{pid}/oom_score_adj").read_text().strip() for pid in descendants(one))
+
+    one, looking = sandbox._process.pid, threading.Timer(0.5, look)
+    looking.start()
+    sandbox.run([Cell("import subprocess; subprocess.run(['sleep', '1'])")])
+    looking.join()
+    assert seen.count("1000") == 2 and len(seen) > 2, "the hand-in, and what it has begun"
+
+
 def test_one_process_keeps_one_capability_and_the_others_none(sandbox):
     """The warm process makes PID namespaces; it runs no student's code, and can do nothing else."""
     seen = []
@@ -1303,13 +1316,13 @@ def test_two_deaths_are_the_graders_fault(monkeypatch):
 
 def test_without_bubblewrap_the_remedy_is_named(monkeypatch):
     monkeypatch.setattr(bubblewrap, "find_bubblewrap", lambda: None)
-    bubblewrap._why_unavailable.cache_clear()
+    Bubblewrap.why_unavailable.cache_clear()
     try:
         assert "apt install bubblewrap" in Bubblewrap.why_unavailable()
         with pytest.raises(SandboxError, match="apt install bubblewrap"):
             Bubblewrap().run([DOUBLE])
     finally:
-        bubblewrap._why_unavailable.cache_clear()
+        Bubblewrap.why_unavailable.cache_clear()
 
 
 def test_a_module_that_cannot_be_imported_is_named():

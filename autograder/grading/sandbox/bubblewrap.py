@@ -34,8 +34,18 @@ class Bubblewrap(Forking):
     name = "bubblewrap"
 
     @classmethod
+    @cache
     def why_unavailable(cls) -> str:
-        return _why_unavailable()
+        if sys.platform != "linux":
+            return NOT_LINUX
+        if find_bubblewrap() is None:
+            return why_none()
+        try:
+            with cls(preload=()) as sandbox:
+                sandbox.probe()
+        except SandboxError as error:
+            return remedy(str(error))
+        return ""
 
     def _launch(self, control: int, opened: ExitStack) -> tuple[list[str], dict[str, str], list[int]]:
         program = find_bubblewrap()
@@ -64,20 +74,6 @@ _uids = count()
 def _unused_uid() -> int:
     """A user id that nobody has, and another for each sandbox."""
     return 0x70000000 + (os.getpid() % (1 << 22)) * 16 + next(_uids) % 16
-
-
-@cache
-def _why_unavailable() -> str:
-    if sys.platform != "linux":
-        return NOT_LINUX
-    if find_bubblewrap() is None:
-        return why_none()
-    try:
-        with Bubblewrap(preload=()) as sandbox:
-            sandbox.probe()
-    except SandboxError as error:
-        return remedy(str(error))
-    return ""
 
 
 # Where it is.

