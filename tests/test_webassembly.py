@@ -23,7 +23,7 @@ import autograder
 from autograder.grading.sandbox import MB, Cell, Limits, SandboxError, choice
 from autograder.grading.sandbox import webassembly as place
 from autograder.grading.sandbox.bubblewrap import Bubblewrap
-from autograder.grading.sandbox.wasi import Ended, Folder, Given, Wasi
+from autograder.grading.sandbox.wasi import Ended, Given, Wasi, put
 from autograder.grading.sandbox.webassembly import WebAssembly
 from autograder.judging.question import inputs
 
@@ -734,8 +734,8 @@ def test_space_that_was_given_up_is_there_again():
 
 
 def wasi(**given):
-    files = Folder()
-    files.put("/course/a/b.txt", Given(lambda: b"hello"))
+    files = {}
+    put(files, "/course/a/b.txt", Given(lambda: b"hello"))
     settings = {"scratch": 1000, "descriptors": 8, "said": lambda *_: None, "sleep": lambda _: None} | given
     return Wasi(files, ("tmp",), {"A": "b"}, **settings)
 

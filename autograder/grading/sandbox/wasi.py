@@ -11,15 +11,14 @@ import os
 import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any
 
 OK, BADF, EXIST, FAULT, INVAL, ISDIR, MFILE, NAMETOOLONG = 0, 8, 20, 21, 28, 31, 33, 37
 NOENT, NOSPC, NOSYS, NOTDIR, NOTEMPTY, ROFS, SPIPE = 44, 51, 52, 54, 55, 69, 70
 _CHARACTER, _FOLDER, _FILE = 2, 3, 4
 _EVERY_RIGHT, _RIGHT_TO_WRITE = (1 << 30) - 1, 1 << 6
-MAX_PATH, MAX_NAME, MAX_NODES, MAX_DEPTH = 4096, 255, 4096, 64
+MAX_PATH, MAX_NAME, MAX_NODES = 4096, 255, 4096
+MAX_PLACE = 1024  # characters of a name with all folders above it
 MAX_VECTORS, MAX_RANDOM, MAX_WRITE, MAX_SLEEP = 1024, 1 << 20, 1 << 24, 1e9
 ROOT = 3  # the descriptor of "/"
 
@@ -68,38 +67,28 @@ class Written:
 
 @dataclass(eq=False)
 class Folder:
-    """A folder; `own` ones are the guest's to write in, and not too `deep`: whole trees of them are copied."""
+    """A folder, and the names of what was `given` in it; what a guest has put there is known by its whole name alone."""
 
-    entries: "dict[str, Node]" = field(default_factory=dict)
-    own: bool = False
-    deep: int = 0
+    given: list[str] = field(default_factory=list)
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> "Folder":
-        if id(self) not in memo:
-            memo[id(self)] = self if not self.own else Folder({}, True, self.deep)
-            if self.own:
-                memo[id(self)].entries.update(deepcopy(self.entries, memo))
-        return memo[id(self)]
-
-    def folders(self) -> "list[Folder]":
-        """This one, and all below it."""
-        found = [self]
-        for folder in found:
-            found += [node for node in folder.entries.values() if isinstance(node, Folder)]
-        return found
-
-    def put(self, path: str, node: "Node") -> None:
-        """Put something at a path below, with the folders that it takes."""
-        *above, name = path.strip("/").split("/")
-        folder = self
-        for part in above:
-            below = folder.entries.setdefault(part, Folder())
-            assert isinstance(below, Folder)
-            folder = below
-        folder.entries[name] = node
+    def __deepcopy__(self, memo: object) -> "Folder":
+        return self
 
 
 Node = Folder | Given | Written
+
+
+def put(files: dict[str, Node], path: str, node: Node) -> None:
+    """Put something at a path, with the folders that it takes."""
+    name, known = path.strip("/"), False
+    files[name] = node
+    while name and not known:
+        above = name.rpartition("/")[0]
+        known = above in files
+        folder = files.setdefault(above, Folder())
+        assert isinstance(folder, Folder)
+        folder.given.append(name)
+        name = above
 
 
 @dataclass
@@ -107,6 +96,7 @@ class Open:
     """What a descriptor stands for."""
 
     node: Node
+    name: str = ""
     at: int = 0
     append: bool = False
     write: bool = False
@@ -118,27 +108,21 @@ class Files:
 
     Parameters
     ----------
-    own : dict of str to Folder
-        The folders that it may write in, by their names in the root.
+    own : dict of str to Node
+        By their whole names: the folders that it may write in, and what is in them.
     left, nodes : int
         Bytes that it may still write, at least; files and folders that it may still make.
     """
 
-    own: dict[str, Folder]
+    own: dict[str, Node]
     left: int
     nodes: int = MAX_NODES
     opened: dict[int, Open] = field(default_factory=dict)
 
     def size(self) -> int:
         """Bytes that are in them."""
-        todo: list[Node] = [*self.own.values(), *(opened.node for opened in self.opened.values())]
-        found: dict[int, int] = {}
-        while todo:
-            node = todo.pop()
-            if isinstance(node, Folder) and node.own:
-                todo += node.entries.values()
-            elif isinstance(node, Written):
-                found[id(node)] = len(node.data)
+        nodes = [*self.own.values(), *(opened.node for opened in self.opened.values())]
+        found = {id(node): len(node.data) for node in nodes if isinstance(node, Written)}
         return sum(found.values())
 
 
@@ -147,8 +131,8 @@ class Wasi:
 
     Parameters
     ----------
-    given : Folder
-        What can be read, shared by all guests.
+    given : dict of str to Node
+        What can be read, by its whole name, as `put` makes it; shared by all guests.
     own : sequence of str
         Names of folders in the root that the guest may write in.
     env : mapping of str to str
@@ -164,7 +148,7 @@ class Wasi:
 
     def __init__(
         self,
-        given: Folder,
+        given: dict[str, Node],
         own: tuple[str, ...],
         env: Mapping[str, str],
         *,
@@ -177,7 +161,7 @@ class Wasi:
         self._given, self._descriptors, self._scratch = given, descriptors, scratch
         self._env = [f"{name}={value}\0".encode() for name, value in env.items()]
         self._said, self._sleep, self._random = said, sleep, random
-        self.files = Files({name: Folder({}, own=True) for name in own}, scratch)
+        self.files = Files({name: Folder() for name in own}, scratch)
         self.stdin = bytearray()
         self.written = 0  # bytes, to files, in all
 
@@ -298,7 +282,7 @@ class Wasi:
 
     def _opened(self, fd: int) -> Open:
         if fd == ROOT:
-            return Open(Folder({**self._given.entries, **self.files.own}))
+            return Open(self._given[""])
         if fd not in self.files.opened:
             raise Refused(BADF)
         return self.files.opened[fd]
@@ -430,13 +414,14 @@ class Wasi:
         self._fd_seek(fd, 0, 1, at)
 
     def _fd_readdir(self, fd: int, at: int, size: int, cookie: int, used: int) -> None:
-        node, size = self._opened(fd).node, size & 0xFFFFFFFF
-        if not isinstance(node, Folder):
+        opened, size = self._opened(fd), size & 0xFFFFFFFF
+        if not isinstance(opened.node, Folder):
             raise Refused(NOTDIR)
+        inside = [*opened.node.given, *(n for n in self.files.own if n.rpartition("/")[0] == opened.name)]
         listed = b""
-        for number, (name, entry) in enumerate(list(node.entries.items())[cookie:], cookie + 1):
-            data = name.encode()
-            listed += struct.pack("<QQIBxxx", number, id(entry) & 0xFFFFFFFF, len(data), _kind(entry)) + data
+        for number, name in enumerate(inside[cookie:], cookie + 1):
+            data, node = name.rpartition("/")[2].encode(), self._given.get(name) or self.files.own[name]
+            listed += struct.pack("<QQIBxxx", number, id(node) & 0xFFFFFFFF, len(data), _kind(node)) + data
             if len(listed) >= size:
                 break
         self._store(at, listed[:size])
@@ -444,45 +429,48 @@ class Wasi:
 
     # Paths: they lead nowhere but through these folders, and there are no links.
 
-    def _walk(self, fd: int, path: str) -> tuple[Folder, str, Node | None]:
-        """The folder that a path leads to, the last name, and what has it; `..` at the top stays there."""
-        above: list[Node] = [self._opened(fd).node]
-        names = [part for part in path.split("/") if part not in ("", ".")]
-        folder, name = above[0], ""
-        for place, name in enumerate(names):
-            if not isinstance(above[-1], Folder):
-                raise Refused(NOTDIR)
-            if name == "..":
-                if len(above) > 1:
-                    above.pop()
-                continue
-            folder, node = above[-1], above[-1].entries.get(name)
-            if node is None:
-                if place < len(names) - 1:
-                    raise Refused(NOENT)
-                return above[-1], name, None
-            above.append(node)
-        folder = above[-2] if len(above) > 1 else above[-1]
-        if not isinstance(folder, Folder):
-            raise Refused(NOTDIR)
-        return folder, name, above[-1]
+    def _at(self, name: str) -> Node | None:
+        """What has this whole name."""
+        return self.files.own.get(name) or self._given.get(name)
 
-    def _found(self, fd: int, at: int, length: int) -> tuple[Folder, str, Node]:
-        folder, name, node = self._walk(fd, self._text(at, length))
+    def _walk(self, fd: int, at: int, length: int) -> tuple[str, Node | None]:
+        """The whole name that a path leads to, through folders that are there, and what has it; none is above the top."""
+        opened = self._opened(fd)
+        name, node = opened.name, self._at(opened.name)
+        for part in self._text(at, length).split("/"):
+            if part in ("", "."):
+                continue
+            if node is None:
+                raise Refused(NOENT)
+            if not isinstance(node, Folder):
+                raise Refused(NOTDIR)
+            name = name.rpartition("/")[0] if part == ".." else f"{name}/{part}".lstrip("/")
+            node = self._at(name)
+        return name, node
+
+    def _found(self, fd: int, at: int, length: int) -> tuple[str, Node]:
+        name, node = self._walk(fd, at, length)
         if node is None:
             raise Refused(NOENT)
-        return folder, name, node
+        return name, node
 
-    def _add(self, folder: Folder, name: str, node: Node) -> None:
-        if not folder.own:
+    def _may_stand(self, name: str) -> None:
+        """Whether there may be something of this name; raises Refused if not."""
+        above, _, last = name.rpartition("/")
+        if above not in self.files.own:
             raise Refused(ROFS)
-        if self.files.nodes <= 0 or len(name.encode()) > MAX_NAME:
+        if len(name) > MAX_PLACE or len(last.encode()) > MAX_NAME:
+            raise Refused(NAMETOOLONG)
+
+    def _add(self, name: str, node: Node) -> None:
+        self._may_stand(name)
+        if self.files.nodes <= 0:
             raise Refused(NOSPC)
         self.files.nodes -= 1
-        folder.entries[name] = node
+        self.files.own[name] = node
 
     def _path_filestat_get(self, fd: int, flags: int, at: int, length: int, to: int) -> None:
-        self._store(to, _stat(self._found(fd, at, length)[2]))
+        self._store(to, _stat(self._found(fd, at, length)[1]))
 
     def _path_filestat_set_times(self, fd: int, flags: int, at: int, length: int, *times: int) -> None:
         self._found(fd, at, length)  # nothing to do, but for what is not there
@@ -490,7 +478,7 @@ class Wasi:
     def _path_open(
         self, fd: int, _: int, at: int, length: int, how: int, rights: int, __: int, flags: int, to: int
     ) -> None:
-        folder, name, node = self._walk(fd, self._text(at, length))
+        name, node = self._walk(fd, at, length)
         create, as_folder, exclusive, truncate = (bool(how >> bit & 1) for bit in range(4))
         write = bool(rights & _RIGHT_TO_WRITE)
         if len(self.files.opened) >= self._descriptors:
@@ -499,7 +487,7 @@ class Wasi:
             if not create or as_folder:
                 raise Refused(NOENT)
             node = Written()
-            self._add(folder, name, node)
+            self._add(name, node)
         elif create and exclusive:
             raise Refused(EXIST)
         if isinstance(node, Folder):
@@ -513,60 +501,53 @@ class Wasi:
         elif truncate:
             self._resize(node, 0)
         number = next(number for number in range(4, 5 + self._descriptors) if number not in self.files.opened)
-        self.files.opened[number] = Open(node, 0, bool(flags & 1), write)
+        self.files.opened[number] = Open(node, name, 0, bool(flags & 1), write)
         self._store(to, struct.pack("<I", number))
 
     def _path_create_directory(self, fd: int, at: int, length: int) -> None:
-        folder, name, node = self._walk(fd, self._text(at, length))
+        name, node = self._walk(fd, at, length)
         if node is not None:
             raise Refused(EXIST)
-        if folder.deep >= MAX_DEPTH:
-            raise Refused(NAMETOOLONG)
-        self._add(folder, name, Folder({}, True, folder.deep + 1))
+        self._add(name, Folder())
 
-    def _take_away(self, folder: Folder, name: str, node: Node) -> None:
-        if not folder.own or folder.entries.get(name) is not node:
+    def _take_away(self, name: str) -> None:
+        if name.rpartition("/")[0] not in self.files.own:
             raise Refused(ROFS)
-        del folder.entries[name]
+        del self.files.own[name]
         self.files.nodes += 1
 
     def _path_unlink_file(self, fd: int, at: int, length: int) -> None:
-        folder, name, node = self._found(fd, at, length)
+        name, node = self._found(fd, at, length)
         if isinstance(node, Folder):
             raise Refused(ISDIR)
-        self._take_away(folder, name, node)
+        self._take_away(name)
 
     def _path_remove_directory(self, fd: int, at: int, length: int) -> None:
-        folder, name, node = self._found(fd, at, length)
+        name, node = self._found(fd, at, length)
         if not isinstance(node, Folder):
             raise Refused(NOTDIR)
-        if node.entries:
+        if any(other.startswith(f"{name}/") for other in self.files.own):
             raise Refused(NOTEMPTY)
-        self._take_away(folder, name, node)
+        self._take_away(name)
 
     def _path_rename(self, fd: int, at: int, length: int, to_fd: int, to: int, to_length: int) -> None:
-        folder, name, node = self._found(fd, at, length)
-        target, new, there = self._walk(to_fd, self._text(to, to_length))
+        name, node = self._found(fd, at, length)
+        new, there = self._walk(to_fd, to, to_length)
         if node is there:
             return
         if isinstance(there, Folder) or (isinstance(node, Folder) and there is not None):
             raise Refused(ISDIR)
-        if not target.own:
-            raise Refused(ROFS)
-        if len(new.encode()) > MAX_NAME:
-            raise Refused(NAMETOOLONG)
-        moved = node.folders() if isinstance(node, Folder) else []
-        down = target.deep + 1 - moved[0].deep if moved else 0
-        if any(one is target for one in moved):
+        if new.startswith(f"{name}/"):
             raise Refused(INVAL)
-        if any(one.deep + down > MAX_DEPTH for one in moved):
+        self._may_stand(name)
+        self._may_stand(new)
+        moved = {one: new + one[len(name) :] for one in self.files.own if f"{one}/".startswith(f"{name}/")}
+        if any(len(one) > MAX_PLACE for one in moved.values()):
             raise Refused(NAMETOOLONG)
-        self._take_away(folder, name, node)
-        for one in moved:
-            one.deep += down
         if there is not None:
-            self._take_away(target, new, there)
-        self._add(target, new, node)
+            self._take_away(new)
+        for one, other in moved.items():
+            self.files.own[other] = self.files.own.pop(one)
 
     def _path_readlink(self, fd: int, at: int, length: int, to: int, size: int, used: int) -> None:
         self._found(fd, at, length)

@@ -29,7 +29,7 @@ from autograder.grading.sandbox.bubblewrap_wheel import sha256_of
 from autograder.grading.sandbox.inside import COURSE, HOME, drive, wire
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.grading.sandbox.run import Sandbox, SandboxError
-from autograder.grading.sandbox.wasi import Ended, Files, Folder, Given, Wasi
+from autograder.grading.sandbox.wasi import Ended, Files, Given, Node, Wasi, put
 from autograder.judging import frames
 from autograder.results import Outcome
 
@@ -216,20 +216,20 @@ class WebAssembly(Sandbox):
     def _environment(self) -> dict[str, str]:
         return {**self._basics(HOME, "/tmp", COURSE), "PYTHONTZPATH": "", **self._env}
 
-    def _files(self, opened: ExitStack) -> Folder:
+    def _files(self, opened: ExitStack) -> dict[str, Node]:
         """All that a guest can read: Python, the engine's student's part, the course's library, data and keys."""
-        root = Folder()
-        root.put("/dev/null", Given(bytes))
+        files: dict[str, Node] = {}
+        put(files, "/dev/null", Given(bytes))
         for name, read in _stdlib(opened):
-            root.put(f"{_STDLIB}/{name}", Given(read))
+            put(files, f"{_STDLIB}/{name}", Given(read))
         for name, path in _brought():
-            root.put(f"{_SITE}/{name}", Given(path.read_bytes))
+            put(files, f"{_SITE}/{name}", Given(path.read_bytes))
         for place, shown in self._shown().items():
             for path in sorted(shown.rglob("*")) if shown.is_dir() else [shown]:
                 if path.is_file() and "__pycache__" not in path.parts:
                     below = path.relative_to(shown).as_posix()
-                    root.put(f"{place}/{below}" if path != shown else place, Given(path.read_bytes))
-        return root
+                    put(files, f"{place}/{below}" if path != shown else place, Given(path.read_bytes))
+        return files
 
 
 class _Guest(drive.Guest):
