@@ -140,7 +140,7 @@ class Sandbox(ABC):
         limits: Limits,
         seconds: float,
     ) -> Generator[Reported, None, None]:
-        """Run these cells in one hand-in, which may spend so many seconds: what `drive.Drive.cells` gives.
+        """Run these cells in one hand-in, which may spend so many seconds: what `drive.Guest.cells` gives.
 
         Raises WireError or OSError where the sandbox itself fails.
         """

@@ -12,6 +12,8 @@ import struct
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Self
 
 OK, BADF, EXIST, FAULT, INVAL, ISDIR, MFILE, NAMETOOLONG = 0, 8, 20, 21, 28, 31, 33, 37
 NOENT, NOSPC, NOSYS, NOTDIR, NOTEMPTY, ROFS, SPIPE = 44, 51, 52, 54, 55, 69, 70
@@ -39,22 +41,23 @@ class Ended(Exception):
         self.code = code
 
 
+class _Shared:
+    """What all guests have in common: it is not copied with their files."""
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+
 @dataclass(eq=False)
-class Given:
+class Given(_Shared):
     """A file that can only be read; `read` fetches its bytes when they are first asked for."""
 
     read: Callable[[], bytes]
-    _data: bytes | None = None
 
-    @property
+    @cached_property
     def data(self) -> bytes:
         """What is in it."""
-        if self._data is None:
-            self._data = self.read()
-        return self._data
-
-    def __deepcopy__(self, memo: object) -> "Given":
-        return self
+        return self.read()
 
 
 @dataclass(eq=False)
@@ -66,13 +69,10 @@ class Written:
 
 
 @dataclass(eq=False)
-class Folder:
+class Folder(_Shared):
     """A folder, and the names of what was `given` in it; what a guest has put there is known by its whole name alone."""
 
     given: list[str] = field(default_factory=list)
-
-    def __deepcopy__(self, memo: object) -> "Folder":
-        return self
 
 
 Node = Folder | Given | Written

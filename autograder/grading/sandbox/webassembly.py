@@ -161,7 +161,7 @@ class WebAssembly(Sandbox):
         self.start()
         guest = _Guest(self, limits, seconds)
         try:
-            yield from drive.Drive(guest).cells(plan, arrays)
+            yield from guest.cells(plan, arrays)
         finally:
             guest.end()
 

@@ -35,6 +35,77 @@ class Stopped(Exception):
         self.status, self.reason = status, reason
 
 
+@dataclass
+class CellRun:
+    """What became of one cell.
+
+    Parameters
+    ----------
+    outputs : list of dict
+        nbformat 4 outputs, bounded but not sanitised.
+    status : Outcome
+        "error": an ordinary cell raised. "timeout" and "crash" of a test cell are about its exercise alone;
+        an ordinary cell with one of them was left out and the rest run again, if it did not stop when
+        interrupted. "skipped": the time or the reruns were used up before it.
+    seconds : float
+        By the clock.
+    spent : float
+        The seconds that are held against its limit: CPU time or, for what waits, its share of the clock's.
+    answers : list of Answer, optional
+        A test cell's, in the order of its questions; fewer than those after a timeout or crash.
+    missing : bool
+        Nothing has the exercise's name.
+    reason : str
+        A sentence about a timeout or crash.
+    forged : bool
+        It crashed since what it sent could not have come from our side of the sandbox.
+    statements : int
+        How many of an ordinary cell's statements were done when it was stopped for good; 0 where nobody knows.
+    index : int
+        Its place among the cells.
+    total : float
+        As `spent`: what the hand-in has come to with it.
+    over : bool
+        The hand-in did not survive it.
+    asked : list of dict
+        For each group of questions that were asked in one go: how many arrays (`parts`), after those of the groups
+        before, hold the bytes that it wrote, unread; the code of its `exit`; the memory that was seen to be `held`,
+        where that is more than was allowed.
+    """
+
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    status: Outcome = Outcome.OK
+    seconds: float = 0.0
+    spent: float = 0.0
+    answers: list[Answer] | None = None
+    missing: bool = False
+    reason: str = ""
+    forged: bool = False
+    statements: int = 0
+    index: int = 0
+    total: float = 0.0
+    over: bool = False
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    def to_fields(self) -> dict[str, Any]:
+        """All but the answers, as it is sent to the grader."""
+        return {name: value for name, value in vars(self).items() if name != "answers"}
+
+    @classmethod
+    def from_fields(cls, sent: dict[str, Any]) -> "CellRun":
+        """The inverse of `to_fields`, whoever wrote it; raises WireError for anything else."""
+        kinds = {one.name: get_origin(one.type) or one.type for one in fields(cls) if one.name != "answers"}
+        run = cls(**frames.check_fields(sent, kinds | {"status": str}))
+        if run.status not in set(Outcome) or len(run.reason) > frames.MAX_TEXT:
+            raise wire.WireError("no report")
+        run.status = Outcome(run.status)
+        run.outputs = [wire.check_output(output) for output in run.outputs]
+        return run
+
+
+Reported = tuple[CellRun, list[np.ndarray]]
+
+
 class Guest(ABC):
     """A hand-in that runs somewhere: how to talk with it, and the time that it may take.
 
@@ -128,92 +199,11 @@ class Guest(ABC):
             f"This cell did not end in {PATIENCE * limits.cell_seconds:g} s, and hardly did anything in them."
         )
 
-
-@dataclass
-class CellRun:
-    """What became of one cell.
-
-    Parameters
-    ----------
-    outputs : list of dict
-        nbformat 4 outputs, bounded but not sanitised.
-    status : Outcome
-        "error": an ordinary cell raised. "timeout" and "crash" of a test cell are about its exercise alone;
-        an ordinary cell with one of them was left out and the rest run again, if it did not stop when
-        interrupted. "skipped": the time or the reruns were used up before it.
-    seconds : float
-        By the clock.
-    spent : float
-        The seconds that are held against its limit: CPU time or, for what waits, its share of the clock's.
-    answers : list of Answer, optional
-        A test cell's, in the order of its questions; fewer than those after a timeout or crash.
-    missing : bool
-        Nothing has the exercise's name.
-    reason : str
-        A sentence about a timeout or crash.
-    forged : bool
-        It crashed since what it sent could not have come from our side of the sandbox.
-    statements : int
-        How many of an ordinary cell's statements were done when it was stopped for good; 0 where nobody knows.
-    index : int
-        Its place among the cells.
-    total : float
-        As `spent`: what the hand-in has come to with it.
-    over : bool
-        The hand-in did not survive it.
-    asked : list of dict
-        For each group of questions that were asked in one go: how many arrays (`parts`), after those of the groups
-        before, hold the bytes that it wrote, unread; the code of its `exit`; the memory that was seen to be `held`,
-        where that is more than was allowed.
-    """
-
-    outputs: list[dict[str, Any]] = field(default_factory=list)
-    status: Outcome = Outcome.OK
-    seconds: float = 0.0
-    spent: float = 0.0
-    answers: list[Answer] | None = None
-    missing: bool = False
-    reason: str = ""
-    forged: bool = False
-    statements: int = 0
-    index: int = 0
-    total: float = 0.0
-    over: bool = False
-    asked: list[dict[str, Any]] = field(default_factory=list)
-
-    def to_fields(self) -> dict[str, Any]:
-        """All but the answers, as it is sent to the grader."""
-        return {name: value for name, value in vars(self).items() if name != "answers"}
-
-    @classmethod
-    def from_fields(cls, sent: dict[str, Any]) -> "CellRun":
-        """The inverse of `to_fields`, whoever wrote it; raises WireError for anything else."""
-        kinds = {one.name: get_origin(one.type) or one.type for one in fields(cls) if one.name != "answers"}
-        run = cls(**frames.check_fields(sent, kinds | {"status": str}))
-        if run.status not in set(Outcome) or len(run.reason) > frames.MAX_TEXT:
-            raise wire.WireError("no report")
-        run.status = Outcome(run.status)
-        run.outputs = [wire.check_output(output) for output in run.outputs]
-        return run
-
-
-Reported = tuple[CellRun, list[np.ndarray]]
-
-
-class Drive:
-    """One hand-in from its first cell to its last.
-
-    Parameters
-    ----------
-    guest : Guest
-    """
-
-    def __init__(self, guest: Guest) -> None:
-        self._guest, self._limits = guest, guest.limits
+    # From its first cell to its last
 
     def cells(self, cells: Sequence[dict[str, Any] | None], given: list[np.ndarray]) -> Iterator[Reported]:
         """Hand out the cells in order, up to one that it does not survive; a report on each."""
-        budget = Budget(self._limits.output_bytes, self._limits.outputs)
+        budget = Budget(self.limits.output_bytes, self.limits.outputs)
         last = max((index for index, cell in enumerate(cells) if cell is not None), default=None)
         count = 0
         for index, cell in enumerate(cells):
@@ -224,27 +214,27 @@ class Drive:
             try:
                 if cell["exercise"] is None:
                     count += 1
-                    self._run(cell["source"], count, report, outputs)
+                    self._run_cell(cell["source"], count, report, outputs)
                 else:
-                    self._ask(cell, given[cell["first"] :], report, arrays, outputs, index == last)
+                    self._ask_questions(cell, given[cell["first"] :], report, arrays, outputs, index == last)
                 report.over = False
             except Stopped as stop:
                 report.status, report.reason = stop.status, stop.reason
             except wire.Closed:
-                report.status, report.reason = Outcome.CRASH, self._guest.how_it_died()
+                report.status, report.reason = Outcome.CRASH, self.how_it_died()
             except wire.WireError:
                 report.status, report.reason, report.forged = Outcome.CRASH, wire.FORGED, True
             if report.over and cell["exercise"] is None:
                 outputs.stopped(report.reason)
             report.outputs, report.seconds = outputs.kept(), round(monotonic() - began, 6)
-            report.spent, report.total = self._guest.part.spent(), self._guest.whole.spent()
+            report.spent, report.total = self.part.spent(), self.whole.spent()
             yield report, arrays
             if report.over:
                 return
 
-    def _run(self, source: str, count: int, report: CellRun, outputs: Outputs) -> None:
-        self._guest.allow(self._limits.cell_seconds, INTERRUPTS)
-        self._guest.order({"op": "run", "source": source, "count": count})
+    def _run_cell(self, source: str, count: int, report: CellRun, outputs: Outputs) -> None:
+        self.allow(self.limits.cell_seconds, INTERRUPTS)
+        self.order({"op": "run", "source": source, "count": count})
         while True:
             header, _ = self._event()
             if header["op"] == "done":
@@ -253,15 +243,15 @@ class Drive:
                 report.statements += 1
             else:
                 outputs.take(header, count)
-        if self._guest.asked_to_stop:
-            report.status, report.reason = Outcome.TIMEOUT, self._guest.too_long(ended=False)
+        if self.asked_to_stop:
+            report.status, report.reason = Outcome.TIMEOUT, self.too_long(ended=False)
             outputs.stopped(report.reason)
             return
         if header.get("status") not in (Outcome.OK, Outcome.ERROR):
             raise wire.WireError("no such status")
         report.status = Outcome(header["status"])
 
-    def _ask(
+    def _ask_questions(
         self,
         cell: dict[str, Any],
         given: Sequence[np.ndarray],
@@ -274,20 +264,20 @@ class Drive:
 
         Those after which the hand-in does nothing any more (`last`) are asked in no copy of it.
         """
-        self._guest.look()  # what came before is not the answer's
-        allowed = self._limits.call_seconds
-        self._guest.allow(OVERTIME * allowed, 1, question=True)
+        self.look()  # what came before is not the answer's
+        allowed = self.limits.call_seconds
+        self.allow(OVERTIME * allowed, 1, question=True)
         left = MAX_ANSWERS
         for number, group in enumerate(cell["groups"], 1):
             asked_last = last and number == len(cell["groups"]) and group["memory"] is None
             message = {"op": "ask", "exercise": cell["exercise"], "call": cell["call"], "last": asked_last}
             questions, given = given[: group["parts"]], given[group["parts"] :]
-            self._guest.measure(group["memory"])
+            self.measure(group["memory"])
             try:
-                self._guest.order(message, questions)
+                self.order(message, questions)
                 written, end = self._answers(left, outputs)
             finally:
-                held = self._guest.measured()
+                held = self.measured()
             if end.get("missing") is True:
                 report.missing = True
                 return
@@ -296,15 +286,15 @@ class Drive:
             arrays += parts
             report.asked.append({"parts": len(parts), "exit": code if _is_code(code) else None, "held": held})
             left -= len(written)
-            if self._guest.asked_to_stop:
-                report.status, report.reason = Outcome.TIMEOUT, self._guest.too_long(ended=False)
+            if self.asked_to_stop:
+                report.status, report.reason = Outcome.TIMEOUT, self.too_long(ended=False)
                 return
             ended_here = group["memory"] is not None and is_whole(written)
             if code != 0 and not ended_here:
                 return
-        self._guest.look()
-        if self._guest.part.seconds() > allowed:
-            report.status, report.reason = Outcome.TIMEOUT, self._guest.too_long(ended=True)
+        self.look()
+        if self.part.seconds() > allowed:
+            report.status, report.reason = Outcome.TIMEOUT, self.too_long(ended=True)
 
     def _answers(self, most: int, outputs: Outputs) -> tuple[bytearray, dict[str, Any]]:
         """What is answered now, `most` bytes of it, and the hand-in's word on how that ended."""
@@ -318,12 +308,12 @@ class Drive:
                     written += part.tobytes()
                 if len(written) > most:
                     raise Stopped(Outcome.CRASH, wire.TOO_MUCH)
-                self._guest.answered(written)
+                self.answered(written)
             else:
                 outputs.take(header, None)
 
     def _event(self) -> frames.Frame:
-        header, arrays = self._guest.event()
+        header, arrays = self.event()
         if not isinstance(header.get("op"), str):
             raise wire.WireError("no such event")
         return header, arrays

@@ -18,7 +18,7 @@ import numpy as np
 import psutil
 
 from autograder.grading.sandbox.inside import confine, growth, wire
-from autograder.grading.sandbox.inside.drive import UNCOUNTED, Drive, Guest, Stopped, is_whole
+from autograder.grading.sandbox.inside.drive import UNCOUNTED, Guest, Stopped, is_whole
 from autograder.grading.sandbox.inside.limits import Limits
 from autograder.judging import frames
 from autograder.results import Outcome
@@ -133,7 +133,7 @@ class Keeper(Guest):
                 raise RuntimeError("the hand-in's process did not start")
             self._places = growth.scratch(self._child) if psutil.LINUX else []
             plan, arrays = self._grader.receive()
-            for report, values in Drive(self).cells(plan["cells"], arrays):
+            for report, values in self.cells(plan["cells"], arrays):
                 self._grader.send(report.to_fields(), values, more=True)  # nobody acts on it before the end
         finally:
             with suppress(wire.Closed):
