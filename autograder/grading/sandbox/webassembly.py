@@ -142,7 +142,7 @@ class WebAssembly(Sandbox):
             Wasi,
             self._given,
             ("tmp", "home"),
-            self._environment(),
+            {**self._basics(HOME, "/tmp", COURSE), "PYTHONTZPATH": "", **self._env},
             scratch=self.limits.scratch_bytes,
             descriptors=self.limits.open_files,
             sleep=self._awake.wait,
@@ -193,28 +193,22 @@ class WebAssembly(Sandbox):
     def turn(self, instance: "Instance", look: Callable[[], None], source: str) -> None:
         """One turn of a guest, watched: what `look` raises ends it, and is raised here."""
         with _TURN:
-            self._watched_turn(instance, look, source)
-
-    def _watched_turn(self, instance: "Instance", look: Callable[[], None], source: str) -> None:
-        self._awake.clear()
-        running = self._thread.submit(instance.turn, source)
-        stop: BaseException | None = None
-        while not running.done():
-            try:
-                wait([running], LOOK)
-                if stop is None:
-                    look()
-            except BaseException as why:  # noqa: BLE001 - raised again below
-                stop = why
-                self._awake.set()
-            if stop is not None:
-                engine().increment_epoch()
+            self._awake.clear()
+            running = self._thread.submit(instance.turn, source)
+            stop: BaseException | None = None
+            while not running.done():
+                try:
+                    wait([running], LOOK)
+                    if stop is None:
+                        look()
+                except BaseException as why:  # noqa: BLE001 - raised again below
+                    stop = why
+                    self._awake.set()
+                if stop is not None:
+                    engine().increment_epoch()
         if stop is not None and (instance.ended or not isinstance(stop, Exception)):
             raise stop
         running.result()
-
-    def _environment(self) -> dict[str, str]:
-        return {**self._basics(HOME, "/tmp", COURSE), "PYTHONTZPATH": "", **self._env}
 
     def _files(self, opened: ExitStack) -> dict[str, Node]:
         """All that a guest can read: Python, the engine's student's part, the course's library, data and keys."""
@@ -239,9 +233,8 @@ class _Guest(drive.Guest):
         super().__init__(limits, seconds)
         self._sandbox, self._instance = sandbox, sandbox.take_instance()
         self._at_rest: Image | None = None  # before questions were asked
-        self._said, self._last = frames.Bytes(b""), cast("frames.Frame | None", None)
-        self._failure: Exception = wire.Closed("it says no more")
-        self._ended = ""
+        self._said, self._ended = frames.Bytes(b""), ""
+        self._after: frames.Frame | Exception  # what comes after all that it has said
         self._memory: int | None = None
         self._roomy = self._measured = False
         self._before, self._written, self._held, self._next_look = bytearray(), 0, 0, 0.0
@@ -270,8 +263,7 @@ class _Guest(drive.Guest):
             self._at_rest, self._roomy = None, False
         elif not header["last"] and (self._at_rest is None or (self._memory is not None and not self._roomy)):
             self._keep()
-        self._failure = wire.Closed("it says no more")
-        code: int | None = None
+        self._after, code = wire.Closed("it says no more"), None
         self._instance.hear(frames.encode(header, arrays), self.part.got_on)
         try:
             if self._memory is None:
@@ -282,9 +274,9 @@ class _Guest(drive.Guest):
                 self._written, self._measured = self._instance.written(), True
                 self._sandbox.turn(self._instance, self._watch, f"{HAND_IN}.act()")
         except drive.Stopped as stop:
-            self._failure, asks = stop, False
+            self._after, asks = stop, False
         except Flood:
-            self._failure, asks = wire.WireError("it says too much"), False
+            self._after, asks = wire.WireError("it says too much"), False
         except _AnswerEnded:
             pass
         except Ended as end:
@@ -292,9 +284,9 @@ class _Guest(drive.Guest):
             self._ended = wire.death(code)
         except Exception as error:  # noqa: BLE001 - wasmtime's own: the guest is at its end
             self._ended = f"Its process ended: {_in_a_line(error)}"
-        self._said, self._last = frames.Bytes(self._instance.said()), None
+        self._said = frames.Bytes(self._instance.said())
         if asks and self._instance.ended:  # as a process says of one that it has forked
-            self._last = {"op": "asked", "missing": False, "exit": code}, []
+            self._after = {"op": "asked", "missing": False, "exit": code}, []
 
     def _keep(self) -> None:
         """What the hand-in is now, for each answer to begin as that; with room, if memory is limited."""
@@ -321,11 +313,13 @@ class _Guest(drive.Guest):
                 most = 4 * self.limits.output_bytes + (1 << 20)
                 return frames.read_frame(self._said.read, most, 8 * frames.MAX_VALUES)
         except wire.WireError:
-            if self._last is None or not self._said.ended:  # not one that it was stopped in the midst of
+            if (
+                isinstance(self._after, Exception) or not self._said.ended
+            ):  # not one that it was stopped in the midst of
                 raise
-        if self._last is None:
-            raise self._failure
-        return self._last
+        if isinstance(self._after, Exception):
+            raise self._after
+        return self._after
 
     def how_it_died(self) -> str:
         return self._ended or wire.death(None)
