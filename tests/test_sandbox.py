@@ -1679,7 +1679,7 @@ def test_what_a_killed_run_without_a_sandbox_has_left_goes_with_the_next(tmp_pat
         pass
     kept = tmp_path / "kept"
     of_ended, of_living, link = (
-        tmp_path / f"autograder-{platform.node()}-{pid}-{name}"
+        tmp_path / f"autograder_{platform.node()}_{pid}_{name}"
         for pid, name in ((ended.pid, "old"), (os.getppid(), "held"), (ended.pid, "link"))
     )
     for folder in (kept, of_ended, of_living):

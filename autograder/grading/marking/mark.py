@@ -8,7 +8,7 @@ import builtins
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -327,9 +327,12 @@ class _Judging:
     """A rebuilt hand-in, with what it takes to judge it."""
 
     def __init__(self, lab: Lab, notebook: NotebookNode, seed: int, sandbox: Sandbox):
-        self.lab, self.notebook, self.seed, self.sandbox = lab, notebook, seed, sandbox
-        self._drawn: dict[str, list[Drawn]] = {}
-        self._fresh: dict[str, list[Question]] = {}
+        self.lab, self.notebook, self.sandbox = lab, notebook, sandbox
+        # Drawn once, and worked out once what is due: the following through asks the same again.
+        self._drawn: Callable[[Exercise], list[Drawn]] = cache(lambda exercise: exercise.draw(seed))
+        self._fresh: Callable[[Exercise], list[Question]] = cache(
+            lambda exercise: exercise.with_outcomes(self._drawn(exercise))
+        )
 
     def judge_all(self, notebook: NotebookNode, seconds: float) -> _Judged:
         """Run these cells of the hand-in, and judge each exercise among them."""
@@ -345,8 +348,7 @@ class _Judging:
                 judged.log.append(f"Forged or broken frames came from the cell {where}; they were refused.")
             if exercise := self.lab.exercise_tested_by(name):
                 of_answer = by_name.get(grade_id(exercise.name), CellRun())
-                row, outputs = self._judge_one(exercise, run, of_answer)
-                judged.tests[name] = replace(row, seconds=round(row.seconds + of_answer.seconds, 6)), outputs
+                judged.tests[name] = self._judge_one(exercise, run, of_answer)
         self._trace_causes(judged)
         return judged
 
@@ -364,17 +366,9 @@ class _Judging:
         exercise = self.lab.exercise_tested_by(id_of(cell))
         if exercise is None:
             return Cell(cell.source)
-        if exercise.name not in self._drawn:
-            self._drawn[exercise.name] = exercise.draw(self.seed)
         asked = [question.inputs for question in exercise.questions()]
-        asked += [given for _, given, _ in self._drawn[exercise.name]]
+        asked += [given for _, given, _ in self._drawn(exercise)]
         return Cell("", exercise=exercise.name, questions=asked, call=exercise.rules.call)
-
-    def _fresh_questions(self, exercise: Exercise) -> list[Question]:
-        """What is due in the fresh cases: worked out once, for the following through asks them again."""
-        if exercise.name not in self._fresh:
-            self._fresh[exercise.name] = exercise.with_outcomes(self._drawn[exercise.name])
-        return self._fresh[exercise.name]
 
     def _judge_one(self, exercise: Exercise, run: CellRun, of_answer: CellRun) -> tuple[Result, list]:
         """The row and the outputs of one test cell; `of_answer` is what became of the answer's own cell."""
@@ -385,7 +379,7 @@ class _Judging:
             # What students can see comes first, so that the mark says what their own check said.
             finding = self._finding(exercise, visible, answers[: len(visible)])
             if finding.verdict is Verdict.PASS:
-                asked = visible + self._fresh_questions(exercise)
+                asked = visible + self._fresh(exercise)
                 finding = self._finding(exercise, asked, answers, known_right=len(visible))
         passed, html = finding.verdict is Verdict.PASS, ""
         if passed:
@@ -404,7 +398,7 @@ class _Judging:
             exercise.points,
             score=exercise.points if passed else 0.0,
             misconception=finding.misconception,
-            seconds=run.seconds,
+            seconds=round(run.seconds + of_answer.seconds, 6),
             kind=Kind.STUB if stub else Kind.SKIPPED if skipped else Kind.JUDGED,
             cause=finding.cause or None,
         )

@@ -36,9 +36,9 @@ class Unconfined(Forking):
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
     """A folder that goes with this process; those of processes that were killed go now."""
-    ours = f"autograder-{platform.node()}-"
-    for left in Path(tempfile.gettempdir()).glob(f"{ours}*-*"):
-        pid = left.name.removeprefix(ours).partition("-")[0]
+    ours = f"autograder_{platform.node()}_"
+    for left in Path(tempfile.gettempdir()).glob(f"{ours}*_*"):
+        pid = left.name.removeprefix(ours).partition("_")[0]
         if pid.isdigit() and not psutil.pid_exists(int(pid)):
             shutil.rmtree(left, ignore_errors=True)  # which follows no link, and takes nobody else's
-    return tempfile.TemporaryDirectory(prefix=f"{ours}{getpid()}-")
+    return tempfile.TemporaryDirectory(prefix=f"{ours}{getpid()}_")

@@ -107,7 +107,7 @@ Reported = tuple[CellRun, list[np.ndarray]]
 
 
 class Guest(ABC):
-    """A hand-in that runs somewhere: how to talk with it, and the time that it may take.
+    """A hand-in that runs somewhere, as it is driven: what each sandbox does its own way, its time, and its cells.
 
     A method raises Stopped when the hand-in goes over a limit, and `wire.Closed` when it has ended by itself.
 
