@@ -313,9 +313,8 @@ class _Guest(drive.Guest):
                 most = 4 * self.limits.output_bytes + (1 << 20)
                 return frames.read_frame(self._said.read, most, 8 * frames.MAX_VALUES)
         except wire.WireError:
-            if (
-                isinstance(self._after, Exception) or not self._said.ended
-            ):  # not one that it was stopped in the midst of
+            # One that it was stopped in the midst of is none, where something comes after.
+            if isinstance(self._after, Exception) or not self._said.ended:
                 raise
         if isinstance(self._after, Exception):
             raise self._after
