@@ -70,9 +70,6 @@ class Offline(NbGraderPreprocessor):
     def __init__(self, **kw: Any):
         super().__init__(**kw)
         _escape_names()
-        environment = getattr(self.parent, "environment", None)
-        if environment is not None and not isinstance(environment.loader, ChoiceLoader):
-            environment.loader = ChoiceLoader([DictLoader(_NO_MATHJAX), environment.loader])
 
     def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         environment = getattr(self.parent, "environment", None)

@@ -465,14 +465,14 @@ class Book:
             if len(scores) > 1:
                 continue  # each has their own: so the instructor wants it
             for who, one in grades.items():
-                if who in given or (one.manual_score is not None and who not in copies):
+                if who in given:
                     continue
                 if given and one.manual_score != (score := min(scores)):
                     one.manual_score, one.needs_manual_grade = score, False
                     receipts[who].shared[name] = score
                     changed.add(who)
                     _copy_comment(next(iter(given)), who, notebooks, name)
-                elif not given and one.manual_score is not None and who in copies:
+                elif not given and one.manual_score is not None:
                     one.manual_score, one.needs_manual_grade = None, one.auto_score is None
                     del receipts[who].shared[name]
                     changed.add(who)

@@ -8,7 +8,7 @@ import json
 import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from itertools import takewhile
@@ -152,37 +152,42 @@ def write_feedback(
     progress.started(len(waiting))
     pages, todo = Pages(), []
     exchange = any(classroom.submitted.glob("*/*/submission_secret.txt"))
-    for student, lab in waiting:
-        receipt = classroom.result_path(student, lab, "feedback")
-        page = classroom.page_path(student, lab)
+
+    @contextmanager
+    def made(student: str, lab: str) -> Iterator[tuple[Path, Path]]:
+        """Its receipt and its page; what goes wrong costs this page, unless it concerns the disk."""
+        receipt, page = classroom.result_path(student, lab, "feedback"), classroom.page_path(student, lab)
         try:
+            yield receipt, page
+        except Exception as error:
+            if concerns_disk(error):
+                raise
+            pages.failed.append(f"{student}, {lab}: {described(error)}".split("\n")[0][:500])
+            for path in (receipt, page):  # an older page would show marks that do not hold any more
+                with suppress(OSError):  # such as a folder in its place
+                    path.unlink(missing_ok=True)
+
+    for student, lab in waiting:
+        with made(student, lab) as (receipt, page):
             data = classroom.notebook_path(student, lab).read_bytes()
             sheet = sheet_of(classroom, by_name[lab], student, marks, found.get((student, lab)))
-        except Exception as error:  # noqa: BLE001 - whatever it is, the others' pages are made
-            _failed(pages, student, lab, described(error), receipt, page)
-            progress.finished()
-            continue
-        stamp = _stamp(data, sheet)
-        if not force and page.is_file() and _text(receipt) == stamp:
+            stamp = _stamp(data, sheet)
+            if force or not page.is_file() or _text(receipt) != stamp:
+                todo.append((sheet, stamp))
+                continue
             pages.kept += 1
-            progress.finished()
-        else:
-            todo.append((sheet, stamp, receipt, page))
+        progress.finished()
     course = str(classroom.course.root)
-    calls = [(course, one[0], str(classroom.notebook_path(one[0].student, one[0].lab))) for one in todo]
+    calls = [(course, one, str(classroom.notebook_path(one.student, one.lab))) for one, _ in todo]
     for i, outcome in each(make_page, calls, workers=workers or cores(), seconds=SECONDS, plainer=True):
-        sheet, stamp, receipt, page = todo[i]
-        try:
+        sheet, stamp = todo[i]
+        with made(sheet.student, sheet.lab) as (receipt, page):
             if isinstance(outcome, NotDone):
                 raise outcome
             write(page, outcome)
             _beside(classroom, sheet.student, sheet.lab, exchange)
             write(receipt, stamp)
             pages.made += 1
-        except Exception as error:
-            if concerns_disk(error):
-                raise
-            _failed(pages, sheet.student, sheet.lab, described(error), receipt, page)
         progress.finished()
     return pages
 
@@ -190,13 +195,6 @@ def write_feedback(
 def make_page(course: str, sheet: Sheet, notebook: str, plain: bool) -> str:
     """One page; in a worker, since it touches what a student wrote."""
     return render(sheet, lab_at(course, sheet.lab), json.loads(Path(notebook).read_bytes()), plain)
-
-
-def _failed(pages: Pages, student: str, lab: str, why: str, receipt: Path, page: Path) -> None:
-    pages.failed.append(f"{student}, {lab}: {why}".split("\n")[0][:500])
-    for path in (receipt, page):  # an older page would show marks that do not hold any more
-        with suppress(OSError):  # such as a folder in its place
-            path.unlink(missing_ok=True)
 
 
 def _beside(classroom: Classroom, student: str, lab: str, exchange: bool) -> None:
@@ -268,7 +266,8 @@ def sheet_of(
     if classroom.counting(student, lab.name):
         facts.append("Of your attempts an earlier one counts, which has more points than the newest.")
     who = marks.students.get(student)
-    return _sheet(lab, mark, lines, marked, student, full_name(who) if who else student, tuple(facts))
+    sheet = _sheet(lab, mark, lines, marked)
+    return replace(sheet, student=student, name=full_name(who) if who else student, facts=tuple(facts))
 
 
 def sheet_of_one(lab: Lab, marked: Marked, points: Mapping[str, float]) -> Sheet:
@@ -287,24 +286,17 @@ def sheet_of_one(lab: Lab, marked: Marked, points: Mapping[str, float]) -> Sheet
     return _sheet(lab, mark, lines, marked)
 
 
-def _sheet(
-    lab: Lab,
-    mark: Mark,
-    lines: tuple[Line, ...],
-    marked: Marked | None,
-    student: str = "",
-    name: str = "",
-    facts: tuple[str, ...] = (),
-) -> Sheet:
+def _sheet(lab: Lab, mark: Mark, lines: tuple[Line, ...], marked: Marked | None) -> Sheet:
+    """What is said of a hand-in, whoever's it is and whenever it came."""
     unreadable = _why_unreadable(marked) if marked else ""
     return Sheet(
         course=lab.course.title,
-        student=student,
-        name=name,
+        student="",
+        name="",
         title=lab.title,
         lab=lab.name,
         total=_total(mark),
-        facts=facts,
+        facts=(),
         lines=lines,
         waits=tuple(line.name for line in lines if line.state == WAITS),
         notes=tuple(marked.notes) if marked and not unreadable else (),
