@@ -19,17 +19,9 @@ from typing import Any
 import numpy as np
 
 from autograder.errors import cut
+from autograder.judging import kinds
 from autograder.judging.figures import drawn
-from autograder.judging.kinds import (
-    MAX_CHARACTERS,
-    NotPlain,
-    Room,
-    copied_inputs,
-    is_tensor,
-    resolve,
-    take,
-    unchanged,
-)
+from autograder.judging.kinds import MAX_CHARACTERS, NotPlain, Room
 from autograder.judging.made import worked_out
 from autograder.judging.question import Answer, Inputs, Value
 
@@ -50,7 +42,7 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
     Answer
         Never raises for what the function does; an interrupt passes through.
     """
-    asked = copied_inputs(given)
+    asked = kinds.copied_inputs(given)
     args, kwargs = asked.args, asked.kwargs
     printed = _Printed()
     measured = _Memory(given.memory)
@@ -80,9 +72,9 @@ def ask(function: Any, given: Inputs, call: str = "function") -> Answer:
         )
     if call == "in place":
         return Answer(value, kind, "", (), printed.text, held=measured.held)
-    changed = [i for i, before in enumerate(given.args) if not unchanged(before, args[i])]
+    changed = [i for i, before in enumerate(given.args) if not kinds.unchanged(before, args[i])]
     modified = names_of(function, changed) if changed else []
-    modified += [name for name, before in given.kwargs.items() if not unchanged(before, kwargs[name])]
+    modified += [name for name, before in given.kwargs.items() if not kinds.unchanged(before, kwargs[name])]
     return Answer(value, kind, "", tuple(modified), printed.text, held=measured.held)
 
 
@@ -110,16 +102,16 @@ def _nobody(*_: object) -> str:
 def pack(result: Any) -> tuple[str, Value]:
     """The kind of a call's result, and the result as a value; None where it is none."""
     try:
-        value = take(result, Room())
+        value = kinds.take(result, Room())
     except NotPlain as what:
         return str(what), None
-    return "tensor" if is_tensor(result) else type(result).__name__, value
+    return "tensor" if kinds.is_tensor(result) else type(result).__name__, value
 
 
 def _target(function: Any, call: str) -> Any:
     """What is called with the arguments."""
     if ":" in call:  # a function of the course's library, which knows how such an answer is to be called
-        return partial(resolve(call), function)
+        return partial(kinds.resolve(call), function)
     if call == "figure":
         return partial(drawn, function)
     return function
@@ -137,7 +129,7 @@ class _Told:
         for one in asked:
             came = worked_out(one, result)
             try:
-                self.values.append(take(came, room))  # now, for it may change while more is asked
+                self.values.append(kinds.take(came, room))  # now, for it may change while more is asked
             except NotPlain as what:
                 self.kind = str(what)
                 return
@@ -146,9 +138,9 @@ class _Told:
 def _left(result: Any, given: Inputs, asked: Inputs) -> dict[int | str, Any]:
     """What a call has changed among its arguments, by their places or names, and under "" what it gave, if anything."""
     changed: dict[int | str, Any] = {
-        i: after for i, after in enumerate(asked.args) if not unchanged(given.args[i], after)
+        i: after for i, after in enumerate(asked.args) if not kinds.unchanged(given.args[i], after)
     }
-    changed |= {n: after for n, after in asked.kwargs.items() if not unchanged(given.kwargs[n], after)}
+    changed |= {n: after for n, after in asked.kwargs.items() if not kinds.unchanged(given.kwargs[n], after)}
     return changed if result is None else {**changed, "": result}
 
 

@@ -12,18 +12,8 @@ from typing import Any
 import numpy as np
 
 from autograder.deadline import TookTooLong, deadline
+from autograder.judging import kinds
 from autograder.judging.asking import in_words
-from autograder.judging.kinds import (
-    copied,
-    copied_inputs,
-    difference,
-    of_another_type,
-    resolve,
-    same,
-    short,
-    text_difference,
-    words,
-)
 from autograder.judging.mistakes import NOT_WRITTEN, Difference
 from autograder.judging.question import Answer, Inputs, Question, Raised, Rules, Value
 from autograder.judging.wording import Speaking, article, megabytes, ordinal
@@ -52,7 +42,7 @@ def same_answer(one: Answer, other: Answer, rules: Rules, memory: int | None = N
         return _lines(one.printed) == _lines(other.printed)
     if one.value is None or other.value is None:
         return one.value is None and other.value is None and one.type == other.type
-    return same(one.value, other.value, rules)
+    return kinds.same(one.value, other.value, rules)
 
 
 # What the messages of Python, of NumPy and of Keras's three backends say, whatever numbers, names and marks are in
@@ -184,15 +174,17 @@ def _first(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Diff
     elif rules.call == "in place":
         found = _in_place(expected, answer.value, rules, given)
     elif printed:
-        found = text_difference("What your function prints", _lines(str(expected)), _lines(answer.printed))
+        found = kinds.text_difference(
+            "What your function prints", _lines(str(expected)), _lines(answer.printed)
+        )
     elif (
         rules.returns == "tensor"
         and isinstance(expected, np.ndarray)
         and answer.type not in ("tensor", "ndarray")
     ):
-        found = of_another_type(expected, answer.value, rules, Speaking())
+        found = kinds.of_another_type(expected, answer.value, rules, Speaking())
     elif not told:
-        found = difference(expected, answer.value, rules)
+        found = kinds.difference(expected, answer.value, rules)
     if found is None and answer.modified:
         names = " and ".join(f"`{n}`" for n in answer.modified)
         return Difference("modified", f"Your function changed its argument {names}.", "modifies-argument")
@@ -235,7 +227,7 @@ def _of_what_was_asked(due: Value, value: Value, rules: Rules, given: Inputs) ->
     for i, (asked, one, other) in enumerate(zip(given.asked, due, value, strict=False)):
         about, verb = in_words(asked, _in_a_call)
         speaking = Speaking(f"{about.rstrip(',')}: ", f"{about} {verb}", "it", names=True)
-        if found := difference(one, other, rules, speaking):
+        if found := kinds.difference(one, other, rules, speaking):
             return replace(found, path=(i, *found.path))
     return None
 
@@ -248,7 +240,7 @@ def _asked_last(answer: Answer, given: Inputs) -> tuple[str, str] | None:
 
 
 def _in_a_call(value: Value) -> str:
-    return words(value) if isinstance(value, np.ndarray) else short(value)
+    return kinds.words(value) if isinstance(value, np.ndarray) else kinds.short(value)
 
 
 def _error(answer: Answer, given: Inputs) -> Difference:
@@ -318,9 +310,9 @@ def _in_place(due: dict, left: Value, rules: Rules, given: Inputs) -> Difference
     for at in sorted(before, key=lambda at: at not in due):  # those that are to be changed first
         name = f"its {ordinal(at + 1)} argument" if isinstance(at, int) else f"its argument `{at}`"
         speaking = Speaking().inside(f"In {name}, after the call: ")
-        found = difference(due.get(at, before[at]), left.get(at, before[at]), rules, speaking)
+        found = kinds.difference(due.get(at, before[at]), left.get(at, before[at]), rules, speaking)
         if found and at not in left:
-            seen = f"Your function left {name} as it was, and is to change it: {words(due[at])} is due there."
+            seen = f"Your function left {name} as it was, and is to change it: {kinds.words(due[at])} is due there."
             means = "It gives another one its name, perhaps, or works on a copy."
             return Difference("values", seen, means=means)
         if found and at not in due:
@@ -329,24 +321,24 @@ def _in_place(due: dict, left: Value, rules: Rules, given: Inputs) -> Difference
             return replace(found, path=(at, *found.path))
     if "" in due and "" not in left:
         return Difference("nothing", "Your function returned None.", "returns-nothing")
-    found = difference(due[""], left[""], rules) if "" in due else None
+    found = kinds.difference(due[""], left[""], rules) if "" in due else None
     return found and replace(found, path=("", *found.path))
 
 
 def _by_comparer(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Difference | None:
     value = answer.printed if rules.returns == "printed" else answer.value
-    comparer = resolve(rules.compare)
+    comparer = kinds.resolve(rules.compare)
     said: Any = _NO_END
     try:
-        seen = (copied(expected), copied(value), rules.tolerance)
-        more = (copied_inputs(given),) if _sees_inputs(comparer) else ()
+        seen = (kinds.copied(expected), kinds.copied(value), rules.tolerance)
+        more = (kinds.copied_inputs(given),) if _sees_inputs(comparer) else ()
         with deadline(COMPARING_SECONDS, ""):  # or until one around it is over
             said = comparer(*seen, *more)
     except TookTooLong:
         said = _NO_END
     except Exception as error:  # noqa: BLE001 - a comparer meets whatever an answer may be
         if type(value) is not type(expected):
-            return of_another_type(expected, value, rules, Speaking())
+            return kinds.of_another_type(expected, value, rules, Speaking())
         said = f"Your result cannot be compared with what is due ({type(error).__name__})."
     return Difference("time" if said is _NO_END else "values", str(said)) if said else None
 
@@ -381,7 +373,7 @@ def _not_plain(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> 
 
 
 def _due(expected: Value) -> str:
-    due = words(expected)
+    due = kinds.words(expected)
     return f"{due[0].upper()}{due[1:]} is due."
 
 
@@ -397,10 +389,10 @@ def failing_property(value: Value, given: Inputs, names: Sequence[str]) -> str |
     """The sentence of the first named property that `value` lacks; None if it has them all."""
     if value is None:
         return None
-    asked = copied_inputs(given)
+    asked = kinds.copied_inputs(given)
     for name in names:
         try:
-            said = resolve(name)(copied(value), asked)
+            said = kinds.resolve(name)(kinds.copied(value), asked)
         except (ValueError, IndexError, TypeError, AttributeError):
             continue  # the property has no meaning for this shape
         if said:

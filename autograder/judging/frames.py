@@ -15,15 +15,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autograder.judging.kinds import (
-    MAX_CHARACTERS,
-    MAX_PARTS,
-    MAX_VALUES,
-    Arrays,
-    FrameError,
-    pack_value,
-    unpack_value,
-)
+from autograder.judging import kinds
+from autograder.judging.kinds import MAX_CHARACTERS, MAX_PARTS, MAX_VALUES, Arrays, FrameError
 from autograder.judging.question import DTYPES, Answer, Inputs, dtype_name
 
 PREFIX = struct.Struct("!4sIQ")
@@ -227,22 +220,22 @@ def _array(data: bytes | bytearray | memoryview, dtype: np.dtype, shape: tuple[i
 def pack_inputs(given: Inputs, arrays: list[np.ndarray]) -> dict:
     """A question's arguments as JSON; their arrays are appended to `arrays`."""
     packed = {
-        "args": [pack_value(value, arrays) for value in given.args],
-        "kwargs": {name: pack_value(value, arrays) for name, value in given.kwargs.items()},
+        "args": [kinds.pack_value(value, arrays) for value in given.args],
+        "kwargs": {name: kinds.pack_value(value, arrays) for name, value in given.kwargs.items()},
         "memory": given.memory,
     }
-    return packed | ({"asked": [pack_value(one, arrays) for one in given.asked]} if given.asked else {})
+    return packed | ({"asked": [kinds.pack_value(one, arrays) for one in given.asked]} if given.asked else {})
 
 
 def unpack_inputs(packed: Any, arrays: Sequence[np.ndarray]) -> Inputs:
     """The inverse of `pack_inputs`."""
-    kinds = {"args": list, "kwargs": dict, "memory": (int, type(None)), "asked": list}
-    fields = check_fields({"asked": [], **packed} if isinstance(packed, dict) else packed, kinds)
+    types = {"args": list, "kwargs": dict, "memory": (int, type(None)), "asked": list}
+    fields = check_fields({"asked": [], **packed} if isinstance(packed, dict) else packed, types)
     return Inputs(
-        tuple(unpack_value(value, arrays) for value in fields["args"]),
-        {name: unpack_value(value, arrays) for name, value in fields["kwargs"].items()},
+        tuple(kinds.unpack_value(value, arrays) for value in fields["args"]),
+        {name: kinds.unpack_value(value, arrays) for name, value in fields["kwargs"].items()},
         fields["memory"],
-        tuple(unpack_value(value, arrays) for value in fields["asked"]),
+        tuple(kinds.unpack_value(value, arrays) for value in fields["asked"]),
     )
 
 
@@ -260,7 +253,7 @@ def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
     (['type', 'value'], 'ndarray')
     """
     packed: dict[str, Any] = {"type": str(answer.type)[:MAX_TEXT]}
-    packed["value"] = None if answer.value is None else pack_value(answer.value, arrays)
+    packed["value"] = None if answer.value is None else kinds.pack_value(answer.value, arrays)
     packed |= {name: str(said)[:MAX_TEXT] for name in _TEXTS[1:] if (said := getattr(answer, name))}
     if answer.printed:
         packed["printed"] = answer.printed[:MAX_CHARACTERS]
@@ -275,22 +268,22 @@ def unpack_answer(packed: Any, arrays: Arrays) -> Answer:
         raise FrameError("an answer was due")
     kind, value = packed.get("type"), packed.get("value")
     if len(packed) == 2 and type(kind) is str and len(kind) <= MAX_TEXT and type(value) is dict:
-        return Answer(unpack_value(value, arrays), kind)  # as nearly all are
+        return Answer(kinds.unpack_value(value, arrays), kind)  # as nearly all are
     fields = check_fields({**LEFT_OUT, **packed}, _KINDS)
     texts = [*(fields[name] for name in _TEXTS), *fields["modified"]]
     if len(texts) > 110 or not all(isinstance(text, str) and len(text) <= MAX_TEXT for text in texts):
         raise FrameError("an answer's words are too long, or no words")
     if len(fields["printed"]) > MAX_CHARACTERS:
         raise FrameError("an answer prints too much")
-    value = None if fields["value"] is None else unpack_value(fields["value"], arrays)
+    value = None if fields["value"] is None else kinds.unpack_value(fields["value"], arrays)
     return Answer(**{**fields, "value": value, "modified": tuple(fields["modified"])})
 
 
-def check_fields(packed: Any, kinds: dict[str, Any]) -> dict:
-    """`packed`, if it is an object with exactly these keys, each of its kind; else FrameError."""
-    if not isinstance(packed, dict) or packed.keys() != kinds.keys():
-        raise FrameError(f"the fields {', '.join(kinds)} were due")
-    for name, kind in kinds.items():
-        if not isinstance(packed[name], kind) or (kind is int and isinstance(packed[name], bool)):
+def check_fields(packed: Any, types: dict[str, Any]) -> dict:
+    """`packed`, if it is an object with exactly these keys, each of its type; else FrameError."""
+    if not isinstance(packed, dict) or packed.keys() != types.keys():
+        raise FrameError(f"the fields {', '.join(types)} were due")
+    for name, due in types.items():
+        if not isinstance(packed[name], due) or (due is int and isinstance(packed[name], bool)):
             raise FrameError(f"{name} is of another type")
     return packed
