@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -337,8 +337,7 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
 
     chosen = _labs(labs)
     drift = make(chosen, check=only_check, anew=anew) + build_pages(find(), check=only_check)
-    for sentence in (sentence for lab in chosen for sentence in doubts(lab)):
-        click.echo(f"Warning: {sentence}", err=True)
+    _say("Warning", [sentence for lab in chosen for sentence in doubts(lab)])
     for sentence in drift:
         click.echo(f"{'Out of date' if only_check else 'Written'}: {sentence}")
     if not drift:
@@ -462,7 +461,6 @@ def grade(
         from autograder.grading.run.progress import progress
 
         chosen = _labs(labs, place)
-    place.must_exist()
     _warn_of(sandbox)
     if tried is not None:
         kind = tried.result()
@@ -483,10 +481,8 @@ def grade(
             progress=bar,
             **which,
         )
-    for note in run.notes:
-        click.echo(printable(f"Note: {note}"), err=True)
-    for fault in run.faults:
-        click.echo(printable(f"Fault: {fault}"), err=True)
+    _say("Note", run.notes)
+    _say("Fault", run.faults)
     click.echo(
         f"{counted(run.judged, 'hand-in')} marked, {run.kept:,} unchanged, {counted(len(run.faults), 'fault')}.",
         err=True,
@@ -517,8 +513,7 @@ def mark(notebook: Path, lab: str | None, form: str, output: Path | None, sandbo
 
     _warn_of(sandbox)
     outcome = mark_one(find(), notebook, lab, lambda: find_sandbox(sandbox).name)
-    if outcome.fault:
-        click.echo(printable(f"Fault: {outcome.fault}"), err=True)
+    _say("Fault", [outcome.fault] if outcome.fault else [])
     reply = f"{FORMS[form](outcome)}\n"
     if output:
         write(output, reply)
@@ -558,7 +553,6 @@ def show(place: "Classroom", student: str, labs: Sequence[str]) -> None:
     """
     from autograder.grading.reports.show import describe_student
 
-    place.must_exist()
     click.echo(describe_student(place, student, _labs(labs, place)))
 
 
@@ -586,7 +580,6 @@ def answers(place: "Classroom", lab: str, question: str, anonymous: bool, sheets
     from autograder.grading.reports.answers import read_question, take_in, write_sheet
     from autograder.grading.run.pool import cores
 
-    place.must_exist()
     (chosen,) = _labs([lab], place)
     if sheets:
         click.echo(take_in(place, chosen, question, sheets))
@@ -622,7 +615,6 @@ def feedback(
     from autograder.grading.reports.term import write_pages
     from autograder.grading.run.progress import progress
 
-    place.must_exist()
     chosen = _labs(labs, place)
     with progress("feedback") as bar:
         pages = write_feedback(place, labs=chosen, force=force, workers=workers, progress=bar)
@@ -638,8 +630,7 @@ def feedback(
 
         for line in write_returns(place, chosen, pages.failed):
             click.echo(line)
-    for failure in pages.failed:
-        click.echo(printable(f"Failed: {failure}"), err=True)
+    _say("Failed", pages.failed)
     sys.exit(1 if pages.failed else 0)
 
 
@@ -676,6 +667,12 @@ def report(place: "Classroom", anonymous: bool, platforms: Sequence[str]) -> Non
         click.echo(sentence, err=True)
 
 
+def _say(what: str, sentences: Iterable[str]) -> None:
+    """Sentences beside a command's output, each in a line."""
+    for sentence in sentences:
+        click.echo(printable(f"{what}: {sentence}"), err=True)
+
+
 def _warn_of(sandbox: str) -> None:
     if sandbox == "none":
         click.secho(
@@ -689,7 +686,7 @@ def _warn_of(sandbox: str) -> None:
 def _labs(asked: Sequence[str], place: "Classroom | None" = None) -> "list[Lab]":
     """The labs named, or all that can be had here; a wrong name ends the command.
 
-    Of a class, those that were handed in: only they are worth a word where they cannot be had.
+    Of a class, which is to be there, those that were handed in: only they are worth a word where they cannot be had.
     """
     from autograder.authoring.lab import read_labs
 
@@ -697,6 +694,7 @@ def _labs(asked: Sequence[str], place: "Classroom | None" = None) -> "list[Lab]"
     for name in asked:
         course.with_lab(name)
     if place:
+        place.must_exist()
         here = {lab for _, lab in place.handed_in(list(course.labs))}
         labs = read_labs(course, asked or [name for name in course.labs if name in here])
     else:

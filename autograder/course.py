@@ -163,15 +163,8 @@ def read(folder: Path) -> Course:
     CourseError
     """
     path = folder / FILE
-    try:
-        entries = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise CourseError(f"There is no file {path}, so {folder} is no course.") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise CourseError(f"{path} cannot be read: {error}.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise CourseError(f"{path} is not valid TOML: {error}.") from None
-    check_entries(entries, _FIELDS, str(path), required=("title", "id", "labs"))
+    absent = f"so {folder} is no course"
+    entries = read_entries(path, _FIELDS, CourseError, required=("title", "id", "labs"), absent=absent)
     for name in ("labs", "library", "imports", "data"):
         strange = [value for value in entries.get(name, ()) if not isinstance(value, str) or "/" in value]
         if strange:
@@ -224,6 +217,22 @@ _KINDS: dict[Any, str] = {
     list: "a list of texts",
     dict: "a table",
 }
+
+
+def read_entries(
+    path: Path, fields: Mapping[str, Any], error: type[Complaint], required: Sequence[str], absent: str
+) -> dict[str, Any]:
+    """What a TOML file holds, which is as `check_entries` has it; `absent` is what it means that there is none."""
+    try:
+        entries = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        raise error(f"There is no file {path}, {absent}.") from None
+    except tomllib.TOMLDecodeError as why:
+        raise error(f"{path} is not valid TOML: {why}.") from None
+    except (OSError, UnicodeDecodeError) as why:
+        raise error(f"{path} cannot be read: {why}.") from None
+    check_entries(entries, fields, str(path), error, required)
+    return entries
 
 
 def check_entries(

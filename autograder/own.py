@@ -31,10 +31,14 @@ SLOWER, SECONDS = 20, 0.005  # what is this many times slower, and by as much, i
 _MARK = "# sha256 "
 
 
+def shell() -> Any:
+    """IPython's own object of this process; None where there is none."""
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+
+
 def in_a_kernel() -> bool:
     """Whether this is a notebook's own process; the grader's sandbox is none."""
-    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-    return getattr(shell, "kernel", None) is not None
+    return getattr(shell(), "kernel", None) is not None
 
 
 def as_marked(root: Path | None) -> dict[str, str]:

@@ -449,10 +449,6 @@ def _paragraph(sentence: str) -> str:
     return f"<p style='margin:.35em 0'><strong>{code(escape(sentence))}</strong></p>" if sentence else ""
 
 
-def _shell() -> Any:
-    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
-
-
 def _say_which_cell(shell: Any, kind: type, error: Any, trace: Any, tb_offset: int | None = None) -> None:
     """For an exercise's name that is not defined yet: in which cell it will be, in place of a traceback."""
     if error.name in keys.exercises():
@@ -474,8 +470,8 @@ def _why_missing(name: str) -> str:
     return f"{name} is not there yet: run the cell in which you write it, and then this one again."
 
 
-if _shell() is not None:
-    _shell().set_custom_exc((NameError,), _say_which_cell)
+if own.shell() is not None:
+    own.shell().set_custom_exc((NameError,), _say_which_cell)
 
 
 def _show(text: str, html: Callable[[], str]) -> None:

@@ -112,7 +112,7 @@ def different(lab, count, seed=1):
     for number in range(count):
         notebook = deepcopy(right)
         for cell in notebook.cells:
-            exercise = lab.exercise_answered_by(id_of(cell))
+            exercise = lab.by_answer.get(id_of(cell))
             if exercise:
                 source = correct[id_of(cell)]
                 if number % 3 and chance.random() < 0.4:

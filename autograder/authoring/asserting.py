@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from autograder.authoring.foreign import defined, used
+from autograder.authoring.names import called, defined, used
 from autograder.judging.question import Tolerance
 
 EXACT = 1e-7  # what `==` of numbers becomes: rounding is no mistake
@@ -98,18 +98,9 @@ class Asked:
 
     def means(self, own: Set[str]) -> set[str]:
         """The functions among `own` that are only called for the arguments of another: g in `f(g(2)) == 3`."""
-        inner: set[str] = set()
-        outer: set[str] = set()
-
-        def visit(node: ast.AST, below: bool) -> None:
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in own:
-                (inner if below else outer).add(node.func.id)
-                below = True
-            for part in ast.iter_child_nodes(node):
-                visit(part, below)
-
-        visit(self.whole, False)
-        return inner - outer
+        calls = [node for node in ast.walk(self.whole) if called(node) in own]
+        inner = [node for call in calls for node in ast.walk(call) if node is not call and node in calls]
+        return {*map(called, inner)} - {called(node) for node in calls if node not in inner}
 
     def calls(self, function: str, line: int) -> bool:
         """Whether a call of a function in this line is one of the statement's."""
@@ -164,7 +155,7 @@ class _Reader:
                     self.bind(target, value)
                 case ast.Try():
                     yield self.asked(statement, statement, "error")
-                case ast.With(items=[ast.withitem(context_expr=call), *_]) if _called(call) in _RAISES:
+                case ast.With(items=[ast.withitem(context_expr=call), *_]) if called(call) in _RAISES:
                     yield self.asked(statement, statement, "error")
                 case ast.FunctionDef() | ast.For() | ast.While() | ast.If() | ast.With():
                     yield from self.walk([*statement.body, *getattr(statement, "orelse", [])])
@@ -195,7 +186,7 @@ class _Reader:
         return Expand().visit(deepcopy(part)) if isinstance(part, ast.expr) else part
 
     def of_expression(self, statement: ast.stmt, part: ast.expr) -> Asked:
-        name = _called(part)
+        name = called(part)
         if name in _RAISES:
             return self.asked(statement, part, "error")
         if name in _TRUE - {"all", "bool"} or name.startswith(("assert", "eq_")):
@@ -230,7 +221,7 @@ class _Reader:
 
     def nature(self, test: ast.AST) -> tuple[str, Tolerance]:
         """Whether an expression compares something whole with a value, and how closely."""
-        name = _called(test)
+        name = called(test)
         match test:
             case ast.Compare(left=left, ops=[op], comparators=[right]):
                 return self.of_comparison(left, op, right)
@@ -260,9 +251,9 @@ class _Reader:
             tolerance: Tolerance = EXACT
             for side in (left, right):
                 match side:
-                    case ast.Call(args=[_, *places]) if _called(side) == "round":
+                    case ast.Call(args=[_, *places]) if called(side) == "round":
                         tolerance = (0.0, 0.51 * 10.0 ** -(_number(places[0], 0) if places else 0))
-                    case ast.Call() if _called(side) == "approx":
+                    case ast.Call() if called(side) == "approx":
                         tolerance = _allowed(side, *_CLOSE["approx"])
             return self.compared([left, right], tolerance)
         gap = _difference(left) if isinstance(op, (ast.Lt, ast.LtE)) else None
@@ -287,19 +278,11 @@ def _conjuncts(test: ast.expr) -> Iterator[ast.expr]:
         yield test
 
 
-def _called(expression: ast.AST) -> str:
-    """The name of the function or method that an expression calls; "" where it is no call of such."""
-    match expression:
-        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)):
-            return str(name)
-    return ""
-
-
 def _difference(expression: ast.expr) -> ast.BinOp | None:
     """The a - b in abs(a - b), norm(a - b), max(abs(a - b)); None where it is something else."""
     seen = False
     while isinstance(expression, ast.Call):
-        name = _called(expression)
+        name = called(expression)
         seen = seen or name in _GAP
         if name not in {*_GAP, "max", "amax", "sum", "mean"}:
             return None
@@ -315,12 +298,12 @@ def _hang_together(sides: Sequence[ast.expr], own: Set[str]) -> bool:
     def calls_in(tree: ast.AST) -> list[ast.Call]:  # but one of which a part has a name
         return [n for n in ast.walk(tree) if isinstance(n, ast.Call) and not hasattr(n, "unpacked")]
 
-    def called(tree: ast.AST) -> set[str]:
-        return {*map(_called, calls_in(tree))} & own
+    def own_in(tree: ast.AST) -> set[str]:
+        return {*map(called, calls_in(tree))} & own
 
     calls = [n for side in sides for n in calls_in(side)]
-    nested = any(_called(call) in called(part) for call in calls for part in call.args)
-    return nested or (len(sides) > 1 and bool(called(sides[0]) & called(sides[1])))
+    nested = any(called(call) in own_in(part) for call in calls for part in call.args)
+    return nested or (len(sides) > 1 and bool(own_in(sides[0]) & own_in(sides[1])))
 
 
 def _whole(side: ast.AST) -> bool:
@@ -332,10 +315,10 @@ def _whole(side: ast.AST) -> bool:
             return _whole(of)
         case ast.Call(func=ast.Attribute(value=of, attr=name), args=given):
             return name in _WHOLE and (not given or _whole(of) or _whole(given[0]))
-        case ast.Call(args=given) if _called(side) in _WHOLE:
+        case ast.Call(args=given) if called(side) in _WHOLE:
             return bool(given) and _whole(given[0])
         case ast.Call():
-            return _called(side) not in _PARTLY
+            return called(side) not in _PARTLY
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
             return any(map(_whole, parts))
     return False
@@ -344,7 +327,7 @@ def _whole(side: ast.AST) -> bool:
 def _allowed(call: ast.Call, relative: float, absolute: float) -> tuple[float, float]:
     """The tolerance that a comparing function is called with."""
     allowed = [relative, absolute]
-    if _called(call) == "isclose" and any(k.arg in ("rel_tol", "abs_tol") for k in call.keywords):
+    if called(call) == "isclose" and any(k.arg in ("rel_tol", "abs_tol") for k in call.keywords):
         allowed = [1e-9, 0.0]  # math's
     named = {_ALLOWED[k.arg]: k.value for k in call.keywords if k.arg in _ALLOWED}
     for place, argument in {**dict(enumerate(call.args[2:4])), **named}.items():

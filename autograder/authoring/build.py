@@ -112,7 +112,7 @@ def tidy(notebook: NotebookNode, lab: Lab) -> NotebookNode:
             if name in seen:
                 raise BuildError(f"{lab.name}: two cells have the grade_id {name!r}; rename one of them.")
             seen.add(name)
-            exercise = lab.exercise_tested_by(name)
+            exercise = lab.by_test.get(name)
             if exercise:
                 if cell.source.strip() != f"check({exercise.name})":
                     raise BuildError(f"{lab.name}: the cell {name!r} must read check({exercise.name}).")

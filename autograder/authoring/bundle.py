@@ -58,11 +58,9 @@ def contents(course: Course) -> dict[str, bytes]:
         "install.py": projects.shipped("install.py"),
         "constraints.txt": "".join([pins, *new]).encode(),
     }
-    copied = (_own(course, path) for path in _copied(course))
-    files |= {path.relative_to(root).as_posix(): path.read_bytes() for path in copied}
-    for package in ("", "judging"):
-        for path in sorted((_ENGINE / package).glob("*.py")):
-            files[f"autograder/{path.relative_to(_ENGINE).as_posix()}"] = path.read_bytes()
+    files |= projects.held(root, (_own(course, path) for path in _copied(course)))
+    core = (path for package in ("", "judging") for path in (_ENGINE / package).glob("*.py"))
+    files |= projects.held(_ENGINE.parent, core)
     for name, source in course.bundle.get("renamed", {}).items():
         if (
             PurePosixPath(name).is_absolute()

@@ -60,7 +60,8 @@ class Domain:
         """Inputs whose arrays do not lie in one piece in memory."""
         for layout, label in _LAYOUTS.items() if self.layouts else ():
             given = self._point(rng, **edge)
-            if any(a.ndim > (1 if layout == "F" else 0) for a in _found(given)):
+            arrays = arrays_in((*given.args, *given.kwargs.values()))
+            if any(a.ndim > (1 if layout == "F" else 0) for a in arrays):
                 yield label, _changed(given, partial(arranged, layout=layout)), (label, "")
 
     def _corners(self, rng: np.random.Generator) -> Iterator[tuple[str, Inputs, Edge]]:
@@ -124,7 +125,3 @@ def _shown(value: Value) -> Value:
 def _changed(given: Inputs, change: Callable[[np.ndarray], np.ndarray]) -> Inputs:
     """The inputs with each array in them changed."""
     return mapped_inputs(given, partial(changed, change=change))
-
-
-def _found(given: Inputs) -> list[np.ndarray]:
-    return arrays_in((*given.args, *given.kwargs.values()))

@@ -255,14 +255,13 @@ class Exercise:
     def misconception(self, *, means: str, nudge: str) -> Callable[[F], F]:
         """Decorate a wrong implementation; its name, hyphenated, is the misconception's."""
 
-        def register(function: F) -> F:
-            name = function.__name__.replace("_", "-")
-            if any(m.name == name for m in self.misconceptions):
-                raise ExerciseError(f"{self.name} has a misconception {name!r} already.")
-            self.misconceptions.append(Misconception(name, means, nudge, function))
-            return function
+        return lambda function: self._registered(_hyphened(function), means, nudge, function)
 
-        return register
+    def _registered(self, name: str, means: str, nudge: str, function: F) -> F:
+        if any(m.name == name for m in self.misconceptions):
+            raise ExerciseError(f"{self.name} has a misconception {name!r} already.")
+        self.misconceptions.append(Misconception(name, means, nudge, function))
+        return function
 
     def both(self, first: Callable, second: Callable) -> Callable[[F], F]:
         """Decorate a wrong implementation that makes two of the exercise's mistakes at once.
@@ -276,33 +275,23 @@ class Exercise:
             Misconceptions of this exercise, as they were decorated.
         """
         known = {m.name: m for m in self.misconceptions}
-        names = [mistake.__name__.replace("_", "-") for mistake in (first, second)]
-        for name in names:
-            if name not in known:
-                raise ExerciseError(
-                    f"{self.name} has no misconception {name!r} that a pair could be made of."
-                )
+        names = [*map(_hyphened, (first, second))]
+        if strange := [name for name in names if name not in known]:
+            raise ExerciseError(
+                f"{self.name} has no misconception {strange[0]!r} that a pair could be made of."
+            )
         one, other = (known[name] for name in names)
-
-        def register(function: F) -> F:
-            name = f"{one.name} + {other.name}"
-            if name in known:
-                raise ExerciseError(f"{self.name} has the pair {name!r} already.")
-            means = f"Two things at once. {one.means} {other.means}"
-            self.misconceptions.append(Misconception(name, means, one.nudge, function))
-            return function
-
-        return register
+        means = f"Two things at once. {one.means} {other.means}"
+        return lambda function: self._registered(" + ".join(names), means, one.nudge, function)
 
     def structural(self, function: F) -> F:
         """Decorate a wrong implementation named after a mistake of form in `compare.STRUCTURAL`."""
-        name = function.__name__.replace("_", "-")
+        name = _hyphened(function)
         if name not in STRUCTURAL:
             raise ExerciseError(
                 f"{self.name}: no mistake of form is called {name!r}; they are {listed(STRUCTURAL)}."
             )
-        means, nudge = STRUCTURAL[name]
-        return self.misconception(means=means, nudge=nudge)(function)
+        return self._registered(name, *STRUCTURAL[name], function)
 
     def variant(self, function: F) -> F:
         """Decorate a right answer written another way; the check must accept it."""
@@ -400,6 +389,11 @@ class Exercise:
                 f"The reference for {self.name} holds {held} in its own case {label!r}, which allows {allowed}."
             )
         return answer.value
+
+
+def _hyphened(function: Callable) -> str:
+    """What a misconception is called that is this function."""
+    return function.__name__.replace("_", "-")
 
 
 def _named(function: Callable | None) -> str:

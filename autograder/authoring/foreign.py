@@ -1,4 +1,4 @@
-"""A foreign source notebook: its cells, each with its part in it, and what their code defines and uses."""
+"""A foreign source notebook: its cells, each with its part in it."""
 
 import ast
 import re
@@ -11,15 +11,12 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.authoring.names import parsed
 from autograder.errors import Usage
 
 BIGGEST = 20 << 20  # bytes of a source notebook
 _BEGIN, _END = "### BEGIN SOLUTION", "### END SOLUTION"
 HIDDEN = re.compile(r"^[ \t]*#+ *BEGIN HIDDEN TESTS.*?(?:^[ \t]*#+ *END HIDDEN TESTS[^\n]*|\Z)", re.M | re.S)
-# Methods that change what they are called on, and give nothing back that is used.
-_CHANGING = frozenset(
-    "append extend insert remove clear sort reverse add update discard setdefault fill pop popitem".split()
-)
 
 
 class NoSource(Usage):
@@ -132,76 +129,14 @@ _OF_CODE = {  # by whether a cell is graded, and answered
 }
 
 
-def parsed(source: str | bytes) -> Any:
-    """A piece of code as Python's own tree; None where it is no Python."""
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError):
-        return None
+def shares(points: float, count: int) -> list[float]:
+    """Points in so many parts; what is left over by rounding is the last one's.
 
-
-def defined(tree: ast.AST | None) -> tuple[list[str], list[str]]:
-    """The functions and the variables that a piece of code makes, in its own scope."""
-    functions: list[str] = []
-    variables: list[str] = []
-    todo = [tree] if tree else []
-    while todo:
-        node = todo.pop(0)
-        if isinstance(node, ast.FunctionDef):
-            functions.append(node.name)
-        elif not isinstance(node, (ast.ClassDef, ast.AsyncFunctionDef, ast.Lambda)):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                variables.append(node.id)
-            elif changed := _changed(node):
-                variables.append(changed)
-            if not isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)):
-                todo[:0] = ast.iter_child_nodes(node)
-    return list(dict.fromkeys(functions)), [
-        n for n in dict.fromkeys(variables) if n not in functions and n != "_"
-    ]
-
-
-def _changed(node: ast.AST) -> str:
-    """The variable that `x[...] = ...` or `x.append(...)` changes in place, or ""."""
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-        called = node.value.func
-        if not isinstance(called, ast.Attribute) or called.attr not in _CHANGING:
-            return ""
-        node = called.value
-    elif not (isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, ast.Store)):
-        return ""
-    while isinstance(node, (ast.Subscript, ast.Attribute)):
-        node = node.value
-    return node.id if isinstance(node, ast.Name) else ""
-
-
-def bound(tree: ast.AST) -> set[str]:
-    """The names that imports and classes bind."""
-    found = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            found |= {(alias.asname or alias.name).partition(".")[0] for alias in node.names}
-    return found
-
-
-def made_by(tree: ast.AST | None) -> set[str]:
-    """All names that a piece of code makes, in its own scope."""
-    functions, variables = defined(tree)
-    return {*functions, *variables, *(bound(tree) if tree else ())}
-
-
-def used(tree: ast.AST | None) -> set[str]:
-    """The names that a piece of code uses, or makes by assigning to them."""
-    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} if tree else set()
-
-
-def free_names(tree: ast.AST) -> set[str]:
-    """The names that a piece of code uses and does not make itself."""
-    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    made = {node.id for node in names if not isinstance(node.ctx, ast.Load)} | bound(tree)
-    made |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    made |= {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
-    return {node.id for node in names} - made
+    >>> shares(2, 3)
+    [0.67, 0.67, 0.66]
+    """
+    share = round(points / max(count, 1), 2)
+    return [*[share] * (count - 1), round(points - share * (count - 1), 10)]
 
 
 def cut_up(source: str, tree: ast.Module, after: Iterable[int]) -> list[str]:

@@ -18,22 +18,9 @@ from nbformat import NotebookNode
 
 from autograder.authoring import otter
 from autograder.authoring.asserting import EXACT, Asked, runnable, statements
-from autograder.authoring.foreign import (
-    HIDDEN,
-    Cell,
-    Line,
-    NoSource,
-    bound,
-    cells_of,
-    cut_up,
-    defined,
-    free_names,
-    made_by,
-    parsed,
-    read_source,
-    used,
-)
+from autograder.authoring.foreign import HIDDEN, Cell, Line, NoSource, cells_of, cut_up, read_source, shares
 from autograder.authoring.keeping import Definitions, Kept
+from autograder.authoring.names import bound, defined, free_names, made_by, parsed, used
 from autograder.authoring.needs import Needs, add_to_library, given_out, is_file_beside, module_of
 from autograder.authoring.recording import Call, Recorded, record
 from autograder.authoring.skeleton import SkeletonError, add_lab, hyphened, names_exercise
@@ -211,7 +198,7 @@ class _Import:
                 tested = False
             elif cell.role == "test":
                 tested, self.since[cell.number] = True, since
-        known = self._definitions()
+        known = Definitions(self._with("given", "solution", "test"), {*self.functions})
         self.kept = {cell.number: list(self._kept(cell, known)) for cell in self._with("test")}
         self.exercises: dict[str, Plan] = {}
 
@@ -222,16 +209,6 @@ class _Import:
 
     def _with(self, *roles: str) -> list[Cell]:
         return [cell for cell in self.cells if cell.role in roles and cell.code]
-
-    def _definitions(self) -> Definitions:
-        """What the tests that students see may use of the notebook's imports, helpers and classes."""
-        trees: list[ast.Module] = []
-        for cell in self._with("given", "solution", "test"):
-            found = ast.walk(cell.tree) if cell.tree else ()
-            trees.append(ast.Module([n for n in found if isinstance(n, (ast.Import, ast.ImportFrom))], []))
-            seen = parsed(HIDDEN.sub("", cell.plain)) if cell.role == "test" else cell.tree
-            trees += [seen] if seen and cell.role != "solution" else []
-        return Definitions(trees, {*self.functions})
 
     def _kept(self, cell: Cell, known: Definitions) -> Iterator[Kept]:
         """The tests that a test cell may be kept as: for each function that it asks, and for all variables."""
@@ -468,9 +445,8 @@ class _Import:
 
     def _share(self, cell: Cell, plans: Sequence[Plan]) -> None:
         """Give a test cell's points to the exercises that it is about."""
-        share = round(cell.points / len(plans), 2)
-        for number, plan in enumerate(plans):
-            plan.points += share if number else round(cell.points - share * (len(plans) - 1), 10)
+        for plan, points in zip(plans, reversed(shares(cell.points, len(plans))), strict=True):
+            plan.points += points
             plan.tests = sorted({*plan.tests, cell.number})
 
     def _of_function(self, name: str) -> Plan:

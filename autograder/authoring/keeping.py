@@ -5,7 +5,8 @@ import builtins
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
 
-from autograder.authoring.foreign import Cell, free_names, made_by
+from autograder.authoring.foreign import HIDDEN, Cell
+from autograder.authoring.names import called, free_names, made_by, parsed
 
 _KNOWN = set(dir(builtins))
 _SHOWING = {"print", "display", "plt", "pylab", "fig", "ax"}
@@ -40,7 +41,7 @@ class Kept:
 
 
 class Definitions:
-    """What a notebook's cells define for its tests: imports, helpers and classes, by name.
+    """What a notebook's cells define for the tests that students see: imports, helpers and classes, by name.
 
     Parameters
     ----------
@@ -48,16 +49,17 @@ class Definitions:
         The functions that students write.
     """
 
-    def __init__(self, trees: Iterable[ast.Module], own: Set[str]):
+    def __init__(self, cells: Iterable[Cell], own: Set[str]):
         self._own = own
         self._found: dict[str, str] = {}
-        for tree in trees:
-            for node in ast.walk(tree):
+        for cell in cells:
+            for node in ast.walk(cell.tree) if cell.tree else ():
                 if isinstance(node, (ast.Import, ast.ImportFrom)):
                     for alias in node.names:
                         one = ast.copy_location(type(node)(**{**vars(node), "names": [alias]}), node)
                         self._found[(alias.asname or alias.name).partition(".")[0]] = ast.unparse(one)
-            for statement in tree.body:
+            seen = parsed(HIDDEN.sub("", cell.plain)) if cell.role != "solution" else None
+            for statement in seen.body if seen else ():
                 if isinstance(statement, (ast.FunctionDef, ast.ClassDef)) and statement.name not in own:
                     self._found.setdefault(statement.name, ast.unparse(statement))
 
@@ -98,7 +100,7 @@ class Definitions:
             return None
         before = [s for s in cell.tree.body if hidden or s.lineno not in cell.hidden]
         helpers = {s.name for s in mine if isinstance(s, ast.FunctionDef)}
-        body = [s for s in before if s in mine or _calls(s, helpers)]
+        body = [s for s in before if s in mine or (isinstance(s, ast.Expr) and called(s.value) in helpers)]
         wanted = set().union(*map(free_names, body))
         for statement in reversed(before):
             makes = made_by(statement) & wanted
@@ -124,12 +126,6 @@ class Definitions:
 
 def _lines(statement: ast.stmt) -> range:
     return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
-
-
-def _calls(statement: ast.stmt, names: Set[str]) -> bool:
-    """Whether a statement is the call of one of these functions."""
-    call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in names
 
 
 def _changes(statement: ast.stmt, names: Set[str]) -> bool:

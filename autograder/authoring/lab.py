@@ -14,7 +14,6 @@ import hashlib
 import importlib
 import re
 import sys
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -28,7 +27,7 @@ from nbformat import NotebookNode
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.reference import reference_cells, run_reference
 from autograder.cells import grade_id, id_of, id_of_test, nbgrader_of
-from autograder.course import Course, check_entries, read
+from autograder.course import Course, read, read_entries
 from autograder.errors import Complaint, listed
 from autograder.imports import imported
 from autograder.judging.kinds import resolve
@@ -113,6 +112,11 @@ class Lab:
         """The solution notebook as it is saved."""
         return nbformat.read(self.solution, as_version=4)
 
+    @cached_property
+    def cells(self) -> list[NotebookNode]:
+        """Its cells, to be looked at only."""
+        return list(self.read_solution().cells)
+
     def why_unavailable(self) -> str:
         """Why the lab can be neither built nor marked here, and what to do about it; "" where it can."""
         return str(resolve(self.needs)()) if self.needs else ""
@@ -120,7 +124,7 @@ class Lab:
     def mark_schemes(self) -> dict[str, str]:
         """What each question is marked by, by the grade_id of its answer's cell; the question stands before it."""
         found, scheme = {}, ""
-        for cell in self.read_solution().cells:
+        for cell in self.cells:
             inside = _SCHEME.search(cell.source)
             if inside:
                 scheme = inside[1].strip()
@@ -138,7 +142,7 @@ class Lab:
         """
         found = {exercise.name: exercise for exercise in self._read_exercises()}
         tests = {id_of_test(name): name for name in found}
-        order = [tests[id_of(cell)] for cell in self.read_solution().cells if id_of(cell) in tests]
+        order = [tests[id_of(cell)] for cell in self.cells if id_of(cell) in tests]
         missing = [name for name in found if name not in order]
         if missing:
             raise LabError(
@@ -185,32 +189,26 @@ class Lab:
         except Exception as error:  # an author's own code may raise anything
             raise LabError(f"{path} cannot be imported: {type(error).__name__}: {error}.") from error
 
-    def exercise_tested_by(self, name: str) -> Exercise | None:
-        """The exercise whose test cell has this grade_id."""
-        return self._by_test.get(name)
-
-    def exercise_answered_by(self, name: str) -> Exercise | None:
-        """The exercise whose answer cell has this grade_id."""
-        return self._by_answer.get(name)
-
-    def name_of(self, name: str) -> str:
-        """What a graded cell of this grade_id is for: the name of an exercise or, itself, of a question."""
-        exercise = self._by_test.get(name) or self._by_answer.get(name)
-        return exercise.name if exercise else name
-
     @cached_property
-    def _by_test(self) -> dict[str, Exercise]:
+    def by_test(self) -> dict[str, Exercise]:
+        """The exercises by the grade_ids of their test cells."""
         return {id_of_test(name): exercise for name, exercise in self.exercises.items()}
 
     @cached_property
-    def _by_answer(self) -> dict[str, Exercise]:
+    def by_answer(self) -> dict[str, Exercise]:
+        """The exercises by the grade_ids of the cells in which they are answered."""
         return {grade_id(name): exercise for name, exercise in self.exercises.items()}
+
+    def name_of(self, name: str) -> str:
+        """What a graded cell of this grade_id is for: the name of an exercise or, itself, of a question."""
+        exercise = self.by_test.get(name) or self.by_answer.get(name)
+        return exercise.name if exercise else name
 
     @cached_property
     def by_hand(self) -> dict[str, float]:
         """The points of the questions that a person marks, by their cells' grade_ids."""
-        cells = [*map(nbgrader_of, self.read_solution().cells)]
-        return {c["grade_id"]: c["points"] for c in cells if c.get("grade") and c.get("solution")}
+        known = map(nbgrader_of, self.cells)
+        return {c["grade_id"]: c["points"] for c in known if c.get("grade") and c.get("solution")}
 
     def ancestors(self, exercise: Exercise) -> list[Exercise]:
         """The exercises that one builds on, directly or not, in the lab's order."""
@@ -226,14 +224,12 @@ class Lab:
     @cached_property
     def reference_cells(self) -> dict[str, str]:
         """The sources of the cells that define the reference, by their grade_ids (or ids)."""
-        return reference_cells(self.read_solution())
+        return reference_cells(self.cells)
 
     @cached_property
     def imports(self) -> tuple[str, ...]:
         """The import statements of the notebook's set-up cells, which every hand-in runs."""
-        setup = (
-            source for name, source in self.reference_cells.items() if not self.exercise_answered_by(name)
-        )
+        setup = [source for name, source in self.reference_cells.items() if name not in self.by_answer]
         steps = (step for source in setup for step in ast.parse(source).body)
         return tuple(ast.unparse(step) for step in steps if isinstance(step, (ast.Import, ast.ImportFrom)))
 
@@ -271,13 +267,9 @@ def _lab(root: Path, name: str) -> Lab:
     if str(root) not in sys.path:
         sys.path.append(str(root))  # for the course's library
     path = course.solutions / name / "lab.toml"
-    try:
-        facts = tomllib.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise LabError(f"There is no file {path}, but course.toml lists the lab {name!r}.") from None
-    except (OSError, ValueError) as error:
-        raise LabError(f"{path} cannot be read: {error}.") from None
-    check_entries(facts, _FACTS, str(path), LabError, required=("title", "minutes", "difficulty"))
+    absent = f"but course.toml lists the lab {name!r}"
+    required = ("title", "minutes", "difficulty")
+    facts = read_entries(path, _FACTS, LabError, required=required, absent=absent)
     if not course.solution(name).is_file():
         raise LabError(f"There is no solution notebook {course.solution(name)}.")
     if needs := facts.get("needs"):
@@ -313,7 +305,7 @@ def labs_by_grade_id(labs: Mapping[str, Lab]) -> dict[str, str]:
     """The lab of each grade_id that stands in one lab's notebook only."""
     homes: dict[str, list[str]] = {}
     for lab in labs.values():
-        for cell in lab.read_solution().cells:
+        for cell in lab.cells:
             if name := id_of(cell):
                 homes.setdefault(name, []).append(lab.name)
     return {name: where[0] for name, where in homes.items() if len(where) == 1}

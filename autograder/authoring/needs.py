@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 
-from autograder.authoring.foreign import Line, parsed
+from autograder.authoring.foreign import Line
+from autograder.authoring.names import parsed
 from autograder.authoring.skeleton import add_to_list
 from autograder.course import Course
 from autograder.files import write

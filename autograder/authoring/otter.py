@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 
 from nbformat import NotebookNode
 
+from autograder.authoring.foreign import shares
+from autograder.authoring.names import called, parsed
 from autograder.cells import graded
 
 _MARK = re.compile(
@@ -33,8 +35,8 @@ class _Question:
     name: str
     points: float
     manual: bool
-    tests: list[NotebookNode] = field(default_factory=list)
-    priced: dict[int, float] = field(default_factory=dict)  # tests that have points of their own
+    # Each with points of its own, if it has any.
+    tests: list[tuple[NotebookNode, float | None]] = field(default_factory=list)
     answered: bool = False
 
 
@@ -116,23 +118,19 @@ class _Reader:
         if hidden or (old and old[1]):
             source = f"### BEGIN HIDDEN TESTS\n{source}\n### END HIDDEN TESTS"
         cell.source = _called(source)
-        if (points := _entry(about, "points")) is not None:
-            question.priced[len(question.tests)] = points
-        question.tests.append(cell)
+        question.tests.append((cell, _entry(about, "points")))
 
     def _close(self) -> Iterator[NotebookNode]:
         """The test cells of the question that ends, with their points."""
         question, self.question, self.inside = self.question, None, ""
         if question is None or question.manual:
             return
-        rest = [i for i in range(len(question.tests)) if i not in question.priced]
-        left = max(question.points - sum(question.priced.values()), 0.0)
-        for number, cell in enumerate(question.tests):
-            points = question.priced.get(number, 0.0)
-            if number in rest:  # what is left over by rounding is the last one's
-                share = round(left / len(rest), 2)
-                points = share if number != rest[-1] else round(left - share * (len(rest) - 1), 10)
-            name = f"test-{question.name}-{number + 1}"
+        own = [points for _, points in question.tests if points is not None]
+        left = max(question.points - sum(own), 0.0)
+        rest = iter(shares(left, len(question.tests) - len(own)))
+        for number, (cell, points) in enumerate(question.tests, start=1):
+            points = next(rest) if points is None else points
+            name = f"test-{question.name}-{number}"
             cell.metadata["nbgrader"] = graded(name, points, grade=True, locked=True)
             yield cell
 
@@ -182,15 +180,8 @@ def with_regions(source: str) -> str:
 
 def _called(source: str) -> str:
     """A test cell with calls of its test functions, which otter makes by itself."""
-    try:
-        tree = ast.parse(source)
-    except SyntaxError:
-        return source
-    called = {
-        s.value.func.id
-        for s in tree.body
-        if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call) and isinstance(s.value.func, ast.Name)
-    }
-    tests = [s for s in tree.body if isinstance(s, ast.FunctionDef) and s.name.startswith("test")]
-    calls = [f"{s.name}({', '.join(a.arg for a in s.args.args)})" for s in tests if s.name not in called]
+    body = getattr(parsed(source), "body", [])
+    done = {called(s.value) for s in body if isinstance(s, ast.Expr)}
+    tests = [s for s in body if isinstance(s, ast.FunctionDef) and s.name.startswith("test")]
+    calls = [f"{s.name}({', '.join(a.arg for a in s.args.args)})" for s in tests if s.name not in done]
     return "\n".join([source, *calls])

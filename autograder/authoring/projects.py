@@ -96,13 +96,8 @@ def _entries(table: Mapping[str, Any]) -> list[str]:
 
 def engine() -> Files:
     """The engine as a project, to be installed by install.py or made a wheel of."""
-    files = {
-        f"autograder/{path.relative_to(_PACKAGE).as_posix()}": path.read_bytes()
-        for path in all_files(_PACKAGE)
-        if path.suffix == ".py" or "templates" in path.parts or path.parent.name == _SHIPPED
-    }
-    alike = _PACKAGE.parent / "alike"
-    files |= {f"alike/{path.name}": path.read_bytes() for path in all_files(alike) if alike.is_dir()}
+    root = _PACKAGE.parent
+    files = held(root, [*filter(_is_engines, all_files(_PACKAGE)), *all_files(root / "alike")])
     for name in _AT_ROOT:
         files[f"autograder/{_SHIPPED}/{name}"] = shipped(name)
         files[name] = shipped(name)
@@ -117,15 +112,20 @@ def engine() -> Files:
     return files
 
 
+def _is_engines(path: Path) -> bool:
+    return path.suffix == ".py" or "templates" in path.parts or path.parent.name == _SHIPPED
+
+
+def held(root: Path, paths: Iterable[Path]) -> Files:
+    """What these files hold, by their names below a folder."""
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in paths}
+
+
 def library(course: Course) -> Files:
     """What a course's notebooks import, as a project that needs the engine of the same version."""
     listed = about()["project"]
-    files = {
-        path.relative_to(course.root).as_posix(): path.read_bytes()
-        for package in course.library
-        for path in all_files(course.root / package)
-        if path.suffix == ".py"
-    }
+    paths = (path for package in course.library for path in all_files(course.root / package))
+    files = held(course.root, (path for path in paths if path.suffix == ".py"))
     files["pyproject.toml"] = project(
         course.library,
         STUDENTS_EXTRAS,
@@ -201,15 +201,27 @@ def wheel(files: Files, target: Path) -> Path:
         source, made = Path(name, "source"), Path(name, "made")
         source.mkdir()
         write_files(source, files)
-        command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-input", "-w", str(made)]
-        ran = subprocess.run([*command, str(source)], capture_output=True, text=True)
-        if ran.returncode:
-            last = (ran.stderr.strip().splitlines() or ["no reason was given"])[-1]
-            raise Complaint(f"pip made no wheel: {last}")
+        command = ["pip", "wheel", "-q", "--no-deps", "--no-input", "-w", str(made), str(source)]
+        run_python("pip made no wheel", *command)
         (built,) = made.iterdir()
         target.mkdir(parents=True, exist_ok=True)
         (target / built.name).write_bytes(built.read_bytes())
     return target / built.name
+
+
+def run_python(failed: str, *command: str, cwd: Path | None = None, says: str = "") -> None:
+    """Run a module of this Python.
+
+    Raises
+    ------
+    Complaint
+        If it cannot: `failed`, and its last line that has `says` in it.
+    """
+    ran = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, cwd=cwd)
+    if ran.returncode:
+        lines = [line.strip() for line in (ran.stdout + ran.stderr).splitlines() if line.strip()]
+        told = [line for line in lines if says in line] or ["no reason was given"]
+        raise Complaint(f"{failed}: {told[-1]}")
 
 
 def release(course: Course, target: Path) -> list[Path]:

@@ -1,7 +1,7 @@
 """The reference: the solution notebook's own code, run here and nowhere written twice."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import redirect_stdout
 from types import SimpleNamespace
 
@@ -11,11 +11,11 @@ from autograder.cells import nbgrader_of
 from autograder.errors import Complaint
 
 
-def reference_cells(notebook: NotebookNode) -> dict[str, str]:
+def reference_cells(cells: Iterable[NotebookNode]) -> dict[str, str]:
     """The sources of the cells that define the reference, by name: tagged "setup", or a coded solution."""
     return {
         nbgrader_of(cell).get("grade_id", cell.get("id", "cell")): cell.source
-        for cell in notebook.cells
+        for cell in cells
         if cell.cell_type == "code"
         and ("setup" in cell.metadata.get("tags", []) or nbgrader_of(cell).get("solution", False))
     }

@@ -2,13 +2,14 @@
 
 import ast
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 
 import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 from nbgrader.utils import is_grade, is_solution
+
+from autograder.authoring.names import left_behind, used
 
 # A picture as the courses' libraries show it, with its alt text.
 _PICTURE = re.compile(r'<img alt="[^"]*"[^>]* src="data:image/png;base64,([A-Za-z0-9+/=]+)">')
@@ -39,18 +40,17 @@ class KeepOutputs(NbGraderPreprocessor):
         for cell in nb.cells:
             if cell.cell_type == "code" and is_solution(cell):
                 with suppress(SyntaxError):  # without its answer a cell may be no Python
-                    needing |= set(_defined(_statements(cell.source)))
+                    needing |= {*left_behind(_statements(cell.source))}
         for cell in nb.cells:
             if cell.cell_type != "code":
                 continue
             try:
                 clear = is_solution(cell) or is_grade(cell)
                 for statement in _statements(cell.source).body:
-                    if _of_the_engine(statement):
-                        needing |= set(_defined(statement))
-                    elif needing & set(_named(statement)):
-                        needing |= set(_defined(statement))
-                        clear = True
+                    needs = bool(needing & used(statement))
+                    clear = clear or needs
+                    if needs or _of_the_engine(statement):
+                        needing |= {*left_behind(statement)}
             except SyntaxError:
                 clear = True  # a magic: what it does is not known
             cell.execution_count = None
@@ -64,25 +64,6 @@ def _statements(source: str) -> ast.Module:
 
 def _of_the_engine(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and (statement.module or "").split(".")[0] == "autograder"
-
-
-def _named(node: ast.AST) -> Iterator[str]:
-    return (part.id for part in ast.walk(node) if isinstance(part, ast.Name))
-
-
-def _defined(node: ast.AST) -> Iterator[str]:
-    """The names that a statement leaves behind."""
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        yield node.name
-    elif isinstance(node, ast.alias):
-        yield (node.asname or node.name).split(".")[0]
-    elif isinstance(node, ast.Name):
-        if isinstance(node.ctx, ast.Store):
-            yield node.id
-    elif not isinstance(node, ast.Lambda):
-        inside = (node.iter, *node.ifs) if isinstance(node, ast.comprehension) else ast.iter_child_nodes(node)
-        for part in inside:
-            yield from _defined(part)
 
 
 def _plain(output: NotebookNode) -> NotebookNode:

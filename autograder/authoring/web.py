@@ -10,7 +10,6 @@ Pyodide installs what a cell imports, as its lock file says: here that file name
 import hashlib
 import json
 import shutil
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -27,6 +26,7 @@ from packaging.utils import canonicalize_name
 
 import autograder
 from autograder import before, screen
+from autograder.authoring import projects
 from autograder.authoring.bundle import contents
 from autograder.course import FILE, VARIABLE, Course
 from autograder.errors import Complaint, Usage
@@ -253,12 +253,9 @@ def _installed(name: str) -> str:
 
 def _download(exact: list[str], folder: Path, python: str) -> None:
     """Wheels of just these versions."""
-    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
-    command += [f"--python-version={python}", "--implementation=py", "--abi=none", "--platform=any"]
-    ran = subprocess.run([*command, "-d", str(folder), *exact], capture_output=True, text=True)
-    if ran.returncode:
-        last = (ran.stderr.strip().splitlines() or ["no reason was given"])[-1]
-        raise WebError(f"The packages of the site could not be fetched by pip: {last}")
+    command = ["pip", "download", "-q", "--no-deps", "--only-binary=:all:", f"--python-version={python}"]
+    command += ["--implementation=py", "--abi=none", "--platform=any", "-d", str(folder), *exact]
+    projects.run_python("The packages of the site could not be fetched by pip", *command)
 
 
 def _build_lite(lite: Path, pages: Path, site: Path) -> None:
@@ -278,17 +275,11 @@ def _build_lite(lite: Path, pages: Path, site: Path) -> None:
     }
     (lite / "jupyter_lite_config.json").write_text(json.dumps(settings), "utf-8")
     (lite / "overrides.json").write_text(json.dumps(_SETTINGS), "utf-8")
-    ran = subprocess.run(
-        [sys.executable, "-m", "jupyterlite_core", "build", "--lite-dir", str(lite)],
-        capture_output=True,
-        text=True,
-        cwd=lite,
-    )
-    if ran.returncode or not (site / "jupyter-lite.json").is_file():
-        said = [line for line in (ran.stderr + ran.stdout).splitlines() if "Error" in line] or [
-            "no reason was given"
-        ]
-        raise WebError(f"JupyterLite could not build the site: {said[-1].strip()}")
+    failed = "JupyterLite could not build the site"
+    command = ["jupyterlite_core", "build", "--lite-dir", str(lite)]
+    projects.run_python(failed, *command, cwd=lite, says="Error")
+    if not (site / "jupyter-lite.json").is_file():
+        raise WebError(f"{failed}: no reason was given")
 
 
 def _entry(wheel: Path, lock: Mapping[str, Any], place: str) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from autograder.authoring.exercise import Drawn, Exercise
-from autograder.authoring.foreign import defined, parsed
 from autograder.authoring.lab import Lab
+from autograder.authoring.names import defined, parsed
 from autograder.authoring.release import release
 from autograder.cells import grade_id, id_of, nbgrader_of
 from autograder.errors import listed, printable
@@ -346,7 +346,7 @@ class _Judging:
             if run.forged:
                 where = repr(name or cell.id)
                 judged.log.append(f"Forged or broken frames came from the cell {where}; they were refused.")
-            if exercise := self.lab.exercise_tested_by(name):
+            if exercise := self.lab.by_test.get(name):
                 of_answer = by_name.get(grade_id(exercise.name), CellRun())
                 judged.tests[name] = self._judge_one(exercise, run, of_answer)
         self._trace_causes(judged)
@@ -363,7 +363,7 @@ class _Judging:
         return [cell for cell in cells[:end] if id_of(cell) or cell.source not in shows]
 
     def _as_cell(self, cell: NotebookNode) -> Cell:
-        exercise = self.lab.exercise_tested_by(id_of(cell))
+        exercise = self.lab.by_test.get(id_of(cell))
         if exercise is None:
             return Cell(cell.source)
         asked = [question.inputs for question in exercise.questions()]

@@ -145,7 +145,7 @@ def course_files(course: Course, labs: Sequence[Lab]) -> Files:
         places += [*projects.all_files(lab.folder), *projects.all_files(lab.released.parent)]
     for name in course.library:
         places += [path for path in projects.all_files(course.root / name) if path.suffix != ".pyc"]
-    return {path.relative_to(course.root).as_posix(): path.read_bytes() for path in places}
+    return projects.held(course.root, places)
 
 
 def _fallback(platform: str, lab: Lab) -> bytes:
