@@ -177,7 +177,8 @@ class Layout:
                 folders[top].append(below)
             else:
                 loose.append(top)
-        votes[""] = {*folders, *self._called_after_students(loose)}
+        named = [file for file in loose if not lab_of(file, self._labs) and not is_generic(stem(file))]
+        votes[""] = {*folders, *named}
         if "nbgrader" in votes:
             votes[""] -= _NBGRADERS
         platform = _most(votes) if formed else ""
@@ -187,7 +188,10 @@ class Layout:
             if isinstance(owner, Owner) and owner.original.endswith("/"):
                 self._whose[above + owner.original] = owner  # what lies beside it there is theirs, too
         if platform == "":
-            self._loose(above, loose)
+            for file in loose:
+                alone = named == [file] and not is_zip(file)  # it could be called after anything
+                believed = file in named and (not alone or self._roster_knows(stem(file)))
+                self._whose[above + file] = _named(above + file) if believed else NOBODYS
             self._students(above, folders, name)
             return
         beside = f"{platform}'s hand-ins" if platform else "as many of a platform's form"
@@ -208,21 +212,6 @@ class Layout:
         if platform is None:
             why = f"Of the names in this folder no more than half are of one form, and this one is {own}'s"
         return f"{why}: a student could have chosen it. Collect each platform's download by itself."
-
-    def _loose(self, above: str, files: list[str]) -> None:
-        """Files that lie in no student's folder: each may be called after a student."""
-        named = self._called_after_students(files)
-        for file in files:
-            said, path = stem(file), above + file
-            self._whose[path] = NOBODYS
-            if file in named and (len(named) > 1 or is_zip(file) or self._roster_knows(said)):
-                word = "the file's name, which its student may have chosen"
-                self._whose[path] = replace(
-                    _owner_called(said), platform="file", key=path, word=word, chosen=True
-                )
-
-    def _called_after_students(self, files: list[str]) -> list[str]:
-        return [file for file in files if not lab_of(file, self._labs) and not is_generic(stem(file))]
 
     def _students(self, above: str, folders: Mapping[str, list[list[str]]], name: str) -> None:
         """Folders of no platform's form: each is one student's, or all are around students'."""
@@ -314,7 +303,7 @@ class Layout:
             who=(who,),
             label=who.label,
             key=path if form.chosen else who.account,
-            word=form.word,
+            word=form.word or f"{form.platform}'s name of the file",
             chosen=form.chosen,
             original=begins,
             number=int(said.get("number", "")[:18] or 0) if said.get("number", "").isdecimal() else 0,
@@ -345,7 +334,7 @@ class Layout:
                     f"{ROSTER_REMEDY}."
                 )
             name = receipt.name if receipt and receipt.login == login else ""
-            word = "Blackboard's text file" if name else form.word
+            word = "Blackboard's text file" if name else owner.word
             who = Identity(login=login, name=name)
             owner = replace(owner, who=(who,), label=who.label, key=login, word=word)
             if receipt and receipt.time and f"{receipt.time:{BLACKBOARDS}}" == time:
@@ -394,6 +383,12 @@ def _most(votes: Mapping[str, set[str]]) -> str | None:
 def _owner_called(said: str) -> Owner:
     who = Identity(said=said)
     return Owner(platform="folder", who=(who,), label=who.label, key=said, word="the folder's name")
+
+
+def _named(path: str) -> Owner:
+    """Whose a file is that lies in no student's folder and is called after its student."""
+    word = "the file's name, which its student may have chosen"
+    return replace(_owner_called(stem(path)), platform="file", key=path, word=word, chosen=True)
 
 
 def holds_a_class(below: list[list[str]], labs: Sequence[str]) -> bool:

@@ -40,7 +40,7 @@ class Form:
     examples : mapping of str to mapping
         Paths, and what their groups hold.
     word : str
-        Whose word a name of this form is.
+        Whose word a name of this form is; "" for the platform's name of the file.
     chosen : bool
         Whether the student chose the name: it could be anybody's. Only a file that is named after a lab is of
         such a form.
@@ -76,7 +76,6 @@ FORMS = (
     ),
     Form(
         platform="Canvas",
-        word="Canvas's name of the file",
         pattern=r"(?:(?P<late>LATE)_)? (?P<name>anon_[A-Za-z0-9]+) _(?P<number>\d+) _(?P<file>[^/]+)",
         doubt=_CANVAS_DOUBT,
         examples={
@@ -86,7 +85,6 @@ FORMS = (
     ),
     Form(
         platform="Canvas",
-        word="Canvas's name of the file",
         # Canvas writes letters, digits and underscores of a name, so a name may hold what looks like its numbers.
         pattern=rf"(?P<name>{_WORD}+?) _(?:(?P<late>LATE)_)? (?P<lms_id>\d+) _(?P<number>\d+) _(?P<file>[^/]+)",
         doubt=_CANVAS_DOUBT,
@@ -103,7 +101,6 @@ FORMS = (
     ),
     Form(
         platform="Moodle",
-        word="Moodle's name of the file",
         # In a folder's name the last number is Moodle's; flat, a second one leaves a doubt.
         pattern=r"""
             (?P<name>[^/]+(?=_\d+_assignsubmission_file_?/) | [^/]+?) (?:_(?P<participant>\d+))?
@@ -122,7 +119,6 @@ FORMS = (
     ),
     Form(
         platform="Blackboard",
-        word="Blackboard's name of the file",
         # The assignment's name and the login cannot be told apart where both have underscores: see `login`.
         pattern=r"(?P<login>[^/]+?) _attempt_ (?P<time>\d{4}(?:-\d\d){5}) (?P<file>[_.].+)",
         examples={
@@ -136,7 +132,6 @@ FORMS = (
     ),
     Form(
         platform="Brightspace",
-        word="Brightspace's name of the file",
         # A folder's name ends with the platform's date; in a flat name a second one leaves a doubt. Bounded,
         # since three parts of any length would be tried in all ways of dividing a name.
         pattern=r"""

@@ -23,12 +23,10 @@ MOST = 90_000  # bytes that GitHub's reporter is given: a variable of its enviro
 
 def as_json(outcome: Outcome) -> str:
     """Our own form: docs/results-format.md."""
-    lines = {line.name: line for line in outcome.sheet.lines}
     results = []
-    for row in outcome.rows:
+    for row, line in _pairs(outcome):
         fields = row.to_fields()
         del fields["student"], fields["lab"]
-        line = lines[row.exercise]
         results.append({**fields, "sentence": _sentence(outcome, row, line), "nudge": line.nudge})
     return _dumped(
         {
@@ -111,9 +109,10 @@ def as_github(outcome: Outcome) -> str:
 def _reported(outcome: Outcome, longest: int) -> dict[str, Any]:
     broken = outcome.fault or outcome.sheet.unreadable
     tests = []
-    for row in outcome.judged:
+    for row, line in _pairs(outcome):
+        if row not in outcome.judged:
+            continue
         passed = row.score == row.max_score
-        line = next(line for line in outcome.sheet.lines if line.name == row.exercise)
         said = FAULT if outcome.fault else " ".join(filter(None, [line.wrong, line.nudge]))
         tests.append(
             _test(row, "error" if broken else "pass" if passed else "fail", _logged(cut(said, longest)))
