@@ -411,7 +411,7 @@ def collect(place: "Classroom", paths: Sequence[Path], **options: Any) -> None:
     from autograder.grading.intake import collect as file_them
 
     grade_ids = labs_by_grade_id(read_labs(place.course))
-    done = file_them(paths, place, place.course.labs, grade_ids=grade_ids, **options)
+    done = file_them(paths, place.root, place.course.labs, grade_ids=grade_ids, **options)
     if table := done.table():
         Console().print(table)
     click.echo(done.summary)

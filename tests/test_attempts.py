@@ -53,7 +53,7 @@ def comes(room, student, when, data):
     """A hand-in as Blackboard gives it out, collected."""
     inbox = room.root.parent / f"inbox-{student}-{when}"
     write(inbox / f"{LAB}_{student}_attempt_{when}_{LAB}.ipynb", data)
-    done = collect([inbox], room, COURSE.labs)
+    done = collect([inbox], room.root, COURSE.labs)
     assert done.exit_code == 0, done.summary
 
 

@@ -20,7 +20,7 @@ def classroom(root):
 
 
 def collect(paths, room, labs=LABS, **options):
-    return intake.collect(paths, room, labs, grade_ids=GRADE_IDS, **options)
+    return intake.collect(paths, room.root, labs, grade_ids=GRADE_IDS, **options)
 
 
 def notebook(text="x", grade_id=None):

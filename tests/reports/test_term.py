@@ -94,7 +94,7 @@ def term(tmp_path_factory):
     grade_ids = labs_by_grade_id(read_labs(course))
     for number, members in enumerate((monday, tuesday, wednesday)):
         path = make_zip(inbox / f"{number}.zip", members)
-        done = collect([path], room, course.labs, grade_ids=grade_ids)
+        done = collect([path], room.root, course.labs, grade_ids=grade_ids)
         assert done.exit_code == 0, done.summary
     labs = [lab(name) for name in LABS]
     run = grade(room, labs, Options(), workers=1, put=lambda row: None, progress=Silent())

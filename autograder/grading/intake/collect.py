@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from autograder.errors import Usage, counted
 from autograder.grading.intake import roster as rosters
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
 _OURS = "submitted submitted-earlier collected results autograded feedback report returned answers".split()
 MOST_ROWS = 20  # of one student and one outcome, in the table
 _QUIET = (Outcome.FILED, Outcome.UNCHANGED, Outcome.OLDER)  # what needs no look
-
-
-class Place(Protocol):
-    """The classroom, as far as the intake knows it."""
-
-    root: Path
-    submitted: Path
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +134,7 @@ def _few_of_each(rows: Sequence[Row]) -> list[Row]:
 
 def collect(
     paths: Iterable[Path | str],
-    classroom: Place,
+    root: Path,
     labs: Sequence[str],
     *,
     grade_ids: Mapping[str, str] | None = None,
@@ -156,8 +149,8 @@ def collect(
     ----------
     paths : iterable of path
         Folders, zips or notebooks.
-    classroom : Place
-        Its roster.csv, if there is one, says who is in the class.
+    root : Path
+        The classroom. Its roster.csv, if there is one, says who is in the class.
     labs : sequence of str
         Hand-ins for other labs are listed as unmatched.
     grade_ids : mapping of str to str, optional
@@ -191,7 +184,7 @@ def collect(
     if timezone is not None and zone is None:
         raise Usage(f"There is no time zone {timezone!r}; name one such as Europe/Berlin.")
     form = own_form(pattern) if pattern is not None else None
-    root, submitted = classroom.root, classroom.submitted
+    submitted = root / "submitted"
     skip = _check(given, root)
     roster = rosters.read(root / "roster.csv")
     settings = Settings(
@@ -221,7 +214,7 @@ def collect(
         notes=tuple(f"roster.csv: {note}" for note in roster.notes),
         missing=missing(root, roster, sorted({lab for _, lab in now}, key=list(labs).index)),
         # By what lies there: a run that was killed may have left a time and not yet where it came from.
-        untimed=sum(not (classroom.submitted / s / lab / "timestamp.txt").is_file() for s, lab in now),
+        untimed=sum(not (submitted / s / lab / "timestamp.txt").is_file() for s, lab in now),
         junk=finder.junk,
         others=finder.others,
     )

@@ -18,7 +18,6 @@ from autograder.grading.intake.budget import LIMITS, Budget, Refused
 from autograder.grading.intake.indexes import (
     METADATA,
     RECEIPT,
-    Receipt,
     Submission,
     read_metadata,
     read_receipt,
@@ -392,7 +391,7 @@ def _hand_ins(paths: Iterable[str]) -> list[str]:
     return [path for path in paths if is_notebook(path) or is_zip(path)]
 
 
-def _receipts(by_path: Mapping[str, Found]) -> dict[str, Receipt]:
+def _receipts(by_path: Mapping[str, Found]) -> dict[str, Submission]:
     receipts = {}
     for path, found in by_path.items():
         if RECEIPT.search(path):

@@ -27,18 +27,17 @@ _ZONES = {name: hours * 3600 for name, hours in _HOURS.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Receipt:
-    """What Blackboard's text file says: the full name, the login, and when it came."""
+class Submission:
+    """What a platform says of one hand-in: all who handed it in together, and when, in the zone that it names."""
 
-    name: str
-    login: str
+    submitters: tuple[Identity, ...]
     time: datetime | None
 
 
-def read_receipt(text: str) -> Receipt | None:
-    """Blackboard's text file, None if it is something else.
+def read_receipt(text: str) -> Submission | None:
+    """Blackboard's text file, of one submitter; None if it is something else.
 
-    >>> read_receipt("Name: Ada Lovelace (ada_1)\\nAssignment: Lab 2\\n").login
+    >>> read_receipt("Name: Ada Lovelace (ada_1)\\nAssignment: Lab 2\\n").submitters[0].login
     'ada_1'
     """
     # Below its head it holds what the student typed, which may look like anything.
@@ -47,7 +46,8 @@ def read_receipt(text: str) -> Receipt | None:
     when = next((line for line in head if line.startswith("Date Submitted:")), "")
     if not (who := re.fullmatch(r"Name:(.*)\(([^()]+)\)", name)):
         return None
-    return Receipt(name=who[1].strip(), login=who[2], time=parse_time(when.partition(":")[2]))
+    submitter = Identity(name=who[1].strip(), login=who[2])
+    return Submission(submitters=(submitter,), time=parse_time(when.partition(":")[2]))
 
 
 def parse_time(text: str) -> datetime | None:
@@ -91,14 +91,6 @@ def stamp_of(text: str, zone: tzinfo) -> datetime | None:
         return (local if local.tzinfo else local.replace(tzinfo=zone)).astimezone(UTC).replace(microsecond=0)
     except (ValueError, OverflowError):
         return None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Submission:
-    """One hand-in of Gradescope's export: all who handed it in together, and when."""
-
-    submitters: tuple[Identity, ...]
-    time: datetime | None
 
 
 def read_metadata(data: bytes) -> dict[str, Submission]:

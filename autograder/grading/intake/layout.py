@@ -12,7 +12,7 @@ from datetime import UTC, datetime, tzinfo
 from itertools import takewhile
 
 from autograder.errors import listed
-from autograder.grading.intake.indexes import BLACKBOARDS, METADATA, Receipt, Submission, stamp_of
+from autograder.grading.intake.indexes import BLACKBOARDS, METADATA, Submission, stamp_of
 from autograder.grading.intake.names import (
     is_around,
     is_generic,
@@ -126,7 +126,7 @@ class Layout:
         settings: Settings,
         *,
         clones: Collection[str],
-        receipts: Mapping[str, Receipt],
+        receipts: Mapping[str, Submission],
         metadata: Callable[[str], Mapping[str, Submission]],
     ):
         self._settings, self._labs, self._roster = settings, settings.labs, settings.roster
@@ -326,16 +326,16 @@ class Layout:
             )
         elif form.platform == "Blackboard":
             receipt = self._receipts.get(path.removesuffix(file))
-            login = self._blackboard_login(who.login, receipt)
+            submitter = receipt.submitters[0] if receipt else Identity()
+            login = self._blackboard_login(who.login, submitter.login)
             if not login:
                 return (
                     f"It cannot be told where the assignment's name ends and the student's begins in "
                     f"{shown(who.login)!r}. Keep Blackboard's text files beside the hand-ins, or "
                     f"{ROSTER_REMEDY}."
                 )
-            name = receipt.name if receipt and receipt.login == login else ""
-            word = "Blackboard's text file" if name else owner.word
-            who = Identity(login=login, name=name)
+            who = submitter if submitter.login == login else Identity(login=login)
+            word = "Blackboard's text file" if who.name else owner.word
             owner = replace(owner, who=(who,), label=who.label, key=login, word=word)
             if receipt and receipt.time and f"{receipt.time:{BLACKBOARDS}}" == time:
                 zone = zone or receipt.time.tzinfo  # the name has none, for the same moment
@@ -361,10 +361,10 @@ class Layout:
             return f"{METADATA} beside it names no one for {shown(folder)!r}."
         return replace(owner, who=entry.submitters, label=entry.submitters[0].label, time=entry.time)
 
-    def _blackboard_login(self, said: str, receipt: Receipt | None) -> str:
-        """The login in "<assignment>_<login>", "" if it cannot be told."""
-        if receipt and said.endswith(f"_{receipt.login}"):
-            return receipt.login
+    def _blackboard_login(self, said: str, login: str) -> str:
+        """The login in "<assignment>_<login>", that of the text file if it can be; "" if it cannot be told."""
+        if login and said.endswith(f"_{login}"):
+            return login
         if said.count("_") == 1:
             return said.partition("_")[2]
         ends = [said[i + 1 :] for i, c in enumerate(said) if c == "_"]
