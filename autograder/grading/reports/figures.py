@@ -28,7 +28,10 @@ TALK = {
     Verdict.TIMEOUT: ("Took too long", "Often a loop that never ends."),
     Verdict.ERROR: ("Raised an error", "The function ran into an error of Python or NumPy."),
 }
-_STOPPED = {Verdict.ERROR, Verdict.TIMEOUT, Verdict.CRASH, Verdict.MISSING}
+_ENDED = dict.fromkeys((Verdict.ERROR, Verdict.TIMEOUT, Verdict.CRASH, Verdict.MISSING), "stopped") | {
+    Verdict.PASS: "passed",
+    Verdict.WRONG: "wrong",
+}
 _LONGEST_MESSAGE = 320
 
 
@@ -40,32 +43,30 @@ class ExerciseFigures:
     ----------
     by_hand : bool
         Marked by a person: there is no pass or fail, only points.
-    tried : int
-        Hand-ins with a verdict of their own (neither a fault nor waiting).
-    passed, wrong, stopped, blank : int
-        They add up to `tried`. Stopped: an error, a timeout, a crash, nothing to mark. Blank: the stub.
-    unexplained : int
-        Of the wrong ones, those that match no known mistake.
-    waiting : int
-        Hand-ins that a person has yet to judge.
-    pass_rate, mean : float or None
-        Percentages.
+    counts : Counter of str
+        How many hand-ins passed, were wrong, stopped (an error, a timeout, a crash, nothing to mark) or blank (the
+        stub); of the wrong ones, those unexplained match no known mistake; those waiting a person has yet to judge.
+    mean : float or None
+        A percentage.
     discrimination : float or None
     """
 
     name: str
     points: float
     by_hand: bool
-    tried: int
-    passed: int
-    wrong: int
-    stopped: int
-    blank: int
-    unexplained: int
-    waiting: int
-    pass_rate: float | None
+    counts: Counter[str]
     mean: float | None
     discrimination: float | None
+
+    @property
+    def tried(self) -> int:
+        """Hand-ins with a verdict of their own (neither a fault nor waiting)."""
+        return sum(self.counts[how] for how in ("passed", "wrong", "stopped", "blank"))
+
+    @property
+    def pass_rate(self) -> float | None:
+        """A percentage."""
+        return 100 * self.counts["passed"] / self.tried if self.tried and not self.by_hand else None
 
 
 @dataclass(frozen=True)
@@ -163,21 +164,19 @@ def discrimination(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 def exercise_figures(name: str, handins: Sequence[Mark]) -> ExerciseFigures:
     """How one exercise of a lab went, from all hand-ins of that lab."""
-    counts: Counter = Counter()
+    counts: Counter[str] = Counter()
     by_hand = any(r.exercise == name and r.verdict is Verdict.MANUAL for h in handins for r in h.rows)
-    points, unexplained, earned, pairs = 0.0, 0, [], []
+    points, earned, pairs = 0.0, [], []
     for handin in handins:
         row = next((r for r in handin.rows if r.exercise == name), None)
         if row is None:
             continue
         points, score = row.max_score, handin.scores.get(name, row.score)
-        if row.verdict in {Verdict.PASS, Verdict.WRONG}:
-            counts[row.verdict] += 1
-            unexplained += row.verdict is Verdict.WRONG and row.misconception is None
-        elif is_blank(row):
+        if is_blank(row):
             counts["blank"] += 1
-        elif row.verdict in _STOPPED:
-            counts["stopped"] += 1
+        elif row.verdict in _ENDED:
+            counts[_ENDED[row.verdict]] += 1
+            counts["unexplained"] += row.verdict is Verdict.WRONG and row.misconception is None
         if row.verdict is Verdict.MANUAL and score is None:
             counts["waiting"] += 1
         unread = by_hand and row.verdict is not Verdict.MANUAL  # no person has judged a file that is none
@@ -190,19 +189,11 @@ def exercise_figures(name: str, handins: Sequence[Mark]) -> ExerciseFigures:
             pairs.append((score, sum(others.values()) / possible))
     # While a person has yet to read, the zeros of those who wrote nothing are no mean mark.
     told = [percent for percent, read in earned if read or not (by_hand and counts["waiting"])]
-    tried = counts[Verdict.PASS] + counts[Verdict.WRONG] + counts["blank"] + counts["stopped"]
     return ExerciseFigures(
         name=name,
         points=points,
         by_hand=by_hand,
-        tried=tried,
-        passed=counts[Verdict.PASS],
-        wrong=counts[Verdict.WRONG],
-        stopped=counts["stopped"],
-        blank=counts["blank"],
-        unexplained=unexplained,
-        waiting=counts["waiting"],
-        pass_rate=100 * counts[Verdict.PASS] / tried if tried and not by_hand else None,
+        counts=counts,
         mean=statistics.fmean(told) if told else None,
         discrimination=discrimination(pairs),
     )
