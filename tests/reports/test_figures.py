@@ -117,3 +117,13 @@ def test_who_needs_a_person():
     }
     some = figures.needs([well], marks, {LAB: ["ada"], "attention-masks": []}, [LAB, "attention-masks"])
     assert some[0].reasons == (f"Has not handed in {LAB}.",)
+
+
+def test_under_a_pseudonym_no_word_of_the_student_is_left():
+    said = handin(
+        "ada", [row("ada", "softmax", Verdict.ERROR, message="ValueError: Ada was here")], notes=["'ada.txt'"]
+    )
+    marks = Marks({"ada": Person(student="ada")}, marks={("ada", LAB): said})
+    (found,) = marks.renamed({"ada": "student-001"}).marks.values()
+    assert found.rows[0].verdict is Verdict.ERROR and found.rows[0].exercise == "softmax"
+    assert "ada" not in repr(found).lower()

@@ -55,8 +55,9 @@ class Options:
     salt: str = ""
 
 
+@cache
 def sandbox_for(lab: Lab, choice: str = "auto", drawing: bool = False) -> Sandbox:
-    """This process's own warm sandbox for a lab, whichever road leads to it; labs with the same needs share one.
+    """This process's own warm sandbox for a lab, whichever road leads to it.
 
     Parameters
     ----------
@@ -66,10 +67,15 @@ def sandbox_for(lab: Lab, choice: str = "auto", drawing: bool = False) -> Sandbo
         With Matplotlib loaded: a hand-in may import it in any, but that takes half a second.
     """
     course = lab.course
-    library = tuple(course.root / name for name in (*course.library, *course.data))
-    env = tuple((name, os.environ[name]) for name in lab.environment if name in os.environ)
-    preload = (*PRELOAD, *(DRAWING if drawing else ()), *lab.preload, *lab.imports)
-    return _sandbox(preload, tuple(lab.limits.items()), find_for([lab], choice), env, library, course.root)
+    sandbox = find_for([lab], choice)(
+        (*PRELOAD, *(DRAWING if drawing else ()), *lab.preload, *lab.imports),
+        _limits_of(lab),
+        {name: os.environ[name] for name in lab.environment if name in os.environ},
+        tuple(course.root / name for name in (*course.library, *course.data)),
+        course.root,
+    )
+    atexit.register(sandbox.close)
+    return sandbox.__enter__()
 
 
 def find_for(labs: Iterable[Lab], choice: str) -> type[Sandbox]:
@@ -85,20 +91,6 @@ def find_for(labs: Iterable[Lab], choice: str) -> type[Sandbox]:
             instead = why_not_first(kind) if choice == "auto" else ""
             raise SandboxError(f"{lab.name} cannot be marked here. {' '.join(filter(None, (why, instead)))}")
     return kind
-
-
-@cache
-def _sandbox(
-    preload: tuple[str, ...],
-    limits: tuple[tuple[str, Any], ...],
-    kind: type[Sandbox],
-    env: tuple[tuple[str, str], ...],
-    library: tuple[Path, ...],
-    course: Path,
-) -> Sandbox:
-    sandbox = kind(preload, Limits(**dict(limits)), dict(env), library, course)
-    atexit.register(sandbox.close)
-    return sandbox.__enter__()
 
 
 def mark_here(*what: Any) -> Marked:
@@ -120,7 +112,7 @@ def mark_limited(
     ------
     NotDone
     """
-    limits = _limits_of(course, lab_name)
+    limits = _limits_of(lab_at(course, lab_name))
     # Twice for following through, and once more for starting, rebuilding and showing.
     seconds = 2 * limits.total_seconds + 180
     release = _release_of(course, lab_name)
@@ -147,8 +139,8 @@ def mark_limited(
         raise
 
 
-def _limits_of(course: str, lab_name: str) -> Limits:
-    given: dict[str, Any] = dict(lab_at(course, lab_name).limits)
+def _limits_of(lab: Lab) -> Limits:
+    given: dict[str, Any] = dict(lab.limits)
     return Limits(**given)
 
 
@@ -226,7 +218,7 @@ def _worker_for(lab: str) -> Worker:
 
 def _get_ready(course: str, lab: str, options: Options) -> None:
     with suppress(NotDone):  # seen again, and dealt with, at the first hand-in
-        memory = _megabytes(_limits_of(course, lab), options)
+        memory = _megabytes(_limits_of(lab_at(course, lab)), options)
         _worker_for(lab).run(_prepare, course, lab, options, seconds=300, memory=memory)
 
 
@@ -234,7 +226,7 @@ def _prepare(course: str, lab_name: str, options: Options) -> str:
     """Do what the first hand-in of a lab would wait for."""
     with suppress(Exception):  # whoever asks for a mark is told what is wrong
         lab = lab_at(course, lab_name)
-        sandbox_for(lab, options.sandbox)
+        sandbox_for(lab, options.sandbox, False)
         prepare(lab)
     gc.freeze()  # what all hand-ins share is not gone through again at each collection
     return ""
