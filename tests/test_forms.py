@@ -65,6 +65,21 @@ def test_a_form_is_named_and_said(answer, name, said):
     assert finding.nudge
 
 
+@pytest.mark.parametrize(
+    ("turned", "name", "said"),
+    [
+        (np.transpose, "transposed", "Besides, rows and columns have changed places."),
+        (lambda x: x[..., None], "extra-axis", "Besides, there is an axis of length 1 too many."),
+    ],
+)
+def test_a_matrix_in_another_form_beside_a_known_mistake(turned, name, said):
+    finding = judged(lambda x: turned(right(x) / 2), given=drawn([(2, 3), (4, 3), (3, 5)]))
+    assert (finding.misconception, finding.means) == (
+        f"halved + {name}",
+        f"Two things at once. You halved it. {said}",
+    )
+
+
 def test_parts_in_another_order_and_one_part_alone():
     def due(x):
         return x, x.sum(axis=-1), x.T

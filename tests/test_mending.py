@@ -206,6 +206,11 @@ def test_loops_that_a_change_makes_endless_are_given_up_and_the_time_is_kept(wro
     assert time.process_time() - began < 8 * LONGEST
 
 
+def test_of_a_result_that_is_to_be_none_nothing_is_mended():
+    given = [Question("", one.inputs, None, {}) for one in asked()]
+    assert what_mends(in_a_cell(RIGHT), given, [], Rules()) == ""
+
+
 def test_a_slow_answer_is_not_asked_for_long():
     slow = RIGHT.replace(
         "    return out", "    for _ in range(3000): np.zeros(99).sum()\n    return out * 1.7 - 0.3"

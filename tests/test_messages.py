@@ -12,6 +12,7 @@ from autograder.judging.answer import ask
 from autograder.judging.compare import first_difference, mistake_in
 from autograder.judging.judge import judge
 from autograder.judging.mistakes import STRUCTURAL
+from autograder.judging.patterns import features
 from autograder.judging.question import Answer, Inputs, Misconception, Question, Rules
 from autograder.results import Verdict
 
@@ -416,3 +417,30 @@ def test_a_mistake_that_gives_half_of_the_wrong_results_explains_none():
     most = judge(asked, came, Rules(), [known])
     assert most.misconception == "cubed" and most.partly
     assert most.means.startswith("In 3 of 4 cases that fail")
+
+
+def test_a_single_number_in_an_array_is_no_array_of_another_shape():
+    assert first_difference(np.ones(2), Answer(np.array(3.0)), Rules()).kind == "type"
+
+
+def test_what_was_found_right_before_is_not_compared_again():
+    asked = [Question("", Inputs(), 1.0, {})] * 2
+    assert judge(asked, [Answer(2.0, "float"), Answer(1.0, "float")], Rules(), [], "f", 1).right == (
+        True,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ((3, 1), "more than one row in the first array"),
+        ((3, 2), "more rows in the first array than in the second"),
+        ((2, 3), "more rows in the second array than in the first"),
+        ((3, 3), "two arrays of the same shape"),
+    ],
+)
+def test_how_many_rows_two_arrays_have_is_what_is_special_in_a_case(rows, said):
+    given = Inputs(tuple(np.ones((n, 4)) for n in rows))
+    told = [one for one in features(Question("", given, None, {})) if "array" in one]
+    assert told == [said]

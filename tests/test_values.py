@@ -17,6 +17,7 @@ from autograder.judging.frames import decode, encode, pack_answer, pack_inputs, 
 from autograder.judging.kinds import (
     MAX_CHARACTERS,
     MAX_DEPTH,
+    MAX_PARTS,
     MAX_VALUES,
     FrameError,
     Once,
@@ -197,9 +198,15 @@ def test_an_answer_is_bounded():
     assert pack(["x" * (MAX_CHARACTERS // 2 + 1)] * 2)[1] is None
     assert pack(np.zeros(MAX_VALUES + 1, bool))[1] is None
     assert pack([np.zeros(MAX_VALUES // 2 + 1, bool)] * 2)[1] is None
+    assert pack([0] * (MAX_PARTS - 1))[1] is not None
+    assert pack([0] * MAX_PARTS)[1] is None  # the list is one, too
     with pytest.raises(FrameError, match="prints too much"):
         packed = pack_answer(Answer(1), [])
         unpack_answer({**packed, "printed": "x" * (MAX_CHARACTERS + 1)}, Once([]))
+
+
+def test_a_list_that_became_a_tuple_is_changed():
+    assert ask(lambda table: table.update(a=(1, 2)), Inputs(({"a": [1, 2]},))).modified == ("table",)
 
 
 def test_sets_are_compared_copied_and_told_apart():
