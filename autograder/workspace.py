@@ -183,25 +183,18 @@ def reset(path: Path, exercise: str | None = None, course: Course | None = None)
     lab, source = path.stem, _released(path, course or find())
     fresh = json.loads(source.read_text("utf-8"))
     if exercise is not None:
-        name = grade_id(exercise)
-        stub = next((c for c in fresh["cells"] if id_of(c) == name), None)
-        if stub is None:
-            known = [
-                name
-                for name in (id_of(c) for c in fresh["cells"])
-                if f"test-{name}" in map(id_of, fresh["cells"])
-            ]
-            raise WorkspaceError(
-                f"{lab} has no exercise {exercise!r}; its exercises are "
-                f"{listed(name.replace('-', '_') for name in known)}."
-            )
+        name, stubs = grade_id(exercise), {id_of(cell): cell for cell in fresh["cells"]}
+        if name not in stubs:
+            tested = [one.removeprefix("test-") for one in stubs if one.startswith("test-")]
+            known = listed(one.replace("-", "_") for one in tested)
+            raise WorkspaceError(f"{lab} has no exercise {exercise!r}; its exercises are {known}.")
         mine = renewal.read(path)
         if mine is None:
             raise WorkspaceError(f"{path} cannot be read as a notebook; bring the whole lab back instead.")
         if name not in map(id_of, mine["cells"]):  # a cell that is missing comes back where it was
             mine = renewal.renewed(mine, fresh, fresh)
         fresh, at = mine, [id_of(cell) for cell in mine["cells"]].index(name)
-        fresh["cells"][at] = stub
+        fresh["cells"][at] = stubs[name]
     kept = _aside(path, "reset")
     _write(path, fresh)
     if exercise is None:

@@ -17,6 +17,7 @@ from test_build import shown
 from autograder import __version__
 from autograder.authoring import bundle as bundling
 from autograder.authoring.lab import read_labs
+from autograder.authoring.projects import run_python
 from autograder.course import read
 from autograder.errors import Complaint
 
@@ -223,3 +224,10 @@ def test_what_a_course_names_stays_inside_its_zip(tmp_path, entry, why):
 def test_no_program_that_made_the_data_goes_with_it(unpacked):
     """One of them was a solution of a later lab in NumPy."""
     assert (unpacked / "data" / "README.md").exists() and not list((unpacked / "data").glob("*.py"))
+
+
+def test_what_cannot_be_made_says_why_in_the_last_line_of_what_makes_it():
+    with pytest.raises(Complaint, match=r"^Nothing was made: .*No module named no_such_module$"):
+        run_python("Nothing was made", "no_such_module", "build")
+    with pytest.raises(Complaint, match="^Nothing was made: no reason was given$"):
+        run_python("Nothing was made", "no_such_module", says="a line of this kind")
