@@ -229,5 +229,5 @@ def test_no_program_that_made_the_data_goes_with_it(unpacked):
 def test_what_cannot_be_made_says_why_in_the_last_line_of_what_makes_it():
     with pytest.raises(Complaint, match=r"^Nothing was made: .*No module named no_such_module$"):
         run_python("Nothing was made", "no_such_module", "build")
-    with pytest.raises(Complaint, match="^Nothing was made: no reason was given$"):
+    with pytest.raises(Complaint, match=r"^Nothing was made: no reason was given$"):
         run_python("Nothing was made", "no_such_module", says="a line of this kind")
