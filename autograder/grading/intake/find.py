@@ -6,7 +6,7 @@ when. What cannot be told is refused with a sentence and a remedy.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -221,19 +221,15 @@ class Finder:
             self._row(label, Outcome.UNMATCHED, f"There is nothing in it{system}.")
         by_path = {found.path: found for found in listing.found if not found.trouble}
         layout = Layout(
-            [path for path in _hand_ins(by_path) if not TYPED.match(path)],
+            [path for path in by_path if _is_hand_in(path) and not TYPED.match(path)],
             name,
             self.settings,
             clones=listing.clones,
             receipts=_receipts(by_path),
             metadata=lambda above: self._metadata(by_path.get(f"{above}{METADATA}"), label),
         )
-        typed = {found.path for found in listing.found if not found.trouble and TYPED.match(found.path)}
-        for path in typed:
-            why = "It is text typed into a page; only a notebook can be marked."
-            self._row(f"{label}/{path}" if label else path, Outcome.IGNORED, why)
         self._files(
-            [found for found in listing.found if found.path not in typed],
+            listing.found,
             lambda found: self._stamped(layout.owner(found.path), found, by_path),
             label,
             download,
@@ -250,7 +246,7 @@ class Finder:
         zipped: Found | None = None,
     ) -> None:
         """All that lies in a download, or in a zip that one student made, `zipped`."""
-        notebooks = Counter(_above(found.path) for found in listed if is_notebook(found.path))
+        notebooks = Counter(_above(one.path) for one in listed if is_notebook(one.path) and not one.trouble)
         nobodys = []
         for found in listed:
             source, owner = f"{where}/{found.path}" if where else found.path, whose(found)
@@ -258,13 +254,16 @@ class Finder:
                 self._row(
                     source, Outcome.REFUSED, found.trouble, owner.label if isinstance(owner, Owner) else ""
                 )
+            elif not zipped and TYPED.match(found.path):
+                why = "It is text typed into a page; only a notebook can be marked."
+                self._row(source, Outcome.IGNORED, why)
             elif found.path.endswith(METADATA) or RECEIPT.search(found.path):
                 self.others += 1
-            elif isinstance(owner, str) and _hand_ins([found.path]):
+            elif isinstance(owner, str) and _is_hand_in(found.path):
                 self._row(source, Outcome.UNMATCHED, owner)
             elif isinstance(owner, str):
                 nobodys.append(found.path)
-            elif not _hand_ins([found.path]):
+            elif not _is_hand_in(found.path):
                 self._beside[download, owner.label].append(found.path)
             else:
                 self._seen.add((download, owner.label))
@@ -312,7 +311,7 @@ class Finder:
         listing = self.zips.listing(paid)
         self.junk += listing.junk
         self.budget.listed[owner.label] += len(listing.found) + listing.junk
-        paths = _hand_ins(one.path for one in listing.found)
+        paths = [one.path for one in listing.found if _is_hand_in(one.path)]
         if len(paths) > LIMITS.notebooks:
             raise Refused(
                 f"It holds {len(paths):,} notebooks and zips; {LIMITS.notebooks} are the most in one hand-in."
@@ -386,9 +385,8 @@ def _above(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _hand_ins(paths: Iterable[str]) -> list[str]:
-    """Those of the paths that are notebooks' and zips'."""
-    return [path for path in paths if is_notebook(path) or is_zip(path)]
+def _is_hand_in(path: str) -> bool:
+    return is_notebook(path) or is_zip(path)
 
 
 def _receipts(by_path: Mapping[str, Found]) -> dict[str, Submission]:
