@@ -334,6 +334,14 @@ def test_folders_that_may_hold_several_people_are_no_ones(room, given_as, files)
     assert report.exit_code == 1 or len(filed(room)) == len(files)
 
 
+@pytest.mark.parametrize("above", ["attention-masks", "x-submissions", "assignment_1_export"])
+def test_a_folder_called_as_a_classs_beside_a_students_is_nobodys(room, given_as, above):
+    files = {"ada/qkv-attention.ipynb": notebook("ada"), f"{above}/qkv-attention.ipynb": notebook("whose?")}
+    report = collect([given_as(files)], room)
+    assert texts(room) == {"ada/qkv-attention": "ada"}
+    assert of(report, "unmatched")[0].reason.startswith(f"{above!r} seems to hold several people's hand-ins.")
+
+
 def test_zips_in_a_folder_are_each_one_students(room, inbox):
     make_zip(inbox / "ada.zip", {"work/qkv-attention.ipynb": notebook("ada")})
     make_zip(inbox / "grace.zip", {"qkv-attention.ipynb": notebook("grace")})

@@ -118,6 +118,13 @@ def test_two_accounts_of_one_person_are_nobodys(room, given_as, one, other):
     assert filed(room) == {} and len(of(report, "unmatched")) == 2
 
 
+def test_all_uploads_of_an_account_that_could_be_anothers_are_nobodys(room, given_as):
+    with_roster(room, "Folder,Name\nada,Ada L\n")
+    files = {f"lada_1_{upload}_{NB}": notebook(str(upload)) for upload in (91, 92)}
+    report = collect([given_as(files | {f"adal_3_93_{NB}": notebook("evil")})], room)
+    assert filed(room) == {} and len(of(report, "unmatched")) == 3
+
+
 def test_two_logins_of_one_name_in_blackboards_receipts(room, given_as):
     with_roster(room)
     files = {}
