@@ -1673,6 +1673,14 @@ def test_a_kill_at_any_moment_of_a_start_leaves_no_file(tmp_path, moment):
     assert not list(tmp_path.iterdir())
 
 
+def test_what_a_hand_in_has_left_without_a_sandbox_keeps_nobody_waiting():
+    """Nothing ends it with the hand-in there, and it holds the pipe that the grader waits at."""
+    left = "import os, time\nif os.fork(): os._exit(3)\ntime.sleep(100)"
+    with Unconfined(limits=LIMITS) as one:
+        stopped, after = one.run([Cell(left), Cell("print(1)")])
+    assert stopped.status == "crash" and "exit code 3" in stopped.reason and text_of(after) == "1\n"
+
+
 def test_what_a_killed_run_without_a_sandbox_has_left_goes_with_the_next(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with subprocess.Popen([sys.executable, "-c", ""]) as ended:

@@ -12,9 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from autograder.grading.sandbox import Cell, CellRun, SandboxError
 from autograder.grading.sandbox.inside import wire
 from autograder.grading.sandbox.inside.hand_in import frames_of_answers
 from autograder.grading.sandbox.inside.wire import Channel, WireError
+from autograder.grading.sandbox.none import Unconfined
 from autograder.grading.sandbox.run import _read_answers
 from autograder.judging import frames
 from autograder.judging.frames import MAX_ARRAYS, Bytes, decode, encode, read_frame
@@ -369,3 +371,23 @@ def test_an_answer_of_any_plain_keys_is_sent(value):
     written = b"".join(frames_of_answers(lambda: value, "function", [Inputs()] * 3))
     header, _ = read_frame(Bytes(written).read, 10_000, 0)
     assert [frames.unpack_answer(answer, Once([])).value for answer in header["answers"]] == [value] * 3
+
+
+def test_a_report_is_what_a_driver_writes_or_is_refused():
+    run = CellRun(index=1, spent=0.5, outputs=[{"output_type": "stream", "name": "stdout", "text": "a"}])
+    good = decode(encode(run.to_fields()))[0]
+    assert CellRun.from_fields(dict(good)) == run
+    odd = [{"status": "fine"}, {"index": True}, {"spent": "1"}, {"outputs": [{}]}, {"reason": "x" * 3000}]
+    for change in [*odd, {"answers": []}, {"asked": None}]:
+        with pytest.raises(WireError):
+            CellRun.from_fields({**good, **change})
+
+
+@pytest.mark.parametrize("said", [[], [0], [0, 0], [1, 0], [0, 7], [-1, 1]])
+def test_reports_that_do_not_fit_the_cells_are_the_graders_fault(said):
+    class Odd(Unconfined):
+        def _reports(self, *ordered):
+            yield from ((CellRun(index=index), []) for index in said)
+
+    with pytest.raises(SandboxError, match="failed twice"):
+        Odd().run([Cell("a = 1"), Cell("b = 1")])
