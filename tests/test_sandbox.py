@@ -1662,6 +1662,16 @@ def test_the_keeper_keeps_no_more_of_ids_than_of_outputs():
     assert sum(map(len, outputs._ids)) < 10_000 and len(outputs.kept()) < 12
 
 
+def test_after_a_flood_three_errors_of_a_cell_are_kept():
+    from autograder.grading.sandbox.inside.outputs import Budget, Outputs
+
+    outputs = Outputs(Budget(output_bytes=10, outputs=200))
+    for number in range(5):
+        error = {"output_type": "error", "ename": "E", "evalue": f"{number}", "traceback": []}
+        outputs.take({"op": "output", "output": error, "id": None, "update": False}, count=1)
+    assert [one.get("evalue") for one in outputs.kept()] == ["0", "1", "2", None]
+
+
 @pytest.mark.parametrize("moment", [0.3, 0.6, 1.0])
 def test_a_kill_at_any_moment_of_a_start_leaves_no_file(tmp_path, moment):
     """Each `kill -9` while the sandbox started left a folder for ever: by now it makes none."""
