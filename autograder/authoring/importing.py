@@ -187,9 +187,8 @@ class _Import:
                 self.lines[cell.number].left.append(f"it is no Python ({error.msg}, line {error.lineno})")
         self.others: dict[int, list[Asked]] = {}  # what test cells ask besides values
         self.unasked: dict[int, dict[str, str]] = {}  # whose value cannot be asked, and why
-        self.since: dict[
-            int, list[Cell]
-        ] = {}  # the solution cells before a test cell, and after the last one
+        # The solution cells before a test cell, and after the last one.
+        self.since: dict[int, list[Cell]] = {}
         since: list[Cell] = []
         tested = False
         for cell in cells:
