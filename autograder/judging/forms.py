@@ -176,8 +176,9 @@ def _pivot(failing: Sequence[Case]) -> Case:
             return len(parts)
         return sum(part.size if isinstance(part, np.ndarray) else 1 for part in parts)
 
-    moderate = [case for case in failing if size(case) <= 4000]
-    return max(moderate, key=size) if moderate else min(failing, key=size)
+    sizes = {case: size(case) for case in failing}
+    moderate = [case for case in failing if sizes[case] <= 4000]
+    return max(moderate, key=sizes.__getitem__) if moderate else min(failing, key=sizes.__getitem__)
 
 
 def _gives(form: Form, theirs: Answer, case: Case) -> bool:

@@ -158,13 +158,10 @@ class Kind:
 
 def kind_of(value: Value) -> Kind:
     """The kind of a value; FrameError for what is none."""
-    if kind := _known(value):
-        return kind
-    raise FrameError(f"a {type(value).__name__} is no value")
-
-
-def _known(value: Any) -> Kind | None:
-    return _USUAL.get(type(value)) or next((kind for kind in KINDS if kind.holds(value)), None)
+    kind = _USUAL.get(type(value)) or next((kind for kind in KINDS if kind.holds(value)), None)
+    if kind is None:
+        raise FrameError(f"a {type(value).__name__} is no value")
+    return kind
 
 
 def take(result: Any, room: Room, depth: int = 0) -> Value:
@@ -239,7 +236,7 @@ def as_value(value: Value) -> Value:
         return take(value, Room.of_given())
     if isinstance(value, Recorder):
         return as_value(value._autograder_made)
-    if callable(value) and not _known(value):
+    if callable(value) and not any(kind.holds(value) for kind in KINDS):
         return Made(name_of(value))
     if isinstance(value, Made) and callable(value.function):
         value = replace(value, function=name_of(value.function))
