@@ -90,15 +90,15 @@ def read_source(path: Path) -> NotebookNode:
             raise NoSource(f"{path} has more than {BIGGEST >> 20} MB; clear its outputs first.")
         notebook = nbformat.reads(path.read_text("utf-8"), as_version=4)
         nbformat.validate(notebook)
+    except FileNotFoundError:
+        raise NoSource(f"There is no file {path}.") from None
+    except IsADirectoryError:
+        raise NoSource(f"{path} is a folder; name the notebook in it.") from None
     except (OSError, ValueError, AttributeError, KeyError, TypeError, nbformat.ValidationError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise NoSource(f"There is no file {path}.") from None
-        if isinstance(error, IsADirectoryError):
-            raise NoSource(f"{path} is a folder; name the notebook in it.") from None
         raise NoSource(f"{path} is no notebook that can be read ({type(error).__name__}).") from None
-    language = notebook.metadata.get("kernelspec", {}).get("language") or notebook.metadata.get(
-        "language_info", {}
-    ).get("name", "python")
+    about = notebook.metadata
+    usual = about.get("language_info", {}).get("name", "python")
+    language = about.get("kernelspec", {}).get("language") or usual
     if str(language).lower() not in ("python", "python3", "ipython"):
         raise NoSource(f"{path} is written in {language}; only notebooks in Python can be imported.")
     return notebook
