@@ -17,7 +17,7 @@ from autograder.grading.sandbox import CellRun
 from autograder.grading.sandbox.choice import why_unavailable
 from autograder.judging.judge import Finding
 from autograder.judging.wording import number
-from autograder.results import Verdict
+from autograder.results import Outcome, Verdict
 
 LAB, EXERCISE = "qkv-attention", "stable_softmax"
 
@@ -125,3 +125,27 @@ def test_what_is_missing_is_called_what_students_write(call, what):
     )
     found = _ended(Exercise("Account", points=1, call=call), CellRun(missing=True), CellRun())
     assert found.message == "There is no class `Account` to try."
+
+
+@pytest.mark.parametrize(
+    ("run", "verdict", "said"),
+    [
+        (CellRun(status=Outcome.TIMEOUT, reason="So."), Verdict.TIMEOUT, "`softmax` takes too long. So."),
+        (CellRun(status=Outcome.SKIPPED), Verdict.TIMEOUT, "`softmax` was not tried: the cells before it"),
+        (CellRun(status=Outcome.CRASH, answers=[]), Verdict.CRASH, "`softmax` ended its own process, or"),
+        (CellRun(), Verdict.CRASH, "`softmax` ended its own process, or"),
+    ],
+)
+def test_what_gave_no_answers_is_told_by_how_it_ended(run, verdict, said):
+    found = _ended(Exercise("softmax", points=1), run, CellRun())
+    assert found.verdict is verdict and found.message.startswith(said)
+    assert _ended(Exercise("softmax", points=1), CellRun(answers=[]), CellRun()) is None
+
+
+def test_what_is_missing_has_the_verdict_of_the_cell_that_should_define_it():
+    stopped = CellRun(status=Outcome.TIMEOUT)
+    raised = CellRun(outputs=[{"output_type": "error", "ename": "NameError", "evalue": "no x."}])
+    found = [_ended(Exercise("softmax", points=1), CellRun(missing=True), run) for run in (stopped, raised)]
+    assert [one.verdict for one in found] == [Verdict.TIMEOUT, Verdict.MISSING]
+    assert "failed: it ran for too long and was stopped." in found[0].message
+    assert found[1].message.endswith("failed: NameError: no x.")
