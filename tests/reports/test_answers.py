@@ -46,6 +46,18 @@ def sixty():
     return {f"s{n:02}": answer for n, answer in enumerate(answers)}
 
 
+def test_the_sheet_says_what_is_alike(classroom, prepared):
+    said = {"ada": KINDS[0], "bo": KINDS[1], "cy": KINDS[2], "di": KINDS[3]}
+    fill(classroom, {who: results(who, answer=answer) for who, answer in said.items()}, gradebook=prepared)
+    rows, _ = rows_of(sheet_of(classroom))
+    assert {who: row["alike"] for who, row in rows.items()} == {
+        "ada": "1: first",
+        "bo": "1: the same",
+        "cy": "1: nearly the same",
+        "di": "",
+    }
+
+
 @pytest.fixture
 def room(classroom, prepared):
     """A small class: two answers that are the same, one of its own, and one hand-in with nothing written."""

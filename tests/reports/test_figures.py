@@ -7,6 +7,7 @@ from made import LAB, handin, row
 from our_course import lab
 
 from autograder.grading.intake import Person
+from autograder.grading.register.policy import Policy
 from autograder.grading.reports import figures
 from autograder.grading.reports.marks import Marks
 from autograder.judging.mistakes import STRUCTURAL
@@ -127,3 +128,12 @@ def test_under_a_pseudonym_no_word_of_the_student_is_left():
     (found,) = marks.renamed({"ada": "student-001"}).marks.values()
     assert found.rows[0].verdict is Verdict.ERROR and found.rows[0].exercise == "softmax"
     assert "ada" not in repr(found).lower()
+
+
+def test_who_has_left_is_not_missed():
+    marks = Marks(
+        {name: Person(student=name, withdrawn=name == "bo") for name in ("ada", "bo", "cy")},
+        handed_in=frozenset({("ada", LAB)}),
+        policy=Policy(due={LAB: None, "positions": None}),
+    )
+    assert marks.missing == {LAB: ["cy"]}

@@ -354,3 +354,23 @@ def test_a_mark_by_hand_keeps_its_part_of_the_points(classroom, prepared):
     assert worth(1, ["explain-flat"]) == [0, 0]
     assert worth(4) == [4, 2]  # as before it was dropped
     assert worth(4) == [4, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("grace", -1),
+        ("grace", 1e9),
+        ("penalty_per_day", -0.1),
+        ("penalty_per_day", 1.5),
+        ("most_penalty", -0.1),
+        ("most_penalty", 1.5),
+        ("late_days", -1),
+        ("late_days", 1_001),
+    ],
+)
+def test_a_number_that_no_rule_can_be_is_a_sentence(name, value):
+    with pytest.raises(
+        CourseError, match=rf"\[policy\]: {name} is .*; a .* is due|\[policy\]: {name} is .*, 0 to 1, is"
+    ):
+        read_policy(replace(COURSE, policy={name: value}), {})
