@@ -182,7 +182,7 @@ def test_the_way_back(term):
 
 
 def test_the_report(term):
-    page = term[1].page.read_text("utf-8")
+    page = (term[0].report / "index.html").read_text("utf-8")
     needs = page[page.index('id="needs"') :]
     needs = needs[: needs.index("</table>")]
     assert f"Di Prima (di)</th><td>Has not handed in {ONE} and {THREE}." in needs
