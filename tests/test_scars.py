@@ -67,7 +67,15 @@ def blown_up(text):
     return [text[: found.start()].count("\n") + 1 for found in blown.finditer(text)]
 
 
-def defined(text):
+def enrolling(text):
+    """The classes of a module that do something with each class that is made from them."""
+    classes = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))
+    return [
+        one.name for one in classes if any(getattr(p, "name", "") == "__init_subclass__" for p in one.body)
+    ]
+
+
+def defined(text, enrolled_by=()):
     """The names of a module's functions, classes, methods, fields and constants, but those that a decorator, a class
     that it is made from, or Python itself calls."""
     tree = ast.parse(text)
@@ -82,6 +90,8 @@ def defined(text):
     for node in ast.walk(tree):
         if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or id(node) in asked_for:
             continue
+        if any(ast.unparse(base) in enrolled_by for base in getattr(node, "bases", ())):
+            continue
         called = [ast.unparse(decorator) for decorator in node.decorator_list]
         if not re.fullmatch(r"__\w+__", node.name) and all(map(_STILL_A_NAME.match, called)):
             yield node.name
@@ -90,7 +100,8 @@ def defined(text):
 def unused(modules, everything):
     """Names that are defined in one of the modules and stand nowhere else, or only where they are others' of the name."""
     words = [(text, Counter(re.findall(r"\w+", text))) for text in everything]
-    total, own = Counter(), {text: set(defined(text)) for text in modules}
+    enrolled_by = [name for text in modules for name in enrolling(text)]
+    total, own = Counter(), {text: set(defined(text, enrolled_by)) for text in modules}
     for _, counts in words:
         total.update(counts)
     found = {name for names in own.values() for name in names if total[name] < 2}
@@ -135,5 +146,8 @@ def test_everything_is_used():
     assert unused([texts[p] for p in CODE], [*texts.values()]) == []
     planted = "MOST = 3\n\n\nclass A:\n    field: int = 0\n\n\ndef nobody_calls_this(A):\n    pass\n"
     assert unused([planted], [planted]) == ["MOST", "field", "nobody_calls_this"]
+    kinds = "class Kind:\n    def __init_subclass__(cls):\n        Kind\n\n\nclass Array(Kind):\n    pass\n"
+    assert unused([kinds], [kinds]) == []
+    assert unused([kinds.replace("_subclass", "")], [kinds]) == ["Array"]
     other = "MOST = 4\nprint(MOST, field, nobody_calls_this)\n"
     assert unused([planted, other], [planted, other]) == ["MOST"]

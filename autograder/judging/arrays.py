@@ -32,9 +32,8 @@ class Array(Kind):
         return isinstance(value, np.ndarray)
 
     def takes(self, result: Any) -> bool:
-        return type(result) is np.ndarray or kinds.is_tensor(
-            result
-        )  # a matrix calculates by rules of its own
+        # A matrix calculates by rules of its own.
+        return type(result) is np.ndarray or kinds.is_tensor(result)
 
     def take(self, result: Any, room: Room, depth: int) -> Value:
         array = result if type(result) is np.ndarray else _from_tensor(result)
