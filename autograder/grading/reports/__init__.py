@@ -5,5 +5,5 @@ tables          the marks as each platform's import takes them
 feedback        a student's page; giving_back: the pages in the forms that platforms take back
 figures         what the marks and verdicts of a class add up to
 page            the class in one page
-similarity, pseudonyms
+pseudonyms      names left out
 """
