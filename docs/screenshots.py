@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 from e2e.driving import Notebook, chromium, environment, jupyterlab, run  # noqa: E402
 
 from autograder.authoring.lab import read_lab  # noqa: E402
-from autograder.course import read  # noqa: E402
+from autograder.core.course import read_course  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
 LARGEST = 250_000  # bytes
@@ -48,7 +48,7 @@ def student(browser, home: Path) -> None:
         Notebook.at(page, server, "README.ipynb")
         keep("start-page", page.screenshot())
         lab = Notebook.at(page, server, f"{LAB}/{LAB}.ipynb")
-        for name, source in read_lab(read(ROOT), LAB).reference_cells.items():
+        for name, source in read_lab(read_course(ROOT), LAB).reference_cells.items():
             if name in {"softmax", "stable-softmax", "calculate-weights", "attention-qkv"}:
                 lab.write(name, NO_SCALE if name == "calculate-weights" else source)
         lab.run_all()
@@ -59,7 +59,7 @@ def student(browser, home: Path) -> None:
 
 
 def instructor(browser, home: Path) -> None:
-    """A sample class: marking by hand in the formgrader, and the report."""
+    """A sample class: marking by submit the formgrader, and the report."""
     course, env = home / "course", environment(home)
     classroom = course / "classroom"
     for name in ("solutions", "notebooks", "attention_labs", "data"):
@@ -82,7 +82,7 @@ def instructor(browser, home: Path) -> None:
         page.locator("a.name-hidden").first.click()
         page.wait_for_load_state("networkidle")
         page.locator("input.score[id^=explain]").evaluate("box => box.scrollIntoView({block: 'center'})")
-        keep("marking-by-hand", page.screenshot())
+        keep("manual-grading", page.screenshot())
     page.close()
 
 
