@@ -22,7 +22,7 @@ from sentence_grammar import Phrase as P
 from attention_labs.alignment import hand_linked
 from attention_labs.embeddings import tokenize
 from attention_labs.published import ENGLISH, FRENCH
-from autograder.files import write
+from autograder.core.files import write_file
 
 FILE = Path(__file__).with_name("sentence_pairs.txt")
 COUNT, SEED = 6000, 0
@@ -523,7 +523,7 @@ def main(arguments=None) -> int:
         same = FILE.read_text(encoding="utf-8") == make()
         print(f"{FILE.name} is {'' if same else 'not '}what the grammar makes.")
         return 0 if same else 1
-    write(FILE, make())
+    write_file(FILE, make())
     return 0
 
 

@@ -22,7 +22,7 @@ from attention_labs.alignment import (
 from attention_labs.embeddings import tokenize
 from attention_labs.published import ENGLISH, FRENCH
 from autograder.authoring.lab import read_lab
-from autograder.course import read
+from autograder.core.course import read_course
 
 SEEDS = range(5)
 COMPANIONS = [("programme", "informatique"), ("computer", "program")]  # never apart in the training sentences
@@ -72,7 +72,7 @@ def final_loss(lab, parameters) -> float:
 
 
 def main() -> int:
-    lab = read_lab(read(Path(__file__).parents[1]), "learning-to-align").reference
+    lab = read_lab(read_course(Path(__file__).parents[1]), "learning-to-align").reference
     known = lab.french_row
     print(
         f"linked French words that count: {share_found(diagonal, known)[1]} of {len(hand_linked())} sentences"

@@ -14,7 +14,7 @@ from time import process_time
 from attention_labs import start_keras
 from attention_labs.alignment import share_found
 from autograder.authoring.lab import read_lab
-from autograder.course import read
+from autograder.core.course import read_course
 
 TABLE = Path(__file__).with_name("translator_runs.csv")
 COLUMNS = ["start", "encoder block", "seconds", "next words", "sentences", "links found", "links asked"]
@@ -37,7 +37,7 @@ def measured(lab, start: int, encoder_block: bool) -> list:
 
 def main() -> int:
     start_keras()
-    lab = read_lab(read(Path(__file__).parents[1]), "keras-attention").reference
+    lab = read_lab(read_course(Path(__file__).parents[1]), "keras-attention").reference
     rows = {}
     if TABLE.exists():
         with TABLE.open(encoding="utf-8", newline="") as file:

@@ -247,6 +247,7 @@ def lower_precision(encoder_states, decoder_state, layer_1, layer_2):
 @alignment.misconception(
     means="You exchanged the two layers: layer_2 takes the activations, and layer_1 the joined states.",
     nudge="Which matrix has 2n rows, one for each number of a joined row?",
+    raises=ValueError,
 )
 @with_layers
 def layers_exchanged(encoder_states, decoder_state, layer_1, layer_2):
@@ -256,6 +257,7 @@ def layers_exchanged(encoder_states, decoder_state, layer_1, layer_2):
 @alignment.misconception(
     means="You joined the states below each other, so the rows did not become longer.",
     nudge="Which `axis` of `np.concatenate` puts two matrices side by side?",
+    raises=ValueError,
 )
 @with_layers
 def joined_below_each_other(encoder_states, decoder_state, layer_1, layer_2):

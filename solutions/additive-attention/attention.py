@@ -282,6 +282,7 @@ def column_before_the_states(encoder_states, decoder_state, layer_1, layer_2):
 @attention.misconception(
     means="You passed the two layers to `alignment` in the wrong order.",
     nudge="What does the first line of `alignment` say about its third and fourth argument?",
+    raises=ValueError,
 )
 @with_layers
 def layers_exchanged(encoder_states, decoder_state, layer_1, layer_2):

@@ -289,6 +289,7 @@ def no_softmax(query, key, value, mask=None, scale=True):
 @dot_product_attention.misconception(
     means="Two shapes do not fit: in (L_q, d_k) times (L_k, d_k) the keys must be turned first.",
     nudge="Write the shapes beside each `@`: the last size on the left must meet the same size on the right.",
+    raises=ValueError,
 )
 def missing_transpose(query, key, value, mask=None, scale=True):
     scores = query @ key

@@ -189,6 +189,7 @@ def divides_by_d(q, k, v, scale=True):
 @dot_product_self_attention.misconception(
     means="Your causal mask has a row for each feature; it needs one for each position of the sentence.",
     nudge="In (batch, L, d), which axis counts the positions?",
+    raises=ValueError,
 )
 def mask_of_the_feature_size(q, k, v, scale=True):
     return self_attention(q, k, v, scale, np.tri(q.shape[-1], dtype=bool))

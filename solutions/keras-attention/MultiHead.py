@@ -309,9 +309,9 @@ mistaken(
 # What goes wrong with the masks.
 
 
-def mistake(means, nudge):
+def mistake(means, nudge, **more):
     """A layer that gives wrong numbers."""
-    return lambda function: MultiHead.misconception(means=means, nudge=nudge)(in_numpy()(function))
+    return lambda function: MultiHead.misconception(means=means, nudge=nudge)(in_numpy(**more)(function))
 
 
 @mistake(
@@ -551,13 +551,10 @@ def queries_for_all(q, k, v, **given):
 @mistake(
     "Your layer answers in float32, whatever it is asked for.",
     "The settings may say `dtype`: which method of every layer takes such settings? And does your `call` name a dtype?",
+    always="float32",
 )
 def always_float32(*arrays, **given):
-    given = {
-        name: x.astype(np.float32) if isinstance(x, np.ndarray) and name in NAMES else x
-        for name, x in given.items()
-    }
-    return attend(*(x.astype(np.float32) for x in arrays), **given)
+    return attend(*arrays, **given)
 
 
 # Right answers.

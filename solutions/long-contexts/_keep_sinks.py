@@ -16,8 +16,8 @@ sys.path.insert(0, str(ROOT))
 
 from attention_labs import tiny_model  # noqa: E402
 from autograder.authoring.lab import read_lab  # noqa: E402
-from autograder.course import read  # noqa: E402
-from autograder.files import write  # noqa: E402
+from autograder.core.course import read_course  # noqa: E402
+from autograder.core.files import write_file  # noqa: E402
 
 TEXTS, LENGTH = 12, 20
 
@@ -38,6 +38,8 @@ def kept(lab, model):
 
 if __name__ == "__main__":
     file = io.BytesIO()
-    np.savez_compressed(file, **kept(read_lab(read(ROOT), "tiny-transformer").reference, tiny_model.load()))
-    write(tiny_model.SINKS, file.getvalue())
+    np.savez_compressed(
+        file, **kept(read_lab(read_course(ROOT), "tiny-transformer").reference, tiny_model.load())
+    )
+    write_file(tiny_model.SINKS, file.getvalue())
     print(f"{tiny_model.SINKS.name}: {len(file.getvalue()) / 1000:.0f} kB")

@@ -225,6 +225,7 @@ def caches_exchanged(query, key, value, cached_keys, cached_values):
 @decode_step.misconception(
     means="Without `axis=0`, `np.append` makes one long row of numbers out of both arrays.",
     nudge="What shape do your keys have after it? Which argument keeps the rows apart?",
+    raises=ValueError,
 )
 def append_without_axis(query, key, value, cached_keys, cached_values):
     keys, values = np.append(cached_keys, key), np.append(cached_values, value)
@@ -234,6 +235,7 @@ def append_without_axis(query, key, value, cached_keys, cached_values):
 @decode_step.misconception(
     means="A matrix and a vector cannot be joined: the new key has one axis, the cache has two.",
     nudge="How do you turn (d_k,) into one row, (1, d_k)?",
+    raises=ValueError,
 )
 def joins_a_matrix_and_a_vector(query, key, value, cached_keys, cached_values):
     return np.concatenate([cached_keys, key]), None, None

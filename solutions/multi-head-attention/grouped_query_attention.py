@@ -162,6 +162,7 @@ def repeated_heads_times(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_he
 @grouped_query_attention.misconception(
     means="`np.repeat` without an `axis` repeats every single number, in one long row without any shape.",
     nudge="The heads lie along one axis of (batch, kv_heads, L_k, d_head). Which?",
+    raises=np.exceptions.AxisError,
 )
 def repeated_without_an_axis(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     given = queries, keys, values, w_q, w_k, w_v, w_o, heads, mask

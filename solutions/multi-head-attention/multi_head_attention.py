@@ -141,6 +141,7 @@ def cut_before_projecting(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
     "their d numbers.",
     nudge="Each head should see the whole word through its own columns of the table. Which comes "
     "first, `@` or the cut?",
+    raises=ValueError,
 )
 def cut_and_then_times_the_table(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     q, k, v = split(queries, heads) @ w_q, split(keys, heads) @ w_k, split(values, heads) @ w_v

@@ -155,6 +155,7 @@ def always_two_heads(x, heads):
 @split_heads.misconception(
     means="d / heads is a float, even where it comes out even, and a size must be a whole number.",
     nudge="Which division of Python's gives a whole number?",
+    raises=TypeError,
 )
 def size_from_a_true_division(x, heads):
     return x.reshape(x.shape[0], x.shape[1], heads, x.shape[2] / heads)

@@ -283,6 +283,7 @@ def slopes_without_axes(heads, length):
     means="NumPy does not raise the whole number 2 to negative whole powers; and the exponents may "
     "be fractions.",
     nudge="Write 2.0 for 2, and divide with `/`: what is 8h / heads for 3 heads?",
+    raises=ValueError,
 )
 def whole_number_power(heads, length):
     return bias(2 ** (-8 * np.arange(1, heads + 1) // heads), distances(length))

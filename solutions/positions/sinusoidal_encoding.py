@@ -255,6 +255,7 @@ def backwards(length, size):
     means="NumPy does not raise a whole number to negative whole powers; and the exponents should "
     "be fractions.",
     nudge="Did `//`, or a missing division, leave whole exponents? Write the base as 10000.0 besides.",
+    raises=ValueError,
 )
 def whole_number_power(length, size):
     return waves(np.arange(length)[:, None] * 10000 ** (-np.arange(0, size, 2) // size))

@@ -475,11 +475,19 @@ def returns_a_list(queries, keys):
 
 
 @calculate_weights.misconception(
-    means="You cut or rounded the root of d_k to a whole number before you divided by it.",
-    nudge="What is the root of 10, and what is left of it after `int`, `//` or `round`?",
+    means="You cut the root of d_k to a whole number before you divided by it.",
+    nudge="What is the root of 10, and what is left of it after `int` or `//`?",
 )
 def root_cut_off(queries, keys):
-    return softmax(queries @ keys.T / max(1, int(keys.shape[1] ** 0.5)), 1)
+    return rows_of(queries @ keys.T / int(root(keys.shape[-1])))
+
+
+@calculate_weights.misconception(
+    means="You rounded the root of d_k to a whole number before you divided by it.",
+    nudge="What is the root of 10, and what is left of it after `round`?",
+)
+def root_rounded(queries, keys):
+    return rows_of(queries @ keys.T / round(root(keys.shape[-1])))
 
 
 @calculate_weights.misconception(

@@ -16,8 +16,8 @@ sys.path.insert(0, str(ROOT))
 
 from attention_labs import tiny_model, training  # noqa: E402
 from autograder.authoring.lab import read_lab  # noqa: E402
-from autograder.course import read  # noqa: E402
-from autograder.files import write  # noqa: E402
+from autograder.core.course import read_course  # noqa: E402
+from autograder.core.files import write_file  # noqa: E402
 
 STEPS, EVERY = 3000, 100
 RUNS: dict[str, dict] = {
@@ -48,7 +48,7 @@ def measure(lab, seed=0, stories=None, peak=3e-3, **how):
 
 
 def main(names):
-    lab = read_lab(read(ROOT), "training").reference
+    lab = read_lab(read_course(ROOT), "training").reference
     rows = []
     for name in names or RUNS:
         points, held_out, seconds = measure(lab, **RUNS[name])
@@ -61,7 +61,7 @@ def main(names):
             rows.append((name, step, f"{loss:.4f}", f"{score:.4f}", f"{held_out:.4f}"))
     if not names:
         lines = [("run", "step", "loss", "induction", "held_out"), *rows]
-        write(training.RUNS, "".join(",".join(map(str, line)) + "\n" for line in lines))
+        write_file(training.RUNS, "".join(",".join(map(str, line)) + "\n" for line in lines))
 
 
 if __name__ == "__main__":

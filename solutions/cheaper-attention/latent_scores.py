@@ -1,0 +1,287 @@
+"""The exercise `latent_scores`: scores against keys that are never made.
+
+One case limits the memory. Its keys, 2000 of 2000 numbers, take 32 MB, 16 MB in float32: more than the 8 MB that the
+grader's measure from outside allows above the limit.
+"""
+
+import numpy as np
+
+from autograder.authoring import Exercise, inputs, sizes
+
+latent_scores = Exercise("latent_scores", points=2)
+
+
+def drawn(rng, L, r, d_k):
+    return inputs(rng.normal(size=d_k), rng.normal(size=(r, d_k)) / r**0.5, rng.normal(size=(L, r)))
+
+
+@latent_scores.domain(
+    sizes={"L": (1, 60), "r": (1, 60), "d_k": (1, 60)},
+    magnitudes=(1.0, 1000.0),
+    dtypes=("float64", "float32"),
+)
+def anywhere(rng, L, r, d_k, magnitude):
+    query, w_up, latents = drawn(rng, L, r, d_k).args
+    return inputs(query, w_up, magnitude * latents)
+
+
+@latent_scores.case("the notebook's example")
+def example(rng):
+    query, w_up = np.array([1.0, 1.0, 0.0, 2.0]), np.array([[1.0, 0.0, 1.0, 0.0], [0.0, 2.0, 0.0, 1.0]])
+    return inputs(query, w_up, np.array([[1.0, 0.0], [0.0, 1.0], [2.0, 1.0]]))
+
+
+@latent_scores.case("every size different")
+def all_different(rng):
+    L, r, d_k = sizes(rng, 3, low=3)
+    return drawn(rng, L, r, d_k)
+
+
+@latent_scores.case("latents as long as the keys")
+def square(rng):
+    L, n = sizes(rng, 2, low=4)
+    return drawn(rng, L, n, n)
+
+
+@latent_scores.case("as many tokens as a latent has numbers")
+def as_many_tokens(rng):
+    n, d_k = sizes(rng, 2, low=4)
+    return drawn(rng, n, n, d_k)
+
+
+@latent_scores.case("as many tokens as a key has numbers")
+def as_many_as_a_key(rng):
+    n, r = sizes(rng, 2, low=4)
+    return drawn(rng, n, r, n)
+
+
+@latent_scores.case("a single token")
+def one_token(rng):
+    return drawn(rng, 1, *sizes(rng, 2, low=3))
+
+
+@latent_scores.case("2000 tokens and keys of 2000 numbers, at most 2 MB", memory=2_000_000)
+def many_wide_keys(rng):
+    query, w_up, latents = drawn(rng, 20, 2, 20).args
+    return inputs(np.tile(query, 100), np.tile(w_up, (1, 100)), np.tile(latents, (100, 1)))
+
+
+# Mistakes.
+
+
+def scored(query, w_up, latents, scale=None):
+    return latents @ (w_up @ query) / (len(query) ** 0.5 if scale is None else scale)
+
+
+@latent_scores.misconception(
+    means="The keys were made: an array of L by d_k numbers, which is what the latents are there to avoid.",
+    nudge="In latents · w_up · query, which of the two products can be done first so that only r numbers arise?",
+)
+def makes_the_keys(query, w_up, latents):
+    return latents @ w_up @ query / len(query) ** 0.5
+
+
+@latent_scores.misconception(
+    means="The scores are not divided by √d_k.",
+    nudge="What does scaled dot-product attention do with the dot products?",
+)
+def no_scale(query, w_up, latents):
+    return scored(query, w_up, latents, 1)
+
+
+@latent_scores.misconception(
+    means="You divided by √r, the size of a latent. These are dot products of queries and keys, of d_k numbers.",
+    nudge="How many numbers does a key have before it is compressed, and after?",
+)
+def root_of_the_latent_size(query, w_up, latents):
+    return scored(query, w_up, latents, w_up.shape[0] ** 0.5)
+
+
+@latent_scores.misconception(
+    means="You divided by d_k instead of by its square root.",
+    nudge="Compare your scale with the formula: is a root missing?",
+)
+def divides_by_d_k(query, w_up, latents):
+    return scored(query, w_up, latents, len(query))
+
+
+@latent_scores.misconception(
+    means="You divided by the root of the number of tokens; it should be that of the size of one key.",
+    nudge="Which shape holds d_k: that of the query, or that of the latents?",
+)
+def root_of_the_number_of_tokens(query, w_up, latents):
+    return scored(query, w_up, latents, len(latents) ** 0.5)
+
+
+@latent_scores.misconception(
+    means="You multiplied by √d_k; the scores are divided by it.",
+    nudge="Long vectors have large dot products. Should the scale make them larger or smaller?",
+)
+def multiplied_by_the_root(query, w_up, latents):
+    return scored(query, w_up, latents, len(query) ** -0.5)
+
+
+@latent_scores.misconception(
+    means="A softmax was taken as well; the scores themselves are asked for.",
+    nudge="What does the docstring return: scores or weights?",
+)
+def softmax_too(query, w_up, latents):
+    scores = scored(query, w_up, latents)
+    weights = np.exp(scores - scores.max())
+    return weights / weights.sum()
+
+
+@latent_scores.misconception(
+    means="These are mixed latents, not scores: after the softmax you went on to the average.",
+    nudge="How many numbers are asked for: one for each token, or one for each place of a latent?",
+)
+def goes_on_to_the_average(query, w_up, latents):
+    scores = scored(query, w_up, latents)
+    weights = np.exp(scores - scores.max())
+    return weights @ latents / weights.sum()
+
+
+@latent_scores.misconception(
+    means="The query was multiplied by w_up from the wrong side; it fits only where r and d_k are equal.",
+    nudge="(r, d_k) and (d_k,): which side of `@` must the query be on, so that r numbers remain?",
+    raises=ValueError,
+)
+def query_from_the_wrong_side(query, w_up, latents):
+    return latents @ (query @ w_up) / len(query) ** 0.5
+
+
+@latent_scores.misconception(
+    means="w_up is not used: the query is multiplied by the latents directly, which fits only where r and d_k are equal.",
+    nudge="Query and latents live in spaces of different sizes. What leads from one to the other?",
+    raises=ValueError,
+)
+def no_w_up(query, w_up, latents):
+    return latents @ query / len(query) ** 0.5
+
+
+@latent_scores.misconception(
+    means="The latents are transposed: (r, L) does not fit a vector of r numbers.",
+    nudge="There is one score for each token. Which axis of the latents must remain?",
+    raises=ValueError,
+)
+def latents_transposed(query, w_up, latents):
+    return latents.T @ (w_up @ query) / len(query) ** 0.5
+
+
+@latent_scores.misconception(
+    means="The dot products of the latents with the query were turned into one number: the mean over the tokens.",
+    nudge="How many scores should three tokens have?",
+)
+def mean_over_the_tokens(query, w_up, latents):
+    return np.full(len(latents), scored(query, w_up, latents).mean())
+
+
+@latent_scores.misconception(
+    means="w_up was applied twice, to the query and back: the query returns to its own space before it meets the keys.",
+    nudge="After w_up @ query you have r numbers. With what can they be multiplied directly?",
+)
+def through_w_up_and_back(query, w_up, latents):
+    return latents @ (w_up @ (w_up.T @ (w_up @ query))) / len(query) ** 0.5
+
+
+@latent_scores.misconception(
+    means="The pseudo-inverse of w_up was used. The query need not be reconstructed: transposing is enough.",
+    nudge="Write the score as a sum over d_k and r, and set the brackets differently. Does an inverse occur?",
+)
+def pseudo_inverse(query, w_up, latents):
+    return latents @ np.linalg.pinv(w_up).T @ query / len(query) ** 0.5
+
+
+@latent_scores.misconception(
+    means="The vectors were made unit length: these are cosines, not dot products.",
+    nudge="Does the formula divide by the lengths of query and key, or only by √d_k?",
+)
+def cosines(query, w_up, latents):
+    folded = w_up @ query
+    lengths = np.linalg.norm(latents, axis=1) * np.linalg.norm(folded)
+    return latents @ folded / np.where(lengths == 0, 1, lengths)
+
+
+@latent_scores.misconception(
+    means="The query was multiplied by w_up from the wrong side; where r and d_k are equal, no error tells you.",
+    nudge="(r, d_k) and (d_k,): which axis of w_up does the dot product run over?",
+)
+def wrong_side_where_it_fits(query, w_up, latents):
+    folded = query @ w_up if w_up.shape[0] == w_up.shape[1] else w_up @ query
+    return latents @ folded / len(query) ** 0.5
+
+
+@latent_scores.misconception(
+    means="You divided by √r besides √d_k. There is one scale, that of the keys.",
+    nudge="Does the size of the latents occur in the formula?",
+)
+def scaled_by_both_sizes(query, w_up, latents):
+    return scored(query, w_up, latents, (len(query) * w_up.shape[0]) ** 0.5)
+
+
+@latent_scores.misconception(
+    means="This is the query in the space of the latents, divided; the product with the latents is missing.",
+    nudge="How many numbers are asked for, and how many have you got after w_up @ query?",
+)
+def latents_left_out(query, w_up, latents):
+    return w_up @ query / len(query) ** 0.5
+
+
+@latent_scores.misconception(
+    means="You went on to an average of keys; the scores are asked for, one for each token.",
+    nudge="What does the docstring return: scores or a context?",
+)
+def goes_on_to_an_average_of_keys(query, w_up, latents):
+    scores = scored(query, w_up, latents)
+    weights = np.exp(scores - scores.max())
+    return (weights / weights.sum()) @ latents @ w_up
+
+
+@latent_scores.structural
+def extra_axis(query, w_up, latents):
+    return scored(query, w_up, latents)[:, None]
+
+
+@latent_scores.structural
+def returns_nothing(query, w_up, latents):
+    return None
+
+
+@latent_scores.both(no_scale, softmax_too)
+def unscaled_softmax(query, w_up, latents):
+    scores = scored(query, w_up, latents, 1)
+    weights = np.exp(scores - scores.max())
+    return weights / weights.sum()
+
+
+# Right answers.
+
+
+@latent_scores.variant
+def from_the_left(query, w_up, latents):
+    folded = query @ w_up.T
+    return (folded @ latents.T) / query.shape[0] ** 0.5
+
+
+@latent_scores.variant
+def scaled_query(query, w_up, latents):
+    query = query * query.shape[-1] ** -0.5
+    return latents.dot(w_up.dot(query))
+
+
+@latent_scores.variant
+def in_a_sum(query, w_up, latents):
+    folded = (w_up * query).sum(axis=1)
+    return np.sum(latents * folded, axis=1) / len(query) ** 0.5
+
+
+@latent_scores.variant
+def with_einsum(query, w_up, latents):
+    folded = np.einsum("rd,d->r", w_up, query)
+    return np.einsum("lr,r->l", latents, folded) / w_up.shape[1] ** 0.5
+
+
+@latent_scores.variant
+def token_by_token(query, w_up, latents):
+    folded = w_up @ query
+    return np.array([latent @ folded / len(query) ** 0.5 for latent in latents])
