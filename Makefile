@@ -42,12 +42,12 @@ test-failed: setup  ## Once more, one at a time, the tests that have failed
 	$(BIN)/pytest -q -rs -n 0 --last-failed --last-failed-no-failures none
 
 test-keras: setup keras  ## Run the tests that need Keras, on the backend in KERAS_BACKEND
-	$(BIN)/pytest -q -rs tests/test_keras.py tests/test_keras_layers.py
+	$(BIN)/pytest -q -rs tests/labs/test_keras.py tests/labs/test_keras_layers.py
 
 build: setup  ## Make notebooks/ and the answer keys from solutions/
 	$(BIN)/autograder build
 
-grade: setup  ## Mark the hand-ins in classroom/
+grade: setup  ## Mark the submissions in classroom/
 	$(BIN)/autograder grade
 
 feedback: setup  ## Make the students' feedback pages
@@ -72,7 +72,7 @@ bench: setup  ## Measure checking and grading against stock nbgrader, as ratios
 data: setup  ## Fetch the real word vectors in place of the shipped ones
 	$(BIN)/python -m attention_labs.download
 
-portable: setup  ## Add the sandbox that marks hand-ins anywhere: macOS, Windows, a container
+portable: setup  ## Add the sandbox that marks submissions anywhere: macOS, Windows, a container
 	$(call install,portable)
 
 keras: .venv/ready-lab  ## Add Keras, on TensorFlow, JAX or PyTorch, for the lab that needs it
@@ -82,7 +82,7 @@ bundle: setup  ## One zip for students: dist/attention-labs.zip
 	@$(BIN)/autograder bundle
 
 release: setup  ## What a release holds, in dist/: two wheels, their pins, the students' zip
-	@$(BIN)/python -m autograder.authoring.projects
+	@$(BIN)/python -m autograder.authoring.distribution
 
 web: setup  ## The labs as a static site, dist/web: they run in the browser
 	$(BIN)/autograder web $(if $(PYODIDE),--pyodide "$(PYODIDE)")

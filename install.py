@@ -24,7 +24,7 @@ VENV = os.path.join(HERE, ".venv")
 BIN = os.path.join(VENV, "Scripts" if os.name == "nt" else "bin")
 PYTHON = os.path.join(BIN, "python.exe" if os.name == "nt" else "python")
 
-EXTRAS = {"lab": ["lab"], "setup": ["lab", "grading", "alike", "test", "web"]}
+EXTRAS = {"lab": ["lab"], "setup": ["lab", "grading", "similarity", "test", "web"]}
 ALSO_READY = {
     "lab": ["lab"],
     "setup": ["lab", "setup"],
@@ -58,7 +58,7 @@ def main(what="lab"):
             why = why_no_bubblewrap()
             if why:
                 say(
-                    "Hand-ins cannot be marked in bubblewrap here: %s So the sandbox that runs anywhere comes, too."
+                    "Submissions cannot be marked in bubblewrap here: %s So the sandbox that runs anywhere comes, too."
                     % why
                 )
                 install_portable()
@@ -175,8 +175,8 @@ def install(extras, what, quietly=False, options=()):
 
 
 def why_no_bubblewrap():
-    """Why hand-ins cannot be marked in bubblewrap here, in a sentence; nothing if they can."""
-    code = "from autograder.grading.sandbox.bubblewrap import Bubblewrap; print(Bubblewrap.why_unavailable())"
+    """Why submissions cannot be marked in bubblewrap here, in a sentence; nothing if they can."""
+    code = "from autograder.sandbox.bubblewrap import Bubblewrap; print(Bubblewrap.why_unavailable())"
     with open(os.devnull, "w") as nowhere:
         asked = subprocess.Popen([PYTHON, "-c", code], cwd=HERE, stdout=subprocess.PIPE, stderr=nowhere)
         return asked.communicate()[0].decode().strip()  # nothing, too, where it cannot be asked
@@ -185,13 +185,13 @@ def why_no_bubblewrap():
 def install_portable():
     """Install the WebAssembly sandbox, and compile it for this machine."""
     if not re.search("(?m)^portable = ", project()):
-        raise Problem("This copy is for students: there is nothing in it to mark hand-ins with.")
+        raise Problem("This copy is for students: there is nothing in it to mark submissions with.")
     say("Installing the WebAssembly sandbox into .venv, once: 110 MB.")
     install(["lab", "grading", "portable"], "portable")
     say("Compiling it for this machine, once: a minute or two on two processors.")
-    if not run([PYTHON, "-m", "autograder.grading.sandbox.webassembly"]):
+    if not run([PYTHON, "-m", "autograder.sandbox.webassembly"]):
         raise Problem("The WebAssembly sandbox could not be compiled; the reason stands above.")
-    say("Ready: where bubblewrap does not start, hand-ins are marked in WebAssembly.")
+    say("Ready: where bubblewrap does not start, submissions are marked in WebAssembly.")
 
 
 def install_keras():

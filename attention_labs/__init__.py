@@ -1,4 +1,4 @@
-"""What this course's notebooks import: word vectors, pictures, and a quiet start for Keras.
+"""Helpers for the notebooks of this course: word vectors, pictures, and a quiet start for Keras.
 
 Names are loaded when first used, so that ``import attention_labs`` costs nothing.
 """

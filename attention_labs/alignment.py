@@ -1,4 +1,4 @@
-"""How well attention finds the words that belong together, measured on sentence pairs linked by hand."""
+"""Word alignment by attention, and its accuracy on sentence pairs that were linked by hand."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -16,7 +16,7 @@ Align = Callable[[Sequence[str], Sequence[str]], np.ndarray]
 
 
 class Linked(NamedTuple):
-    """A sentence pair, and the places (i, j) whose words say the same: English i, French j, from 0."""
+    """A sentence pair with links (i, j): words i (English) and j (French) mean the same."""
 
     english: list[str]
     french: list[str]
@@ -25,8 +25,9 @@ class Linked(NamedTuple):
 
 @cache
 def hand_linked(path: Path = DATA / "alignments.txt") -> tuple[Linked, ...]:
-    """The sentence pairs of ``data/alignments.txt``; nothing in the course is built or trained on them."""
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
+    """Read the test pairs of ``data/alignments.txt``; no vectors or models were trained on them."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = [line for line in lines if not line.startswith("#")]
     pairs = []
     for block in "\n".join(lines).strip().split("\n\n"):
         part = dict(line.split(": ", 1) for line in block.splitlines())
@@ -36,15 +37,20 @@ def hand_linked(path: Path = DATA / "alignments.txt") -> tuple[Linked, ...]:
 
 
 @cache
-def sentence_pairs(path: Path = DATA / "sentence_pairs.txt") -> tuple[tuple[list[str], list[str]], ...]:
-    """The pairs to learn from: English words, French words. `data/README.md` says how they were made."""
+def sentence_pairs(
+    path: Path = DATA / "sentence_pairs.txt",
+) -> tuple[tuple[list[str], list[str]], ...]:
+    """Read the training pairs: English words, French words. `data/README.md` has the source."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    halves = (line.split("\t") for line in lines)
-    return tuple((english.split(), french.split()) for english, french in halves)
+    pairs = []
+    for line in lines:
+        english, french = line.split("\t")
+        pairs.append((english.split(), french.split()))
+    return tuple(pairs)
 
 
 def linked_words(pairs: Iterable[Linked] | None = None, known: Iterable[str] | None = None):
-    """Each French word that has a link: (pair, its place, the English places it is linked to)."""
+    """Yield each linked French word: (pair, its position, linked English positions)."""
     for pair in hand_linked() if pairs is None else pairs:
         for place, word in enumerate(pair.french):
             right = {i for i, j in pair.links if j == place}
@@ -53,7 +59,7 @@ def linked_words(pairs: Iterable[Linked] | None = None, known: Iterable[str] | N
 
 
 def share_found(align: Align, known: Iterable[str] | None = None) -> tuple[int, int]:
-    """How many linked French words have their largest weight on an English word that they are linked to.
+    """Count the linked French words whose largest weight is on an English word they are linked to.
 
     Parameters
     ----------
@@ -65,24 +71,27 @@ def share_found(align: Align, known: Iterable[str] | None = None) -> tuple[int, 
     Returns
     -------
     (int, int)
-        The words found, and the words that count.
+        The number of words found, and of all linked words.
     """
-    return len(asked := list(linked_words(known=known))) - len(missed(align, known)), len(asked)
+    total = len(list(linked_words(known=known)))
+    return total - len(missed(align, known)), total
 
 
 def missed(align: Align, known: Iterable[str] | None = None) -> list[tuple[Linked, int, int]]:
-    """The linked French words whose largest weight falls elsewhere: (pair, its place, the English place)."""
-    weights = {id(pair): np.asarray(align(pair.french, pair.english)) for pair in hand_linked()}
-    found = []
+    """Return the misses: (pair, French position, English position of the largest weight)."""
+    weights = {}
+    for pair in hand_linked():
+        weights[id(pair)] = np.asarray(align(pair.french, pair.english))
+    misses = []
     for pair, place, right in linked_words(known=known):
         best = int(weights[id(pair)][place].argmax())
         if best not in right:
-            found.append((pair, place, best))
-    return found
+            misses.append((pair, place, best))
+    return misses
 
 
 def kinds_of_misses(align: Align, known: Iterable[str] | None = None) -> dict[str, int]:
-    """How many misses fell on the right word at its other place, on a sign such as a full stop, elsewhere."""
+    """Count the misses by kind: right word elsewhere, punctuation, another word."""
     kinds = {
         "the right word, at its other place": 0,
         "a full stop, question mark or comma": 0,
@@ -100,18 +109,20 @@ def kinds_of_misses(align: Align, known: Iterable[str] | None = None) -> dict[st
 
 
 def by_chance(known: Iterable[str] | None = None) -> float:
-    """The share that a blind guess finds on average."""
-    return float(np.mean([len(right) / len(pair.english) for pair, _, right in linked_words(known=known)]))
+    """Return the expected share of words that random guesses find."""
+    return float(
+        np.mean([len(right) / len(pair.english) for pair, _, right in linked_words(known=known)]),
+    )
 
 
 def diagonal(french: Sequence[str], english: Sequence[str]) -> np.ndarray:
-    """The alignment that knows no words: first to first, last to last, the others in proportion."""
+    """Align by position alone: first to first, last to last, the others in proportion."""
     places = np.linspace(0, len(english) - 1, len(french))
     return -np.abs(np.arange(len(english)) - places[:, None])
 
 
 def constructed(french: Sequence[str], english: Sequence[str]) -> np.ndarray:
-    """The alignment of the vectors that come with the course, which are made from a lexicon: dot products."""
+    """Align by dot products of the shipped word vectors, which were constructed from a lexicon."""
     rows = []
     for words, language in ((french, "fr"), (english, "en")):
         vectors = load_embeddings(language, which="shipped")
@@ -120,25 +131,27 @@ def constructed(french: Sequence[str], english: Sequence[str]) -> np.ndarray:
 
 
 class Watch:
-    """Looks on while something trains: shows a progress bar, and keeps what the pictures need.
+    """Monitor of a training run: shows a progress bar, and stores the data for the pictures.
 
     Parameters
     ----------
     steps : int
-        How many there will be.
+        Number of steps.
     measure : callable
         From parameters to the share of linked words found.
     keep : sequence of int
-        The steps whose parameters are kept; 0 is the start.
+        The steps whose parameters are stored; 0 is the start.
     every : int
-        How often `measure` is asked.
+        Interval, in steps, at which `measure` is called.
 
     Attributes
     ----------
     losses : list of float
-        One a step.
+        Loss of each step.
     shares : dict of int to float
+        Measured shares by step.
     kept : dict of int to mapping
+        Copies of the parameters by step.
     """
 
     def __init__(self, steps: int, measure: Callable, keep: Sequence[int] = (), every: int = 20):
@@ -146,7 +159,7 @@ class Watch:
         self.losses, self.shares, self.kept, self._bar = [], {}, {}, Bar(steps)
 
     def __call__(self, step: int, loss: float, parameters) -> None:
-        """Note a step: its number, its loss and the parameters after it; step 0 has no loss."""
+        """Record a step: its number, its loss and the parameters after it; step 0 has no loss."""
         if step:
             self.losses.append(float(loss))
         if step in self.keep:

@@ -1,4 +1,4 @@
-"""A progress bar below a cell that takes its time."""
+"""Progress bar below a notebook cell that takes long."""
 
 import os
 import time
@@ -10,12 +10,12 @@ T = TypeVar("T")
 
 
 class Bar:
-    """A progress bar with a line of text beside it, and how long it will be; without a notebook, the text alone.
+    """A progress bar with a text and the remaining time; outside a notebook, the text alone.
 
     Parameters
     ----------
     steps : int
-        How many there will be.
+        Number of steps.
     """
 
     def __init__(self, steps: int):
@@ -25,18 +25,20 @@ class Bar:
         self._began = (0, 0.0)
 
     def show(self, step: int, text: str) -> None:
-        """Move the bar to a step, and say what there is to say."""
+        """Move the bar to a step, and show a text beside it."""
         from IPython.core.getipython import get_ipython
         from IPython.display import display
 
         shell = get_ipython()
         cell = shell.execution_count if shell else 0
-        if cell != self._cell:  # a cell that runs once more has lost the bar of its last run
+        if cell != self._cell:  # a rerun cell has cleared the bar of its last run
             self._cell, self._shown, self._began = cell, None, (step, time.monotonic())
         first, began = self._began
         if first < step < self.steps:
-            text += f", about {(time.monotonic() - began) * (self.steps - step) / (step - first):.0f} s left"
-        html = f'<progress aria-label="Progress" value="{step}" max="{self.steps}"></progress> {escape(text)}'
+            seconds_per_step = (time.monotonic() - began) / (step - first)
+            text += f", about {seconds_per_step * (self.steps - step):.0f} s left"
+        progress = f'<progress aria-label="Progress" value="{step}" max="{self.steps}"></progress>'
+        html = f"{progress} {escape(text)}"
         bundle = {"text/plain": text, "text/html": html}
         if self._shown is None:
             self._shown = display(bundle, raw=True, display_id=True)
@@ -45,11 +47,11 @@ class Bar:
 
 
 def watched(things: Collection[T]) -> Iterator[T]:
-    """The things one by one, with a bar that shows how far it is; none in a build, which saves what is shown."""
+    """Yield the items with a progress bar; without one in a build, which saves all outputs."""
     bar = None if os.environ.get("COURSE_BUILD") else Bar(len(things))
-    for done, thing in enumerate(things):
+    for count, thing in enumerate(things):
         if bar:
-            bar.show(done, f"{done} of {len(things)} done")
+            bar.show(count, f"{count} of {len(things)} done")
         yield thing
     if bar:
         bar.show(len(things), "done")

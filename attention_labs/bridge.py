@@ -1,15 +1,15 @@
-"""PyTorch beside a student's own functions, in cells that show nothing but a sentence where it is not installed."""
+"""Optional PyTorch, for cells that compare it with a student's functions."""
 
 from types import ModuleType
 
 
 def torch() -> ModuleType | None:
-    """PyTorch, or None, with a sentence, where there is none."""
+    """Return PyTorch; print a sentence and return None if it is not installed."""
     try:
         import torch as module
-    except (ImportError, OSError):  # OSError: one of its own libraries is not there
+    except (ImportError, OSError):  # OSError: one of its shared libraries is missing
         print(
-            "PyTorch is not installed here, so this cell has nothing to show; `pip install torch` brings it."
+            "PyTorch is not installed here, so this cell has nothing to show; `pip install torch` brings it.",
         )
         return None
     return module

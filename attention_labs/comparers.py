@@ -1,73 +1,77 @@
-"""How this course compares answers, beyond the engine's ways: a view of masks, and properties of weights."""
+"""Comparisons for this course's exercises: a view of masks, and properties of attention weights."""
 
 import numpy as np
 
-from autograder.judging.question import Inputs
-from autograder.judging.wording import number
+from autograder.values.case_inputs import Inputs
+from autograder.values.wording import format_number
 
-# What is compared where it is not the result itself.
+# Views: the compared value is computed from the result.
 
 
 def weights_it_leads_to(mask: np.ndarray) -> np.ndarray:
-    """The attention weights that scores get once `mask` is added to them, in rows of (..., 1 + L_k).
+    """Return the attention weights after adding `mask` to scores, in rows of (..., 1 + L_k).
 
-    Two things that a mask in the additive form promises are in view. The scores are of ordinary size for one
-    half of them and ±1000 for the other, so that a hidden key must stay hidden beside any of them. And each
-    row has a first key of its own to which nothing is added, so that only 0 leaves an allowed key its weight.
+    An additive mask promises two things. A hidden key stays hidden whatever the scores are: so one
+    half of the scores is of ordinary size, the other half ±1000. A visible key keeps its weight,
+    which only a mask value of 0 does: so each row has an additional first key to which nothing is
+    added.
     """
     if mask.dtype.kind != "f" or mask.ndim == 0:
         return mask
     place = np.arange(mask.size).reshape(mask.shape)
     scores = np.cos(place) * 3
     with np.errstate(all="ignore"):
-        hidden = mask < -1  # the lower, the better hidden: even from a score of 1000, beside keys of -1000
+        hidden = mask < -1  # hidden well enough to outweigh a score of 1000 among keys of -1000
         extreme = np.where(hidden, 1000.0, -1000.0)
-        return np.concatenate([_weights(scores, 0.0, mask), _weights(extreme, -1000.0, mask)], axis=-1)
+        return np.concatenate(
+            [_weights(scores, 0.0, mask), _weights(extreme, -1000.0, mask)],
+            axis=-1,
+        )
 
 
-def _weights(scores: np.ndarray, beside: float, mask: np.ndarray) -> np.ndarray:
+def _weights(scores: np.ndarray, reference_score: float, mask: np.ndarray) -> np.ndarray:
     total = (scores.astype(mask.dtype) + mask).astype(np.float64)
-    total = np.concatenate([np.full((*mask.shape[:-1], 1), beside), total], axis=-1)
+    total = np.concatenate([np.full((*mask.shape[:-1], 1), reference_score), total], axis=-1)
     return np.exp(total - np.logaddexp.reduce(total, axis=-1, keepdims=True))
 
 
 SAYS = (
-    "Added to ordinary scores and then to ones of ±1000, each time beside a key to which nothing is added, "
-    "your mask leads to these weights: "
+    "Added to ordinary scores and then to ones of ±1000, each time beside a key to which nothing "
+    "is added, your mask leads to these weights: "
 )
-setattr(weights_it_leads_to, "says", SAYS)  # noqa: B010 - told before the numbers
+setattr(weights_it_leads_to, "says", SAYS)  # noqa: B010 - shown before the numbers
 
-# What can be said of a wrong result, when no misconception explains it.
+# Properties to name in a wrong result that no misconception explains.
 
 
-def sums_to_one(value: np.ndarray, given: Inputs) -> str | None:
-    """Weights along the axis that was asked for add up to 1."""
-    axis = given.kwargs.get("axis", given.args[1] if len(given.args) > 1 else 0)
+def sums_to_one(value: np.ndarray, inputs: Inputs) -> str | None:
+    """Weights along the requested axis add up to 1."""
+    axis = inputs.kwargs.get("axis", inputs.args[1] if len(inputs.args) > 1 else 0)
     return _sums(value, axis, f"along axis {axis}")
 
 
-def rows_sum_to_one(value: np.ndarray, given: Inputs) -> str | None:
+def rows_sum_to_one(value: np.ndarray, inputs: Inputs) -> str | None:
     """Weights in each row add up to 1."""
     return _sums(value, -1, "in each row")
 
 
-def _sums(value: np.ndarray, axis: int, where: str) -> str | None:
+def _sums(value: np.ndarray, axis: int, place: str) -> str | None:
     if value.ndim == 0 or value.dtype.kind != "f":
         return None
     sums = value.astype(np.float64).sum(axis=axis)
     if not np.isfinite(sums).all() or np.allclose(sums, 1, atol=1e-3):
         return None
-    return f"The weights {where} should sum to 1; yours sum to {_span(sums)}."
+    return f"The weights {place} should sum to 1; yours sum to {_span(sums)}."
 
 
-def no_negative_weight(value: np.ndarray, given: Inputs) -> str | None:
+def no_negative_weight(value: np.ndarray, inputs: Inputs) -> str | None:
     """No weight is below 0."""
     if value.dtype.kind == "f" and (value < 0).any():
-        return f"A weight is never negative; your smallest is {number(value.min())}."
+        return f"A weight is never negative; your smallest is {format_number(value.min())}."
     return None
 
 
-def no_looking_ahead(value: np.ndarray, given: Inputs) -> str | None:
+def no_looking_ahead(value: np.ndarray, inputs: Inputs) -> str | None:
     """A causal mask has nothing above its diagonal."""
     if value.ndim < 2 or value.shape[-1] != value.shape[-2] or not np.isin(value, (0, 1)).all():
         return None
@@ -78,9 +82,9 @@ def no_looking_ahead(value: np.ndarray, given: Inputs) -> str | None:
     return f"Position {row} attends to position {column}, which comes later."
 
 
-def within_the_values(value: np.ndarray, given: Inputs) -> str | None:
+def within_the_values(value: np.ndarray, inputs: Inputs) -> str | None:
     """A context vector is an average, so it stays between the smallest and the largest value."""
-    values = given.args[2] if len(given.args) > 2 else given.args[0]
+    values = inputs.args[2] if len(inputs.args) > 2 else inputs.args[0]
     if not np.isfinite(value).all() or value.dtype.kind != "f":
         return None
     low, high = float(np.min(values)), float(np.max(values))
@@ -93,5 +97,5 @@ def within_the_values(value: np.ndarray, given: Inputs) -> str | None:
 
 
 def _span(x: np.ndarray) -> str:
-    low, high = number(np.min(x)), number(np.max(x))
+    low, high = format_number(np.min(x)), format_number(np.max(x))
     return low if low == high else f"{low} to {high}"

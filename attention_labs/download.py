@@ -1,9 +1,10 @@
-"""Put the word vectors that the original lab used in place of the shipped ones.
+"""Download of the word vectors of the original lab, which replace the shipped ones.
 
     python -m attention_labs.download
 
-They go into a folder beside the shipped files, which `load_embeddings` then prefers; only when both languages
-are whole and pass every check. Whatever goes wrong, the set in use stays as it was.
+The vectors go into a folder beside the shipped files, which `load_embeddings` then prefers, but
+only if both languages are complete and pass every check. After any error the current set is
+unchanged.
 """
 
 import http.client
@@ -19,23 +20,32 @@ from pathlib import Path
 
 import numpy as np
 
-from attention_labs.embeddings import DATA, DIMENSIONS, LANGUAGES, REAL, DataError, Embeddings, read, write
+from attention_labs.embeddings import (
+    DATA,
+    DIMENSIONS,
+    LANGUAGES,
+    REAL,
+    DataError,
+    Embeddings,
+    read,
+    write,
+)
 from attention_labs.published import CHECKS, Check, Sets
 
 BASE_URL = "https://dl.fbaipublicfiles.com/fasttext/vectors-aligned"
-WORDS = 10_000  # the first ones of each file, as in the original lab
+WORDS = 10_000  # the first of each file, as in the original lab
 LONGEST_LINE = 16_384  # bytes; a real line has about 2,500
 LICENCE = (
-    "The vectors are fastText's aligned word vectors, by P. Bojanowski, E. Grave, A. Joulin and T. Mikolov "
-    "(Enriching Word Vectors with Subword Information, 2017) and A. Joulin, P. Bojanowski, T. Mikolov, "
-    "H. Jégou and E. Grave (Loss in Translation: Learning Bilingual Word Mapping with a Retrieval Criterion, "
-    "2018), under the licence CC BY-SA 3.0."
+    "The vectors are fastText's aligned word vectors, by P. Bojanowski, E. Grave, A. Joulin and "
+    "T. Mikolov (Enriching Word Vectors with Subword Information, 2017) and A. Joulin, P. "
+    "Bojanowski, T. Mikolov, H. Jégou and E. Grave (Loss in Translation: Learning Bilingual Word "
+    "Mapping with a Retrieval Criterion, 2018), under the licence CC BY-SA 3.0."
 )
 
 
-def refusal(what: object, problem: str) -> DataError:
-    """The error that says what is wrong with a file or a folder, and that nothing has changed."""
-    return DataError(f"{what} {problem}; the vectors in use are as they were.")
+def refusal(subject: object, problem: str) -> DataError:
+    """Return the error for a problem with a file or folder; nothing has changed yet."""
+    return DataError(f"{subject} {problem}; the vectors in use are as they were.")
 
 
 def fetch(
@@ -48,22 +58,22 @@ def fetch(
     wait: float = 1.0,
     timeout: float = 30.0,
 ) -> list[str]:
-    """Download the first words of fastText's aligned English and French vectors, and put them in use.
+    """Download the first words of fastText's aligned vectors in both languages, and install them.
 
     Only the beginning of each file is read (about 25 MB of several GB).
 
     Parameters
     ----------
     data_dir : pathlib.Path
-        Where the ``fasttext`` folder is made.
+        Parent of the new ``fasttext`` folder.
     base_url : str
-        Where ``wiki.en.align.vec`` and ``wiki.fr.align.vec`` are.
+        Address of ``wiki.en.align.vec`` and ``wiki.fr.align.vec``.
     words : int
-        How many words of each file.
+        Number of words of each file.
     checks : sequence of functions
-        What must hold before the vectors are put in use.
+        Checks that the vectors must pass.
     attempts : int
-        How often a file is tried, each time from its beginning.
+        Maximum number of attempts per file, each from its beginning.
     wait : float
         Seconds before the second attempt; each further one waits twice as long.
     timeout : float
@@ -72,7 +82,7 @@ def fetch(
     Returns
     -------
     list of str
-        Sentences to show: what is in use now, its licence and its authors.
+        Sentences to show: the set in use, its licence and its authors.
 
     Raises
     ------
@@ -90,7 +100,7 @@ def fetch(
 
 
 def _download(url, language, words, attempts, wait, timeout) -> Embeddings:
-    """The first words of one file; a connection that breaks is tried again."""
+    """Return the first words of one file; retry after a broken connection."""
     request = urllib.request.Request(url, headers={"User-Agent": "attention-labs"})
     reason = ""
     for attempt in range(attempts):
@@ -110,14 +120,14 @@ def _download(url, language, words, attempts, wait, timeout) -> Embeddings:
 
 
 def _lines(response, url: str) -> Iterator[bytes]:
-    """The lines of a file on a server, as they arrive."""
-    # Buffered, since the response's own readline takes a chunked answer that breaks off for a whole one.
+    """Yield the lines of a file on a server, as they arrive."""
+    # Buffered: the response's own readline does not notice the end of a broken chunked answer.
     content = io.BufferedReader(response, 65_536)
     while True:
         line = content.readline(LONGEST_LINE + 1)
         if len(line) > LONGEST_LINE:
             raise refusal(url, f"has a line of more than {LONGEST_LINE:,} bytes")
-        if response.length and not line.endswith(b"\n"):  # so many bytes were announced, and did not come
+        if response.length and not line.endswith(b"\n"):  # fewer bytes than announced
             raise ConnectionError("the connection broke")
         if not line:
             return
@@ -125,7 +135,7 @@ def _lines(response, url: str) -> Iterator[bytes]:
 
 
 def _parse(lines: Iterator[bytes], url: str, language: str, words: int) -> Embeddings:
-    """The first `words` vectors of a file in fastText's text format, or a `DataError` that names the line."""
+    """Return the first vectors of a file in fastText's format; a `DataError` names the line."""
     from rich.console import Console
     from rich.progress import track
 
@@ -135,7 +145,8 @@ def _parse(lines: Iterator[bytes], url: str, language: str, words: int) -> Embed
     count, dimensions = map(int, header)
     if dimensions != DIMENSIONS or count < words:
         raise refusal(
-            url, f"announces {count:,} words of {dimensions} numbers; {words:,} of {DIMENSIONS} are needed"
+            url,
+            f"announces {count:,} words of {dimensions} numbers; {words:,} of {DIMENSIONS} are needed",
         )
     rows: dict[str, int] = {}
     vectors = np.empty((words, DIMENSIONS), dtype=np.float32)
@@ -145,40 +156,41 @@ def _parse(lines: Iterator[bytes], url: str, language: str, words: int) -> Embed
         line = next(lines, None)
         if line is None:
             raise refusal(url, f"ends after {row:,} of {words:,} words")
-        where = f"line {row + 2}"  # the header is line 1
+        place = f"line {row + 2}"  # the header is line 1
         try:
-            # Only at ' ': a word may hold other kinds of space.
+            # Only at ' ': a word may contain other kinds of space.
             word, *numbers = line.decode("utf-8").rstrip(" \r\n").split(" ")
         except UnicodeDecodeError:
-            raise refusal(url, f"is not UTF-8 text in {where}") from None
+            raise refusal(url, f"is not UTF-8 text in {place}") from None
         if len(numbers) != DIMENSIONS:
-            raise refusal(url, f"has {len(numbers)} numbers in {where}, not {DIMENSIONS}")
+            raise refusal(url, f"has {len(numbers)} numbers in {place}, not {DIMENSIONS}")
         try:
             vectors[row] = numbers
         except ValueError:
-            raise refusal(url, f"has something that is not a number in {where}") from None
+            raise refusal(url, f"has something that is not a number in {place}") from None
         if not np.isfinite(vectors[row]).all():
-            raise refusal(url, f"has a number that is not finite (NaN or infinity) in {where}")
+            raise refusal(url, f"has a number that is not finite (NaN or infinity) in {place}")
         if rows.setdefault(word, row) != row:
-            raise refusal(url, f"repeats the word {word!r} in {where}")
+            raise refusal(url, f"repeats the word {word!r} in {place}")
     return Embeddings(language, "fastText", tuple(rows), vectors)
 
 
 def install(sets: Sets, data_dir: Path, checks: Sequence[Check]) -> None:
-    """Check both languages, write them into a new folder, and put it in the place of the old one."""
+    """Check both languages, write them into a new folder, and replace the old folder by it."""
     for check in checks:
-        if problem := check(sets):
+        problem = check(sets)
+        if problem:
             raise refusal("The new set", f"fails the check {check.__name__!r}: {problem}")
     try:
-        beside = Path(tempfile.mkdtemp(prefix=f".{REAL}-", dir=data_dir))
+        workspace = Path(tempfile.mkdtemp(prefix=f".{REAL}-", dir=data_dir))
     except OSError as error:
         raise refusal(data_dir, f"cannot be written to ({error.strerror})") from None
-    new, old, place = beside / "new", beside / "old", data_dir / REAL
+    new, old, place = workspace / "new", workspace / "old", data_dir / REAL
     try:
         new.mkdir()
-        for language, each in sets.items():
-            write(new, language, each.name, each.words, vectors=each.vectors)
-            if not np.array_equal(read(new, language).vectors, each.vectors):
+        for language, embeddings in sets.items():
+            write(new, language, embeddings.name, embeddings.words, vectors=embeddings.vectors)
+            if not np.array_equal(read(new, language).vectors, embeddings.vectors):
                 raise refusal(new, "was not written as it should be")
         if place.exists():
             place.rename(old)
@@ -191,11 +203,11 @@ def install(sets: Sets, data_dir: Path, checks: Sequence[Check]) -> None:
     except OSError as error:
         raise refusal(place, f"cannot be written ({error.strerror})") from None
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(workspace, ignore_errors=True)
 
 
 def main() -> None:
-    """The command: fetch, and say what is in use; or say in one sentence why not, and exit with 1."""
+    """Run the command: fetch the vectors and name the set in use; exit with 1 after an error."""
     try:
         print(*fetch(), sep="\n")
     except DataError as error:

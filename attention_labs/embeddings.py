@@ -19,33 +19,33 @@ from pathlib import Path
 
 import numpy as np
 
-from autograder.errors import Complaint
+from autograder.core.errors import AutograderError
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 REAL = "fasttext"  # the folder, inside DATA, of a set that was downloaded or imported
 LANGUAGES = {"en": "English", "fr": "French"}
 DIMENSIONS = 300
 
-# Digits keep their inner points and commas ("3.5"); any other sign is a word of its own.
+# Numbers keep their inner points and commas ("3.5"); any other sign is a token.
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)+|\w+|[^\w\s]")
-# Inside a word both separate: "L'accord" is two words, and so is "États-Unis".
+# Apostrophe and hyphen separate: "L'accord" is two words, and so is "États-Unis".
 _JOINT = re.compile(r"(?<=\w)['’ʼ\-‐‑](?=\w|\s|$)")
 
 
-class DataError(Complaint):
+class DataError(AutograderError):
     """A file of vectors is missing, broken or not what it should be; the text is one sentence."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Embeddings:
-    """The vectors of one language, one row a word; nothing in it can be changed.
+    """Word vectors of one language, read-only, a row for each word.
 
     Attributes
     ----------
     language : str
         "en" or "fr".
     name : str
-        Which set this is.
+        Name of the set.
     words : tuple of str, length V
     vectors : numpy.ndarray, shape (V, 300), float32
         Row i is the vector of ``words[i]``.
@@ -71,7 +71,7 @@ class Embeddings:
         return word in self._row
 
     def __getitem__(self, word):
-        """The vector of `word`, shape (300,); KeyError where there is none."""
+        """Return the vector of a word, shape (300,); raise KeyError for an unknown word."""
         if word not in self._row:
             raise KeyError(f"{word!r} is not among the {self._size}")
         return self.vectors[self._row[word]]
@@ -92,10 +92,10 @@ def load_embeddings(language: str, which: str | None = None, data_dir: Path = DA
     language : {"en", "fr"}
     which : {None, "shipped", "real"}, default None
         "shipped" is the set that comes with the course; "real" is the one that ``make data``
-        fetches. None takes what the environment variable ATTENTION_LABS_VECTORS says, else the real
-        set if it is there and whole, and the shipped one if not.
+        fetches. None selects the set in the environment variable ATTENTION_LABS_VECTORS, else the
+        real set if it is complete, and otherwise the shipped one.
     data_dir : pathlib.Path
-        Where the sets are; by default the ``data`` folder beside this package.
+        Folder of the sets; by default the ``data`` folder beside this package.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def load_embeddings(language: str, which: str | None = None, data_dir: Path = DA
     ValueError
         For another language, or another `which`.
     DataError
-        Where the set that was asked for is missing or broken.
+        If the requested set is missing or broken.
     """
     if language not in LANGUAGES:
         raise ValueError(f'language is "en" or "fr", not {language!r}.')
@@ -118,7 +118,7 @@ def load_embeddings(language: str, which: str | None = None, data_dir: Path = DA
     if which == "real" or (which is None and real.exists()):
         try:
             # Both are read, so that the two languages never come from different sets.
-            return {each: read(real, each) for each in LANGUAGES}[language]
+            return {code: read(real, code) for code in LANGUAGES}[language]
         except DataError as error:
             if which == "real":
                 raise
@@ -127,7 +127,7 @@ def load_embeddings(language: str, which: str | None = None, data_dir: Path = DA
 
 
 def load_all() -> list[Embeddings]:
-    """The sets in use, of both languages."""
+    """Return the sets in use, of both languages."""
     return [load_embeddings(language) for language in LANGUAGES]
 
 
@@ -140,13 +140,13 @@ def read(folder: Path, language: str) -> Embeddings:
 
 @cache
 def _read(path: Path, language: str, stamp: int) -> Embeddings:
-    """The same, kept for as long as the file stays the same; `stamp` is when it was written."""
+    """Read the file, once per modification time `stamp`."""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
         words = tuple(arrays["words"].tobytes().decode("utf-8").split("\n"))
         vectors = arrays["vectors"]
-        if "step" in arrays:  # the shipped set: two numbers a byte, and a few rows kept exactly
+        if "step" in arrays:  # the shipped set: two numbers in a byte, and a few exact rows
             vectors = np.stack([vectors >> 4, vectors & 15], axis=2).reshape(len(words), -1)
             vectors = (vectors - np.float32(7.5)) * arrays["step"]
             vectors[arrays["exact_rows"]] = arrays["exact"]
@@ -156,14 +156,22 @@ def _read(path: Path, language: str, stamp: int) -> Embeddings:
     except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile) as error:
         raise DataError(f"{path} cannot be read ({type(error).__name__}: {error}).") from None
     if vectors.shape != (len(words), DIMENSIONS) or len(set(words)) != len(words):
-        raise DataError(f"{path} has {len(set(words))} different words for vectors of shape {vectors.shape}.")
+        raise DataError(
+            f"{path} has {len(set(words))} different words for vectors of shape {vectors.shape}.",
+        )
     if not np.isfinite(vectors).all():
         raise DataError(f"{path} has a vector that is not finite.")
     return Embeddings(language, name, words, vectors)
 
 
-def write(folder: Path, language: str, name: str, words: Sequence[str], **arrays: np.ndarray) -> None:
-    """Write the file that `read` reads; the same arguments give the same bytes."""
+def write(
+    folder: Path,
+    language: str,
+    name: str,
+    words: Sequence[str],
+    **arrays: np.ndarray,
+) -> None:
+    """Write a file for `read`; equal arguments give equal bytes."""
     text = np.frombuffer("\n".join(words).encode("utf-8"), dtype=np.uint8)
     np.savez(Path(folder) / f"embeddings_{language}.npz", name=np.array(name), words=text, **arrays)
 
@@ -171,17 +179,9 @@ def write(folder: Path, language: str, name: str, words: Sequence[str], **arrays
 def tokenize(sentence: str) -> list[str]:
     """Split a sentence into lower-case words, as the vectors know them.
 
-    Signs such as ``.`` and ``?`` become words of their own. An apostrophe or a hyphen within a word
-    separates it and goes, in both languages: *L'accord* is *l accord*, *don't* is *don t*, and
+    Signs such as ``.`` and ``?`` become separate words. An apostrophe or a hyphen within a word is
+    replaced by a space, in both languages: *L'accord* is *l accord*, *don't* is *don t*, and
     *États-Unis* is *états unis*.
-
-    Parameters
-    ----------
-    sentence : str
-
-    Returns
-    -------
-    list of str
 
     Raises
     ------
@@ -208,9 +208,7 @@ def embed(words: Sequence[str], embeddings: Embeddings) -> np.ndarray:
     Parameters
     ----------
     words : sequence of str, length L
-        Such as `tokenize` gives.
-    embeddings : Embeddings
-        Such as `load_embeddings` gives.
+        Words as `tokenize` returns them.
 
     Returns
     -------
@@ -229,7 +227,9 @@ def embed(words: Sequence[str], embeddings: Embeddings) -> np.ndarray:
             raise TypeError(f"embed takes a list of words, and {word!r} in it is not a string.")
     unknown = list(dict.fromkeys(word for word in words if word not in embeddings))
     if unknown:
-        print(f"No {LANGUAGES[embeddings.language]} vector for: {', '.join(unknown)} (zeros are used)")
+        print(
+            f"No {LANGUAGES[embeddings.language]} vector for: {', '.join(unknown)} (zeros are used)",
+        )
     vectors = np.zeros((len(words), embeddings.vectors.shape[1]))
     for row, word in enumerate(words):
         if word in embeddings:

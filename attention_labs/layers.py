@@ -1,7 +1,7 @@
-"""How the exercises of the lab `keras-attention` call a layer: once, a second time, for its gradients, or saved.
+"""Calls of Keras layers in the lab `keras-attention`: output, gradients, saved model.
 
-A layer is asked for more than its output: to answer alike when it is called again, to let gradients through, since
-without them nothing before it learns, and to be the same after it was saved and loaded. All is asked in the same way on
+The exercises compare more than a layer's output: it must be equal in a second call, gradients must
+pass through it, and it must be equal after saving and loading. The calls are the same on
 TensorFlow, JAX and PyTorch.
 """
 
@@ -15,13 +15,14 @@ import numpy as np
 
 from attention_labs.comparers import within_the_values
 from attention_labs.keras_start import let_go
-from autograder.judging.question import Inputs
+from autograder.values.case_inputs import Inputs
 
 OUTPUT, AGAIN = "output", "output of a second call"
 GRADIENTS = ("gradient of the queries", "gradient of the keys", "gradient of the values")
 
-# For what XLA compiles and runs once: half the time. And it is to compute what is written: of -1e9 times a mask of
-# booleans it would make a choice, in which no 0 meets an infinity, and of float16 in between float32.
+# XLA compiles each function for one run only, so less optimisation halves the time. No algebraic
+# rewriting or excess precision: XLA would turn -1e9 times a boolean mask into a selection, where 0
+# never meets an infinity, and would compute float16 intermediate results in float32.
 QUICKLY = {
     "xla_backend_optimization_level": 0,
     "xla_cpu_use_fusion_emitters": False,
@@ -30,26 +31,31 @@ QUICKLY = {
 }
 
 
-def asked(cls: Any, *arrays: np.ndarray, wanted: str = OUTPUT, **given: Any) -> Any:
-    """What a layer gives for queries, keys and values.
+def asked(cls: Any, *arrays: np.ndarray, wanted: str = OUTPUT, **options: Any) -> Any:
+    """Call a layer with queries, keys and values, and return the `wanted` result.
 
     Parameters
     ----------
     cls : type
-        The layer; it is made without arguments.
+        Class of the layer; it is constructed without arguments.
     *arrays : numpy.ndarray
         Queries, keys and values.
     wanted : str
-        `OUTPUT`; `AGAIN`, with a call before it that hides nothing; or one of `GRADIENTS`, of the output's numbers
-        added up with weights of their own: zeros where no gradient comes through.
-    **given
-        What else `call` takes: `d_k` and, perhaps, `mask`.
+        `OUTPUT`; `AGAIN`, the output after an earlier call without hidden keys; or one of
+        `GRADIENTS`, of a weighted sum of the output: zeros if no gradient passes through.
+    **options
+        Further arguments of `call`: `d_k` and, perhaps, `mask`.
     """
-    return _answer(cls, arrays, wanted, given)
+    return _answer(cls, arrays, wanted, options)
 
 
-def asked_in_their_dtype(cls: Any, *arrays: np.ndarray, wanted: str = OUTPUT, **given: Any) -> Any:
-    """The same of a layer that is made under Keras's dtype policy of the queries: float16, say."""
+def asked_in_their_dtype(
+    cls: Any,
+    *arrays: np.ndarray,
+    wanted: str = OUTPUT,
+    **options: Any,
+) -> Any:
+    """Call a layer that is constructed under the dtype policy of the queries, such as float16."""
     import keras
 
     def make() -> Any:
@@ -60,107 +66,123 @@ def asked_in_their_dtype(cls: Any, *arrays: np.ndarray, wanted: str = OUTPUT, **
         finally:
             keras.config.set_dtype_policy(usual)
 
-    return _answer(make, arrays, wanted, given)
+    return _answer(make, arrays, wanted, options)
 
 
 @dataclass(frozen=True)
 class StandIn:
-    """A mistake that is written in NumPy in place of a layer: its `call`, and its gradient of the argument `at`."""
+    """A misconception in NumPy in place of a layer: `call`, and gradient by argument index."""
 
     call: Callable[..., np.ndarray]
     gradient: Callable[..., np.ndarray]
 
-    def __call__(self, *arrays: np.ndarray, **given: Any) -> np.ndarray:
-        return self.call(*arrays, **given)
+    def __call__(self, *arrays: np.ndarray, **options: Any) -> np.ndarray:
+        return self.call(*arrays, **options)
 
 
-def stays_within_the_values(value: np.ndarray, given: Inputs) -> str | None:
-    """An output is an average, so it stays between the smallest and the largest value; a gradient is none."""
-    return None if given.kwargs.get("wanted") in GRADIENTS else within_the_values(value, given)
+def stays_within_the_values(value: np.ndarray, inputs: Inputs) -> str | None:
+    """An output (not a gradient) stays between the smallest and the largest value."""
+    return None if inputs.kwargs.get("wanted") in GRADIENTS else within_the_values(value, inputs)
 
 
-def _answer(make: Callable[[], Any], arrays: Sequence, wanted: str, given: Mapping[str, Any]) -> Any:
+def _answer(
+    make: Callable[[], Any],
+    arrays: Sequence,
+    wanted: str,
+    options: Mapping[str, Any],
+) -> Any:
     let_go()
     numpy_alone = isinstance(make(), StandIn)
 
-    def answer(arrays: Sequence, given: Mapping[str, Any]) -> Any:
+    def answer(arrays: Sequence, options: Mapping[str, Any]) -> Any:
         layer = make()
         if wanted in GRADIENTS:
             gradient = layer.gradient if numpy_alone else partial(_gradient, layer)
-            return gradient(GRADIENTS.index(wanted), *arrays, **given)
+            return gradient(GRADIENTS.index(wanted), *arrays, **options)
         if wanted == AGAIN:
-            mask = given.get("mask")
-            layer(*arrays, **{**given, "mask": mask if mask is None else mask * 0})
-        return layer(*arrays, **given)
+            mask = options.get("mask")
+            layer(*arrays, **{**options, "mask": mask if mask is None else mask * 0})
+        return layer(*arrays, **options)
 
-    return answer(arrays, given) if numpy_alone else _whole(answer, arrays, given)
+    return answer(arrays, options) if numpy_alone else _run_compiled(answer, arrays, options)
 
 
-def _whole(answer: Callable[[Sequence, Mapping], Any], arrays: Sequence, given: Mapping[str, Any]) -> Any:
-    """The answer for these arguments; on JAX compiled whole, which takes a tenth of all its operations one by one.
+def _run_compiled(
+    answer: Callable[[Sequence, Mapping], Any], arrays: Sequence, options: Mapping[str, Any]
+) -> Any:
+    """Return the answer for these arguments; compiled on JAX, which takes a tenth of the time.
 
-    What cannot be compiled, such as a step that wants numbers, and what raises, is worked out once more, as elsewhere.
+    If that fails, as for a step that needs concrete numbers, the answer is computed without
+    compilation.
     """
     from keras import backend
 
     if backend.backend() == "jax":
         import jax
 
-        tensors = {name: value for name, value in given.items() if isinstance(value, np.ndarray)}
-        compiled = jax.jit(
-            lambda arrays, tensors: answer(arrays, {**given, **tensors}), compiler_options=QUICKLY
+        tensors = {name: value for name, value in options.items() if isinstance(value, np.ndarray)}
+        compiled_answer = jax.jit(
+            lambda arrays, tensors: answer(arrays, {**options, **tensors}),
+            compiler_options=QUICKLY,
         )
         try:
-            return compiled(tuple(arrays), tensors)
-        except Exception:  # noqa: BLE001 - whatever it is
+            return compiled_answer(tuple(arrays), tensors)
+        except Exception:  # noqa: BLE001 - the uncompiled call decides
             pass
-    return answer(arrays, given)
+    return answer(arrays, options)
 
 
 def weights_for(shape: tuple[int, ...]) -> np.ndarray:
-    """By what each number of an output is multiplied before all are added up, so that each counts differently."""
+    """Return weights for the numbers of an output whose weighted sum is differentiated."""
     return np.cos(np.arange(np.prod(shape, dtype=int))).reshape(shape)
 
 
-def _gradient(layer: Any, at: int, *arrays: Any, **given: Any) -> Any:
-    return _gradient_of(lambda *tensors: layer(*tensors, **given), arrays, at, layer.compute_dtype)
+def _gradient(layer: Any, index: int, *arrays: Any, **options: Any) -> Any:
+    return _gradient_of(
+        lambda *tensors: layer(*tensors, **options),
+        arrays,
+        index,
+        layer.compute_dtype,
+    )
 
 
-def _gradient_of(called: Callable, arrays: Sequence, at: int, dtype: str) -> Any:
-    """The gradient for one of the arrays of what is called with them, its numbers added up by `weights_for`."""
+def _gradient_of(function: Callable, arrays: Sequence, index: int, dtype: str) -> Any:
+    """Return the gradient of the sum, weighted by `weights_for`, for one of the arrays."""
     from keras import backend, ops
 
     tensors = [ops.convert_to_tensor(array, dtype) for array in arrays]
 
     def total(*tensors: Any) -> Any:
-        output = called(*tensors)
+        output = function(*tensors)
         factors = ops.convert_to_tensor(weights_for(tuple(output.shape)), "float32")
         return ops.sum(ops.cast(output, "float32") * factors)
 
-    found = None
+    gradient = None
     try:
         if backend.backend() == "tensorflow":
             import tensorflow
 
             with tensorflow.GradientTape() as tape:
                 tape.watch(tensors)
-                summed = total(*tensors)
-            found = tape.gradient(summed, tensors[at])
+                weighted_sum = total(*tensors)
+            gradient = tape.gradient(weighted_sum, tensors[index])
         elif backend.backend() == "jax":
             import jax
 
-            found = jax.grad(total, argnums=at)(*tensors)
+            gradient = jax.grad(total, argnums=index)(*tensors)
         else:
-            tensors[at].requires_grad_(True)
-            summed = total(*tensors)
-            summed.backward()
-            found = tensors[at].grad
-    except Exception:  # noqa: BLE001 - where it gives an output, what is lost is the way back, whatever the backend says
-        called(*map(ops.stop_gradient, tensors))
-    return np.zeros(tuple(arrays[at].shape), dtype) if found is None else ops.convert_to_tensor(found)
+            tensors[index].requires_grad_(True)
+            weighted_sum = total(*tensors)
+            weighted_sum.backward()
+            gradient = tensors[index].grad
+    except Exception:  # noqa: BLE001 - if there is an output, only the backward pass fails
+        function(*map(ops.stop_gradient, tensors))
+    return (
+        np.zeros(tuple(arrays[index].shape), dtype) if gradient is None else ops.convert_to_tensor(gradient)
+    )
 
 
-# Layers with weights of their own.
+# Layers with weights
 
 STATE = "number of weights"
 CONFIG = "settings that get_config tells"
@@ -175,22 +197,23 @@ _MOMENTS = {"before the first call": 0, "after the first call": 1, "after the se
 
 
 class NotAWeight(Exception):
-    """What should be a weight of a layer is none: Keras would neither train nor save it."""
+    """An attribute is no weight of the layer: Keras would neither train nor save it."""
 
 
 class MadeTooLate(Exception):
-    """A weight was made after its layer was built, which Keras refuses."""
+    """A weight was created after its layer was built, which Keras refuses."""
 
 
 class LeavesKeras(Exception):
-    """A step wants numbers where a model that is put together has only shapes."""
+    """A step needs concrete numbers while a model is constructed from shapes alone."""
 
 
 @dataclass(frozen=True)
 class InNumPy:
-    """A mistake that is written in NumPy in place of a layer with weights.
+    """A misconception in NumPy in place of a layer with weights.
 
-    `answer` is called with what is wanted, the arrays, the weights by name, and what else `call` takes.
+    `answer` is called with `wanted`, the arrays, the weights by name, and the further arguments of
+    `call`.
     """
 
     answer: Callable[..., Any]
@@ -202,94 +225,102 @@ def asked_with_weights(
     settings: Mapping[str, Any],
     weights: Mapping[str, np.ndarray],
     wanted: str = OUTPUT,
-    **given: Any,
+    **options: Any,
 ) -> Any:
-    """What a layer gives whose weights are set to these.
+    """Set the weights of a layer, call it, and return the `wanted` result.
 
     Parameters
     ----------
     cls : type
         The layer.
     *arrays : numpy.ndarray, shape (batch, length, size) each
-        What it is called with.
+        Arguments of the call.
     settings : mapping
-        The arguments that it is made with.
+        Arguments of the constructor.
     weights : mapping of str to numpy.ndarray
-        What its weights are set to, by the names of its attributes; a call before that has the layer built.
+        Values of the weights by the names of their attributes; the layer is built by a call before.
     wanted : str
         `OUTPUT`, `AGAIN`, or another of the constants above.
-    **given
-        What else `call` takes.
+    **options
+        Further arguments of `call`.
     """
     let_go()
     make = partial(cls, **settings)
     layer = make()
     if isinstance(layer, InNumPy):
-        return layer.answer(wanted, arrays, weights, given)
+        return layer.answer(wanted, arrays, weights, options)
     if wanted == CONFIG:
-        told = layer.get_config()
-        return {name: told[name] for name in settings if name in told}
+        config = layer.get_config()
+        return {name: config[name] for name in settings if name in config}
     if wanted == SAVED:
         return _in_a_model(layer, arrays, weights, saved=True)
-    answer = _whole(partial(_with_weights, make, weights, wanted), arrays, given)
+    answer = _run_compiled(partial(_with_weights, make, weights, wanted), arrays, options)
     if wanted == STATE:
-        return {moment: int(many) for moment, many in answer.items()}
+        return {moment: int(count) for moment, count in answer.items()}
     return {"they differ": bool(answer)} if wanted == START else answer
 
 
 def _with_weights(
-    make: Callable[[], Any], weights: Mapping, wanted: str, arrays: Sequence, given: Mapping[str, Any]
+    make: Callable[[], Any],
+    weights: Mapping,
+    wanted: str,
+    arrays: Sequence,
+    options: Mapping[str, Any],
 ) -> Any:
     layer = make()
     if wanted == STATE:
-        return {moment: _weights_after(layer, calls, arrays, given) for moment, calls in _MOMENTS.items()}
+        return {moment: _weights_after(layer, calls, arrays, options) for moment, calls in _MOMENTS.items()}
     if wanted == MODEL:
         return _in_a_model(layer, arrays, weights, saved=False)
     if wanted in (PADDED, HANDED_ON):
         arrays = _with_masks(arrays)
     if wanted == AGAIN:
-        _called(layer, [array[:, :1] for array in arrays], {})
-    _called(layer, arrays, given)
+        _call_layer(layer, [array[:, :1] for array in arrays], {})
+    _call_layer(layer, arrays, options)
     if wanted == START:
         from keras import ops
 
-        started = [_weight(layer, name) for name in weights]
-        return ops.all(ops.stack([ops.max(weight) > ops.min(weight) for weight in started]))
+        initial_weights = [_weight(layer, name) for name in weights]
+        return ops.all(ops.stack([ops.max(weight) > ops.min(weight) for weight in initial_weights]))
     _set(layer, weights)
     if wanted.startswith(GRADIENT):
-        return _gradient_with_weights(layer, wanted.removeprefix(GRADIENT), arrays, given)
-    output = _called(layer, arrays, given)
+        return _gradient_with_weights(layer, wanted.removeprefix(GRADIENT), arrays, options)
+    output = _call_layer(layer, arrays, options)
     return _mask_of(output) if wanted == HANDED_ON else output
 
 
-def _weights_after(layer: Any, calls: int, arrays: Sequence, given: Mapping) -> int:
+def _weights_after(layer: Any, calls: int, arrays: Sequence, options: Mapping) -> int:
     for _ in range(calls):
-        _called(layer, arrays, given)
+        _call_layer(layer, arrays, options)
     return len(layer.weights)
 
 
-def _called(layer: Any, arrays: Sequence, given: Mapping) -> Any:
+def _call_layer(layer: Any, arrays: Sequence, options: Mapping) -> Any:
     try:
-        return layer(*arrays, **given)
+        return layer(*arrays, **options)
     except ValueError as error:
         if "cannot add new elements of state" in str(error):
-            raise MadeTooLate("Keras takes no new weight in `call`: the layer is built by then") from None
+            raise MadeTooLate(
+                "Keras takes no new weight in `call`: the layer is built by then",
+            ) from None
         raise
     except Exception as error:
-        if any(map(_wants_numbers, _and_before(error))):
-            raise LeavesKeras("a step of `call` wants numbers where a model has only shapes yet") from None
+        if any(map(_needs_numbers, _list_causes(error))):
+            raise LeavesKeras(
+                "a step of `call` wants numbers where a model has only shapes yet",
+            ) from None
         raise
 
 
-def _and_before(error: BaseException | None) -> Iterator[BaseException]:
-    """An error, and those in whose handling it was raised: on JAX, Keras stumbles where it passes one on."""
+def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and its causes; on JAX, Keras replaces errors by its own."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
-def _wants_numbers(error: BaseException) -> bool:
-    """Whether TensorFlow, JAX or PyTorch says so; a stub raises NotImplementedError, too."""
+def _needs_numbers(error: BaseException) -> bool:
+    """Return True for an error by which TensorFlow, JAX or PyTorch asks for concrete numbers."""
     return (
         (isinstance(error, NotImplementedError) and "symbolic" in str(error))
         or type(error).__name__ in ("TracerArrayConversionError", "ConcretizationTypeError")
@@ -299,7 +330,7 @@ def _wants_numbers(error: BaseException) -> bool:
 
 def _weight(layer: Any, name: str) -> Any:
     weight = getattr(layer, name, None)
-    if not any(weight is one for one in layer.trainable_weights):
+    if not any(weight is trainable for trainable in layer.trainable_weights):
         raise NotAWeight(f"the layer has no weight `self.{name}` that Keras could train and save")
     return weight
 
@@ -313,7 +344,7 @@ def _set(layer: Any, weights: Mapping[str, np.ndarray]) -> None:
 
 
 def _with_masks(arrays: Sequence[np.ndarray]) -> tuple:
-    """The arrays as tensors of which Keras knows that rows of zeros are padding."""
+    """Return the arrays as tensors with a Keras mask: rows of zeros are padding."""
     from keras.layers import Masking
 
     return tuple(Masking()(array) for array in arrays)
@@ -321,38 +352,46 @@ def _with_masks(arrays: Sequence[np.ndarray]) -> tuple:
 
 def _mask_of(output: Any) -> Any:
     from keras import ops
-    from keras.src.backend import get_keras_mask  # Keras shows it in no other way
+    from keras.src.backend import get_keras_mask  # there is no public way
 
     mask = get_keras_mask(output)
     return np.zeros(tuple(output.shape)[:-1], bool) if mask is None else ops.convert_to_tensor(mask)
 
 
-def _in_a_model(layer: Any, arrays: Sequence, weights: Mapping, saved: bool) -> Any:
-    """The output of a model around the layer, or of that model saved and loaded."""
+def _in_a_model(layer: Any, arrays: Sequence, weights: Mapping, reload: bool) -> Any:
+    """Return the output of a model around the layer, or of that model after saving and loading."""
     import keras
 
-    places = [keras.Input((None, array.shape[-1])) for array in arrays]
-    model = keras.Model(places, _called(layer, places, {}))
+    inputs = [keras.Input((None, array.shape[-1])) for array in arrays]
+    model = keras.Model(inputs, _call_layer(layer, inputs, {}))
     _set(layer, weights)
-    if saved:
+    if reload:
         with TemporaryDirectory() as folder:
             model.save(f"{folder}/model.keras")
-            model = keras.models.load_model(f"{folder}/model.keras", {type(layer).__name__: type(layer)})
+            model = keras.models.load_model(
+                f"{folder}/model.keras",
+                {type(layer).__name__: type(layer)},
+            )
     return model(list(arrays))
 
 
-def _gradient_with_weights(layer: Any, name: str, arrays: Sequence, given: Mapping) -> Any:
+def _gradient_with_weights(layer: Any, name: str, arrays: Sequence, options: Mapping) -> Any:
     from keras import ops
 
     variables, fixed = layer.trainable_variables, layer.non_trainable_variables
     if name.startswith("argument "):
-        at = len(variables) + int(name.removeprefix("argument ")) - 1
+        index = len(variables) + int(name.removeprefix("argument ")) - 1
     else:
         weight = _weight(layer, name)
-        at = next(place for place, variable in enumerate(variables) if variable is weight)
+        index = next(place for place, variable in enumerate(variables) if variable is weight)
 
-    def called(*tensors: Any) -> Any:
-        return layer.stateless_call(tensors[: len(variables)], fixed, *tensors[len(variables) :], **given)[0]
+    def call_layer(*tensors: Any) -> Any:
+        return layer.stateless_call(
+            tensors[: len(variables)],
+            fixed,
+            *tensors[len(variables) :],
+            **options,
+        )[0]
 
     numbers = [ops.stop_gradient(variable.value) for variable in variables]
-    return _gradient_of(called, [*numbers, *arrays], at, layer.compute_dtype)
+    return _gradient_of(call_layer, [*numbers, *arrays], index, layer.compute_dtype)

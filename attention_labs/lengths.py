@@ -1,16 +1,17 @@
-"""An experiment for the lab `positions`: what becomes of positions beyond the lengths trained on.
+"""Experiment for the lab `positions`: attention heads at longer lengths than those in training.
 
-One attention head is trained on short sentences of random words, then asked about longer ones. A head sees
-the words before its own and should put its weight on one of them:
+One attention head is trained on short sentences of random words, then measured on longer ones. A
+head sees the words before its own and should put its weight on one of them:
 
-- *three back*: the word three places before, whatever it is;
-- *latest same*: the nearest earlier place that holds the same word.
+- *three back*: the word three positions before, whatever it is;
+- *latest same*: the nearest earlier position with the same word.
 
-What differs from run to run is how the head is told of positions. The heads trained on *three back* are
-measured a second time with a window: each place then sees only the last 32, so that no distance is new.
+The runs differ in the position encoding of the head. The heads trained on *three back* are measured
+a second time with a window: each position then sees only the last 32, so that no distance is new.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -39,31 +40,33 @@ def beyond(
     Parameters
     ----------
     sinusoidal_encoding, rotate, alibi_bias : callables
-        As in the lab; each is asked once a length, so that a slow one is fast enough.
+        As in the lab; each is called once per length, so that a slow one is fast enough.
     seeds : sequence of int
-        Each draws its own words, weights and sentences.
+        Seeds of the words, weights and sentences of the runs.
     steps : int
-        Steps of training.
+        Number of training steps.
 
     Returns
     -------
     dict of (task, method) to numpy.ndarray, shape (seeds, lengths)
-        The average weight on the right word, from 0 to 1, asked of the second half of each sentence.
+        The average weight on the right word, from 0 to 1, in the second half of each sentence.
         Tasks are those of `TASKS`, and `WINDOWED`.
     """
-    aids = {length: _Aids(length, sinusoidal_encoding, rotate, alibi_bias) for length in LENGTHS}
+    tables = _make_tables(sinusoidal_encoding, rotate, alibi_bias)
     results = {}
-    for task, method in watched([(task, method) for task in TASKS for method in METHODS]):
-        results[task, method], windowed = np.swapaxes(
-            [_one_run(task, method, aids, seed, steps) for seed in seeds], 0, 1
+    for task, method in watched([*product(TASKS, METHODS)]):
+        results[task, method], window_scores = np.swapaxes(
+            [_one_run(task, method, tables, seed, steps) for seed in seeds],
+            0,
+            1,
         )
         if task == "three back":
-            results[WINDOWED, method] = windowed
+            results[WINDOWED, method] = window_scores
     return results
 
 
 def table(results: dict[tuple[str, str], np.ndarray]) -> str:
-    """What `beyond` measured, as text: the average over the seeds, and the range in brackets."""
+    """Format the results of `beyond`: the average over the seeds, and the range in brackets."""
     lines = []
     for task in TASKS:
         lines.append(f"{task:<24}" + "".join(f"{f'{length} words':<18}" for length in LENGTHS))
@@ -77,57 +80,79 @@ def table(results: dict[tuple[str, str], np.ndarray]) -> str:
 def found_by_distance(
     alibi_bias: Callable, *, seeds: Sequence[int] = (0, 1, 2), steps: int = 400
 ) -> dict[str, float]:
-    """Heads with ALiBi's slope 1/2 that look for the latest same word: their weight on it, by how far back it is.
+    """Measure heads with ALiBi's slope 1/2 on *latest same*: the weight by the word's distance.
 
     Returns
     -------
     dict of str to float
-        In sentences of 256 words, for matches up to 31, 32 to 63, and 64 or more places back.
+        In sentences of 256 words, for distances up to 31, 32 to 63, and 64 or more.
     """
-    method, apart = "ALiBi, slope 1/2", {"up to 31": (1, 31), "32 to 63": (32, 63), "64 or more": (64, 255)}
-    found: dict[str, list] = {name: [] for name in apart}
-    for back, weights, right in _at_256(
-        "latest same", method, _no_positions, _no_positions, alibi_bias, seeds, steps
+    method, ranges = (
+        "ALiBi, slope 1/2",
+        {"up to 31": (1, 31), "32 to 63": (32, 63), "64 or more": (64, 255)},
+    )
+    weights_by_distance: dict[str, list] = {name: [] for name in ranges}
+    for distances, weights, right in _at_256(
+        "latest same",
+        method,
+        _no_positions,
+        _no_positions,
+        alibi_bias,
+        seeds,
+        steps,
     ):
-        for name, (least, most) in apart.items():
-            distance = (back * right).sum(axis=-1)
-            found[name].append((weights * right).sum(axis=-1)[(least <= distance) & (distance <= most)])
-    return {name: float(np.concatenate(parts).mean()) for name, parts in found.items()}
+        for name, (low, high) in ranges.items():
+            distance = (distances * right).sum(axis=-1)
+            weights_by_distance[name].append(
+                (weights * right).sum(axis=-1)[(low <= distance) & (distance <= high)],
+            )
+    means = {}
+    for name, parts in weights_by_distance.items():
+        means[name] = float(np.concatenate(parts).mean())
+    return means
 
 
 def lost_by_rotary(
     rotate: Callable, *, seeds: Sequence[int] = (0, 1, 2), steps: int = 400
 ) -> list[dict[str, float]]:
-    """Rotary heads that look three words back: where their weight is in sentences of 256 words, one dict a seed."""
+    """Measure rotary heads on *three back*: where their weight is in 256 words, by seed."""
     runs = []
-    for back, weights, right in _at_256("three back", "rotary", _no_positions, rotate, None, seeds, steps):
-        far = back >= TRAINED
+    for distances, weights, right in _at_256(
+        "three back",
+        "rotary",
+        _no_positions,
+        rotate,
+        None,
+        seeds,
+        steps,
+    ):
+        far = distances >= TRAINED
         runs.append(
             {
                 "the right word": float((weights * right).sum(axis=-1).mean()),
                 "wrong words nearer than 32": float((weights * ~right * ~far).sum(axis=-1).mean()),
                 "words 32 or more back": float((weights * far).sum(axis=-1).mean()),
-            }
+            },
         )
     return runs
 
 
 def _at_256(task, method, sinusoidal_encoding, rotate, alibi_bias, seeds, steps):
-    """For each seed the heads of `beyond`, asked what `beyond` asks: places back, weights, and which word is right."""
+    """Yield for each seed a head of `beyond`: distances, weights, mask of the right word."""
     alibi_bias = alibi_bias or (lambda heads, length: np.zeros((heads, length, length)))
-    aids = {length: _Aids(length, sinusoidal_encoding, rotate, alibi_bias) for length in LENGTHS}
+    tables = _make_tables(sinusoidal_encoding, rotate, alibi_bias)
     for seed in seeds:
         rng = np.random.default_rng(seed)
         words = rng.normal(size=(_WORDS, _SIZE))
-        head = _train(rng, words, task, method, aids[TRAINED], steps)
+        head = _train(rng, words, task, method, tables[TRAINED], steps)
         for length in LENGTHS[:-1]:
-            # So that the sentences are those of `beyond`.
-            _score(rng, words, task, method, aids[length], head)
+            # Draw the same sentences as `beyond`.
+            _score(rng, words, task, method, tables[length], head)
         length = LENGTHS[-1]
         sentences = rng.integers(_WORDS, size=(8, length))
         batch, query, key = _questions(task, sentences)
         late = query >= length // 2
-        weights = _attend(words[sentences], method, aids[length], head, aids[length].earlier)[-1]
+        weights = _attend(words[sentences], method, tables[length], head, tables[length].earlier)[-1]
         yield (
             query[late, np.newaxis] - np.arange(length),
             weights[batch[late], query[late]],
@@ -135,24 +160,24 @@ def _at_256(task, method, sinusoidal_encoding, rotate, alibi_bias, seeds, steps)
         )
 
 
-def _no_positions(*asked):
-    """In place of what tells positions: zeros, or the words as they are."""
-    first = asked[0]
-    return np.zeros(asked) if isinstance(first, int) else first
+def _no_positions(*arguments):
+    """Replace a position encoding by zeros, or a rotation by the unchanged vectors."""
+    first = arguments[0]
+    return np.zeros(arguments) if isinstance(first, int) else first
 
 
 def stretched(
     rotate: Callable, *, seeds: Sequence[int] = (0, 1, 2), steps: int = 400, length: int = 256
 ) -> dict[tuple[str, str], np.ndarray]:
-    """Train rotary heads, and ask them about sentences several times as long, rotated in three ways.
+    """Train rotary heads, and measure them on longer sentences with three rotations.
 
-    As they were trained; with positions squeezed into the trained length; with a base so much larger that the
-    slowest hand goes no further than it did in training.
+    The rotations are those of training; with positions squeezed into the trained length; and with a
+    base so much larger that the slowest pair turns no further than in training.
 
     Returns
     -------
     dict of (task, way) to numpy.ndarray, shape (seeds,)
-        The average weight on the right word, asked of the second half of each sentence.
+        The average weight on the right word in the second half of each sentence.
     """
     longer, positions = length / TRAINED, np.arange(length)
     ways = {
@@ -160,21 +185,31 @@ def stretched(
         "squeezed": _turns(rotate, positions / longer),
         "larger base": _turns(rotate, positions, base=10000.0 * longer ** (_SIZE / (_SIZE - 2))),
     }
-    earlier, found = np.tri(length, k=-1, dtype=bool), {}
-    trained = _Turned(_turns(rotate, np.arange(TRAINED)), np.tri(TRAINED, k=-1, dtype=bool))
-    for task, seed in watched([(task, seed) for task in TASKS for seed in seeds]):
+    earlier, scores_by_way = np.tri(length, k=-1, dtype=bool), {}
+    training_positions = _RotaryPositions(
+        _turns(rotate, np.arange(TRAINED)),
+        np.tri(TRAINED, k=-1, dtype=bool),
+    )
+    for task, seed in watched([*product(TASKS, seeds)]):
         rng = np.random.default_rng(seed)
         words = rng.normal(size=(_WORDS, _SIZE))
-        head = _train(rng, words, task, "rotary", trained, steps)
+        head = _train(rng, words, task, "rotary", training_positions, steps)
         for way, turns in ways.items():
-            asked = np.random.default_rng(seed + 1000)
-            score, _ = _score(asked, words, task, "rotary", _Turned(turns, earlier, earlier), head)
-            found.setdefault((task, way), []).append(score)
-    return {name: np.array(scores) for name, scores in found.items()}
+            sentence_rng = np.random.default_rng(seed + 1000)
+            score, _ = _score(
+                sentence_rng,
+                words,
+                task,
+                "rotary",
+                _RotaryPositions(turns, earlier, earlier),
+                head,
+            )
+            scores_by_way.setdefault((task, way), []).append(score)
+    return {name: np.array(scores) for name, scores in scores_by_way.items()}
 
 
-class _Turned(NamedTuple):
-    """What a rotary head needs to know of positions."""
+class _RotaryPositions(NamedTuple):
+    """Rotation matrices and masks of a rotary head."""
 
     turns: np.ndarray
     earlier: np.ndarray
@@ -183,13 +218,13 @@ class _Turned(NamedTuple):
 
 
 def _turns(rotate, positions, **base):
-    """The rotations' matrices, one a position: rotating is linear, so the rotated rows of the identity are them."""
+    """Return the rotation matrix of each position: the rotated rows of the identity."""
     identity = np.repeat(np.eye(_SIZE)[:, np.newaxis], len(positions), axis=1)
     return np.asarray(rotate(identity, positions, **base), dtype=float).swapaxes(0, 1)
 
 
-class _Aids:
-    """What the lab's functions say for one length: computed once, then only multiplied."""
+class _PositionTables:
+    """Results of the lab's functions for one length, computed once."""
 
     def __init__(self, length, sinusoidal_encoding, rotate, alibi_bias):
         positions = np.arange(length)
@@ -201,16 +236,24 @@ class _Aids:
         self.window = self.earlier & ~np.tri(length, k=-TRAINED, dtype=bool)
 
 
-def _one_run(task, method, aids, seed, steps):
+def _make_tables(sinusoidal_encoding, rotate, alibi_bias):
+    """Return the position tables of each length."""
+    tables = {}
+    for length in LENGTHS:
+        tables[length] = _PositionTables(length, sinusoidal_encoding, rotate, alibi_bias)
+    return tables
+
+
+def _one_run(task, method, tables, seed, steps):
     rng = np.random.default_rng(seed)
     words = rng.normal(size=(_WORDS, _SIZE))
-    head = _train(rng, words, task, method, aids[TRAINED], steps)
-    scores = [_score(rng, words, task, method, aids[length], head) for length in LENGTHS]
-    return np.transpose(scores)  # all earlier words, window; each by length
+    head = _train(rng, words, task, method, tables[TRAINED], steps)
+    scores = [_score(rng, words, task, method, tables[length], head) for length in LENGTHS]
+    return np.transpose(scores)  # (all earlier words, window) by length
 
 
 def _train(rng, words, task, method, aid, steps):
-    """The matrices for queries and keys, by Adam on −log(weight on the right word)."""
+    """Train the matrices for queries and keys, by Adam on −log(weight on the right word)."""
     head = [rng.normal(size=(_SIZE, _SIZE)) / _SIZE**0.5 for _ in range(2)]
     means, squares = np.zeros((2, 2, _SIZE, _SIZE))
     for step in range(1, steps + 1):
@@ -238,22 +281,22 @@ def _score(rng, words, task, method, aid, head):
     length = len(aid.earlier)
     sentences = rng.integers(_WORDS, size=(8, length))
     batch, query, key = _questions(task, sentences)
-    asked = query >= length // 2
+    late = query >= length // 2
     return [
-        _attend(words[sentences], method, aid, head, visible)[-1][batch, query, key][asked].mean()
+        _attend(words[sentences], method, aid, head, visible)[-1][batch, query, key][late].mean()
         for visible in (aid.earlier, aid.window)
     ]
 
 
 def _questions(task, sentences):
-    """Sentence, place that asks, and place that it should attend to, for all that have one."""
+    """Return sentence, query position and right key position of all queries that have one."""
     batch, length = sentences.shape
     place = np.arange(length)
     if task == "three back":
         right = np.broadcast_to(place - 3, (batch, length))
     else:
-        same = sentences[:, :, np.newaxis] == sentences[:, np.newaxis, :]
-        right = np.where(same & np.tri(length, k=-1, dtype=bool), place, -1).max(axis=-1)
+        is_same_word = sentences[:, :, np.newaxis] == sentences[:, np.newaxis, :]
+        right = np.where(is_same_word & np.tri(length, k=-1, dtype=bool), place, -1).max(axis=-1)
     asking = np.nonzero(right >= 0)
     return *asking, right[asking]
 
@@ -268,11 +311,11 @@ def _attend(x, method, aid, head, visible):
     if method in aid.bias:
         scores = scores + aid.bias[method]
     scores = np.where(visible, scores, -np.inf)
-    scores[:, 0, 0] = 0  # the first word has nobody before it; it is never asked
+    scores[:, 0, 0] = 0  # the first word has none before it; it is never measured
     exponentials = np.exp(scores - scores.max(axis=-1, keepdims=True))
     return x, queries, keys, exponentials / exponentials.sum(axis=-1, keepdims=True)
 
 
 def _turn(x, turns):
-    """Multiply each place's vectors by that place's matrix: (batch, L, d) and (L, d, d)."""
+    """Multiply the vectors of each position by its matrix: (batch, L, d) and (L, d, d)."""
     return (x.swapaxes(0, 1) @ turns).swapaxes(0, 1)

@@ -1,7 +1,7 @@
-"""What the original lab published: two sentences, and figures that the right vectors must give.
+"""Published results of the original lab, and checks that downloaded vectors reproduce them.
 
-A set of vectors goes into use only if it passes `CHECKS`. Each check takes both languages and returns what
-is wrong, or None.
+A set of vectors is installed only if it passes `CHECKS`. Each check takes both languages and
+returns a problem, or None.
 """
 
 import io
@@ -19,17 +19,18 @@ ENGLISH = "The agreement on the European Economic Area was signed in August 1992
 FRENCH = "L accord sur la zone économique européenne a été signé en août 1992 ."
 UNKNOWN = "1992"  # in both languages: the vectors were trained on texts without digits
 
-# The first ten numbers of the first two rows of the context: French queries, English keys and values.
+# The first ten numbers of the first two rows of the context: French queries, English keys and
+# values.
 CONTEXT = np.array(
     [
         [-0.04039161, -0.00275749, 0.00389873, 0.04842744, -0.02472726]
         + [0.01435613, -0.00370253, -0.0619686, -0.00206159, 0.01615228],
         [-0.04083253, -0.00245985, 0.00409068, 0.04830341, -0.02479128]
         + [0.01447497, -0.00355203, -0.06196036, -0.00241327, 0.01582606],
-    ]
+    ],
 )
 
-# Where some words stand in the vocabularies, counted from 0.
+# Indices of some words in the vocabularies, from 0.
 INDEX = {
     "en": {"the": 2, "agreement": 1864, "european": 533, "signed": 881, "august": 125},
     "fr": {"accord": 928, "zone": 571, "européenne": 958, "signé": 2413, "août": 189},
@@ -38,17 +39,18 @@ INDEX = {
 
 def words_stand_where_published(sets: Sets) -> str | None:
     """Some known words have the vocabulary index that the original lab's files give them."""
-    for language, known in INDEX.items():
-        for word, index in known.items():
+    for language, indices in INDEX.items():
+        for word, index in indices.items():
             if word not in sets[language]:
                 return f"the {LANGUAGES[language]} words lack {word!r}, which should be number {index}"
-            if (found := sets[language].words.index(word)) != index:
-                return f"the {LANGUAGES[language]} word {word!r} is number {found}, not {index}"
+            actual = sets[language].words.index(word)
+            if actual != index:
+                return f"the {LANGUAGES[language]} word {word!r} is number {actual}, not {index}"
     return None
 
 
 def year_is_unknown(sets: Sets) -> str | None:
-    """The published year is a word of neither language: digits were taken out of the texts."""
+    """The published year is a word of neither language: the texts had no digits."""
     for language in LANGUAGES:
         if UNKNOWN in sets[language]:
             return f"{UNKNOWN!r} should not be among the {LANGUAGES[language]} words"
@@ -68,13 +70,13 @@ CHECKS: tuple[Check, ...] = (words_stand_where_published, year_is_unknown, conte
 
 
 def weights(sets: Sets, french: str = FRENCH, english: str = ENGLISH) -> np.ndarray:
-    """Scaled dot-product attention's weights: French queries, English keys; shape (L_fr, L_en)."""
+    """Return scaled dot-product attention weights, French to English; shape (L_fr, L_en)."""
     scores = look_up(french, sets["fr"]) @ look_up(english, sets["en"]).T / np.sqrt(DIMENSIONS)
     exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
     return exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
 def look_up(sentence: str, embeddings: Embeddings) -> np.ndarray:
-    """The vectors of a sentence's words, shape (L, 300), without a word about unknown ones."""
+    """Return the vectors of a sentence's words, shape (L, 300), without any message."""
     with redirect_stdout(io.StringIO()):
         return embed(tokenize(sentence), embeddings)

@@ -1,7 +1,7 @@
-"""Pictures to touch: a slider, ticks or a table of buttons, and a picture that follows, its alt text too.
+"""Interactive pictures: controls, and a picture with an alt text that follows them.
 
-All of them are worked with the keyboard: Tab goes from one to the next, the arrow keys move a slider, the space bar
-presses. Where nothing can move (no ipywidgets, or a page without a kernel), the picture stands there: a still.
+All controls work with the keyboard: Tab goes from one to the next, the arrow keys move a slider,
+the space bar presses. Without ipywidgets, or on a page without a kernel, there is a still picture.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,58 +16,67 @@ from attention_labs.pictures import STYLE, image, plt, png
 
 
 def _pictures(lab: str) -> Any:
-    """A lab's own pictures. Its notebook imports them too; imported here, each would make every lab's verdicts stale."""
+    """Import the pictures of a lab.
+
+    Not at the top of this module: a change of one lab's pictures would make the verdicts of all
+    labs stale.
+    """
     return import_module(f"attention_labs.pictures.{lab}")
 
 
-def _touched(
+def _show_interactive(
     draw: Callable[..., tuple],
     first: Mapping[str, Any],
     make: Callable[[Any], Mapping[str, Any]],
-    arrange: Callable[[Any, Mapping[str, Any]], list] = lambda widgets, controls: list(controls.values()),
+    arrange: Callable[[Any, Mapping[str, Any]], list] = lambda widgets, controls: list(
+        controls.values(),
+    ),
 ) -> None:
-    """Show a picture below its controls, and draw it again whenever one of these moves.
+    """Show a picture below its controls, and draw it again after each change of a control.
 
     Parameters
     ----------
     draw : callable
         From the controls' values, by their names, to a figure and its alt text.
     first : mapping of str to values
-        Those of the still.
+        Values of the still picture.
     make : callable
         From the module ipywidgets to the controls by name, set to `first`.
     arrange : callable
-        From ipywidgets and the controls to what stands above the picture, from the top; by default the controls.
+        From ipywidgets and the controls to the widgets above the picture, from the top; by default
+        the controls.
     """
     from IPython.display import display
 
     try:
         import ipywidgets
     except ImportError:
-        display(_drawn(draw, first), raw=True)
+        display(_render(draw, first), raw=True)
         return
     controls = make(ipywidgets)
     box = ipywidgets.VBox(arrange(ipywidgets, controls))
-    # Without a text of its own: where nothing can move, the picture says it all.
+    # Without a text: a page without widgets shows the picture alone.
     display(
-        {view: model for view, model in box._repr_mimebundle_().items() if view != "text/plain"}, raw=True
+        {view: model for view, model in box._repr_mimebundle_().items() if view != "text/plain"},
+        raw=True,
     )
-    # An output beside the controls, not a part of them: it is saved with the notebook, and there without a kernel.
-    picture = display(_drawn(draw, first), raw=True, display_id=True)
+    # An output of its own, not a widget: it is saved with the notebook, and visible without a
+    # kernel.
+    picture = display(_render(draw, first), raw=True, display_id=True)
 
     def follow(_: Any) -> None:
         try:
-            shown = _drawn(draw, {name: control.value for name, control in controls.items()})
-        except Exception as error:  # noqa: BLE001 - a student's function raised it, where nobody would see it
-            said = f"{type(error).__name__}: {error}"
-            shown = {"text/plain": said, "text/html": f"<p>{escape(said)}</p>"}
-        picture.update(shown, raw=True)
+            content = _render(draw, {name: control.value for name, control in controls.items()})
+        except Exception as error:  # noqa: BLE001 - of a student's function, otherwise invisible
+            message = f"{type(error).__name__}: {error}"
+            content = {"text/plain": message, "text/html": f"<p>{escape(message)}</p>"}
+        picture.update(content, raw=True)
 
     for control in controls.values():
         control.observe(follow, "value")
 
 
-def _drawn(draw: Callable[..., tuple], values: Mapping[str, Any]) -> dict[str, str]:
+def _render(draw: Callable[..., tuple], values: Mapping[str, Any]) -> dict[str, str]:
     with plt.rc_context(STYLE):
         figure, alt = draw(**values)
         content = png(figure, 100)
@@ -76,18 +85,22 @@ def _drawn(draw: Callable[..., tuple], values: Mapping[str, Any]) -> dict[str, s
 
 
 def _slider(widgets: Any, kind: str, name: str, **options: Any) -> Any:
-    """A slider that is drawn after it has come to rest, wide enough for its name."""
+    """Return a slider that reports its value at rest only, wide enough for its name."""
     style = {"description_width": "initial"}
     layout = widgets.Layout(width="28em", max_width="95%")
     return getattr(widgets, kind)(
-        description=name, continuous_update=False, style=style, layout=layout, **options
+        description=name,
+        continuous_update=False,
+        style=style,
+        layout=layout,
+        **options,
     )
 
 
 def opposite(
     alignment: Callable, softmax: Callable, encoder_states: np.ndarray, decoder_state: np.ndarray
 ) -> None:
-    """From the decoder state s over zeros to −s: the weights (K,), and the context vector (n,)."""
+    """Show weights (K,) and context vector (n,) for a scaled decoder state, from s to −s."""
     additive = _pictures("additive")
 
     def draw(times: float) -> tuple:
@@ -95,24 +108,32 @@ def opposite(
         context = np.sum(weights * encoder_states, axis=0)
         return unwrap(additive.weights_and_context)(np.ravel(weights), context, times)
 
-    _touched(
+    _show_interactive(
         draw,
         {"times": 1.0},
         lambda w: {
-            "times": _slider(w, "FloatSlider", "decoder state: s times", value=1, min=-1, max=1, step=0.25)
+            "times": _slider(
+                w,
+                "FloatSlider",
+                "decoder state: s times",
+                value=1,
+                min=-1,
+                max=1,
+                step=0.25,
+            ),
         },
     )
 
 
 def temperature(weights_at: Callable, asking: Sequence[str], answering: Sequence[str]) -> None:
-    """The weights (L_q, L_k) that `weights_at` gives at a temperature, from 0.001 to 3."""
+    """Show the weights (L_q, L_k) of `weights_at` at a temperature from 0.001 to 3."""
     qkv = _pictures("qkv")
 
     def draw(temperature: float) -> tuple:
         return unwrap(qkv.at_temperature)(weights_at(temperature), temperature, asking, answering)
 
     ends = {"value": 0.01, "min": -3, "max": 0.5, "step": 0.05, "readout_format": ".3g"}
-    _touched(
+    _show_interactive(
         draw,
         {"temperature": 0.01},
         lambda w: {"temperature": _slider(w, "FloatLogSlider", "temperature", **ends)},
@@ -120,10 +141,10 @@ def temperature(weights_at: Callable, asking: Sequence[str], answering: Sequence
 
 
 def mask(masked_softmax: Callable, scores: np.ndarray, words: Sequence[str]) -> None:
-    """A mask to click, cell by cell, over the scores (L, L) of one sentence; it begins as the causal one."""
+    """Show a clickable mask, at first causal, over the scores (L, L) of one sentence."""
     masks = _pictures("masks")
 
-    places = [(row, column) for row in range(len(words)) for column in range(len(words))]
+    places = [*np.ndindex(len(words), len(words))]
     causal = np.tri(len(words), dtype=bool)
     starts = {
         "causal": causal,
@@ -133,47 +154,62 @@ def mask(masked_softmax: Callable, scores: np.ndarray, words: Sequence[str]) -> 
     }
 
     def draw(**cells: bool) -> tuple:
-        allowed = np.reshape([cells[f"{row} {column}"] for row, column in places], causal.shape)
-        return unwrap(masks.under_a_mask)(masked_softmax(scores, allowed), words, allowed)
+        visible = np.reshape([cells[f"{row} {column}"] for row, column in places], causal.shape)
+        return unwrap(masks.under_a_mask)(masked_softmax(scores, visible), words, visible)
 
     def make(w: Any) -> dict:
         small = w.Layout(width="3.4em")
         cells = {}
         for row, column in places:
-            tells = f"{words[row]} may attend to {words[column]}"
-            cell = w.ToggleButton(value=bool(causal[row, column]), tooltip=tells, layout=small)
+            tooltip = f"{words[row]} may attend to {words[column]}"
+            cell = w.ToggleButton(value=bool(causal[row, column]), tooltip=tooltip, layout=small)
             cell.observe(_sign, "value")
             _sign({"owner": cell})
             cells[f"{row} {column}"] = cell
         return cells
 
     def arrange(w: Any, cells: Mapping[str, Any]) -> list:
-        def choose(allowed: np.ndarray) -> Callable:
-            def chosen(_: Any) -> None:
-                for (row, column), value in zip(places, allowed.ravel().tolist()):
+        def choose(visible: np.ndarray) -> Callable:
+            def set_cells(_: Any) -> None:
+                for (row, column), value in zip(places, visible.ravel().tolist()):
                     cells[f"{row} {column}"].value = value
 
-            return chosen
+            return set_cells
 
         buttons = []
-        for name, allowed in starts.items():
+        for name, visible in starts.items():
             buttons.append(w.Button(description=name, layout=w.Layout(width="auto")))
-            buttons[-1].on_click(choose(allowed))
-        turned = w.Button(description="turned round", layout=w.Layout(width="auto"))
-        turned.on_click(lambda _: choose(~np.reshape([c.value for c in cells.values()], causal.shape))(_))
+            buttons[-1].on_click(choose(visible))
+        inverted_button = w.Button(description="turned round", layout=w.Layout(width="auto"))
+        inverted_button.on_click(
+            lambda _: choose(~np.reshape([c.value for c in cells.values()], causal.shape))(_),
+        )
         width = w.Layout(width="5em")
         rows = [
             w.HBox(
-                [w.Label(layout=width), *(w.Label(word, layout=w.Layout(width="3.4em")) for word in words)]
-            )
+                [
+                    w.Label(layout=width),
+                    *(w.Label(word, layout=w.Layout(width="3.4em")) for word in words),
+                ],
+            ),
         ]
         rows += [
-            w.HBox([w.Label(word, layout=width), *(cells[f"{row} {column}"] for column in range(len(words)))])
+            w.HBox(
+                [
+                    w.Label(word, layout=width),
+                    *(cells[f"{row} {column}"] for column in range(len(words))),
+                ],
+            )
             for row, word in enumerate(words)
         ]
-        return [w.HBox([*buttons, turned], layout=w.Layout(flex_flow="row wrap")), *rows]
+        return [w.HBox([*buttons, inverted_button], layout=w.Layout(flex_flow="row wrap")), *rows]
 
-    _touched(draw, {f"{row} {column}": bool(causal[row, column]) for row, column in places}, make, arrange)
+    _show_interactive(
+        draw,
+        {f"{row} {column}": bool(causal[row, column]) for row, column in places},
+        make,
+        arrange,
+    )
 
 
 def _sign(change: Mapping[str, Any]) -> None:
@@ -181,7 +217,7 @@ def _sign(change: Mapping[str, Any]) -> None:
 
 
 def clocks(sinusoidal_encoding: Callable, other: int = 20) -> None:
-    """The hands of a position beside those of a fixed one, and the dot product of the two."""
+    """Show the clock hands of a position and of a fixed one, and their dot product."""
     positions = _pictures("positions")
 
     encoding = sinusoidal_encoding(60, 64)
@@ -189,7 +225,7 @@ def clocks(sinusoidal_encoding: Callable, other: int = 20) -> None:
     def draw(position: int) -> tuple:
         return unwrap(positions.hands)(encoding, position, other, pairs=(0, 4, 8, 16))
 
-    _touched(
+    _show_interactive(
         draw,
         {"position": 23},
         lambda w: {"position": _slider(w, "IntSlider", "position", value=23, min=0, max=59)},
@@ -197,7 +233,7 @@ def clocks(sinusoidal_encoding: Callable, other: int = 20) -> None:
 
 
 def heads(next_token_logits: Callable, without: Callable, tiny: Any, twice: np.ndarray) -> None:
-    """Heads of the tiny model to switch off: the loss on words said twice (batch, 2 L), and how it goes on.
+    """Show the tiny model with ablated heads: its loss on repeated words, and a continued text.
 
     Parameters
     ----------
@@ -219,7 +255,9 @@ def heads(next_token_logits: Callable, without: Callable, tiny: Any, twice: np.n
         logits = next_token_logits(twice, parameters, tiny.heads)[:, :-1]
         right = np.take_along_axis(logits, twice[:, 1:, np.newaxis], axis=-1)[..., 0]
         top = logits.max(axis=-1)
-        return (top + np.log(np.exp(logits - top[..., np.newaxis]).sum(axis=-1)) - right).mean(axis=0)
+        return (top + np.log(np.exp(logits - top[..., np.newaxis]).sum(axis=-1)) - right).mean(
+            axis=0,
+        )
 
     def story(parameters: Mapping) -> str:
         tokens = tiny.encode(prompt)
@@ -228,17 +266,17 @@ def heads(next_token_logits: Callable, without: Callable, tiny: Any, twice: np.n
             tokens = np.append(tokens, [[best]], axis=1)
         return tiny.decode(tokens[0])
 
-    whole = curve(tiny.parameters)
+    full_curve = curve(tiny.parameters)
 
-    def draw(**ticked: bool) -> tuple:
-        gone = [name for name, on in ticked.items() if not on]
-        parameters = without(*(names[name] for name in gone))
-        curves = {"nothing": whole}
-        if gone:
-            curves["\n".join(gone)] = curve(parameters)
+    def draw(**enabled: bool) -> tuple:
+        ablated = [name for name, is_enabled in enabled.items() if not is_enabled]
+        parameters = without(*(names[name] for name in ablated))
+        curves = {"nothing": full_curve}
+        if ablated:
+            curves["\n".join(ablated)] = curve(parameters)
         return unwrap(tiny_transformer.switched_off)(curves, twice.shape[1] // 2, story(parameters))
 
-    _touched(
+    _show_interactive(
         draw,
         dict.fromkeys(names, True),
         lambda w: {name: w.Checkbox(value=True, description=name, indent=False) for name in names},
@@ -246,7 +284,7 @@ def heads(next_token_logits: Callable, without: Callable, tiny: Any, twice: np.n
 
 
 def cut(merge_softmax: Callable) -> None:
-    """A row of scores cut in two anywhere: what is kept of each part, and both merged."""
+    """Show a row of scores cut in two anywhere: the state of each part, and of both merged."""
     long_contexts = _pictures("long_contexts")
 
     scores = np.array([0.5, 2.0, -1.0, 1.0, 3.0, 0.0, 1.5, -0.5])
@@ -255,31 +293,41 @@ def cut(merge_softmax: Callable) -> None:
     def part(start: int, end: int) -> tuple:
         largest = scores[start:end].max()
         powers = np.exp(scores[start:end] - largest)
-        return np.array([largest]), np.array([powers.sum()]), (powers @ values[start:end])[np.newaxis]
+        return (
+            np.array([largest]),
+            np.array([powers.sum()]),
+            (powers @ values[start:end])[np.newaxis],
+        )
 
     def draw(place: int) -> tuple:
         a, b = part(0, place), part(place, len(scores))
         return unwrap(long_contexts.cut_in_two)(scores, place, a, b, merge_softmax(*a, *b))
 
-    _touched(
+    _show_interactive(
         draw,
         {"place": 3},
-        lambda w: {"place": _slider(w, "IntSlider", "keys in part a", value=3, min=1, max=len(scores) - 1)},
+        lambda w: {
+            "place": _slider(w, "IntSlider", "keys in part a", value=3, min=1, max=len(scores) - 1),
+        },
     )
 
 
 def stages(
     weights_at: Callable, steps: Iterable[int], asking: Sequence[str], answering: Sequence[str]
 ) -> None:
-    """The weights (L_q, L_k) of one sentence after some steps of training."""
+    """Show the weights (L_q, L_k) of one sentence after some steps of training."""
     learning = _pictures("learning")
 
     steps = list(steps)
 
     def draw(step: int) -> tuple:
-        return unwrap(learning.emerging)({f"after {step} steps": weights_at(step)}, asking, answering)
+        return unwrap(learning.emerging)(
+            {f"after {step} steps": weights_at(step)},
+            asking,
+            answering,
+        )
 
-    _touched(
+    _show_interactive(
         draw,
         {"step": steps[0]},
         lambda w: {"step": _slider(w, "SelectionSlider", "step", options=steps, value=steps[0])},

@@ -1,4 +1,4 @@
-"""What the lab `training` trains on, watches with, and compares with; `data/README.md` says how it was made.
+"""Data, progress monitor and stored runs of the lab `training`; `data/README.md` has the sources.
 
 >>> stories().shape
 (32000, 48)
@@ -26,24 +26,29 @@ LENGTH = 48  # words in a story
 
 
 def stories(path: Path = STORIES) -> np.ndarray:
-    """The stories to train on, as tokens: int, shape (32000, 48).
+    """Return the training stories as tokens: int, shape (32000, 48).
 
     Raises
     ------
     ModelError
-        If there is no such file, or it holds no stories.
+        If there is no such file, or its content is no stories.
     """
     try:
-        with np.load(path) as kept:
-            return kept["stories"].astype(np.int64)
+        with np.load(path) as archive:
+            return archive["stories"].astype(np.int64)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
         raise ModelError(
-            f"The stories in {path} cannot be read ({error}); get the course's data anew."
+            f"The stories in {path} cannot be read ({error}); get the course's data anew.",
         ) from None
 
 
-def repeated(rng: np.random.Generator, count: int, words: int = WORDS, length: int = LENGTH) -> np.ndarray:
-    """Word lists without sense, said again and again: (count, length). What comes after a word was said before."""
+def repeated(
+    rng: np.random.Generator,
+    count: int,
+    words: int = WORDS,
+    length: int = LENGTH,
+) -> np.ndarray:
+    """Return random word lists, each repeated up to the length: int, shape (count, length)."""
     rows = np.empty((count, length), dtype=int)
     for row in rows:
         size = int(rng.integers(5, 25))
@@ -54,23 +59,23 @@ def repeated(rng: np.random.Generator, count: int, words: int = WORDS, length: i
 
 
 def said_twice(count: int, half: int = 20, seed: int = 1) -> np.ndarray:
-    """Random different words, and the same once more: int, shape (count, 2 * half)."""
+    """Return different random words, each list said twice: int, shape (count, 2 * half)."""
     rng = np.random.default_rng(seed)
-    once = np.array([rng.permutation(WORDS)[:half] for _ in range(count)])
-    return np.concatenate([once, once], axis=1)
+    half_texts = np.array([rng.permutation(WORDS)[:half] for _ in range(count)])
+    return np.concatenate([half_texts, half_texts], axis=1)
 
 
 def waves(length: int, size: int) -> np.ndarray:
-    """Sines and cosines of the positions, (length, size): what the position vectors start from."""
+    """Return sines and cosines of the positions, (length, size): the initial position vectors."""
     angles = np.arange(length)[:, None] * 30.0 ** (-np.arange(0, size, 2) / size)
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, size)
 
 
 class Run(NamedTuple):
-    """A training that was measured: (points,) each.
+    """Measures of a training run, arrays of shape (points,).
 
-    `losses` are means over the last hundred steps, `scores` the induction score of the best head; `held_out` is the
-    loss at the end on stories that nothing was trained on.
+    `losses` are means over the last hundred steps, `scores` the induction scores of the best head,
+    and `held_out` is the final loss on stories that were not in the training data.
     """
 
     steps: np.ndarray
@@ -81,7 +86,7 @@ class Run(NamedTuple):
 
 @cache
 def runs(path: Path = RUNS) -> Mapping[str, Run]:
-    """The trainings that come with the course, by name; `solutions/training/_measure_runs.py` made them."""
+    """Read the stored runs by name; `solutions/training/_measure_runs.py` made them."""
     rows: dict[str, list[dict[str, str]]] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -89,31 +94,31 @@ def runs(path: Path = RUNS) -> Mapping[str, Run]:
     return {
         name: Run(
             np.array([int(r["step"]) for r in of_run]),
-            *(np.array([float(r[what]) for r in of_run]) for what in ("loss", "induction")),
+            *(np.array([float(r[column]) for r in of_run]) for column in ("loss", "induction")),
             float(of_run[-1]["held_out"]),
         )
         for name, of_run in rows.items()
     }
 
 
-class Watch:
-    """Looks on while a model trains: a progress bar with the loss and a score, and what the pictures need.
+class TrainingMonitor:
+    """Monitor of a training run: a progress bar with loss and score, and the data for the pictures.
 
     Parameters
     ----------
     steps : int
-        How many there will be.
+        Number of steps.
     measure : callable
-        From parameters to the score that is shown.
+        From parameters to the score.
     every : int
-        How often `measure` is asked.
+        Interval, in steps, at which `measure` is called.
 
     Attributes
     ----------
     losses : list of float
-        One a step.
+        Loss of each step.
     scores : dict of int to float
-        By step.
+        Measured scores by step.
     """
 
     def __init__(self, steps: int, measure: Callable[[Mapping], float], every: int = 50):
@@ -123,8 +128,8 @@ class Watch:
         self._bar = Bar(steps)
 
     def __call__(self, step: int, loss: float, parameters: Mapping) -> None:
-        """Note a step: its number, its loss, and the parameters after it."""
-        if step <= len(self.losses):  # a new start
+        """Record a step: its number, its loss, and the parameters after it."""
+        if step <= len(self.losses):  # a new run
             self.losses, self.scores = [], {}
         self.losses.append(float(loss))
         if step % self.every == 0 or step == self.steps:
@@ -135,3 +140,6 @@ class Watch:
         loss, score = np.mean(self.losses[-100:]), self.scores[step]
         text = f"step {step} of {self.steps}, loss {loss:.2f}, induction score {score:.2f}"
         self._bar.show(step, text)
+
+
+Watch = TrainingMonitor  # the name in the notebooks

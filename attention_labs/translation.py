@@ -1,4 +1,4 @@
-"""Sentences as token ids, for the translator of the lab `keras-attention`."""
+"""Token ids of sentences, for the translator of the lab `keras-attention`."""
 
 import csv
 from collections.abc import Iterable, Sequence
@@ -19,18 +19,18 @@ Pair = tuple[list[str], list[str]]
 
 @cache
 def short_pairs() -> tuple[Pair, ...]:
-    """The pairs of `sentence_pairs` with at most `LONGEST` words in either language: English words, French words."""
+    """Return the training pairs with at most `LONGEST` words in each language."""
     return tuple(pair for pair in sentence_pairs() if max(map(len, pair)) <= LONGEST)
 
 
 class Words:
-    """The words of a language, each with its number; 0 is padding, and stands for words never seen.
+    """Vocabulary of a language, with a number for each word; 0 is padding, and any unknown word.
 
     Parameters
     ----------
     sentences : iterable of sequences of str
     *signs : str
-        What is numbered before the words: `START`, say.
+        Special tokens, numbered before the words, such as `START`.
     """
 
     def __init__(self, sentences: Iterable[Sequence[str]], *signs: str):
@@ -44,7 +44,7 @@ class Words:
         return word in self.number
 
     def ids(self, sentences: Sequence[Sequence[str]]) -> np.ndarray:
-        """Sentences as token ids: int32, shape (sentences, LONGEST + 1).
+        """Return sentences as token ids: int32, shape (sentences, LONGEST + 1).
 
         Raises
         ------
@@ -54,7 +54,7 @@ class Words:
         for sentence in sentences:
             if len(sentence) > LONGEST + 1:
                 raise ValueError(
-                    f"{' '.join(sentence)!r} has {len(sentence)} words; at most {LONGEST} fit here."
+                    f"{' '.join(sentence)!r} has {len(sentence)} words; at most {LONGEST} fit here.",
                 )
         ids = np.zeros((len(sentences), LONGEST + 1), np.int32)
         for row, sentence in zip(ids, sentences):
@@ -62,7 +62,7 @@ class Words:
         return ids
 
     def sentence(self, ids: Iterable[int]) -> list[str]:
-        """Token ids as words, up to the first `END` or padding."""
+        """Return token ids as words, up to the first `END` or padding."""
         words = []
         for number in ids:
             if not number or self.words[number] == END:
@@ -72,17 +72,23 @@ class Words:
 
 
 def measured_starts(encoder_block: bool, path: Path = RUNS) -> dict[str, np.ndarray]:
-    """What the translator learned in each of some starts, with or without its encoder block.
+    """Read the results of the translator's stored runs, with or without its encoder block.
 
     Returns
     -------
     dict of str to numpy.ndarray
-        One number a start: processor "seconds" of training; shares of "next words" and of whole "sentences" of the
-        held-out pairs that are right; and of hand-linked words found, "links".
+        An array with a number per run: processor "seconds" of training; shares of right "next
+        words" and of right "sentences" in the held-out pairs; and the share of hand-linked words
+        found, "links".
     """
     with path.open(encoding="utf-8", newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["encoder block"] == str(int(encoder_block))]
-    columns = {name: np.array([float(row[name]) for row in rows]) for name in rows[0]}
+        rows = []
+        for row in csv.DictReader(file):
+            if row["encoder block"] == str(int(encoder_block)):
+                rows.append(row)
+    columns = {}
+    for name in rows[0]:
+        columns[name] = np.array([float(row[name]) for row in rows])
     return {name: columns[name] for name in ("seconds", "next words", "sentences")} | {
-        "links": columns["links found"] / columns["links asked"]
+        "links": columns["links found"] / columns["links asked"],
     }

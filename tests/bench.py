@@ -1,10 +1,10 @@
-"""`make bench`: what checking and grading cost, as ratios within one run on one machine.
+"""`make bench`: the cost of checking and grading, as ratios within one run on one machine.
 
     python tests/bench.py [--quick] [--long]
 
-No two hand-ins of its classes are alike. Stock nbgrader grades a dozen of them, before and after everything
-else, and its faster run counts: as it ships, and doing the work that ours does ("equal work": without the
-cells that marking leaves out because no mark depends on them).
+No two submissions of its classes are alike. Stock nbgrader grades a dozen of them, before and after
+everything else, and its faster run counts: as it ships, and doing the work that ours does ("equal
+work": without the cells that marking leaves out because no mark depends on them).
 
 Seconds differ between machines and hours; read the ratios.
 """
@@ -34,16 +34,16 @@ from sample_class import perfect, wrong_answer
 
 from autograder import check
 from autograder.authoring.lab import read_labs
-from autograder.cells import id_of
-from autograder.grading.marking.mark import release_for_marking
-from autograder.grading.run.pool import PRELOAD, cores
-from autograder.grading.sandbox.webassembly import WebAssembly
-from autograder.student import CheckFailed
+from autograder.core.notebook_cells import cell_grade_id
+from autograder.grading.grade_submission import release_for_grading
+from autograder.grading.pool import PRELOAD, count_cores
+from autograder.sandbox.webassembly import WebAssembly
+from autograder.student.check import CheckFailed
 
 BIN = Path(sys.executable).parent
 OUT = Console(width=110)
 NAMES = {"auto": "ours", "webassembly": "ours in WebAssembly"}
-SAMPLE = 12  # hand-ins that stock nbgrader grades: it takes seconds for each
+SAMPLE = 12  # submissions that stock nbgrader grades: it takes seconds for each
 
 
 class Peak:
@@ -63,7 +63,7 @@ class Peak:
                 family = [self._process, *self._process.children(recursive=True)]
             except psutil.Error:
                 return
-            self.megabytes = max(self.megabytes, sum(map(held, family)) / 1e6)
+            self.megabytes = max(self.megabytes, sum(map(measure_memory, family)) / 1e6)
 
     def stop(self):
         self._over.set()
@@ -71,8 +71,8 @@ class Peak:
         return self.megabytes
 
 
-def held(process):
-    """Bytes of memory that a process holds, its share of the shared pages included."""
+def measure_memory(process):
+    """Return the memory of a process in bytes, with its share of the shared pages."""
     try:
         return process.memory_full_info().pss
     except psutil.AccessDenied:
@@ -83,11 +83,15 @@ def held(process):
     return 0
 
 
-def timed(command, **options):
-    """(seconds, peak MB) of a command; raises if it fails."""
+def measure_command(command, **options):
+    """Return (seconds, peak MB) of a command; raise if it fails."""
     start = time.perf_counter()
     process = subprocess.Popen(
-        [str(c) for c in command], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, **options
+        [str(c) for c in command],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
     )
     peak = Peak(process.pid)
     _, stderr = process.communicate()
@@ -98,13 +102,13 @@ def timed(command, **options):
     return seconds, memory
 
 
-# A class in which no two hand-ins are alike
+# A class in which no two submissions are alike
 
 
 def different(lab, count, seed=1):
-    """`count` hand-ins, no two with one answer in common: right ones, and mistakes alone and together."""
+    """Return `count` submissions without an answer in common: right ones, and combined mistakes."""
     chance, right = random.Random(seed), perfect(lab)
-    correct = {id_of(cell): cell.source for cell in right.cells}
+    correct = {cell_grade_id(cell): cell.source for cell in right.cells}
     wrong = {
         e.name: [source for m in e.misconceptions if (source := wrong_answer(e, m))]
         for e in lab.exercises.values()
@@ -112,19 +116,19 @@ def different(lab, count, seed=1):
     for number in range(count):
         notebook = deepcopy(right)
         for cell in notebook.cells:
-            exercise = lab.by_answer.get(id_of(cell))
+            exercise = lab.exercises_by_answer_cell.get(cell_grade_id(cell))
             if exercise:
-                source = correct[id_of(cell)]
+                source = correct[cell_grade_id(cell)]
                 if number % 3 and chance.random() < 0.4:
                     source = chance.choice(wrong[exercise.name])
-                cell.source = f"# hand-in {number}\n{renamed(source, number)}"
+                cell.source = f"# submission {number}\n{rename_variables(source, number)}"
             elif cell.cell_type == "markdown" and cell.metadata.get("nbgrader", {}).get("solution"):
                 cell.source = f"In my own words ({number})."
         yield nbformat.writes(notebook).encode()
 
 
-def renamed(source, number):
-    """The same answer with other names for what it keeps on the way."""
+def rename_variables(source, number):
+    """Return an answer with its local variables renamed."""
     tree = ast.parse(source)
     for function in ast.walk(tree):
         if isinstance(function, ast.FunctionDef):
@@ -138,7 +142,7 @@ def renamed(source, number):
 
 
 def make_class(folder, lab, count):
-    """A class of `count` different hand-ins in this folder, none hostile."""
+    """Write a class of `count` different submissions into a folder, none hostile."""
     for number, data in enumerate(different(lab, count)):
         path = folder / "submitted" / f"student-{number:05d}" / lab.name / f"{lab.name}.ipynb"
         path.parent.mkdir(parents=True)
@@ -147,26 +151,36 @@ def make_class(folder, lab, count):
 
 
 def illustrations(lab):
-    """The sources of the cells that marking leaves out."""
-    return {c.source for c in release_for_marking(lab).cells if "illustration" in c.metadata.get("tags", [])}
+    """Return the sources of the cells that grading skips."""
+    return {c.source for c in release_for_grading(lab).cells if "illustration" in c.metadata.get("tags", [])}
 
 
 # The graders
 
 
-def grade(folder, lab, workers=None, *more):
-    return timed(
-        [BIN / "autograder", "grade", lab.name, "--classroom", folder, "--workers", workers or cores(), *more]
+def grade(folder, lab, workers=None, *options):
+    return measure_command(
+        [
+            BIN / "autograder",
+            "grade",
+            lab.name,
+            "--classroom",
+            folder,
+            "--workers",
+            workers or count_cores(),
+            *options,
+        ],
     )
 
 
 def stock(source, lab, equal):
-    """Seconds a hand-in that nbgrader's own autograde takes for a class, start-up included.
+    """Seconds a submission that nbgrader's own autograde takes for a class, start-up included.
 
     Parameters
     ----------
     equal : bool
-        Do the work that ours does: without the cells that decide nothing, in the lab and in the hand-ins.
+        Do the work that ours does: without the cells that decide nothing, in the lab and in the
+        submissions.
     """
     env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
     with tempfile.TemporaryDirectory() as name:
@@ -174,7 +188,7 @@ def stock(source, lab, equal):
         shutil.copytree(ROOT / "solutions" / lab.name, course / "source" / lab.name)
         shutil.copytree(source / "submitted", course / "submitted")
         (course / "nbgrader_config.py").write_text(
-            "c = get_config()\nc.ClearMarkScheme.enforce_metadata = False\n"
+            "c = get_config()\nc.ClearMarkScheme.enforce_metadata = False\n",
         )
         if equal:
             left_out = illustrations(lab)
@@ -182,35 +196,39 @@ def stock(source, lab, equal):
                 notebook = nbformat.read(path, as_version=4)
                 notebook.cells = [cell for cell in notebook.cells if cell.source not in left_out]
                 nbformat.write(notebook, path)
-        timed([BIN / "nbgrader", "generate_assignment", lab.name], cwd=course, env=env)
-        seconds, memory = timed([BIN / "nbgrader", "autograde", lab.name], cwd=course, env=env)
+        measure_command([BIN / "nbgrader", "generate_assignment", lab.name], cwd=course, env=env)
+        seconds, memory = measure_command(
+            [BIN / "nbgrader", "autograde", lab.name],
+            cwd=course,
+            env=env,
+        )
     return seconds / len(list((source / "submitted").iterdir())), memory
 
 
 def floor(lab, count):
-    """Seconds a hand-in to run the cells that marking runs, in forks of warm processes, with nothing around.
+    """Seconds a submission to run the cells that marking runs, in forks of warm processes, with nothing around.
 
     As many processes as marking uses, each one fork at a time.
     """
     from IPython.core.interactiveshell import InteractiveShell
 
-    from autograder.grading.sandbox.inside.hand_in import preload
+    from autograder.sandbox.inside.executor import preload_modules
 
-    preload((*PRELOAD, *lab.preload, *lab.imports))
+    preload_modules((*PRELOAD, *lab.preload, *lab.setup_import_statements))
     InteractiveShell.instance()
     left_out = illustrations(lab)
-    made = [nbformat.reads(data.decode(), 4) for data in different(lab, count)]
+    notebooks = [nbformat.reads(data.decode(), 4) for data in different(lab, count)]
     sources = [
         [c.source for c in n.cells if c.cell_type == "code" and not c.source.startswith("check(")]
-        for n in made
+        for n in notebooks
     ]
     start = time.perf_counter()
-    for share in range(cores()):
+    for share in range(count_cores()):
         if os.fork() == 0:
-            for cells in sources[share :: cores()]:
+            for cells in sources[share :: count_cores()]:
                 _in_a_fork([source for source in cells if source not in left_out])
             os._exit(0)
-    for _ in range(cores()):
+    for _ in range(count_cores()):
         os.wait()
     return (time.perf_counter() - start) / count
 
@@ -232,20 +250,29 @@ def _in_a_fork(cells):
 
 
 def bench_grading(lab, counts):
-    """Print what classes of these sizes cost, beside stock nbgrader and the floor."""
+    """Print the cost of classes of these sizes, stock nbgrader's, and the lower bound."""
     with tempfile.TemporaryDirectory() as name:
         few = make_class(Path(name), lab, SAMPLE)
         before = [stock(few, lab, equal) for equal in (False, True)]
         rows, alone = [], None
         guests = [] if WebAssembly.why_unavailable() or lab.needs else [n for n in counts if n <= 320]
-        for count, sandbox in [*((n, "auto") for n in counts), *((n, "webassembly") for n in guests)]:
+        for count, sandbox in [
+            *((n, "auto") for n in counts),
+            *((n, "webassembly") for n in guests),
+        ]:
             with tempfile.TemporaryDirectory() as other:
                 folder = make_class(Path(other), lab, count)
                 seconds, memory = grade(folder, lab, None, "--sandbox", sandbox)
                 done = sorted(p.stat().st_mtime for p in folder.glob("results/*/*.json"))
                 if count == max(counts) >= 300 and sandbox == "auto":
-                    pages, _ = timed([BIN / "autograder", "feedback", "--classroom", folder], cwd=ROOT)
-                    report, _ = timed([BIN / "autograder", "report", "--classroom", folder], cwd=ROOT)
+                    pages, _ = measure_command(
+                        [BIN / "autograder", "feedback", "--classroom", folder],
+                        cwd=ROOT,
+                    )
+                    report, _ = measure_command(
+                        [BIN / "autograder", "report", "--classroom", folder],
+                        cwd=ROOT,
+                    )
                     alone = writer_alone(folder, lab)
             tenth = max(count // 10, 1)
             first, last = tenth / (done[tenth] - done[0]), tenth / (done[-1] - done[-tenth - 1])
@@ -255,10 +282,10 @@ def bench_grading(lab, counts):
     shipped, equal = (min(pair, key=lambda one: one[0]) for pair in zip(before, after, strict=True))
 
     table = Table(
-        title=f"{lab.name}: {cores()} workers, all hand-ins different, start-up and gradebook included"
+        title=f"{lab.name}: {count_cores()} workers, all submissions different, start-up and gradebook included",
     )
     columns = "seconds each|times stock|times equal work|times the floor|peak MB|first tenth /s|last tenth /s"
-    table.add_column("grader, hand-ins", no_wrap=True)
+    table.add_column("grader, submissions", no_wrap=True)
     for column in columns.split("|"):
         table.add_column(column, justify="right")
     stocks = [("stock nbgrader", *shipped), ("stock, equal work", *equal)]
@@ -277,13 +304,15 @@ def bench_grading(lab, counts):
     )
     OUT.print(f"stock nbgrader, seconds each, first and last run: {both} at equal work")
     if alone:
-        OUT.print(f"The gradebook's writer on its own: {alone:.0f} hand-ins a second")
+        OUT.print(f"The gradebook's writer on its own: {alone:.0f} submissions a second")
         of = f"of {max(counts):,}, start-up included"
-        OUT.print(f"feedback: {max(counts) / pages:.0f} pages a second; report: {report:.1f} s ({of})")
+        OUT.print(
+            f"feedback: {max(counts) / pages:.0f} pages a second; report: {report:.1f} s ({of})",
+        )
 
 
 def writer_alone(folder, lab):
-    """Hand-ins a second of a run that marks nothing and writes everything into a new gradebook."""
+    """Measure the submissions per second of a run that only writes cached results into a gradebook."""
     count = len(list(folder.glob("results/*/*.json")))
     (folder / "gradebook.db").unlink()
     for receipt in folder.glob("results/*/*.recorded"):
@@ -294,7 +323,7 @@ def writer_alone(folder, lab):
 
 
 def first_check(exercise, answer):
-    """Milliseconds of the first call of `check` in a process that has imported it."""
+    """Measure the milliseconds of the first call of `check` in a process that has imported it."""
     reading, writing = os.pipe()
     if os.fork() == 0:
         answer.__name__ = exercise.name
@@ -308,48 +337,48 @@ def first_check(exercise, answer):
         os._exit(0)
     os.close(writing)
     with open(reading) as pipe:
-        took = float(pipe.read())
+        seconds = float(pipe.read())
     os.wait()
-    return took
+    return seconds
 
 
 def bench_check(labs):
-    """Print what the first call of `check` takes, for a right answer and for a wrong one with its table."""
+    """Print the time of the first call of `check`, for a right and for a wrong answer."""
     table = Table(title="check: the first call after the import, median of 3, in ms")
     for column in ("exercise", "right", "wrong"):
         table.add_column(column, justify="left" if column == "exercise" else "right")
     for lab in labs:
         for exercise in lab.exercises.values():
             answers = exercise.reference, exercise.misconceptions[-1].function
-            took = [sorted(first_check(exercise, answer) for _ in range(3))[1] for answer in answers]
-            table.add_row(exercise.name, *(f"{each:.0f}" for each in took))
+            times = [sorted(first_check(exercise, answer) for _ in range(3))[1] for answer in answers]
+            table.add_row(exercise.name, *(f"{each:.0f}" for each in times))
     OUT.print(table)
 
 
 def bench_start():
-    """Print what starting costs."""
+    """Print the start-up times."""
     for name, command in {
         "import autograder": [sys.executable, "-c", "import autograder"],
         "autograder --help": [BIN / "autograder", "--help"],
     }.items():
-        seconds = sorted(timed(command)[0] for _ in range(5))[2]
+        seconds = sorted(measure_command(command)[0] for _ in range(5))[2]
         OUT.print(f"{name}: {seconds:.2f} s")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="a few hand-ins only")
-    parser.add_argument("--long", action="store_true", help="2,000 hand-ins as well, and Keras")
-    given = parser.parse_args()
-    OUT.print(f"{cores()} cores, Python {sys.version.split()[0]}")
+    parser.add_argument("--quick", action="store_true", help="a few submissions only")
+    parser.add_argument("--long", action="store_true", help="2,000 submissions as well, and Keras")
+    arguments = parser.parse_args()
+    OUT.print(f"{count_cores()} cores, Python {sys.version.split()[0]}")
     labs = read_labs(COURSE)
     bench_start()
     bench_check([lab for lab in labs.values() if not lab.needs])
-    counts = [12, 50] if given.quick else [12, 320, 1000, *([2000] if given.long else [])]
+    counts = [12, 50] if arguments.quick else [12, 320, 1000, *([2000] if arguments.long else [])]
     bench_grading(labs["qkv-attention"], counts)
-    if not given.quick:
+    if not arguments.quick:
         bench_grading(labs["attention-masks"], [12, 320])
-    if given.long and not labs["keras-attention"].why_unavailable():
+    if arguments.long and not labs["keras-attention"].unavailable_reason():
         bench_grading(labs["keras-attention"], [12, 60])
 
 

@@ -1,4 +1,4 @@
-"""The command line in a process that is forked from one that is warm: no second goes by first."""
+"""Runner of the command line in a process that is forked from a warm one, which saves a second."""
 
 import atexit
 import multiprocessing
@@ -12,44 +12,58 @@ from unittest import mock
 
 from our_course import ROOT
 
-_FORKED = multiprocessing.get_context("forkserver")
-_FORKED.set_forkserver_preload(["warm"])
+_FORK_CONTEXT = multiprocessing.get_context("forkserver")
+_FORK_CONTEXT.set_forkserver_preload(["warm"])
 
 
 def autograder(*arguments, cwd=ROOT, env=(), here=False) -> subprocess.CompletedProcess:
-    """What a command of ours says and how it ends.
+    """Run a command, and return its output and exit code.
 
     Parameters
     ----------
     *arguments
-        Of the command line.
+        Arguments of the command line.
     cwd : Path
     env : mapping, optional
-        Environment variables, beside those of the tests without the names that begin with AUTOGRADER.
+        Further environment variables; those of the tests that begin with AUTOGRADER are removed.
     here : bool
-        What workers would do is done in the command's own process: for tests that are not about them.
+        Run the functions of workers in the command's process: for tests that are not about workers.
     """
-    mine = {name: value for name, value in os.environ.items() if not name.startswith("AUTOGRADER")}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("AUTOGRADER")}
     with tempfile.TemporaryDirectory() as folder:
-        said = [os.path.join(folder, name) for name in ("out", "err")]
-        given = ([*map(str, arguments)], str(cwd), {**mine, **dict(env)}, said, here)
-        process = _FORKED.Process(target=_command, args=given, daemon=True)
-        with mock.patch.dict(os.environ, PYTHONPATH=str(Path(__file__).parent)):  # where `warm` is
+        output_paths = [os.path.join(folder, name) for name in ("out", "err")]
+        process_arguments = (
+            [*map(str, arguments)],
+            str(cwd),
+            {**variables, **dict(env)},
+            output_paths,
+            here,
+        )
+        process = _FORK_CONTEXT.Process(target=_command, args=process_arguments, daemon=True)
+        with mock.patch.dict(
+            os.environ,
+            PYTHONPATH=str(Path(__file__).parent),
+        ):  # the folder of `warm`
             ensure_running()
         with mock.patch.object(
-            sys.modules["__main__"], "__file__", None, create=True
+            sys.modules["__main__"],
+            "__file__",
+            None,
+            create=True,
         ):  # else it is run there
             process.start()
         process.join()
-        out, err = (Path(path).read_text("utf-8") for path in said)
-    return subprocess.CompletedProcess(given[0], process.exitcode, out, err)
+        out, err = (Path(path).read_text("utf-8") for path in output_paths)
+    return subprocess.CompletedProcess(process_arguments[0], process.exitcode, out, err)
 
 
-def _command(arguments: list[str], cwd: str, env: dict[str, str], said: list[str], here: bool) -> None:
+def _command(
+    arguments: list[str], cwd: str, env: dict[str, str], output_paths: list[str], here: bool
+) -> None:
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(env)
-    for number, path in enumerate(said, start=1):
+    for number, path in enumerate(output_paths, start=1):
         os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT), number)
     if here:
         work_here()
@@ -63,13 +77,13 @@ def _command(arguments: list[str], cwd: str, env: dict[str, str], said: list[str
 
 
 def work_here(patch=setattr) -> None:
-    """Have done in this process what a worker would do."""
-    from autograder.grading.run.limited import Failed, Worker
+    """Run the functions of workers in this process."""
+    from autograder.grading.worker import CallFailed, Worker
 
     def run(self, function, *arguments, **limits):
         try:
             return function(*arguments)
         except Exception as error:
-            raise Failed(repr(error)) from error
+            raise CallFailed(repr(error)) from error
 
     patch(Worker, "run", run)

@@ -1,4 +1,4 @@
-"""Lets the tests import what stands beside them; fixtures of several files; no skips where CI wants none."""
+"""Settings and fixtures of all tests: import paths, threads, leaked settings, unwelcome skips."""
 
 import gc
 import importlib.util
@@ -10,20 +10,37 @@ from pathlib import Path
 
 import pytest
 
-# Before NumPy is imported, here and in what the tests start: its threads would fight for the same two cores.
+# Set before NumPy is imported, for this process and its children: BLAS threads would compete for the cores.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-gc.disable()  # until all is collected: what is imported stays, and to look through it took a third of that time
+gc.disable()  # until collection ends: searching imported modules for garbage took a third of its time
 
-collect_ignore = ["elsewhere"]  # what is imported from there takes the system's own ways away
+collect_ignore = ["sandbox/without_linux"]  # its modules replace parts of the standard library
+
+
+def _autograder_variables():
+    return {name: value for name, value in os.environ.items() if name.startswith("AUTOGRADER")}
+
+
+@pytest.fixture(autouse=True)
+def no_leaked_settings():
+    """Fail a test that leaves AUTOGRADER_* variables behind: later tests would work on its course."""
+    before = _autograder_variables()
+    yield
+    after = _autograder_variables()
+    if after != before:
+        for name in after:
+            del os.environ[name]
+        os.environ.update(before)
+        pytest.fail(f"The test changed the environment and did not restore it: {sorted({*before, *after})}")
 
 
 @pytest.fixture
 def data(tmp_path):
-    """A data folder in which a set of real vectors is in use."""
+    """Data folder that holds a set of real word vectors."""
     import numpy as np
 
     from attention_labs.embeddings import REAL, write
@@ -37,7 +54,7 @@ def data(tmp_path):
 
 @pytest.fixture(scope="session")
 def whole():
-    """Words and vectors of both languages that pass every check."""
+    """Words and vectors of both languages; they pass every check of a download."""
     from word_vectors import full
 
     return {language: full(language) for language in ("en", "fr")}
@@ -45,13 +62,13 @@ def whole():
 
 @pytest.fixture
 def make_busy():
-    """Begins processes, four a core, that take their part of each until the test ends."""
+    """Return a function that starts four busy processes for each core; they end with the test."""
     started = []
 
     def begin():
         code = "import time; end = time.monotonic() + 300\nwhile time.monotonic() < end: pass"
         for _ in range(4 * (os.cpu_count() or 1)):
-            # Sessions of their own, for the kernel shares its time among sessions first.
+            # A session for each process: the kernel shares CPU time among sessions first.
             started.append(subprocess.Popen([sys.executable, "-c", code], start_new_session=True))
 
     yield begin
@@ -67,13 +84,13 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
-    """One more than there are cores, since many tests wait for a clock."""
+    """Return one worker more than there are cores, since many tests wait for a clock."""
     return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """With ``NO_SKIP=REGEX`` in the environment, a test that is skipped for such a reason has failed."""
+    """Fail a test that is skipped for a reason that matches NO_SKIP, a regular expression in the environment."""
     report = yield
     unwelcome = os.environ.get("NO_SKIP")
     if unwelcome and report.skipped and not hasattr(report, "wasxfail"):
@@ -86,7 +103,7 @@ def pytest_runtest_makereport(item, call):
 
 @pytest.fixture(scope="session")
 def browser():
-    """One for all tests of a process: Playwright has one loop in it, and takes no second."""
+    """Chromium for all browser tests of a process: Playwright allows one event loop in a process."""
     from e2e import driving
 
     if not driving.CHROMIUM or not importlib.util.find_spec("playwright"):

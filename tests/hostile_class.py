@@ -1,6 +1,7 @@
-"""Hand-ins that would cost more than themselves, by what they try.
+"""Submissions that try to cost the class more than their own grade.
 
-`python tests/hostile_class.py` marks ten honest hand-ins without and with them, and prints both.
+`python tests/hostile_class.py` grades ten honest submissions without and with them, and prints
+both.
 """
 
 import json
@@ -73,12 +74,12 @@ LINKS = [link.replace("RUN", RUN) for link in LINKS]
 
 
 def written(notebook: NotebookNode) -> bytes:
-    """A notebook's file, whatever is in it."""
+    """Return a notebook's file, valid or not."""
     return json.dumps(notebook).encode()
 
 
 def with_cell(lab: Lab, source: str, kind: str = "code") -> bytes:
-    """A perfect hand-in with a cell of the student's own at its end."""
+    """Return a perfect submission with a further cell at its end."""
     notebook = deepcopy(perfect(lab))
     cell = (new_code_cell if kind == "code" else new_markdown_cell)("", id="own")
     cell.source = source
@@ -87,10 +88,12 @@ def with_cell(lab: Lab, source: str, kind: str = "code") -> bytes:
 
 
 def hostile(lab: Lab) -> dict[str, bytes]:
-    """Hand-ins by what they try; each is one student's."""
-    many = deepcopy(perfect(lab))
+    """Return hostile submissions by name, each of one student."""
+    many_errors = deepcopy(perfect(lab))
     for number in range(700):
-        many.cells.append(nbformat.from_dict({**new_code_cell("", id=f"e{number}"), "source": _ERRORS}))
+        many_errors.cells.append(
+            nbformat.from_dict({**new_code_cell("", id=f"e{number}"), "source": _ERRORS}),
+        )
     ids = deepcopy(perfect(lab))
     for number in range(900):
         cell = new_markdown_cell("x", id=f"g{number}")
@@ -111,19 +114,22 @@ def hostile(lab: Lab) -> dict[str, bytes]:
         "triple-quotes": with_cell(lab, '"\\"""' * 300_000),
         "objects": b'{"cells":[' + b"{}," * 6_000_000 + b"{}]}",
         "old-format": json.dumps(old).encode(),
-        "many-errors": written(many),
+        "many-errors": written(many_errors),
         "bogus-ids": written(ids),
         "links": with_cell(lab, "\n\n".join(LINKS), "markdown"),
         "printed-links": with_cell(
-            lab, f"from IPython.display import *\n[display(Markdown(t)) for t in {LINKS!r}]"
+            lab,
+            f"from IPython.display import *\n[display(Markdown(t)) for t in {LINKS!r}]",
         ),
         "deep": b'{"cells": ' + b"[" * 100_000,
         "nested-html": with_cell(
             lab,
-            "from IPython.display import *\nfor i in range(8): display(HTML('<b><table>' * 900 + 'x' * 40_000))",
+            "from IPython.display import *\nfor i in range(8): display(HTML('<b><table>' * 900 + "
+            "'x' * 40_000))",
         ),
         "latex": with_cell(
-            lab, "from IPython.display import *\ndisplay(Latex('$' + '\\\\frac{' * 100_000 + '$'))"
+            lab,
+            "from IPython.display import *\ndisplay(Latex('$' + '\\\\frac{' * 100_000 + '$'))",
         ),
     }
 
@@ -135,20 +141,22 @@ _ERRORS = (
 
 
 def beside(folder: Path, lab: Lab, honest: int = 10) -> dict[bool, dict[str, tuple[list[tuple], str, float]]]:
-    """A class graded and shown twice, without the hostile hand-ins (False) and with them (True).
+    """Grade a class and make its pages twice, without hostile submissions (False) and with them (True).
 
     Of each honest student the marks, the feedback page and the seconds that the judging took.
     """
-    seen = {}
+    results = {}
     attacks = hostile(lab) | {
         name: written(with_answer(perfect(lab), next(iter(lab.exercises)), source))
         for name, source in HOSTILE.items()
     }
-    for both in (False, True):
-        room = folder / f"{both}"
-        hand_ins = {f"honest{n:02}": written(perfect(lab)) for n in range(honest - 1)}
-        hand_ins["honest-wrong"] = written(with_answer(perfect(lab), next(iter(lab.exercises)), "x = 1"))
-        for student, data in (hand_ins | (attacks if both else {})).items():
+    for with_attacks in (False, True):
+        room = folder / f"{with_attacks}"
+        submissions = {f"honest{n:02}": written(perfect(lab)) for n in range(honest - 1)}
+        submissions["honest-wrong"] = written(
+            with_answer(perfect(lab), next(iter(lab.exercises)), "x = 1"),
+        )
+        for student, data in (submissions | (attacks if with_attacks else {})).items():
             path = room / "submitted" / student / lab.name / f"{lab.name}.ipynb"
             path.parent.mkdir(parents=True)
             path.write_bytes(data)
@@ -158,20 +166,20 @@ def beside(folder: Path, lab: Lab, honest: int = 10) -> dict[bool, dict[str, tup
             ("feedback", lab.name),
             ("report",),
         ):
-            done = autograder(*command, "--classroom", room)
-            assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
+            completed = autograder(*command, "--classroom", room)
+            assert completed.returncode == 0, f"{command[0]}: {completed.stdout}{completed.stderr}"
         rows = [json.loads(line) for line in (room / "rows").read_text().splitlines()]
-        seen[both] = {
+        results[with_attacks] = {
             student: (
                 [(r["exercise"], r["score"], r["verdict"]) for r in rows if r["student"] == student],
                 (room / "feedback" / student / lab.name / f"{lab.name}.html").read_text("utf-8"),
                 sum(r["seconds"] for r in rows if r["student"] == student),
             )
             for student in sorted({r["student"] for r in rows})
-            if both or student.startswith("honest")
+            if with_attacks or student.startswith("honest")
         }
-        assert len(seen[both]) == len(hand_ins) + both * len(attacks)
-    return seen
+        assert len(results[with_attacks]) == len(submissions) + with_attacks * len(attacks)
+    return results
 
 
 if __name__ == "__main__":
@@ -189,10 +197,12 @@ if __name__ == "__main__":
             for one, other in zip((marks, page), now[:2], strict=True)
         ]
         points = sum(score or 0 for _, score, _ in marks)
-        print(f"{student:16} {points:4} points, {same[0]:9} {same[1]:9} {seconds:8.2f} {now[2]:14.2f}")
+        print(
+            f"{student:16} {points:4} points, {same[0]:9} {same[1]:9} {seconds:8.2f} {now[2]:14.2f}",
+        )
     others = {s: one for s, one in seen[True].items() if s not in seen[False]}
     for student, (marks, _, seconds) in others.items():
         verdicts = ", ".join(sorted({verdict for _, _, verdict in marks}))
         print(
-            f"{student:16} {sum(score or 0 for _, score, _ in marks):4} points, {verdicts}, {seconds:.2f} s"
+            f"{student:16} {sum(score or 0 for _, score, _ in marks):4} points, {verdicts}, {seconds:.2f} s",
         )

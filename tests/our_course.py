@@ -3,30 +3,30 @@
 from pathlib import Path
 
 from autograder.authoring.lab import read_lab
-from autograder.course import read
+from autograder.core.course import read_course
 
 ROOT = Path(__file__).parents[1]
-COURSE = read(ROOT)
+COURSE = read_course(ROOT)
 
 
 def lab(name):
-    """One of its labs."""
+    """Return one of the course's labs."""
     return read_lab(COURSE, name)
 
 
 def release(name):
-    """A lab's notebook as students get it, as bytes."""
-    return COURSE.released(name).read_bytes()
+    """Return a lab's student notebook as bytes."""
+    return COURSE.released_notebook(name).read_bytes()
 
 
 class Silent:
-    """Nobody watches the progress."""
+    """Do nothing: a progress callback for tests."""
 
-    def started(self, total):
+    def start(self, total):
         pass
 
-    def finished(self):
+    def advance(self):
         pass
 
-    def said(self, sentence):
+    def show_message(self, sentence):
         pass

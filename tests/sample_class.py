@@ -1,4 +1,4 @@
-"""A class to try things on: hand-ins made from the solutions and the catalogue of misconceptions."""
+"""Sample class: submissions made from the solutions and the catalogue of misconceptions."""
 
 import ast
 import inspect
@@ -16,18 +16,19 @@ from nbformat import NotebookNode
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.lab import Lab, read_lab
-from autograder.authoring.release import release
-from autograder.cells import grade_id, id_of
-from autograder.course import find
-from autograder.judging.question import Misconception
+from autograder.authoring.release import release_notebook
+from autograder.core.course import find_course
+from autograder.core.notebook_cells import cell_grade_id, grade_id
+from autograder.values.case_inputs import Misconception
 
 _FIRST = (
-    "Ada Bela Chloé Dmitri Emeka Fatima Goran Hana Ines Jonas Kavya Lars Mei Nadia Omar Paula Quentin Rosa "
-    "Sven Tariq Uma Viktor Wanda Xenia Yusuf Zoe Amélie Bruno Clara Duc"
+    "Ada Bela Chloé Dmitri Emeka Fatima Goran Hana Ines Jonas Kavya Lars Mei Nadia Omar Paula "
+    "Quentin Rosa Sven Tariq Uma Viktor Wanda Xenia Yusuf Zoe Amélie Bruno Clara Duc"
 ).split()
 _LAST = (
-    "Adeyemi Bauer Costa Dubois Eriksen Fischer Greco Haddad Ivanova Jansen Khan Lopez Moreau Novak Okafor "
-    "Petrov Quispe Rossi Sato Tanaka Ueda Vega Wagner Xu Yilmaz Zhang Ahmed Berg Chen Diaz"
+    "Adeyemi Bauer Costa Dubois Eriksen Fischer Greco Haddad Ivanova Jansen Khan Lopez Moreau "
+    "Novak Okafor Petrov Quispe Rossi Sato Tanaka Ueda Vega Wagner Xu Yilmaz Zhang Ahmed Berg "
+    "Chen Diaz"
 ).split()
 
 _MARK = re.compile(r"\s*### (BEGIN|END) SOLUTION$")
@@ -40,21 +41,23 @@ HOSTILE = {
 
 
 def perfect(lab: Lab) -> NotebookNode:
-    """The lab as a student hands it in who got everything right."""
+    """Return a lab's notebook with every answer right."""
     solution = lab.read_solution()
-    notebook = deepcopy(release(solution, lab))
-    sources = {id_of(c): c.source for c in solution.cells if c.metadata.get("nbgrader", {}).get("solution")}
+    notebook = deepcopy(release_notebook(solution, lab))
+    sources = {
+        cell_grade_id(c): c.source for c in solution.cells if c.metadata.get("nbgrader", {}).get("solution")
+    }
     for cell in notebook.cells:
-        if source := sources.get(id_of(cell)):
+        if source := sources.get(cell_grade_id(cell)):
             cell.source = "\n".join(line for line in source.splitlines() if not _MARK.match(line))
     return notebook
 
 
 def with_answer(notebook: NotebookNode, exercise: str, source: str) -> NotebookNode:
-    """A copy in which an exercise's cell holds `source`."""
+    """Return a copy in which an exercise's cell has this source."""
     notebook = deepcopy(notebook)
     for cell in notebook.cells:
-        if id_of(cell) == grade_id(exercise):
+        if cell_grade_id(cell) == grade_id(exercise):
             cell.source = source
     return notebook
 
@@ -74,30 +77,35 @@ def written_out(exercise: Exercise, function: Callable | None) -> str | None:
     if not inspect.isfunction(function) and not inspect.isclass(function):
         return None
     path = Path(inspect.getfile(function))
-    known: dict[str, ast.stmt] = {}
+    statements: dict[str, ast.stmt] = {}
     body = list(_statements(path))
     for node in body:
         for name in _bound(node):
-            known.setdefault(name, node)
+            statements.setdefault(name, node)
     line = inspect.getsourcelines(function)[1]
     own = next(
-        (n for n in ast.parse(path.read_text("utf-8")).body if _is_written_out(n, exercise.name, line)), None
+        (n for n in ast.parse(path.read_text("utf-8")).body if _is_written_out(n, exercise.name, line)),
+        None,
     )
     if not isinstance(own, (ast.FunctionDef, ast.ClassDef)):
         return None
     own.decorator_list = [d for d in own.decorator_list if not _registers(d, exercise.name)]
     own.name = exercise.name
-    needed: list[ast.stmt] = []
+    needed_statements: list[ast.stmt] = []
     todo: list[ast.stmt] = [own]
     while todo:
         for name in {n.id for n in ast.walk(todo.pop()) if isinstance(n, ast.Name)}:
-            other = known.get(name)
-            if other is not None and other not in needed and _plain(other):
-                needed.append(other)
-                todo.append(other)
+            definition = statements.get(name)
+            if definition is not None and definition not in needed_statements and _plain(definition):
+                needed_statements.append(definition)
+                todo.append(definition)
     right = _Right(set(exercise.lab.exercises))
-    parts = [ast.unparse(right.visit(deepcopy(n))) for n in [*(n for n in body if n in needed), own]]
-    return "\n\n\n".join([*(_right_function(exercise, name) for name in sorted(right.used)), *parts])
+    parts = [
+        ast.unparse(right.visit(deepcopy(n))) for n in [*(n for n in body if n in needed_statements), own]
+    ]
+    return "\n\n\n".join(
+        [*(_right_function(exercise, name) for name in sorted(right.used)), *parts],
+    )
 
 
 class _Right(ast.NodeTransformer):
@@ -124,7 +132,7 @@ def _right_function(exercise: Exercise, name: str) -> str:
 
 
 def _statements(path: Path) -> Iterator[ast.stmt]:
-    """The statements of a lab's file, those of the helpers that it imports first."""
+    """Return the statements of a lab's file, after those of the helpers that it imports."""
     body = ast.parse(path.read_text("utf-8")).body
     for node in body:
         if isinstance(node, ast.ImportFrom) and node.level:
@@ -136,7 +144,7 @@ def _statements(path: Path) -> Iterator[ast.stmt]:
 
 
 def _is_written_out(node: ast.stmt, exercise: str, line: int) -> bool:
-    """Whether this is a function or class at that line, decorated as the exercise's misconception."""
+    """Return True for a function or class at a line, decorated as the exercise's misconception."""
     if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or not node.decorator_list:
         return False
     registered = any(_registers(d, exercise) for d in node.decorator_list)
@@ -144,8 +152,8 @@ def _is_written_out(node: ast.stmt, exercise: str, line: int) -> bool:
 
 
 def _registers(decorator: ast.expr, exercise: str) -> bool:
-    called = decorator.func if isinstance(decorator, ast.Call) else decorator
-    return ast.unparse(called) in {
+    decorator_function = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return ast.unparse(decorator_function) in {
         f"{exercise}.{kind}" for kind in ("misconception", "structural", "variant")
     }
 
@@ -169,8 +177,8 @@ def _plain(node: ast.stmt) -> bool:
     return isinstance(node, ast.Import) or not getattr(node, "decorator_list", [])
 
 
-def hand_ins(lab: Lab, count: int, seed: int = 0, hostile: bool = False) -> Iterator[tuple[str, bytes]]:
-    """(what it is, the file's bytes) of `count` hand-ins: a third perfect, the rest with 1 to 3 mistakes.
+def submissions(lab: Lab, count: int, seed: int = 0, hostile: bool = False) -> Iterator[tuple[str, bytes]]:
+    """(what it is, the file's bytes) of `count` submissions: a third perfect, the rest with 1 to 3 mistakes.
 
     Parameters
     ----------
@@ -186,9 +194,9 @@ def hand_ins(lab: Lab, count: int, seed: int = 0, hostile: bool = False) -> Iter
         if (source := wrong_answer(e, m))
     ]
     for number in range(count):
-        notebook, what = right, "perfect"
+        notebook, description = right, "perfect"
         if hostile and number % 10 == 7:
-            what, source = list(HOSTILE.items())[number // 10 % len(HOSTILE)]
+            description, source = list(HOSTILE.items())[number // 10 % len(HOSTILE)]
             notebook = with_answer(right, chance.choice(list(lab.exercises)), source)
         elif hostile and number % 15 == 11:
             yield "cut off", nbformat.writes(right)[:5000].encode()
@@ -196,20 +204,23 @@ def hand_ins(lab: Lab, count: int, seed: int = 0, hostile: bool = False) -> Iter
         elif number % 3:
             # Weighted towards a few, as in a real class.
             favourites = catalogue[:: max(len(catalogue) // 8, 1)]
-            picks = chance.sample(favourites if chance.random() < 0.6 else catalogue, chance.randint(1, 3))
+            picks = chance.sample(
+                favourites if chance.random() < 0.6 else catalogue,
+                chance.randint(1, 3),
+            )
             for exercise, _, source in picks:
                 notebook = with_answer(notebook, exercise.name, source)
-            what = ", ".join(f"{e.name}: {m.name}" for e, m, _ in picks)
+            description = ", ".join(f"{e.name}: {m.name}" for e, m, _ in picks)
         notebook = deepcopy(notebook)
         for cell in notebook.cells:
             nbgrader = cell.metadata.get("nbgrader", {})
             if cell.cell_type == "markdown" and nbgrader.get("solution"):
                 cell.source = f"In my words (student {number}): {cell.source[number % 7 * 9 : 400]}"
-        yield what, nbformat.writes(notebook).encode()
+        yield description, nbformat.writes(notebook).encode()
 
 
 def write_zip(path: Path, lab: Lab, count: int, due: datetime, seed: int = 0) -> None:
-    """A class's hand-ins in one zip, named as Blackboard names them; every ninth is late.
+    """A class's submissions in one zip, named as Blackboard names them; every ninth is late.
 
     Parameters
     ----------
@@ -217,10 +228,15 @@ def write_zip(path: Path, lab: Lab, count: int, due: datetime, seed: int = 0) ->
         When the lab is due, in UTC.
     """
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for number, (_, data) in enumerate(hand_ins(lab, count, seed, hostile=True)):
+        for number, (_, data) in enumerate(submissions(lab, count, seed, hostile=True)):
             student = f"{_FIRST[number % len(_FIRST)]}.{_LAST[number * 7 % len(_LAST)]}".lower()
-            when = due + timedelta(hours=5) if number % 9 == 4 else due - timedelta(hours=3 + number)
-            archive.writestr(f"{lab.name}_{student}_attempt_{when:%Y-%m-%d-%H-%M-%S}_{lab.name}.ipynb", data)
+            submission_time = (
+                due + timedelta(hours=5) if number % 9 == 4 else due - timedelta(hours=3 + number)
+            )
+            archive.writestr(
+                f"{lab.name}_{student}_attempt_{submission_time:%Y-%m-%d-%H-%M-%S}_{lab.name}.ipynb",
+                data,
+            )
         archive.writestr("readme.txt", "Downloaded from the course page.")
 
 
@@ -232,16 +248,17 @@ def main(folder: Path, name: str = "", count: int = 30) -> None:
     name : str
         The lab; by default the course's second, or its only one.
     """
-    from autograder.grading.nbgrader.gradebook import opened
-    from autograder.grading.register.classroom import Classroom
+    from autograder.gradebook.classroom import Classroom
+    from autograder.gradebook.nbgrader_db import open_gradebook
 
-    course = find()
+    course = find_course()
     lab = read_lab(course, name or course.labs[min(1, len(course.labs) - 1)])
     due = datetime(2026, 11, 20, 18, tzinfo=UTC)
     folder.mkdir(parents=True, exist_ok=True)
     write_zip(folder / "download.zip", lab, count, due)
-    # As the formgrader sets it: the course names none, and what it has named goes when it no longer does.
-    with opened(Classroom(folder, course)) as book:
+    # As the formgrader sets it: the course names none, and what it has named goes when it no longer
+    # does.
+    with open_gradebook(Classroom(folder, course)) as book:
         book.update_or_create_assignment(lab.name, duedate=due.replace(tzinfo=None))
 
 

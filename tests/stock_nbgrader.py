@@ -1,10 +1,10 @@
-"""What stock nbgrader gives for the attacks that it can run here, beside what we give; prints a table.
+"""Comparison with stock nbgrader on the attacks that it can run here; prints a table of points.
 
     .venv/bin/python tests/stock_nbgrader.py
 
-The course is the lab `attention-masks` with its check cells replaced by assertions and hidden tests of the
-same intent, under nbgrader's default configuration. Nothing destructive is among the attacks: stock nbgrader
-runs them as whoever starts this script. It takes about two minutes.
+The course is the lab `attention-masks` with its check cells replaced by assertions and hidden tests
+of the same intent, under nbgrader's default configuration. Nothing destructive is among the
+attacks: stock nbgrader runs them as whoever starts this script. It takes about two minutes.
 """
 
 import json
@@ -22,7 +22,8 @@ from submissions.suite import apply as put_cells
 
 BIN = Path(sys.executable).parent
 
-# The assertions an instructor would write; `to_additive` gives partial credit, as nbgrader offers it.
+# The assertions an instructor would write; `to_additive` gives partial credit, as nbgrader offers
+# it.
 TESTS = {
     "causal_mask": "np.testing.assert_array_equal(causal_mask(size), np.tri(size, dtype=bool))",
     "padding_mask": (
@@ -36,19 +37,19 @@ TESTS = {
         "2 * np.mean([to_additive(mask, dtype=t).dtype == t for t in types])"
     ),
     "masked_softmax": (
-        "mask = np.tri(size, dtype=bool)\n"
-        "assert np.allclose(masked_softmax(np.zeros((size, size)), mask), mask / mask.sum(1, keepdims=True))"
+        "mask = np.tri(size, dtype=bool)\nassert np.allclose(masked_softmax(np.zeros((size, "
+        "size)), mask), mask / mask.sum(1, keepdims=True))"
     ),
     "dot_product_attention": (
         "x = np.eye(size)[None]\nassert np.allclose(dot_product_attention(0 * x, x, x), 1 / size)"
     ),
     "dot_product_self_attention": (
-        "x = np.eye(size)[None]\n"
-        "assert np.allclose(dot_product_self_attention(0 * x, x, x)[0, :, 0], 1 / np.arange(1, size + 1))"
+        "x = np.eye(size)[None]\nassert np.allclose(dot_product_self_attention(0 * x, x, x)[0, :, "
+        "0], 1 / np.arange(1, size + 1))"
     ),
 }
 
-# File, the exercise to look at, and what it is.
+# By file: the attacked exercise, and a description.
 ATTACKS = {
     "honest": ("padding_mask", "nothing: all answers are right"),
     "wrong/skip_execution_tag": ("padding_mask", "the tag skip-execution on the test cell"),
@@ -57,18 +58,24 @@ ATTACKS = {
     "wrong/patched_testing": ("padding_mask", "patched np.testing and np.allclose"),
     "wrong/ast_transformer": ("padding_mask", "an AST transformer takes assertions out"),
     "wrong/patched_run_cell": ("padding_mask", "run_cell skips the test"),
-    "wrong/coarser_dtype": ("to_additive", "partial credit np.float64(0.67) for a third of the work"),
+    "wrong/coarser_dtype": (
+        "to_additive",
+        "partial credit np.float64(0.67) for a third of the work",
+    ),
     "pass/warnings_on_stderr": ("padding_mask", "nothing: a right answer that warns"),
     "pass/script_outputs": ("padding_mask", "scripts in the outputs"),
     "crash/os_exit_in_a_cell": ("padding_mask", "os._exit in one answer, the others right"),
-    "timeout/cell_that_hangs": ("padding_mask", "a cell that swallows interrupts, the others right"),
+    "timeout/cell_that_hangs": (
+        "padding_mask",
+        "a cell that swallows interrupts, the others right",
+    ),
     "doubled_test_cell": ("padding_mask", "nothing: a test cell stands there twice"),
 }
 
 
 def source_notebook() -> nbformat.NotebookNode:
-    """The instructor's notebook: our solution, with assertions."""
-    notebook = honest(whole=False)
+    """Return the instructor's notebook: our solution, with assertions."""
+    notebook = honest(with_pictures=False)
     for name, test in TESTS.items():
         first, hidden = (f"size = {size}\n{test}" for size in (4, 7))
         cell = cell_of(notebook, f"test-{name.replace('_', '-')}")
@@ -82,9 +89,9 @@ def source_notebook() -> nbformat.NotebookNode:
     return notebook
 
 
-def hand_in(released: nbformat.NotebookNode, attack: str) -> nbformat.NotebookNode:
-    """The released notebook with right answers, and the attack."""
-    right = {grade_id(cell): cell.source for cell in honest(whole=False).cells}
+def submit(released: nbformat.NotebookNode, attack: str) -> nbformat.NotebookNode:
+    """Return the released notebook with right answers, and the attack."""
+    right = {grade_id(cell): cell.source for cell in honest(with_pictures=False).cells}
     notebook = nbformat.from_dict(released)
     for cell in notebook.cells:
         if cell.metadata["nbgrader"]["solution"]:
@@ -96,7 +103,8 @@ def hand_in(released: nbformat.NotebookNode, attack: str) -> nbformat.NotebookNo
             for cell in notebook.cells:  # here the tests are assertions, not calls of `check`
                 if "NoCheck" in cell.source:
                     cell.source = cell.source.replace("visit_Expr", "visit_Assert").replace(
-                        'getattr(getattr(node.value, "func", None), "id", "")', '"check"'
+                        'getattr(getattr(node.value, "func", None), "id", "")',
+                        '"check"',
                     )
                     cell.source = cell.source.replace(
                         "    def visit_Assert",
@@ -110,35 +118,45 @@ def hand_in(released: nbformat.NotebookNode, attack: str) -> nbformat.NotebookNo
 
 
 def write(path: Path, notebook) -> None:
-    """A notebook as it is, doubled ids and all."""
+    """Write a notebook without validation, which repeated ids would not pass."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(notebook), "utf-8")
 
 
 def nbgrader(course: Path, *words: str) -> str:
-    """One nbgrader command in a course with no configuration but its id; returns what it said."""
-    env = os.environ | {"JUPYTER_CONFIG_DIR": str(course / "config"), "PATH": f"{BIN}:{os.environ['PATH']}"}
+    """Run an nbgrader command in a course with no configuration but its id; return its error or ""."""
+    env = os.environ | {
+        "JUPYTER_CONFIG_DIR": str(course / "config"),
+        "PATH": f"{BIN}:{os.environ['PATH']}",
+    }
     command = [BIN / "nbgrader", *words, "--CourseDirectory.course_id=stock"]
     try:
-        done = subprocess.run(command, cwd=course, env=env, capture_output=True, text=True, timeout=300)
+        completed = subprocess.run(
+            command,
+            cwd=course,
+            env=env,
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
     except subprocess.TimeoutExpired:
         return "no end within 300 s"
-    return "" if done.returncode == 0 else done.stderr.strip().splitlines()[-1][:200]
+    return "" if completed.returncode == 0 else completed.stderr.strip().splitlines()[-1][:200]
 
 
 def stock(course: Path) -> dict[str, str]:
-    """What stock nbgrader gives, by attack."""
+    """Return stock nbgrader's points, by attack."""
     from nbgrader.api import Gradebook, MissingEntry
 
     write(course / "source" / LAB / f"{LAB}.ipynb", source_notebook())
-    said = nbgrader(course, "generate_assignment", LAB, "--force")
-    assert not said, said
-    released = nbformat.read(course / "release" / LAB / f"{LAB}.ipynb", as_version=4)
-    found = {}
+    error = nbgrader(course, "generate_assignment", LAB, "--force")
+    assert not error, error
+    release = nbformat.read(course / "release" / LAB / f"{LAB}.ipynb", as_version=4)
+    points_by_attack = {}
     for attack, (exercise, _) in ATTACKS.items():
         student = attack.replace("/", "-").replace("_", "-")
-        write(course / "submitted" / student / LAB / f"{LAB}.ipynb", hand_in(released, attack))
-        said = nbgrader(course, "autograde", LAB, f"--student={student}")
+        write(course / "submitted" / student / LAB / f"{LAB}.ipynb", submit(release, attack))
+        error = nbgrader(course, "autograde", LAB, f"--student={student}")
         if attack == "pass/script_outputs":
             nbgrader(course, "generate_feedback", LAB, f"--student={student}")
         with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "stock") as book:
@@ -146,21 +164,23 @@ def stock(course: Path) -> dict[str, str]:
                 grades = book.find_submission_notebook(LAB, LAB, student).grades
             except MissingEntry:
                 grades = []
-            booked = {grade.name.removeprefix("test-").replace("-", "_"): grade.score for grade in grades}
-        found[attack] = marks(booked, exercise)
-        if said:
-            found[attack] += " (autograding failed)"
+            scores = {grade.name.removeprefix("test-").replace("-", "_"): grade.score for grade in grades}
+        points_by_attack[attack] = marks(scores, exercise)
+        if error:
+            points_by_attack[attack] += " (autograding failed)"
         if attack == "pass/script_outputs":
             page = course / "feedback" / student / LAB / f"{LAB}.html"
-            acts = page.exists() and "<script>alert('attack-suite')</script>" in page.read_text("utf-8")
-            found[attack] += ", and the script runs in the feedback page" if acts else ""
-    return found
+            acts = page.exists() and "<script>alert('attack-suite')</script>" in page.read_text(
+                "utf-8",
+            )
+            points_by_attack[attack] += ", and the script runs in the feedback page" if acts else ""
+    return points_by_attack
 
 
 def ours(folder: Path) -> dict[str, str]:
-    """What `autograder grade` gives for the same attacks, by attack."""
+    """Return the points of `autograder grade`, by attack."""
     for attack in ATTACKS:
-        notebook = honest(whole=False)
+        notebook = honest(with_pictures=False)
         if (HERE / f"{attack}.py").exists():
             put_cells(notebook, HERE / f"{attack}.py")
         if attack == "doubled_test_cell":
@@ -170,30 +190,30 @@ def ours(folder: Path) -> dict[str, str]:
     command = [BIN / "autograder", "grade", LAB, "--classroom", folder, "--json", out]
     subprocess.run(command, check=True, cwd=HERE.parents[1], stderr=subprocess.DEVNULL)
     rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-    found = {}
+    points_by_attack = {}
     for attack, (exercise, _) in ATTACKS.items():
         student = attack.replace("/", "-")
-        booked = {row["exercise"]: row["score"] for row in rows if row["student"] == student}
-        found[attack] = marks(booked, exercise)
-    return found
+        scores = {row["exercise"]: row["score"] for row in rows if row["student"] == student}
+        points_by_attack[attack] = marks(scores, exercise)
+    return points_by_attack
 
 
-def marks(booked: dict, exercise: str) -> str:
-    """The points of one exercise and of all."""
+def marks(scores: dict, exercise: str) -> str:
+    """Format the points of one exercise and of all."""
     points = exercises(LAB)
-    if not booked:
+    if not scores:
         return "none"
-    total = sum(booked.get(name) or 0 for name in points)
-    return f"{booked.get(exercise) or 0:g} of {points[exercise]:g}; {total:g} of {sum(points.values()):g}"
+    total = sum(scores.get(name) or 0 for name in points)
+    return f"{scores.get(exercise) or 0:g} of {points[exercise]:g}; {total:g} of {sum(points.values()):g}"
 
 
 def main() -> None:
     """Print the table: for each attack the points of the attacked question, and of the notebook."""
     with tempfile.TemporaryDirectory() as folder:
-        theirs, our = stock(Path(folder, "stock")), ours(Path(folder, "ours"))
-    print("| hand-in | stock nbgrader: question; notebook | `autograder grade` |\n|---|---|---|")
-    for attack, (_, about) in ATTACKS.items():
-        print(f"| {about} | {theirs[attack]} | {our[attack]} |")
+        stock_points, our_points = stock(Path(folder, "stock")), ours(Path(folder, "ours"))
+    print("| submission | stock nbgrader: question; notebook | `autograder grade` |\n|---|---|---|")
+    for attack, (_, description) in ATTACKS.items():
+        print(f"| {description} | {stock_points[attack]} | {our_points[attack]} |")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What is done before commands are forked: all is imported, this course and engine are read, a gradebook is made."""
+"""Preparation of the process that commands are forked from: imports, course, engine, a gradebook."""
 
 import gc
 
@@ -9,19 +9,19 @@ from our_course import COURSE
 
 import autograder.authoring.build
 import autograder.authoring.skeleton
-import autograder.cli
-import autograder.grading.intake
-import autograder.grading.reports.giving_back
-import autograder.grading.reports.show
-import autograder.grading.run.grade
-import autograder.selfcheck
-import autograder.workspace  # noqa: F401
+import autograder.cli.instructor
+import autograder.grading.run
+import autograder.intake
+import autograder.reports.feedback_zips
+import autograder.reports.terminal
+import autograder.student.check_notebook
+import autograder.student.workspace  # noqa: F401
 from autograder.authoring.lab import read_labs
-from autograder.grading.nbgrader.gradebook import Gradebook
-from autograder.grading.register.fingerprint import fingerprint_of
-from autograder.grading.reports import feedback, page  # noqa: F401
+from autograder.gradebook.fingerprint import compute_fingerprint
+from autograder.gradebook.nbgrader_db import Gradebook
+from autograder.reports import class_page, feedback_pages  # noqa: F401
 
-fingerprint_of(next(iter(read_labs(COURSE).values())))
+compute_fingerprint(next(iter(read_labs(COURSE).values())))
 with Gradebook("sqlite://", "any"):
     pass
-gc.freeze()  # else each that is forked looks through all of it, and so gets a copy
+gc.freeze()  # else garbage collection in each fork would touch, and so copy, all objects

@@ -1,4 +1,4 @@
-"""For tests that put word vectors in use: sets that pass the checks, and what a refusal leaves alone."""
+"""Helpers for tests of word vectors: sets that pass the checks, and refused sets."""
 
 import re
 
@@ -15,21 +15,21 @@ def tree(folder):
 
 
 def refused(data, act, sentence):
-    """`act` must raise a DataError that matches, in one sentence, and leave the data folder as it was."""
-    before = tree(data)
-    with pytest.raises(DataError) as caught:
+    """Assert that `act` raises a matching DataError of one sentence and changes no data."""
+    original = tree(data)
+    with pytest.raises(DataError) as error_info:
         act()
-    message = str(caught.value)
+    message = str(error_info.value)
     assert re.search(sentence, message), message
     assert message.endswith("; the vectors in use are as they were.") and "\n" not in message
-    assert tree(data) == before
+    assert tree(data) == original
     assert [p.name for p in data.iterdir()] == [REAL]
     assert load_embeddings("en", data_dir=data).name == "old"
 
 
 def full(language, words=WORDS):
-    """Words and vectors that pass every check: the shipped vectors at the real places, the rest made up."""
-    shipped = load_embeddings(language, which="shipped")
+    """Return words and vectors that pass every check: shipped vectors at the real indices."""
+    shipped_vectors = load_embeddings(language, which="shipped")
     rng = np.random.default_rng(1)
     names = [f"{language}{i}" for i in range(words)]
     for word, index in INDEX[language].items():
@@ -40,5 +40,5 @@ def full(language, words=WORDS):
     vectors = np.tile(rng.integers(-9, 9, size=(1, 300)).astype(np.float32), (words, 1))
     for row, name in enumerate(names):
         if name in sentence:
-            vectors[row] = shipped[name]
+            vectors[row] = shipped_vectors[name]
     return names, vectors

@@ -1,13 +1,13 @@
-"""What the tests of the watchdog have its workers do."""
+"""Functions that worker processes run in the tests of their limits."""
 
 import os
 import time
 
-from autograder.grading.run.limited import stage
+from autograder.grading.worker import limited_stage
 
 
 def sleep_with_a_stage(name, seconds):
-    with stage("Reading it", 0.5):
+    with limited_stage("Reading it", 0.5):
         time.sleep(seconds)
     return name
 
@@ -17,7 +17,7 @@ def grow(megabytes):
 
 
 def grow_in_stage(megabytes):
-    with stage("Reading it", 20):
+    with limited_stage("Reading it", 20):
         return grow(megabytes)
 
 
@@ -43,13 +43,13 @@ def die_or_not(number):
 
 
 def fail_in_stage():
-    with stage("Reading it", 20):
+    with limited_stage("Reading it", 20):
         raise KeyError("x")
 
 
 def fail_and_go_on():
     try:
-        with stage("Reading it", 0.2):
+        with limited_stage("Reading it", 0.2):
             raise KeyError("x")
     except KeyError:
         time.sleep(0.6)
@@ -65,15 +65,15 @@ def fail_without_words():
     raise Mute
 
 
-KEPT = []
+LEFT_OVERS = []
 
 
 def leave_behind(megabytes):
-    KEPT.append(bytearray(b"x") * (megabytes * 1_000_000))
+    LEFT_OVERS.append(bytearray(b"x") * (megabytes * 1_000_000))
     return "left"
 
 
 def need(megabytes):
-    kept = bytearray(b"x") * (megabytes * 1_000_000)
+    block = bytearray(b"x") * (megabytes * 1_000_000)
     time.sleep(0.2)
-    return str(len(kept) // 1_000_000)
+    return str(len(block) // 1_000_000)

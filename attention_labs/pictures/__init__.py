@@ -1,8 +1,8 @@
-"""Pictures for the labs, one module a lab, and what they share: heatmaps, mask tables, boxes and arrows.
+"""Pictures for the labs, one module per lab, with shared heatmaps, mask tables, boxes and arrows.
 
-A function that draws for a lab returns a figure and its alt text; the decorator `picture` makes it show them.
-Figures have no background of their own, and text and lines in a grey that is legible on white and on black,
-so that one picture suits a notebook's light and dark theme.
+A function that draws for a lab returns a figure and its alt text; the decorator `picture` makes it
+show them. Figures have no background of their own, and text and lines in a grey that is legible on
+white and on black, so that one picture suits a notebook's light and dark theme.
 """
 
 import base64
@@ -17,7 +17,7 @@ import numpy as np
 
 
 class _WhenUsed:
-    """A module that is imported when something of it is first used: a lab begins sooner, and marking draws nothing."""
+    """A module that is imported at its first use: labs start sooner, and grading draws nothing."""
 
     def __init__(self, name: str):
         self._name = name
@@ -28,7 +28,8 @@ class _WhenUsed:
 
 plt: Any = _WhenUsed("matplotlib.pyplot")
 
-# Apart for every kind of colour vision, and 3 : 1 or more against white and against #111; GREY has 4.3 : 1.
+# Distinct for every kind of colour vision; contrast of 3 : 1 or more with white and #111, GREY 4.3
+# : 1.
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#1f7ec2", "#d55e00", "#00906a", "#b3589a", "#7a7a7a"
 COLOURS = "cividis"  # for weights and other numbers: even steps, for every kind of colour vision
 
@@ -43,23 +44,26 @@ STYLE = {
     "axes.spines.right": False,
     "grid.alpha": 0.35,
     "hatch.linewidth": 1.2,
-    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"), GREY),
+    **dict.fromkeys(
+        ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color"),
+        GREY,
+    ),
     **dict.fromkeys(("grid.color", "legend.edgecolor", "hatch.color"), GREY),
 }
 
 
 def picture(draw: Callable) -> Callable[..., None]:
-    """Make a function that returns a figure and its alt text into one that shows them, in our style.
+    """Turn a function that returns a figure and its alt text into one that shows them.
 
-    The function itself stays at hand as ``__wrapped__``.
+    The original function is its attribute ``__wrapped__``.
     """
 
     @wraps(draw)
-    def shown(*args, **kwargs) -> None:
+    def show_picture(*args, **kwargs) -> None:
         with plt.rc_context(STYLE):
             show(*draw(*args, **kwargs))
 
-    return shown
+    return show_picture
 
 
 def heatmap(
@@ -90,7 +94,7 @@ def heatmap(
     numbers : bool
         Write each weight into its cell.
     hidden : numpy.ndarray of bool, shape broadcasting to (L_q, L_k), optional
-        True where a cell is to be hatched, because the query may not attend to the key.
+        True for a cell to hatch, because the query may not attend to the key.
 
     Returns
     -------
@@ -111,7 +115,15 @@ def heatmap(
         if numbers:
             for column, value in enumerate(values):
                 ink = "black" if value > middle else "white"
-                axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, fontsize=9)
+                axes.text(
+                    column,
+                    row,
+                    f"{value:.2f}",
+                    ha="center",
+                    va="center",
+                    color=ink,
+                    fontsize=9,
+                )
     if frames:
         from matplotlib.collections import PatchCollection
 
@@ -119,7 +131,13 @@ def heatmap(
     if hidden is not None:
         for row, column in np.argwhere(np.broadcast_to(hidden, weights.shape)):
             cell = plt.Rectangle(
-                (column - 0.5, row - 0.5), 1, 1, fill=False, lw=0, hatch="//", edgecolor=GREY
+                (column - 0.5, row - 0.5),
+                1,
+                1,
+                fill=False,
+                lw=0,
+                hatch="//",
+                edgecolor=GREY,
             )
             axes.add_patch(cell)
     bar = axes.figure.colorbar(image, ax=axes, label="attention weight")
@@ -127,7 +145,14 @@ def heatmap(
     return bar
 
 
-def mask_table(axes, mask: np.ndarray, queries: Sequence[str], keys: Sequence[str], title: str, signs="×✓"):
+def mask_table(
+    axes,
+    mask: np.ndarray,
+    queries: Sequence[str],
+    keys: Sequence[str],
+    title: str,
+    signs="×✓",
+):
     """Draw a mask as a table on `axes`: full cells may be attended to, empty ones are hidden.
 
     Parameters
@@ -138,43 +163,100 @@ def mask_table(axes, mask: np.ndarray, queries: Sequence[str], keys: Sequence[st
     queries, keys : sequences of str, lengths L_q and L_k
     title : str
     signs : two characters
-        What stands in a hidden cell, and in one that may be attended to.
+        Text of a hidden cell, and of one that may be attended to.
     """
     mask = np.asarray(mask, dtype=bool)
-    for (row, column), allowed in np.ndenumerate(mask):
-        colour, ink = (BLUE, "white") if allowed else ("none", GREY)
+    for (row, column), visible in np.ndenumerate(mask):
+        colour, ink = (BLUE, "white") if visible else ("none", GREY)
         place = (column - 0.46, row - 0.46), 0.92, 0.92
-        axes.add_patch(plt.Rectangle(*place, facecolor=colour, edgecolor=BLUE if allowed else GREY, lw=0.8))
-        axes.text(column, row, signs[int(allowed)], ha="center", va="center", color=ink, fontsize=12)
+        axes.add_patch(
+            plt.Rectangle(*place, facecolor=colour, edgecolor=BLUE if visible else GREY, lw=0.8),
+        )
+        axes.text(
+            column,
+            row,
+            signs[int(visible)],
+            ha="center",
+            va="center",
+            color=ink,
+            fontsize=12,
+        )
     axes.set(xlim=(-0.55, mask.shape[1] - 0.45), ylim=(mask.shape[0] - 0.45, -0.55), aspect="equal")
     label_cells(axes, queries, keys)
     axes.set(xlabel="keys", ylabel="queries", title=title)
 
 
 def label_cells(axes, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Words at the rows and, slanted, at the columns of a table or heatmap."""
+    """Label the rows and, slanted, the columns of a table or heatmap with words."""
     axes.set_xticks(range(len(columns)), columns, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(rows)), rows)
     axes.spines[:].set_visible(False)
 
 
 def in_each_row(counts: Mapping[str, Iterable[int]]) -> str:
-    """Numbers for each row of some tables, in words for an alt text.
+    """Format numbers for each row of some tables, for an alt text.
 
     >>> in_each_row({"causal": [1, 2], "both": [1, 1]})
     'causal, 1, 2; both, 1, 1'
     """
-    return "; ".join(f"{title}, {', '.join(str(int(n)) for n in row)}" for title, row in counts.items())
+    parts = []
+    for title, row in counts.items():
+        parts.append(f"{title}, {join_numbers(map(int, row))}")
+    return "; ".join(parts)
+
+
+def join_numbers(numbers: Iterable, form: str = "") -> str:
+    """Format numbers for an alt text.
+
+    >>> join_numbers([1, 0.5], ".2f")
+    '1.00, 0.50'
+    """
+    return ", ".join(format(number, form) for number in numbers)
+
+
+def join_named(names: Iterable, numbers: Iterable, form: str) -> str:
+    """Format named numbers for an alt text.
+
+    >>> join_named(["le", "chat"], [1, 0.5], ".2f")
+    'le 1.00, chat 0.50'
+    """
+    return ", ".join(f"{name} {number:{form}}" for name, number in zip(names, numbers))
+
+
+def join_largest(weights: np.ndarray, queries: Iterable[str], keys: Sequence[str]) -> str:
+    """Name the key with the largest weight of each query, for an alt text.
+
+    >>> join_largest(np.eye(2), ["le", "chat"], ["the", "cat"])
+    'le the, chat cat'
+    """
+    pairs = zip(queries, weights.argmax(axis=1))
+    return ", ".join(f"{query} {keys[key]}" for query, key in pairs)
 
 
 def box(axes, x: float, y: float, text: str, colour: str):
-    """White text on a rounded box; returns the text, whose ``get_bbox_patch()`` is the box."""
+    """Draw white text on a rounded box; return the text, whose ``get_bbox_patch()`` is the box."""
     style = {"boxstyle": "round,pad=0.5", "facecolor": colour, "edgecolor": "none"}
-    return axes.text(x, y, text, ha="center", va="center", color="white", linespacing=1.4, bbox=style)
+    return axes.text(
+        x,
+        y,
+        text,
+        ha="center",
+        va="center",
+        color="white",
+        linespacing=1.4,
+        bbox=style,
+    )
 
 
-def arrow(axes, start: tuple[float, float], end: tuple[float, float], *, head: str = "-|>", **style) -> None:
-    """An arrow from one place to another, by default grey."""
+def arrow(
+    axes,
+    start: tuple[float, float],
+    end: tuple[float, float],
+    *,
+    head: str = "-|>",
+    **style,
+) -> None:
+    """Draw an arrow from one point to another, by default grey."""
     axes.annotate("", end, start, arrowprops={"arrowstyle": head, "color": GREY, **style})
 
 
@@ -185,7 +267,7 @@ def show(figure, alt: str) -> None:
     ----------
     figure : matplotlib.figure.Figure
     alt : str
-        What the picture shows, for those who cannot see it; printed where there are no pictures.
+        Description for readers who cannot see the picture; printed without a notebook.
     """
     from IPython.display import display
 
@@ -196,27 +278,33 @@ def show(figure, alt: str) -> None:
 
 
 def png(figure, dpi: int) -> bytes:
-    """A figure as a PNG on its own background, if it has one, with room for all its text.
+    """Return a figure as a PNG on its background, if it has one, with room for all its text.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
     dpi : int
-        Pixels an inch.
+        Pixels per inch.
     """
-    buffer, about = io.BytesIO(), {"Software": None}
+    buffer, metadata = io.BytesIO(), {"Software": None}
     if figure.get_layout_engine() is None:
-        figure.savefig(buffer, dpi=dpi, bbox_inches="tight", facecolor=figure.get_facecolor(), metadata=about)
-    else:  # it fits already, and is drawn once: savefig goes through all its text twice
+        figure.savefig(
+            buffer,
+            dpi=dpi,
+            bbox_inches="tight",
+            facecolor=figure.get_facecolor(),
+            metadata=metadata,
+        )
+    else:  # the layout fits already: draw once, where savefig draws twice
         from matplotlib.backends.backend_agg import FigureCanvasAgg
 
         figure.set(dpi=dpi)
-        FigureCanvasAgg(figure).print_png(buffer, metadata=about)
+        FigureCanvasAgg(figure).print_png(buffer, metadata=metadata)
     return buffer.getvalue()
 
 
 def image(png: bytes, alt: str) -> str:
-    """A PNG as an HTML element that carries its own bytes and alt text."""
+    """Return a PNG as an HTML element with its bytes and alt text."""
     return (
         f'<img alt="{escape(alt)}" style="max-width:100%;height:auto" '
         f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'

@@ -1,15 +1,28 @@
-"""The pictures of the lab `additive-attention`."""
+"""Pictures of the lab `additive-attention`."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
-from attention_labs.pictures import BLUE, COLOURS, GREEN, GREY, ORANGE, arrow, box, heatmap, picture, plt
+from attention_labs.pictures import (
+    BLUE,
+    COLOURS,
+    GREEN,
+    GREY,
+    ORANGE,
+    arrow,
+    box,
+    heatmap,
+    join_named,
+    join_numbers,
+    picture,
+    plt,
+)
 
 
 @picture
 def the_idea():
-    """Three words and a decoder state: scores, weights, context."""
+    """Draw the flow from three words and a decoder state to scores, weights and context."""
     figure, axes = plt.subplots(figsize=(8, 5.8))
     axes.set(xlim=(-0.5, 10), ylim=(-0.4, 7.1))
     axes.axis("off")
@@ -31,9 +44,10 @@ def the_idea():
     for y, text in [(2.3, "1. score"), (3.7, "2. share out"), (6.6, "3. mix")]:
         axes.text(-0.4, y, text, fontsize=12, va="center")
     return figure, (
-        "Three encoder states stand side by side. Each is joined with the same decoder state and goes "
-        "through two layers, which give its score. Softmax turns the three scores into the weights 0.1, 0.7 "
-        "and 0.2. The context vector is the sum of the three encoder states, each times its weight."
+        "Three encoder states stand side by side. Each is joined with the same decoder state and "
+        "goes through two layers, which give its score. Softmax turns the three scores into the "
+        "weights 0.1, 0.7 and 0.2. The context vector is the sum of the three encoder states, "
+        "each times its weight."
     )
 
 
@@ -43,16 +57,16 @@ def tanh_curve():
     x = np.linspace(-4, 4, 200)
     figure, axes = plt.subplots(figsize=(6.5, 3))
     axes.plot(x, np.tanh(x), color=BLUE, lw=2)
-    for at in [0, 1, 2, 3]:
-        axes.plot(at, np.tanh(at), "o", color=ORANGE)
-        height = 1.12 if at == 3 else np.tanh(at) - 0.27
-        axes.text(at + 0.15, height, f"tanh {at} = {np.tanh(at):.3g}")
+    for position in [0, 1, 2, 3]:
+        axes.plot(position, np.tanh(position), "o", color=ORANGE)
+        height = 1.12 if position == 3 else np.tanh(position) - 0.27
+        axes.text(position + 0.15, height, f"tanh {position} = {np.tanh(position):.3g}")
     for edge in [-1, 1]:
         axes.axhline(edge, color=GREY, lw=0.8, ls="--")
     axes.set(xlabel="x", ylabel="tanh x", xlim=(-4, 5.4), ylim=(-1.2, 1.4))
     return figure, (
-        "The curve of tanh rises from nearly -1 on the left, steeply through 0, to nearly 1 on the right. "
-        "Marked: tanh 0 = 0, tanh 1 = 0.762, tanh 2 = 0.964, tanh 3 = 0.995."
+        "The curve of tanh rises from nearly -1 on the left, steeply through 0, to nearly 1 on "
+        "the right. Marked: tanh 0 = 0, tanh 1 = 0.762, tanh 2 = 0.964, tanh 3 = 0.995."
     )
 
 
@@ -62,20 +76,24 @@ def joined(encoder_states: np.ndarray, decoder_state: np.ndarray):
     words, size = encoder_states.shape
     figure, (left, right) = plt.subplots(1, 2, figsize=(8, 2.8))
     scale = {"cmap": COLOURS, "vmin": -2.5, "vmax": 2.5, "aspect": "auto"}
-    drawn = left.imshow(encoder_states, **scale)
+    left_image = left.imshow(encoder_states, **scale)
     left.set(title="left half: encoder states", xlabel=f"columns 0 to {size - 1}", ylabel="word")
     left.set_xticks(range(0, size, 2))
     left.set_yticks(range(words), range(1, words + 1))
     right.imshow(np.tile(decoder_state, (words, 1)), **scale)
-    right.set(title="right half: the decoder state, in every row", xlabel=f"columns {size} to {2 * size - 1}")
+    right.set(
+        title="right half: the decoder state, in every row",
+        xlabel=f"columns {size} to {2 * size - 1}",
+    )
     right.set_xticks(range(0, size, 2), range(size, 2 * size, 2))
     right.set_yticks([])
     for axes in (left, right):
         axes.spines[:].set_visible(False)
-    figure.colorbar(drawn, ax=[left, right], label="value").outline.set_visible(False)
+    figure.colorbar(left_image, ax=[left, right], label="value").outline.set_visible(False)
     return figure, (
-        f"Two colour maps side by side, each with {words} rows and {size} columns. On the left every row is "
-        "different: the encoder states. On the right all rows look the same: the decoder state."
+        f"Two colour maps side by side, each with {words} rows and {size} columns. On the left "
+        "every row is different: the encoder states. On the right all rows look the same: the "
+        "decoder state."
     )
 
 
@@ -84,10 +102,16 @@ def weights_as_bars(charts: dict[str, np.ndarray]):
     """Bar charts of attention weights, by their titles; each an array of shape (K,) or (K, 1)."""
     shares = {title: np.ravel(weights) for title, weights in charts.items()}
     figure, panels = plt.subplots(
-        1, len(shares), figsize=(4.2 * len(shares), 3.3), squeeze=False, sharey=True
+        1,
+        len(shares),
+        figsize=(4.2 * len(shares), 3.3),
+        squeeze=False,
+        sharey=True,
     )
+    descriptions = []
     for axes, (title, heights) in zip(panels[0], shares.items()):
-        names = [f"word {k}" for k in range(1, len(heights) + 1)]
+        names = _name_words(len(heights))
+        descriptions.append(f"{title}: {join_named(names, heights, '.3f')}")
         even = 1 / len(heights)
         axes.bar(names, heights, color=BLUE)
         for place, height in enumerate(heights):
@@ -98,29 +122,25 @@ def weights_as_bars(charts: dict[str, np.ndarray]):
         axes.tick_params(axis="x", labelsize=9.5)
     panels[0, 0].set_ylabel("weight")
     panels[0, -1].legend()
-    said = "; ".join(
-        f"{title}: " + ", ".join(f"word {k} {weight:.3f}" for k, weight in enumerate(heights, 1))
-        for title, heights in shares.items()
-    )
-    return figure, f"Bar chart of attention weights. {said}.".replace("$", "")
+    return figure, f"Bar chart of attention weights. {'; '.join(descriptions)}.".replace("$", "")
 
 
 @picture
 def from_state_to_state(rows: np.ndarray, states: Sequence[str]):
     """Weights, shape (states, K), as a heatmap with a row for each decoder state."""
-    words = [f"word {k}" for k in range(1, rows.shape[1] + 1)]
+    words = _name_words(rows.shape[1])
     figure, axes = plt.subplots(figsize=(6.5, 4.4))
     heatmap(axes, rows, states, words, limits=(0, 1), numbers=True, mark=False)
     for row, k in enumerate(rows.argmax(axis=1)):
         axes.add_patch(
-            plt.Rectangle((k - 0.46, row - 0.44), 0.92, 0.88, fill=False, edgecolor=ORANGE, lw=2.5)
+            plt.Rectangle((k - 0.46, row - 0.44), 0.92, 0.88, fill=False, edgecolor=ORANGE, lw=2.5),
         )
     axes.set(xlabel="the word that is looked at", ylabel="decoder state")
     axes.set_xticks(range(len(words)), words, rotation=0, ha="center")
-    best = ", ".join(str(k + 1) for k in rows.argmax(axis=1))
+    best = join_numbers(rows.argmax(axis=1) + 1)
     return figure, (
-        f"Heatmap with {len(rows)} rows, one for each decoder state, and {len(words)} columns of words. From "
-        f"top to bottom, the largest weight of a row stands at the words {best}."
+        f"Heatmap with {len(rows)} rows, one for each decoder state, and {len(words)} columns of "
+        f"words. From top to bottom, the largest weight of a row stands at the words {best}."
     )
 
 
@@ -128,7 +148,7 @@ def from_state_to_state(rows: np.ndarray, states: Sequence[str]):
 def weights_and_context(weights: np.ndarray, context: np.ndarray, times: float):
     """The weights (K,) and the context vector (n,) for `times` the decoder state."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.2))
-    names = [f"word {k}" for k in range(1, len(weights) + 1)]
+    names = _name_words(len(weights))
     left.bar(names, weights, color=BLUE)
     even = 1 / len(weights)
     for place, weight in enumerate(weights):
@@ -139,10 +159,20 @@ def weights_and_context(weights: np.ndarray, context: np.ndarray, times: float):
     left.legend()
     right.bar(range(len(context)), context, color=GREEN)
     right.axhline(0, color=GREY, lw=0.8)
-    right.set(ylim=(-2, 2), title="context vector", xlabel="its numbers", xticks=range(0, len(context), 5))
-    said = ", ".join(f"word {k} {weight:.3f}" for k, weight in enumerate(weights, 1))
-    numbers = ", ".join(f"{number:.2f}" for number in context)
+    right.set(
+        ylim=(-2, 2),
+        title="context vector",
+        xlabel="its numbers",
+        xticks=range(0, len(context), 5),
+    )
+    description = join_named(names, weights, ".3f")
+    numbers = join_numbers(context, ".2f")
     return (
         figure,
-        f"For {times:g} times the decoder state s the weights are: {said}. The context vector is {numbers}.",
+        f"For {times:g} times the decoder state s the weights are: {description}. The context "
+        f"vector is {numbers}.",
     )
+
+
+def _name_words(count: int) -> list[str]:
+    return [f"word {number}" for number in range(1, count + 1)]

@@ -1,4 +1,4 @@
-"""The pictures of the lab `keras-attention`, in whose masks 1 means hidden."""
+"""Pictures of the lab `keras-attention`, in whose masks 1 means hidden."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -14,6 +14,8 @@ from attention_labs.pictures import (
     box,
     heatmap,
     in_each_row,
+    join_largest,
+    join_numbers,
     mask_table,
     picture,
     plt,
@@ -22,7 +24,7 @@ from attention_labs.pictures import (
 
 @picture
 def flow():
-    """What the layer does, as boxes and arrows."""
+    """Draw the steps of the layer as boxes and arrows."""
     figure, axes = plt.subplots(figsize=(8.6, 3.3))
     boxes = {
         "queries": (0, 2, "queries\n(batch, $L_q$, $d_k$)", BLUE),
@@ -36,16 +38,23 @@ def flow():
     }
     arrows = "queries scores, keys scores, scores masked, mask masked, masked weights"
     arrows += ", weights output, values output"
-    patches = {name: box(axes, *where).get_bbox_patch() for name, where in boxes.items()}
-    for start, end in (pair.split() for pair in arrows.split(", ")):
-        ends = {"patchA": patches[start], "patchB": patches[end], "shrinkA": 2, "shrinkB": 2, "lw": 1.5}
+    patches = {name: box(axes, *place).get_bbox_patch() for name, place in boxes.items()}
+    for pair in arrows.split(", "):
+        start, end = pair.split()
+        ends = {
+            "patchA": patches[start],
+            "patchB": patches[end],
+            "shrinkA": 2,
+            "shrinkB": 2,
+            "lw": 1.5,
+        }
         arrow(axes, boxes[start][:2], boxes[end][:2], **ends)
     axes.set(xlim=(-0.7, 5.6), ylim=(-0.4, 2.4))
     axes.axis("off")
     return figure, (
-        "A flow chart. Queries and keys lead to scaled scores of shape (batch, L_q, L_k). The mask, in "
-        "which 1 means hidden, makes hidden scores very low. Softmax turns them into weights. The weights "
-        "and the values lead to the output of shape (batch, L_q, d_v)."
+        "A flow chart. Queries and keys lead to scaled scores of shape (batch, L_q, L_k). The "
+        "mask, in which 1 means hidden, makes hidden scores very low. Softmax turns them into "
+        "weights. The weights and the values lead to the output of shape (batch, L_q, d_v)."
     )
 
 
@@ -57,10 +66,11 @@ def hidden_tables(masks: Mapping[str, np.ndarray], words: Sequence[str]):
     figure, panels = plt.subplots(1, len(masks), figsize=(2.8 * len(masks), 3.3))
     for axes, (title, mask) in zip(panels, square.items()):
         mask_table(axes, mask == 0, words, words, title, signs="10")
-    said = in_each_row({title: mask.sum(axis=1) for title, mask in square.items()})
+    description = in_each_row({title: mask.sum(axis=1) for title, mask in square.items()})
     return (
         figure,
-        f"Masks of the sentence {' '.join(words)}; empty cells hold a 1, hidden. Ones in each row: {said}.",
+        f"Masks of the sentence {' '.join(words)}; empty cells hold a 1, hidden. Ones in each "
+        f"row: {description}.",
     )
 
 
@@ -68,12 +78,21 @@ def hidden_tables(masks: Mapping[str, np.ndarray], words: Sequence[str]):
 def masked_weights(weights: Mapping[str, np.ndarray], words: Sequence[str]):
     """Attention weights, (L, L), under several masks, side by side, by title."""
     figure, panels = plt.subplots(1, len(weights), figsize=(3 * len(weights), 3.4))
-    for axes, (title, each) in zip(panels, weights.items()):
-        bar = heatmap(axes, each, words, words, title=title, limits=(0, 1), numbers=True, mark=False)
+    for axes, (title, rows) in zip(panels, weights.items()):
+        bar = heatmap(
+            axes,
+            rows,
+            words,
+            words,
+            title=title,
+            limits=(0, 1),
+            numbers=True,
+            mark=False,
+        )
         if axes is not panels[-1]:
             bar.remove()
-    said = in_each_row({title: (each == 0).sum(axis=1) for title, each in weights.items()})
-    return figure, f"Heatmaps of attention weights from 0 to 1. Zeros in each row: {said}."
+    description = in_each_row({title: (rows == 0).sum(axis=1) for title, rows in weights.items()})
+    return figure, f"Heatmaps of attention weights from 0 to 1. Zeros in each row: {description}."
 
 
 @picture
@@ -83,21 +102,30 @@ def learning(losses: Sequence[float], weights: np.ndarray):
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.5))
     left.semilogy(range(1, len(losses) + 1), losses, marker=".", color=BLUE)
     left.set(xlabel="step", ylabel="loss (mean squared error)", title="the loss falls")
-    names = [str(i) for i in range(size)]
-    heatmap(right, weights, names, names, limits=(0, 1), numbers=True, mark=False, title="what was learned")
+    names = [*map(str, range(size))]
+    heatmap(
+        right,
+        weights,
+        names,
+        names,
+        limits=(0, 1),
+        numbers=True,
+        mark=False,
+        title="what was learned",
+    )
     right.set_xticks(range(size), names, rotation=0, ha="center")
     right.set(xlabel="keys (positions)", ylabel="queries (positions)")
-    best = ", ".join(str(int(k)) for k in weights.argmax(axis=1))
+    best = join_numbers(weights.argmax(axis=1))
     return figure, (
-        f"Left: a curve of the loss on a logarithmic scale, falling by some powers of ten in {len(losses)} "
-        "steps. Right: a heatmap of the learned weights; from the first row to the last, the "
-        f"largest weight is at position {best}."
+        "Left: a curve of the loss on a logarithmic scale, falling by some powers of ten in "
+        f"{len(losses)} steps. Right: a heatmap of the learned weights; from the first row to the "
+        f"last, the largest weight is at position {best}."
     )
 
 
 @picture
 def three_attentions():
-    """The encoder–decoder Transformer: its parts, and who attends to whom."""
+    """Draw the encoder–decoder Transformer with its three attentions."""
     figure, axes = plt.subplots(figsize=(8.6, 6.2))
     boxes = {
         "english": (0, 0, "English words\n(batch, $L_{en}$)", GREY),
@@ -111,12 +139,18 @@ def three_attentions():
         "fr forward": (3, 4, "feed-forward", GREY),
         "next": (3, 5, "scores of the next word\n(batch, $L_{fr}$, words)", GREY),
     }
-    patches = {name: box(axes, *where).get_bbox_patch() for name, where in boxes.items()}
+    patches = {name: box(axes, *place_text).get_bbox_patch() for name, place_text in boxes.items()}
     steps = "english>en vectors>self>en forward, french>fr vectors>causal>cross>fr forward>next"
     for column in steps.split(", "):
         names = column.split(">")
         for start, end in pairwise(names):
-            ends = {"patchA": patches[start], "patchB": patches[end], "shrinkA": 2, "shrinkB": 2, "lw": 1.5}
+            ends = {
+                "patchA": patches[start],
+                "patchB": patches[end],
+                "shrinkA": 2,
+                "shrinkB": 2,
+                "lw": 1.5,
+            }
             arrow(axes, boxes[start][:2], boxes[end][:2], **ends)
     ends = {
         "patchA": patches["en forward"],
@@ -125,7 +159,13 @@ def three_attentions():
         "shrinkB": 2,
         "lw": 1.5,
     }
-    arrow(axes, boxes["en forward"][:2], boxes["cross"][:2], connectionstyle="arc3,rad=-0.15", **ends)
+    arrow(
+        axes,
+        boxes["en forward"][:2],
+        boxes["cross"][:2],
+        connectionstyle="arc3,rad=-0.15",
+        **ends,
+    )
     axes.text(1.5, 4.05, "keys and values", ha="center")
     axes.text(3.12, 2.52, "queries")
     for column, name, height in ((0, "encoder", 4.55), (3, "decoder", 5.55)):
@@ -136,32 +176,50 @@ def three_attentions():
             BLUE,
             "①  English looks at English:\nqueries, keys and values from\nthe sentence; padding hidden",
         ),
-        (3.6, ORANGE, "②  French looks at French:\nthe words so far; padding\nand what comes later hidden"),
-        (4.7, GREEN, "③  French looks at English:\nkeys and values from the\nencoder; padding hidden"),
+        (
+            3.6,
+            ORANGE,
+            "②  French looks at French:\nthe words so far; padding\nand what comes later hidden",
+        ),
+        (
+            4.7,
+            GREEN,
+            "③  French looks at English:\nkeys and values from the\nencoder; padding hidden",
+        ),
     ):
         axes.text(4.55, 7.2 - place, words, va="center", color=colour, linespacing=1.4)
     axes.set(xlim=(-0.9, 6.4), ylim=(-0.4, 5.8))
     axes.axis("off")
     return figure, (
-        "The encoder–decoder Transformer, bottom to top. Left, the encoder: English words, embedding and positions, "
-        "(1) self-attention, feed-forward. Right, the decoder: French words so far, embedding and positions, (2) "
-        "self-attention with a look-ahead mask, (3) cross-attention, feed-forward, scores of the next word. An arrow "
-        "brings keys and values from the end of the encoder to the cross-attention; its queries come from below. In (1) "
+        "The encoder–decoder Transformer, bottom to top. Left, the encoder: English words, "
+        "embedding and positions, (1) self-attention, feed-forward. Right, the decoder: French "
+        "words so far, embedding and positions, (2) self-attention with a look-ahead mask, (3) "
+        "cross-attention, feed-forward, scores of the next word. An arrow brings keys and values "
+        "from the end of the encoder to the cross-attention; its queries come from below. In (1) "
         "English looks at English, in (2) French at the French so far, in (3) French at English."
     )
 
 
 @picture
-def where_it_looks(weights: Mapping[str, np.ndarray], french: Sequence[str], english: Sequence[str]):
-    """The cross-attention of some models, (L_fr, L_en), by title: side by side on one scale from 0 to 1."""
+def where_it_looks(
+    weights: Mapping[str, np.ndarray],
+    french: Sequence[str],
+    english: Sequence[str],
+):
+    """Draw the cross-attention of some models, (L_fr, L_en), by title, on one scale."""
     figure, panels = plt.subplots(1, len(weights), figsize=(4.6 * len(weights), 4.6), squeeze=False)
-    for axes, (title, each) in zip(panels[0], weights.items()):
-        bar = heatmap(axes, each, french, english, title=title, limits=(0, 1))
+    for axes, (title, rows) in zip(panels[0], weights.items()):
+        bar = heatmap(axes, rows, french, english, title=title, limits=(0, 1))
         if axes is not panels[0][-1]:
             bar.remove()
         axes.set(xlabel="English words", ylabel="the French word that is due")
-    told = []
-    for title, each in weights.items():
-        best = ", ".join(f"{word} {english[k]}" for word, k in zip(french, each.argmax(axis=1)))
-        told.append(f"{title}: largest weights from {each.max(axis=1).min():.2f} on, at {best}")
-    return figure, f"Heatmaps of cross-attention on one scale from 0 to 1. {'. '.join(told)}."
+    descriptions = []
+    for title, rows in weights.items():
+        best = join_largest(rows, french, english)
+        descriptions.append(
+            f"{title}: largest weights from {rows.max(axis=1).min():.2f} on, at {best}",
+        )
+    return (
+        figure,
+        f"Heatmaps of cross-attention on one scale from 0 to 1. {'. '.join(descriptions)}.",
+    )

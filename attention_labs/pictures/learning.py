@@ -1,15 +1,29 @@
-"""The pictures of the lab `learning-to-align`."""
+"""Pictures of the lab `learning-to-align`."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from attention_labs.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, heatmap, picture, plt
+from attention_labs.pictures import (
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    arrow,
+    box,
+    heatmap,
+    join_largest,
+    join_named,
+    join_numbers,
+    picture,
+    plt,
+)
 
 
 @picture
 def there_and_back():
-    """The model: the way there, from words to a loss, and the way back, from the loss to gradients."""
+    """Draw the forward pass, from words to a loss, and the backward pass, to gradients."""
     figure, axes = plt.subplots(figsize=(8.6, 4.3))
     axes.set(xlim=(-0.9, 10.5), ylim=(-0.75, 4.6))
     axes.axis("off")
@@ -36,10 +50,11 @@ def there_and_back():
     axes.text(5.2, -0.62, "backward (the way back): gradients", color=ORANGE, ha="center")
     axes.text(5.2, 4.35, "forward (the way there): numbers; what is learned is blue", ha="center")
     return figure, (
-        "A diagram. Queries of the French words and keys of the English words lead to attention weights; weights "
-        "and values of the English words lead to contexts; contexts and an output matrix lead to logits, and "
-        "these to the loss: which French word is it? Queries, keys, values and output matrix are marked as "
-        "learned. A dashed arrow leads back from the loss to them: the gradients."
+        "A diagram. Queries of the French words and keys of the English words lead to attention "
+        "weights; weights and values of the English words lead to contexts; contexts and an "
+        "output matrix lead to logits, and these to the loss: which French word is it? Queries, "
+        "keys, values and output matrix are marked as learned. A dashed arrow leads back from the "
+        "loss to them: the gradients."
     )
 
 
@@ -48,107 +63,140 @@ def slope(loss: Callable, at: float, step: float = 0.9):
     """A curve, its tangent at one place, and the two points of a central difference."""
     figure, axes = plt.subplots(figsize=(6, 3.4))
     x = np.linspace(at - 3, at + 3, 200)
-    axes.plot(x, [loss(v) for v in x], color=BLUE, lw=2, label="loss")
+    axes.plot(x, [*map(loss, x)], color=BLUE, lw=2, label="loss")
     rise = (loss(at + 1e-5) - loss(at - 1e-5)) / 2e-5
     axes.plot(
-        x, loss(at) + rise * (x - at), color=GREY, ls=":", lw=1.6, label=f"tangent, slope {_signed(rise)}"
+        x,
+        loss(at) + rise * (x - at),
+        color=GREY,
+        ls=":",
+        lw=1.6,
+        label=f"tangent, slope {_signed(rise)}",
     )
     ends = np.array([at - step, at + step])
-    between = np.diff([loss(v) for v in ends])[0] / (2 * step)
+    chord_slope = np.diff([*map(loss, ends)])[0] / (2 * step)
     axes.plot(
         ends,
-        [loss(v) for v in ends],
+        [*map(loss, ends)],
         "s--",
         color=ORANGE,
         lw=1.6,
-        label=f"through two points, slope {_signed(between)}",
+        label=f"through two points, slope {_signed(chord_slope)}",
     )
     axes.set(xlabel="one logit", ylabel="loss (nats)", ylim=(min(0, loss(at) - 1.5), None))
     axes.legend()
     return figure, (
-        f"A falling curve of the loss against one logit. At {at:g} its tangent has slope {rise:.3f}; a straight line "
-        f"through the points {step:g} to the left and to the right has slope {between:.3f}, nearly the same."
+        f"A falling curve of the loss against one logit. At {at:g} its tangent has slope "
+        f"{rise:.3f}; a straight line through the points {step:g} to the left and to the right "
+        f"has slope {chord_slope:.3f}, nearly the same."
     )
 
 
 def _signed(number: float) -> str:
-    """Three digits, with a minus sign as wide as the one on the axes."""
+    """Format with three decimals, and the minus sign of the axes."""
     return f"{number:.3f}".replace("-", "−")
 
 
 @picture
-def guess_minus_right(probabilities: np.ndarray, target: int, gradient: np.ndarray, classes: Sequence[str]):
-    """A guess as bars, what was right, and the gradient that the two lead to."""
+def guess_minus_right(
+    probabilities: np.ndarray,
+    target: int,
+    gradient: np.ndarray,
+    classes: Sequence[str],
+):
+    """Draw a guess, the right answer, and the resulting gradient as bars."""
     figure, panels = plt.subplots(1, 3, figsize=(8.4, 2.9), sharey=True)
     right = (np.arange(len(classes)) == target).astype(float)
-    shown = {
+    charts = {
         "guessed (p)": (probabilities, BLUE),
         "right (y)": (right, GREEN),
         "gradient (p − y)": (gradient, ORANGE),
     }
-    for axes, (title, (heights, colour)) in zip(panels, shown.items()):
+    for axes, (title, (heights, colour)) in zip(panels, charts.items()):
         bars = axes.bar(classes, heights, color=colour)
-        axes.bar_label(bars, [_signed(height) for height in heights], padding=2, color=GREY)
+        axes.bar_label(bars, [*map(_signed, heights)], padding=2, color=GREY)
         axes.axhline(0, color=GREY, lw=0.8)
         axes.set(title=title, xlabel="class", ylim=(-0.85, 1.25))
     panels[0].set_ylabel("probability; gradient (nats)")
-    said = "; ".join(
-        f"{title}: {', '.join(f'{v:.3f}' for v in heights)}" for title, (heights, _) in shown.items()
+    description = "; ".join(
+        f"{title}: {join_numbers(heights, '.3f')}" for title, (heights, _) in charts.items()
     )
-    return figure, f"Three bar charts over the same classes. {said}."
+    return figure, f"Three bar charts over the same classes. {description}."
 
 
 @picture
 def valley(paths: Mapping[str, np.ndarray], height: Callable):
-    """Paths over a long, narrow valley, seen from above: a name and (steps, 2) places for each."""
+    """Draw paths over a long, narrow valley, seen from above: points (steps, 2) by name."""
     figure, axes = plt.subplots(figsize=(7.6, 3.8))
     x, y = np.meshgrid(np.linspace(-9.5, 1.5, 160), np.linspace(-2.1, 2.1, 120))
     lines = axes.contour(
-        x, y, height(x, y), levels=[0.3, 1.5, 4, 8, 14, 22, 34, 50], colors=GREY, linewidths=0.7
+        x,
+        y,
+        height(x, y),
+        levels=[0.3, 1.5, 4, 8, 14, 22, 34, 50],
+        colors=GREY,
+        linewidths=0.7,
     )
-    # The innermost ones are where the paths end: a label there would lie under them.
-    axes.clabel(lines, levels=[4, 8, 14, 22, 34, 50], fontsize=9, fmt=lambda level: f"height {level:g}")
+    # No labels on the innermost lines, where the paths end.
+    axes.clabel(
+        lines,
+        levels=[4, 8, 14, 22, 34, 50],
+        fontsize=9,
+        fmt=lambda level: f"height {level:g}",
+    )
     styles = [(ORANGE, "o", "-"), (BLUE, "s", "-"), (PURPLE, "^", "-")]
     for (name, places), (colour, marker, line) in zip(paths.items(), styles):
         axes.plot(*places.T, marker=marker, ls=line, ms=4, lw=1.3, color=colour, label=name)
     axes.plot(0, 0, "*", ms=14, color=GREEN, label="lowest place")
     axes.set(xlabel="first parameter", ylabel="second parameter")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, framealpha=0)
-    said = "; ".join(
+    description = "; ".join(
         f"{name} begins at ({p[0, 0]:.1f}, {p[0, 1]:.1f}) and after {len(p) - 1} steps is at "
         f"({p[-1, 0]:.2f}, {p[-1, 1]:.2f})"
         for name, p in paths.items()
     )
-    return figure, f"A long, narrow valley from above, lowest at (0, 0). {said}."
+    return figure, f"A long, narrow valley from above, lowest at (0, 0). {description}."
 
 
 @picture
 def emerging(stages: Mapping[str, np.ndarray], french: Sequence[str], english: Sequence[str]):
     """Heatmaps of one sentence below each other, by title, on one scale from 0 to 1."""
     figure, panels = plt.subplots(len(stages), 1, figsize=(7.4, 4.4 * len(stages)))
-    said = []
+    descriptions = []
     for axes, (title, weights) in zip(np.atleast_1d(panels), stages.items()):
         heatmap(axes, weights, french, english, limits=(0, 1), title=title)
         axes.set(xlabel="English words (keys)", ylabel="French words (queries)")
-        best = ", ".join(f"{word} {english[k]}" for word, k in zip(french, weights.argmax(axis=1)))
+        best = join_largest(weights, french, english)
         size = weights.max(axis=1)
-        said.append(
-            f"{title}: row maxima from {size.min():.2f} to {size.max():.2f}; largest weights at {best}."
+        descriptions.append(
+            f"{title}: row maxima from {size.min():.2f} to {size.max():.2f}; largest weights at {best}.",
         )
-    return figure, "Heatmaps of attention weights on one scale from 0 to 1. " + " ".join(said)
+    return figure, "Heatmaps of attention weights on one scale from 0 to 1. " + " ".join(
+        descriptions,
+    )
 
 
 @picture
-def progress_made(losses: Sequence[float], shares: Mapping[int, float], levels: Mapping[str, float]):
+def progress_made(
+    losses: Sequence[float],
+    shares: Mapping[int, float],
+    levels: Mapping[str, float],
+):
     """The loss and the share of linked words found, step by step; `levels` are drawn across."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.9))
     steps = np.arange(1, len(losses) + 1)
     left.plot(steps, losses, color=BLUE, lw=1)
     left.set(
-        xlabel="step", ylabel="loss (nats a word)", ylim=(0, None), title="loss on the training sentences"
+        xlabel="step",
+        ylabel="loss (nats a word)",
+        ylim=(0, None),
+        title="loss on the training sentences",
     )
     right.plot(list(shares), list(shares.values()), "o-", color=BLUE, ms=3, lw=1.4, label="learned")
-    for (name, level), (colour, style) in zip(levels.items(), [(GREY, ":"), (ORANGE, "--"), (GREEN, "-.")]):
+    for (name, level), (colour, style) in zip(
+        levels.items(),
+        [(GREY, ":"), (ORANGE, "--"), (GREEN, "-.")],
+    ):
         right.axhline(level, color=colour, ls=style, lw=1.6, label=f"{name}: {level:.0%}")
     right.set(
         xlabel="step",
@@ -162,23 +210,27 @@ def progress_made(losses: Sequence[float], shares: Mapping[int, float], levels: 
     figure.legend(loc="outside lower right", ncols=4, frameon=False)
     for axes in (left, right):
         axes.grid()
-    across = ", ".join(f"{name} {level:.0%}" for name, level in levels.items())
+    across = join_named(levels, levels.values(), ".0%")
     first, last = next(iter(shares.values())), list(shares.values())[-1]
     return figure, (
         f"Two curves over {len(losses)} steps. The loss falls from {losses[0]:.2f} to "
-        f"{np.mean(losses[-20:]):.2f} nats. "
-        f"The share of linked words found goes from {first:.0%} to {last:.0%}; lines across: {across}."
+        f"{np.mean(losses[-20:]):.2f} nats. The share of linked words found goes from {first:.0%} "
+        f"to {last:.0%}; lines across: {across}."
     )
 
 
 @picture
 def where_it_misses(counts: Mapping[str, tuple[int, int]], names: Sequence[str]):
-    """Two runs side by side: for each kind of miss, how many."""
+    """Draw the number of misses of each kind, for two runs side by side."""
     figure, axes = plt.subplots(figsize=(7.4, 3))
     y = np.arange(len(counts))
-    for offset, name, colour, which in ((-0.2, names[0], BLUE, 0), (0.2, names[1], ORANGE, 1)):
+    for offset, name, colour, run in ((-0.2, names[0], BLUE, 0), (0.2, names[1], ORANGE, 1)):
         bars = axes.barh(
-            y + offset, [pair[which] for pair in counts.values()], height=0.36, color=colour, label=name
+            y + offset,
+            [pair[run] for pair in counts.values()],
+            height=0.36,
+            color=colour,
+            label=name,
         )
         axes.bar_label(bars, padding=3, color=GREY)
     axes.set_yticks(y, list(counts))
@@ -186,5 +238,5 @@ def where_it_misses(counts: Mapping[str, tuple[int, int]], names: Sequence[str])
     axes.set_xlabel("linked words missed")
     axes.margins(x=0.12)
     axes.legend(framealpha=0)
-    said = "; ".join(f"{kind}: {a} and {b}" for kind, (a, b) in counts.items())
-    return figure, f"Bars of the words missed, {names[0]} and {names[1]}. {said}."
+    description = "; ".join(f"{kind}: {a} and {b}" for kind, (a, b) in counts.items())
+    return figure, f"Bars of the words missed, {names[0]} and {names[1]}. {description}."

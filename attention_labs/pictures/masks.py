@@ -1,4 +1,4 @@
-"""The pictures of the lab `attention-masks`."""
+"""Pictures of the lab `attention-masks`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,54 +16,62 @@ def three_kinds():
     mask_table(panels[1], np.array([[1, 1, 1, 0]] * 4), english, english, "bidirectional")
     mask_table(panels[2], np.tril(np.ones((3, 3))), french, french, "causal")
     return figure, (
-        "Three masks as tables of ticks and crosses. Encoder–decoder: three French queries, each may attend "
-        "to the three English words but not to the padding. Bidirectional: four English positions, each may "
-        "attend to all but the padding. Causal: three French words, each may attend to itself and to the "
-        "words before it."
+        "Three masks as tables of ticks and crosses. Encoder–decoder: three French queries, each "
+        "may attend to the three English words but not to the padding. Bidirectional: four "
+        "English positions, each may attend to all but the padding. Causal: three French words, "
+        "each may attend to itself and to the words before it."
     )
 
 
 @picture
 def tables(masks: Mapping[str, np.ndarray], words: Sequence[str]):
-    """Masks of one sentence side by side, by title; True = may attend, shapes broadcasting to (L, L)."""
+    """Draw masks of one sentence by title; True = may attend, broadcasting to (L, L)."""
     size = len(words)
-    square = {title: np.broadcast_to(mask, (size, size)) for title, mask in masks.items()}
+    square = {}
+    for title, mask in masks.items():
+        square[title] = np.broadcast_to(mask, (size, size))
     figure, panels = plt.subplots(1, len(masks), figsize=(2.8 * len(masks), 3.3))
     for axes, (title, mask) in zip(np.atleast_1d(panels), square.items()):
         mask_table(axes, mask, words, words, title)
-    said = in_each_row({title: mask.sum(axis=1) for title, mask in square.items()})
-    return figure, f"Masks of the sentence {' '.join(words)}. Ticks in each row: {said}."
+    description = in_each_row({title: mask.sum(axis=1) for title, mask in square.items()})
+    return figure, f"Masks of the sentence {' '.join(words)}. Ticks in each row: {description}."
 
 
-Kind = tuple[np.ndarray, Sequence[str], Sequence[str], np.ndarray]
+MaskedWeights = tuple[np.ndarray, Sequence[str], Sequence[str], np.ndarray]
 
 
 @picture
-def three_masks(kinds: Mapping[str, Kind]):
-    """Weights side by side, by title: (weights (L_q, L_k), queries, keys, mask); hidden cells are hatched."""
+def three_masks(kinds: Mapping[str, MaskedWeights]):
+    """Draw weights by title: (weights (L_q, L_k), queries, keys, mask)."""
     figure, panels = plt.subplots(1, len(kinds), figsize=(9, 3.5))
-    said = []
+    descriptions = []
     for axes, (title, (weights, queries, keys, mask)) in zip(panels, kinds.items()):
-        allowed = np.broadcast_to(mask, weights.shape)
-        style = {"limits": (0, 1), "numbers": True, "mark": False, "hidden": ~allowed}
+        visible = np.broadcast_to(mask, weights.shape)
+        style = {"limits": (0, 1), "numbers": True, "mark": False, "hidden": ~visible}
         bar = heatmap(axes, weights, queries, keys, title=title, **style)
         if axes is not panels[-1]:
             bar.remove()
         best = zip(queries, weights.argmax(axis=1), weights.max(axis=1))
         rows = "; ".join(f"{query} most at {keys[k]}, {weight:.2f}" for query, k, weight in best)
-        said.append(f"{title}, {int((~allowed).sum())} cells hidden: {rows}.")
-    return figure, "Heatmaps of attention weights on a scale from 0 to 1. " + " ".join(said)
+        descriptions.append(f"{title}, {int((~visible).sum())} cells hidden: {rows}.")
+    return figure, "Heatmaps of attention weights on a scale from 0 to 1. " + " ".join(descriptions)
 
 
 @picture
-def under_a_mask(weights: np.ndarray, words: Sequence[str], allowed: np.ndarray):
-    """The weights (L, L) that a mask leaves; hidden cells are hatched, and each row says what it adds up to."""
+def under_a_mask(weights: np.ndarray, words: Sequence[str], visible: np.ndarray):
+    """Draw the weights (L, L) under a mask; hidden cells are hatched, and each row has its sum."""
     figure, axes = plt.subplots(figsize=(6.4, 0.9 + 0.62 * len(words)))
-    heatmap(axes, weights, words, words, limits=(0, 1), numbers=True, mark=False, hidden=~allowed)
+    heatmap(axes, weights, words, words, limits=(0, 1), numbers=True, mark=False, hidden=~visible)
     sums = weights.sum(axis=1)
-    axes.set_yticks(range(len(words)), [f"{word}, sum {total:.2f}" for word, total in zip(words, sums)])
-    said = []
-    for word, row, seen in zip(words, weights, allowed):
-        parts = [f"{words[k]} {row[k]:.2f}" for k in np.flatnonzero(seen)]
-        said.append(f"{word} attends to {', '.join(parts) or 'nobody'}")
-    return figure, f"Heatmap of the weights under a mask with {int(allowed.sum())} ticks: {'; '.join(said)}."
+    axes.set_yticks(
+        range(len(words)),
+        [f"{word}, sum {total:.2f}" for word, total in zip(words, sums)],
+    )
+    descriptions = []
+    for word, row, visible_row in zip(words, weights, visible):
+        parts = [f"{words[k]} {row[k]:.2f}" for k in np.flatnonzero(visible_row)]
+        descriptions.append(f"{word} attends to {', '.join(parts) or 'nobody'}")
+    return (
+        figure,
+        f"Heatmap of the weights under a mask with {int(visible.sum())} ticks: {'; '.join(descriptions)}.",
+    )

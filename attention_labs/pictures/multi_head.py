@@ -1,22 +1,34 @@
-"""The pictures of the lab `multi-head-attention`."""
+"""Pictures of the lab `multi-head-attention`."""
 
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from attention_labs.pictures import BLUE, COLOURS, GREEN, GREY, ORANGE, PURPLE, heatmap, picture, plt
+from attention_labs.pictures import (
+    BLUE,
+    COLOURS,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    heatmap,
+    join_named,
+    join_numbers,
+    picture,
+    plt,
+)
 
 _HEADS = (ORANGE, BLUE, GREEN, PURPLE)
 
 
 def _rows(array: np.ndarray, form: str) -> str:
-    """The rows of a matrix in words for an alt text: "(1, 2), (3, 4)"."""
-    return ", ".join("(" + ", ".join(format(number, form) for number in row) + ")" for row in array)
+    """Format the rows of a matrix for an alt text: "(1, 2), (3, 4)"."""
+    return ", ".join(f"({join_numbers(row, form)})" for row in array)
 
 
 @picture
 def questions(words: Sequence[Sequence[str]], weights: Mapping[str, np.ndarray]):
-    """What each question attends to: a panel a question, its weights (sentences, words); a row a sentence."""
+    """Draw the weights (sentences, words) of each question in a panel, a row for each sentence."""
     figure, panels = plt.subplots(1, len(weights), figsize=(9, 2.5))
     for axes, (question, rows) in zip(panels, weights.items()):
         image = axes.imshow(rows, cmap=COLOURS, vmin=0, vmax=1, aspect="auto")
@@ -24,43 +36,71 @@ def questions(words: Sequence[Sequence[str]], weights: Mapping[str, np.ndarray])
             ink = "black" if weight > 0.5 else "white"
             text = f"{words[row][column]}\n{weight:.2f}"
             axes.text(column, row, text, ha="center", va="center", color=ink)
-        names = [f"sentence {row}" for row in range(len(rows))] if axes is panels[0] else [""] * len(rows)
+        names = [""] * len(rows)
+        if axes is panels[0]:
+            names = [f"sentence {row}" for row in range(len(rows))]
         axes.set_yticks(range(len(rows)), names)
         axes.set_xticks(range(rows.shape[1]), ["first", "second", "third"])
         axes.set(title=question, xlabel="key")
         axes.spines[:].set_visible(False)
     figure.colorbar(image, ax=panels, label="attention weight").outline.set_visible(False)
-    said = "; ".join(
+    description = "; ".join(
         f"“{question}” gives "
-        + " and ".join(
-            ", ".join(f"{word} {weight:.2f}" for word, weight in zip(sentence, row))
-            for sentence, row in zip(words, rows)
-        )
+        + " and ".join(join_named(sentence, row, ".2f") for sentence, row in zip(words, rows))
         for question, rows in weights.items()
     )
-    return figure, f"Heatmaps of the weights of {len(weights)} questions in two sentences. {said}."
+    return (
+        figure,
+        f"Heatmaps of the weights of {len(weights)} questions in two sentences. {description}.",
+    )
 
 
 @picture
 def cut(x: np.ndarray, heads: Sequence[np.ndarray]):
-    """An array of words (L, d), its columns coloured by the head they go to, and beside it the heads."""
+    """Draw words (L, d), the columns coloured by their head, and the heads beside them."""
     length, d = x.shape
-    home = {number: column * len(heads) // d for row in x for column, number in enumerate(row)}
-    arrays = {"all columns": x} | {f"head {i}": head for i, head in enumerate(heads)}
+    home = {}
+    for row in x:
+        for column, number in enumerate(row):
+            home[number] = column * len(heads) // d
+    arrays = {"all columns": x}
+    for index, head in enumerate(heads):
+        arrays[f"head {index}"] = head
     widths = [array.shape[1] for array in arrays.values()]
     figure, panels = plt.subplots(1, len(arrays), figsize=(7.5, 2.7), width_ratios=widths)
     for axes, (title, array) in zip(panels, arrays.items()):
         for (row, column), number in np.ndenumerate(array):
             colour = _HEADS[home[number] % len(_HEADS)]
-            axes.add_patch(plt.Rectangle((column + 0.03, row + 0.03), 0.94, 0.94, facecolor=colour, lw=0))
-            axes.text(column + 0.5, row + 0.5, f"{number:02.0f}", ha="center", va="center", color="white")
-        axes.set(xlim=(0, array.shape[1]), ylim=(length, 0), aspect="equal", title=title, xlabel="column")
+            axes.add_patch(
+                plt.Rectangle((column + 0.03, row + 0.03), 0.94, 0.94, facecolor=colour, lw=0),
+            )
+            axes.text(
+                column + 0.5,
+                row + 0.5,
+                f"{number:02.0f}",
+                ha="center",
+                va="center",
+                color="white",
+            )
+        axes.set(
+            xlim=(0, array.shape[1]),
+            ylim=(length, 0),
+            aspect="equal",
+            title=title,
+            xlabel="column",
+        )
         axes.set_xticks(np.arange(array.shape[1]) + 0.5, range(array.shape[1]))
         axes.set_yticks(np.arange(length) + 0.5, [f"word {row}" for row in range(length)])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-    said = "; ".join(f"{title} has {_rows(array, '02.0f')}" for title, array in arrays.items())
-    return figure, f"Three words of {d} numbers, and the heads they are cut into, row by row: {said}."
+    parts = []
+    for title, array in arrays.items():
+        parts.append(f"{title} has {_rows(array, '02.0f')}")
+    description = "; ".join(parts)
+    return (
+        figure,
+        f"Three words of {d} numbers, and the heads they are cut into, row by row: {description}.",
+    )
 
 
 @picture
@@ -68,40 +108,67 @@ def heads(weights: np.ndarray, words: Sequence[str]):
     """The weights (heads, L, L) of one sentence: a heatmap for each head."""
     figure, panels = plt.subplots(1, len(weights), figsize=(3.9 * len(weights), 3.2))
     for head, (axes, rows) in enumerate(zip(panels, weights)):
-        bar = heatmap(axes, rows, words, words, title=f"head {head}", limits=(0, 1), numbers=True, mark=False)
+        bar = heatmap(
+            axes,
+            rows,
+            words,
+            words,
+            title=f"head {head}",
+            limits=(0, 1),
+            numbers=True,
+            mark=False,
+        )
         if axes is not panels[-1]:
             bar.remove()
         if axes is not panels[0]:
             axes.set_ylabel("")
-    said = "; ".join(f"head {head} has {_rows(rows, '.2f')}" for head, rows in enumerate(weights))
-    return figure, f"A heatmap for each head, a row for each of the words {', '.join(words)}: {said}."
+    parts = []
+    for head, rows in enumerate(weights):
+        parts.append(f"head {head} has {_rows(rows, '.2f')}")
+    description = "; ".join(parts)
+    return (
+        figure,
+        f"A heatmap for each head, a row for each of the words {', '.join(words)}: {description}.",
+    )
 
 
 @picture
 def influence(words: np.ndarray, layers: Mapping[str, Callable[[np.ndarray], np.ndarray]]):
-    """Which output depends on which word: each word (a row of L) is changed in turn, in every layer by title.
+    """Draw the dependence of each output on each word, for layers by title.
 
-    A layer takes words (batch, L, d) and returns as many results (batch, L, d).
+    Each word (a row of L) is changed in turn. A layer maps words (batch, L, d) to results (batch,
+    L, d).
     """
     panels = {title: _depends(layer, words) for title, layer in layers.items()}
     figure, all_axes = plt.subplots(1, len(panels), figsize=(9, 3.4))
     for axes, (title, depends) in zip(all_axes, panels.items()):
         length = len(depends)
-        for (row, column), there in np.ndenumerate(depends):
+        for (row, column), has_influence in np.ndenumerate(depends):
             colour, sign, ink = "none", "", GREY
-            if there:
-                colour, sign, ink = (ORANGE, "!", "white") if column > row else (BLUE, "●", "white")
+            if has_influence:
+                colour, sign, ink = BLUE, "●", "white"
+                if column > row:
+                    colour, sign = ORANGE, "!"
             place = (column - 0.46, row - 0.46), 0.92, 0.92
             axes.add_patch(
-                plt.Rectangle(*place, facecolor=colour, edgecolor=colour if there else GREY, lw=0.8)
+                plt.Rectangle(
+                    *place,
+                    facecolor=colour,
+                    edgecolor=colour if has_influence else GREY,
+                    lw=0.8,
+                ),
             )
             axes.text(column, row, sign, ha="center", va="center", color=ink, weight="bold")
         axes.set(xlim=(-0.55, length - 0.45), ylim=(length - 0.45, -0.55), aspect="equal")
         axes.set_xticks(range(length), range(length))
         axes.set_yticks(range(length), range(length))
-        axes.set(title=title, xlabel="changed word", ylabel="output of word" if axes is all_axes[0] else "")
+        axes.set(
+            title=title,
+            xlabel="changed word",
+            ylabel="output of word" if axes is all_axes[0] else "",
+        )
         axes.spines[:].set_visible(False)
-    said = "; ".join(
+    description = "; ".join(
         f"{title}, "
         + ", ".join(
             f"word {row} on {' '.join(map(str, np.flatnonzero(line))) or 'nothing'}"
@@ -110,22 +177,22 @@ def influence(words: np.ndarray, layers: Mapping[str, Callable[[np.ndarray], np.
         for title, depends in panels.items()
     )
     return figure, (
-        "Tables that are filled where the output of a word depends on a word, and have an exclamation mark "
-        f"where that word comes later: {said}."
+        "Tables that are filled where the output of a word depends on a word, and have an "
+        f"exclamation mark where that word comes later: {description}."
     )
 
 
 def _depends(layer: Callable[[np.ndarray], np.ndarray], words: np.ndarray) -> np.ndarray:
-    """True in row i and column j where the output of word i changes when word j does."""
-    each = np.arange(len(words))
-    changed = np.repeat(words[np.newaxis], len(words), axis=0)
-    changed[each, each] += 1  # in copy j of the sentence, word j
-    return (np.abs(layer(changed) - layer(words[np.newaxis])).max(axis=-1) > 1e-9).T
+    """Return an array that is True at (i, j) if the output of word i depends on word j."""
+    positions = np.arange(len(words))
+    changed_words = np.repeat(words[np.newaxis], len(words), axis=0)
+    changed_words[positions, positions] += 1  # in copy j of the sentence, word j
+    return (np.abs(layer(changed_words) - layer(words[np.newaxis])).max(axis=-1) > 1e-9).T
 
 
 @picture
 def groups(n_heads: int, choices: Sequence[int]):
-    """Which head of keys each head of queries reads, a panel for each number of heads of keys."""
+    """Draw the head of keys that each head of queries reads, for some numbers of heads of keys."""
     figure, panels = plt.subplots(1, len(choices), figsize=(9, 2.4))
     for axes, kv_heads in zip(panels, choices):
         group = n_heads // kv_heads
@@ -137,46 +204,61 @@ def groups(n_heads: int, choices: Sequence[int]):
             axes.scatter(head, 1, s=190, color=colour, zorder=2)
             axes.text(head, 1, str(head), ha="center", va="center", color="white", zorder=3)
         for key_head, place in enumerate(places):
-            axes.scatter(place, 0, s=190, marker="s", color=colours[key_head % len(colours)], zorder=2)
+            axes.scatter(
+                place,
+                0,
+                s=190,
+                marker="s",
+                color=colours[key_head % len(colours)],
+                zorder=2,
+            )
             axes.text(place, 0, str(key_head), ha="center", va="center", color="white", zorder=3)
         axes.set(xlim=(-0.7, n_heads - 0.3), ylim=(-0.4, 1.4), title=_of_keys(kv_heads))
         axes.set_xticks([])
         axes.set_yticks([1, 0], ["queries", "keys, values"] if axes is panels[0] else ["", ""])
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-    said = "; ".join(
+    description = "; ".join(
         f"with {_of_keys(n)}, 0 to {n_heads - 1} read "
         + " ".join(str(head // (n_heads // n)) for head in range(n_heads))
         for n in choices
     )
     return (
         figure,
-        f"Heads of queries in a row, heads of keys below, and a line to the one each reads: {said}.",
+        f"Heads of queries in a row, heads of keys below, and a line to the one each reads: {description}.",
     )
 
 
 @picture
 def counts(d_model: int, n_heads: int, weights: Mapping[int, int]):
-    """The weights of one layer as bars, by its number of heads of keys: w_q and w_o, and the rest."""
-    own = 2 * d_model**2
+    """Draw the number of weights of one layer as bars, by its number of heads of keys."""
+    query_weights = 2 * d_model**2
     figure, axes = plt.subplots(figsize=(7.5, 2.4))
     for row, count in enumerate(weights.values()):
         names = ("w_q and w_o", "w_k and w_v") if row == 0 else ("", "")
-        axes.barh(row, own / 1e6, color=BLUE, label=names[0])
-        axes.barh(row, (count - own) / 1e6, left=own / 1e6, color=ORANGE, hatch="//", label=names[1])
+        axes.barh(row, query_weights / 1e6, color=BLUE, label=names[0])
+        axes.barh(
+            row,
+            (count - query_weights) / 1e6,
+            left=query_weights / 1e6,
+            color=ORANGE,
+            hatch="//",
+            label=names[1],
+        )
         axes.text(count / 1e6 + 3, row, f"{count / 1e6:.0f} million", va="center")
-    axes.set_yticks(range(len(weights)), [_of_keys(n) for n in weights])
+    axes.set_yticks(range(len(weights)), [*map(_of_keys, weights)])
     axes.invert_yaxis()
     axes.set(xlabel="weights, in millions", xlim=(0, 1.22 * max(weights.values()) / 1e6))
     axes.set_title(f"one layer with d = {d_model} and {n_heads} heads of queries")
     axes.legend(loc="lower right")
-    said = "; ".join(
-        f"{_of_keys(n)}, {count / 1e6:.0f} million, of which {(count - own) / 1e6:.0f} in w_k and w_v"
+    description = "; ".join(
+        f"{_of_keys(n)}, {count / 1e6:.0f} million, of which {(count - query_weights) / 1e6:.0f} "
+        "in w_k and w_v"
         for n, count in weights.items()
     )
     return (
         figure,
-        f"Bars of the weights of a layer with d = {d_model} and {n_heads} heads of queries: {said}.",
+        f"Bars of the weights of a layer with d = {d_model} and {n_heads} heads of queries: {description}.",
     )
 
 

@@ -1,4 +1,4 @@
-"""The pictures of the lab `qkv-attention`."""
+"""Pictures of the lab `qkv-attention`."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -24,38 +24,47 @@ from attention_labs.pictures import (
 def word_strips(vectors: Mapping[str, np.ndarray], places: int = 40):
     """The first numbers of some word vectors, by word, as strips of colour."""
     figure, axes = plt.subplots(figsize=(8, 2.4))
-    strip = axes.imshow([vector[:places] for vector in vectors.values()], cmap=COLOURS, aspect="auto")
+    strip = axes.imshow(
+        [vector[:places] for vector in vectors.values()],
+        cmap=COLOURS,
+        aspect="auto",
+    )
     axes.set_yticks(range(len(vectors)), vectors)
     axes.set_xlabel(f"the first {places} of the {len(next(iter(vectors.values())))} numbers")
     axes.spines[:].set_visible(False)
     figure.colorbar(strip, label="value").outline.set_visible(False)
     return figure, (
-        f"The words {', '.join(vectors)} as strips of {places} coloured cells, dark for negative and bright "
-        "for positive numbers. Accord and agreement often have the same shade, accord and area hardly more "
-        "often than by chance. The strip of 1992 has one shade: all its numbers are zero."
+        f"The words {', '.join(vectors)} as strips of {places} coloured cells, dark for negative "
+        "and bright for positive numbers. Accord and agreement often have the same shade, accord "
+        "and area hardly more often than by chance. The strip of 1992 has one shade: all its "
+        "numbers are zero."
     )
 
 
 @picture
-def dot_products(name: str, vector: np.ndarray, others: Mapping[str, np.ndarray]):
-    """One vector's numbers against those of others, (n,) each: a dot for each place."""
-    figure, panels = plt.subplots(1, len(others), figsize=(8.4, 3.1), sharey=True)
-    said = []
-    for axes, (other, against) in zip(panels, others.items()):
-        axes.plot(vector, against, ".", color=BLUE, alpha=0.7)
+def dot_products(name: str, vector: np.ndarray, vectors: Mapping[str, np.ndarray]):
+    """Draw a vector's numbers against those of others, (n,) each, as dots."""
+    figure, panels = plt.subplots(1, len(vectors), figsize=(8.4, 3.1), sharey=True)
+    descriptions = []
+    for axes, (label, other_vector) in zip(panels, vectors.items()):
+        axes.plot(vector, other_vector, ".", color=BLUE, alpha=0.7)
         axes.set(xlim=(-0.22, 0.22), ylim=(-0.22, 0.22), aspect="equal", xlabel=name)
-        axes.set_title(f"{name} · {other} = {vector @ against:.2f}")
+        axes.set_title(f"{name} · {label} = {vector @ other_vector:.2f}")
         axes.grid()
-        slope = vector @ against
-        shape = "rises to the right" if slope > 0.3 else "lies on the line at 0" if slope == 0 else "is round"
-        said.append(f"for {other}, dot product {slope:.2f}, the cloud {shape}")
+        slope = vector @ other_vector
+        shape = "is round"
+        if slope > 0.3:
+            shape = "rises to the right"
+        elif slope == 0:
+            shape = "lies on the line at 0"
+        descriptions.append(f"for {label}, dot product {slope:.2f}, the cloud {shape}")
     panels[0].set_ylabel("the English word")
-    return figure, f"Clouds of {len(vector)} dots each: {'; '.join(said)}."
+    return figure, f"Clouds of {len(vector)} dots each: {'; '.join(descriptions)}."
 
 
 @picture
 def soft_look_up():
-    """One query, three keys, three values: a dictionary in which every key matches a little."""
+    """Draw a look-up in which every key matches a little: one query, three keys, three values."""
     figure, axes = plt.subplots(figsize=(8.2, 3.7))
     axes.set(xlim=(-0.6, 10.7), ylim=(-0.7, 2.9))
     axes.axis("off")
@@ -72,13 +81,26 @@ def soft_look_up():
         arrow(axes, (8.25, y), (9.05, 1), head="->", lw=6 * weights[row])
     box(axes, 0.1, 1, "(1, 0)", BLUE)
     box(axes, 9.9, 1, "(5.8, 2.8)", GREY)
-    titles = {0.1: "query", 2.6: "keys", 4.05: "compare", 5.6: "weights", 7.5: "values", 9.9: "result"}
+    titles = {
+        0.1: "query",
+        2.6: "keys",
+        4.05: "compare",
+        5.6: "weights",
+        7.5: "values",
+        9.9: "result",
+    }
     for x, title in titles.items():
         axes.text(x, 2.65, title, weight="bold", **label)
-    axes.text(4.8, -0.5, "dot products → ÷ √2 → softmax → weighted average", style="italic", **label)
+    axes.text(
+        4.8,
+        -0.5,
+        "dot products → ÷ √2 → softmax → weighted average",
+        style="italic",
+        **label,
+    )
     return figure, (
-        "A query (1, 0) is compared with three keys, which gives the scores 2, 0 and 1. Divided by √2, the "
-        "root of the size of a key, and put through softmax, these become the weights "
+        "A query (1, 0) is compared with three keys, which gives the scores 2, 0 and 1. Divided "
+        "by √2, the root of the size of a key, and put through softmax, these become the weights "
         "0.58, 0.14 and 0.28, drawn as bars. Arrows as thick as the weights lead from the three "
         "values (10, 0), (0, 0) and (0, 10) to the result (5.8, 2.8)."
     )
@@ -98,8 +120,8 @@ def scores_to_shares():
         axes.bar_label(bars, padding=2)
         axes.set(title=title, ylim=(0, 1.18 * max(heights)), ylabel=title.split(" (")[0])
     return figure, (
-        "Three bar charts. The scores 2, 1, 0 become the exponentials 7.39, 2.72, 1.00, whose sum is 11.11, "
-        "and these become the shares 0.665, 0.245, 0.090, whose sum is 1."
+        "Three bar charts. The scores 2, 1, 0 become the exponentials 7.39, 2.72, 1.00, whose sum "
+        "is 11.11, and these become the shares 0.665, 0.245, 0.090, whose sum is 1."
     )
 
 
@@ -114,20 +136,27 @@ def axes_of_softmax():
     for axis, (axes, table) in enumerate(zip(panels, tables)):
         for row in range(2):
             for column in range(3):
-                colour = BLUE if (column if axis == 0 else row) % 2 == 0 else ORANGE
+                colour = (BLUE, ORANGE)[(column, row)[axis] % 2]
                 cell = plt.Rectangle((column - 0.47, row - 0.45), 0.94, 0.9, facecolor=colour)
                 axes.add_patch(cell)
                 axes.text(
-                    column, row, table[row][column], ha="center", va="center", color="white", fontsize=12
+                    column,
+                    row,
+                    table[row][column],
+                    ha="center",
+                    va="center",
+                    color="white",
+                    fontsize=12,
                 )
         label_cells(axes, ["row 0", "row 1"], ["column 0", "column 1", "column 2"])
         axes.set(xlim=(-0.6, 2.6), ylim=(1.6, -0.6))
         axes.set_xticks(range(3), ["column 0", "column 1", "column 2"], rotation=0, ha="center")
         axes.set_title(f"axis={axis}: each {'column' if axis == 0 else 'row'} adds up to 1")
     return figure, (
-        "Softmax of one matrix of 2 rows and 3 columns, twice. With axis=0 the columns are coloured in "
-        "turn, and each adds up to 1: 0.73 and 0.27, 0.12 and 0.88, 0.50 and 0.50. With axis=1 the rows are "
-        "coloured in turn, and each adds up to 1: 0.67, 0.09, 0.24, and 0.21, 0.58, 0.21."
+        "Softmax of one matrix of 2 rows and 3 columns, twice. With axis=0 the columns are "
+        "coloured in turn, and each adds up to 1: 0.73 and 0.27, 0.12 and 0.88, 0.50 and 0.50. "
+        "With axis=1 the rows are coloured in turn, and each adds up to 1: 0.67, 0.09, 0.24, and "
+        "0.21, 0.58, 0.21."
     )
 
 
@@ -144,13 +173,19 @@ def moved_scores():
         axes.axhline(0, color=GREY, zorder=0)
         axes.plot([largest, largest - 1, largest - 2], [0, 0, 0], "o", markersize=11, color=BLUE)
         ticks = range(largest - 3, largest + 2)
-        axes.set(xlim=(largest - 3.5, largest + 1.5), ylim=(-1, 1), yticks=[], xticks=ticks, title=note)
+        axes.set(
+            xlim=(largest - 3.5, largest + 1.5),
+            ylim=(-1, 1),
+            yticks=[],
+            xticks=ticks,
+            title=note,
+        )
         axes.spines["left"].set_visible(False)
     panels[1].set_xlabel("score")
     return figure, (
-        "Two number lines. On the first, dots at 998, 999 and 1000: every exponential is infinite. On the "
-        "second the same three dots, as far apart as before, at -2, -1 and 0: the exponentials are 0.14, "
-        "0.37 and 1."
+        "Two number lines. On the first, dots at 998, 999 and 1000: every exponential is "
+        "infinite. On the second the same three dots, as far apart as before, at -2, -1 and 0: "
+        "the exponentials are 0.14, 0.37 and 1."
     )
 
 
@@ -183,16 +218,16 @@ def shapes():
     axes.set(xlim=(0, 9.5), ylim=(-0.4, 5.1), aspect="equal")
     axes.axis("off")
     return figure, (
-        "The shapes of attention as tables of cells. Q with 4 rows and 3 columns times K transposed with 3 "
-        "rows and 6 columns gives the scores, 4 rows and 6 columns. They are divided by the root of d_k and "
-        "go through softmax along each row. The weights, 4 rows and 6 columns, times V with 6 rows and 5 "
-        "columns give the result, 4 rows and 5 columns."
+        "The shapes of attention as tables of cells. Q with 4 rows and 3 columns times K "
+        "transposed with 3 rows and 6 columns gives the scores, 4 rows and 6 columns. They are "
+        "divided by the root of d_k and go through softmax along each row. The weights, 4 rows "
+        "and 6 columns, times V with 6 rows and 5 columns give the result, 4 rows and 5 columns."
     )
 
 
 @picture
 def queries_and_keys(Q: np.ndarray, K: np.ndarray, by_hand: Sequence[Sequence[float]]):
-    """Two queries and three keys as arrows in the plane, the keys as thick as their weights `by_hand`."""
+    """Draw two queries and three keys as arrows, the keys as thick as their weights `by_hand`."""
     figure, panels = plt.subplots(1, 2, figsize=(8, 3.7), sharey=True)
     for axes, number, query, weights in zip(panels, ["first", "second"], Q, by_hand):
         for key, weight in zip(K, weights):
@@ -206,9 +241,9 @@ def queries_and_keys(Q: np.ndarray, K: np.ndarray, by_hand: Sequence[Sequence[fl
         axes.grid()
     panels[0].set_ylabel("second number")
     return figure, (
-        "Two planes with the same three keys as solid arrows, to (2, 0), (0, 1) and (1, -1), as thick as "
-        "their weights. For the query (1, 0), a dashed arrow, the weights are 0.576, 0.140 and 0.284; for "
-        "the query (1, 1) they are 0.576, 0.284 and 0.140."
+        "Two planes with the same three keys as solid arrows, to (2, 0), (0, 1) and (1, -1), as "
+        "thick as their weights. For the query (1, 0), a dashed arrow, the weights are 0.576, "
+        "0.140 and 0.284; for the query (1, 1) they are 0.576, 0.284 and 0.140."
     )
 
 
@@ -218,17 +253,33 @@ def values_and_results(V: np.ndarray, results: Sequence[tuple[float, float]]):
     figure, axes = plt.subplots(figsize=(6, 4.2))
     axes.fill(*V.T, facecolor=GREEN, alpha=0.25)
     axes.plot(*V.T, "s", color=GREEN, markersize=9)
-    for value, name, shift in zip(V, ["value 1", "value 2", "value 3"], [(10, 5), (8, 9), (11, -4)]):
+    for value, name, shift in zip(
+        V,
+        ["value 1", "value 2", "value 3"],
+        [(10, 5), (8, 9), (11, -4)],
+    ):
         axes.annotate(name, value, xytext=shift, textcoords="offset points")
     for (x, y), name in zip(results, ["first query", "second query"]):
         axes.plot(x, y, "o", color=ORANGE, markersize=9)
-        axes.annotate(f"{name} ({x:.2f}, {y:.2f})", (x, y), xytext=(12, 4), textcoords="offset points")
-    axes.set(xlim=(-1, 14), ylim=(-1, 11.5), xlabel="first number", ylabel="second number", aspect="equal")
+        axes.annotate(
+            f"{name} ({x:.2f}, {y:.2f})",
+            (x, y),
+            xytext=(12, 4),
+            textcoords="offset points",
+        )
+    axes.set(
+        xlim=(-1, 14),
+        ylim=(-1, 11.5),
+        xlabel="first number",
+        ylabel="second number",
+        aspect="equal",
+    )
     axes.grid()
-    said = " and ".join(f"({x:.2f}, {y:.2f})" for x, y in results)
+    description = " and ".join(f"({x:.2f}, {y:.2f})" for x, y in results)
     return figure, (
-        "The values as the corners (10, 0), (0, 0) and (0, 10) of a triangle. Inside it lie the results of "
-        f"the two queries, at {said}, both nearest to value 1, which has the largest weight."
+        "The values as the corners (10, 0), (0, 0) and (0, 10) of a triangle. Inside it lie the "
+        f"results of the two queries, at {description}, both nearest to value 1, which has the "
+        "largest weight."
     )
 
 
@@ -241,7 +292,7 @@ def alignment(
     title: str = "Which word does each word look at?",
     limits: tuple[float, float] | None = None,
 ):
-    """Attention weights between two sentences, (L_q, L_k): a heatmap, the largest of each row framed."""
+    """Draw attention weights between two sentences, (L_q, L_k), as a heatmap."""
     figure, axes = plt.subplots(figsize=(8, 1.6 + 0.36 * len(asking)))
     heatmap(axes, weights, asking, answering, title=title, limits=limits)
     axes.set(xlabel="keys", ylabel="queries")
@@ -253,11 +304,13 @@ def alignment(
 
 
 def _best(weights, asking, answering) -> str:
-    said = []
+    descriptions = []
     for word, row in zip(asking, weights):
-        least = np.ptp(row) < 1e-12
-        said.append(f"{word}, all alike" if least else f"{word} at {answering[int(np.argmax(row))]}")
-    return "; ".join(said)
+        is_uniform = np.ptp(row) < 1e-12
+        descriptions.append(
+            f"{word}, all alike" if is_uniform else f"{word} at {answering[int(np.argmax(row))]}",
+        )
+    return "; ".join(descriptions)
 
 
 def print_thousandths(weights: np.ndarray, asking: Sequence[str], answering: Sequence[str]) -> None:
@@ -270,7 +323,7 @@ def print_thousandths(weights: np.ndarray, asking: Sequence[str], answering: Seq
 
 @picture
 def row_maxima(weights: np.ndarray, asking: Sequence[str]):
-    """The largest weight of each row, (L_q, L_k), from zero and under a magnifying glass."""
+    """Draw the largest weight of each row, (L_q, L_k), from zero and magnified."""
     largest, keys = weights.max(axis=1), weights.shape[1]
     uniform = 1 / keys
     margin = 0.1 * (largest.max() - uniform)
@@ -286,48 +339,55 @@ def row_maxima(weights: np.ndarray, asking: Sequence[str]):
         axes.set_xlabel("largest weight of the row")
     panels[0].invert_yaxis()
     figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right")
-    best, least = asking[int(largest.argmax())], asking[int(largest.argmin())]
+    first_word, last_word = asking[int(largest.argmax())], asking[int(largest.argmin())]
     return figure, (
-        f"The largest weight of each row, twice, with a dashed line at an even share, {uniform:.4f}. As bars "
-        "on a scale from zero they all end just beyond the line. Magnified they differ: from "
-        f"{largest.min():.4f} for {least}, on the line, to {largest.max():.4f} for {best}."
+        "The largest weight of each row, twice, with a dashed line at an even share, "
+        f"{uniform:.4f}. As bars on a scale from zero they all end just beyond the line. "
+        f"Magnified they differ: from {largest.min():.4f} for {last_word}, on the line, to "
+        f"{largest.max():.4f} for {first_word}."
     )
 
 
 @picture
 def temperatures(
     weights_at: Callable[[float], np.ndarray],
-    chosen: Sequence[float],
+    values: Sequence[float],
     asking: Sequence[str],
     answering: Sequence[str],
 ):
     """The weights, (L_q, L_k), at some temperatures, on one scale from 0 to 1."""
-    figure, panels = plt.subplots(len(chosen), 1, figsize=(7, 4.1 * len(chosen)), sharex=True)
-    said = []
-    for axes, temperature in zip(panels, chosen):
+    figure, panels = plt.subplots(len(values), 1, figsize=(7, 4.1 * len(values)), sharex=True)
+    descriptions = []
+    for axes, temperature in zip(panels, values):
         weights = weights_at(temperature)
         best = weights.max(axis=1)
         title = f"T = {temperature}: row maxima {best.min():.3f} to {best.max():.3f}"
         heatmap(axes, weights, asking, answering, limits=(0, 1), title=title)
         axes.set(xlabel="", ylabel="queries")
-        said.append(
+        descriptions.append(
             f"At temperature {temperature} the largest weights of the rows are {best.min():.3f} to "
-            f"{best.max():.3f}."
+            f"{best.max():.3f}.",
         )
     panels[-1].set_xlabel("keys")
-    return figure, "Heatmaps of the sentence, one below the other, on one scale from 0 to 1. " + " ".join(
-        said
+    return (
+        figure,
+        "Heatmaps of the sentence, one below the other, on one scale from 0 to 1. " + " ".join(descriptions),
     )
 
 
 @picture
-def at_temperature(weights: np.ndarray, temperature: float, asking: Sequence[str], answering: Sequence[str]):
+def at_temperature(
+    weights: np.ndarray,
+    temperature: float,
+    asking: Sequence[str],
+    answering: Sequence[str],
+):
     """The weights (L_q, L_k) of the sentence at one temperature, on a scale from 0 to 1."""
     figure, axes = plt.subplots(figsize=(7, 5))
     best = weights.max(axis=1)
     title = f"T = {temperature:.3g}: row maxima {best.min():.3f} to {best.max():.3f}"
     heatmap(axes, weights, asking, answering, limits=(0, 1), title=title)
     return figure, (
-        f"Heatmap of the sentence at temperature {temperature:.3g}, on a colour scale from 0 to 1. The largest weights "
-        f"of the rows are {best.min():.3f} to {best.max():.3f}."
+        f"Heatmap of the sentence at temperature {temperature:.3g}, on a colour scale from 0 to "
+        f"1. The largest weights of the rows are {best.min():.3f} to {best.max():.3f}."
     )

@@ -1,4 +1,4 @@
-"""The pictures of the lab `tiny-transformer`."""
+"""Pictures of the lab `tiny-transformer`."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -17,6 +17,8 @@ from attention_labs.pictures import (
     arrow,
     box,
     heatmap,
+    join_named,
+    join_numbers,
     picture,
     plt,
 )
@@ -24,7 +26,7 @@ from attention_labs.pictures import (
 
 @picture
 def model():
-    """A model of two blocks, and what is inside a block: the stream in the middle, two branches beside it."""
+    """Draw a model of two blocks, and one block: the residual stream and its two branches."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 5.4))
     for axes, title in ((left, "the model"), (right, "one block")):
         axes.set(xlim=(0, 10), ylim=(0, 12), title=title)
@@ -65,10 +67,11 @@ def model():
             bbox={"boxstyle": "circle,pad=0.15", "facecolor": GREY, "edgecolor": "none"},
         )
     return figure, (
-        "Left: the model as a chain. Tokens become token vectors plus position vectors, go through block 0, block 1 "
-        "and so on, then through a layer norm, and become logits. Right: one block. A stream x passes straight "
-        "through. A first branch leaves it, goes through layer norm 1 and attention, and is added to it again; "
-        "a second branch does the same through layer norm 2 and the feed-forward."
+        "Left: the model as a chain. Tokens become token vectors plus position vectors, go "
+        "through block 0, block 1 and so on, then through a layer norm, and become logits. Right: "
+        "one block. A stream x passes straight through. A first branch leaves it, goes through "
+        "layer norm 1 and attention, and is added to it again; a second branch does the same "
+        "through layer norm 2 and the feed-forward."
     )
 
 
@@ -82,66 +85,87 @@ def bends(gelu: Mapping[str, np.ndarray], z: np.ndarray):
     axes.grid(True)
     axes.legend()
     return figure, (
-        "Two curves that agree far from 0: nearly 0 for large negative z, nearly z for large positive z. ReLU has a "
-        "sharp corner at 0; GELU goes round it smoothly and dips a little below 0, to about -0.17 near z = -0.75."
+        "Two curves that agree far from 0: nearly 0 for large negative z, nearly z for large "
+        "positive z. ReLU has a sharp corner at 0; GELU goes round it smoothly and dips a little "
+        "below 0, to about -0.17 near z = -0.75."
     )
 
 
 @picture
 def sizes(models: Mapping[str, Mapping[str, int]]):
-    """Where the numbers of each model are: by model, by part."""
+    """Draw the share of parameters in each part of some models."""
     figure, axes = plt.subplots(figsize=(8.6, 0.9 + 0.62 * len(models)))
-    said = []
+    descriptions = []
     for row, (name, parts) in enumerate(models.items()):
         total, start = sum(parts.values()), 0.0
         for (part, count), colour in zip(parts.items(), (BLUE, GREEN, PURPLE, ORANGE)):
             share = count / total
-            axes.barh(row, share, left=start, color=colour, height=0.62, label=part if row == 0 else None)
+            axes.barh(
+                row,
+                share,
+                left=start,
+                color=colour,
+                height=0.62,
+                label=part if row == 0 else None,
+            )
             if share > 0.06:
-                axes.text(start + share / 2, row, f"{share:.0%}", ha="center", va="center", color="white")
+                axes.text(
+                    start + share / 2,
+                    row,
+                    f"{share:.0%}",
+                    ha="center",
+                    va="center",
+                    color="white",
+                )
             start += share
-        said.append(f"{name}: " + ", ".join(f"{part} {count / total:.0%}" for part, count in parts.items()))
+        descriptions.append(
+            f"{name}: " + join_named(parts, np.divide([*parts.values()], total), ".0%"),
+        )
     axes.set_yticks(range(len(models)), [f"{n}\n{sum(p.values()):,}" for n, p in models.items()])
     axes.set(xlabel="share of all numbers that the model learns", xlim=(0, 1))
     axes.invert_yaxis()
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
-    return figure, "Where a model's numbers are. " + "; ".join(said) + "."
+    return figure, "Where a model's numbers are. " + "; ".join(descriptions) + "."
 
 
 @picture
-def losses(found: Mapping[str, float]):
+def losses(values: Mapping[str, float]):
     """The loss on held-out text of each way to guess."""
-    figure, axes = plt.subplots(figsize=(6.6, 0.8 + 0.5 * len(found)))
-    colours = [GREY] * (len(found) - 1) + [BLUE]
-    axes.barh(range(len(found)), list(found.values()), color=colours, height=0.6)
-    for row, loss in enumerate(found.values()):
+    figure, axes = plt.subplots(figsize=(6.6, 0.8 + 0.5 * len(values)))
+    colours = [GREY] * (len(values) - 1) + [BLUE]
+    axes.barh(range(len(values)), list(values.values()), color=colours, height=0.6)
+    for row, loss in enumerate(values.values()):
         axes.text(loss + 0.06, row, f"{loss:.2f}", va="center")
-    axes.set_yticks(range(len(found)), list(found))
+    axes.set_yticks(range(len(values)), list(values))
     axes.set(xlabel="loss: mean −log of the probability of the right word, in nats", xlim=(0, 6.1))
     axes.invert_yaxis()
-    said = ", ".join(f"{name} {loss:.2f}" for name, loss in found.items())
-    return figure, f"Bars of the loss on stories that nothing was trained on: {said}."
+    description = join_named(values, values.values(), ".2f")
+    return figure, f"Bars of the loss on stories that nothing was trained on: {description}."
 
 
 @picture
 def temperatures(words: Sequence[str], shares: Mapping[float, np.ndarray]):
     """Probabilities of the same words at several temperatures."""
     figure, panels = plt.subplots(1, len(shares), figsize=(9, 3.4), sharey=True, sharex=True)
-    said = []
+    descriptions = []
     for axes, (temperature, row) in zip(panels, shares.items()):
         axes.barh(range(len(words)), row, color=BLUE)
         axes.set_yticks(range(len(words)), words)
         axes.set(title=f"temperature {temperature:g}", xlabel="probability", xlim=(0, 1))
-        said.append(f"at {temperature:g}, " + ", ".join(f"{w} {p:.2f}" for w, p in zip(words, row)))
+        descriptions.append(
+            f"at {temperature:g}, " + join_named(words, row, ".2f"),
+        )
     panels[0].invert_yaxis()
-    return figure, "Bars of the most likely next words at several temperatures. " + "; ".join(said) + "."
+    return figure, "Bars of the most likely next words at several temperatures. " + "; ".join(
+        descriptions,
+    ) + "."
 
 
 @picture
 def head_scores(tables: Mapping[str, np.ndarray]):
-    """Scores between 0 and 1 of every head, a row for each layer and a column for each head, by title."""
+    """Draw scores between 0 and 1, a row for each layer and a column for each head, by title."""
     figure, panels = plt.subplots(1, len(tables), figsize=(8.6, 2.7))
-    said = []
+    descriptions = []
     for axes, (title, table) in zip(panels, tables.items()):
         image = axes.imshow(table, cmap=COLOURS, vmin=0, vmax=1, aspect="auto")
         for (layer, head), score in np.ndenumerate(table):
@@ -151,26 +175,31 @@ def head_scores(tables: Mapping[str, np.ndarray]):
         axes.set_yticks(range(table.shape[0]), [f"layer {n}" for n in range(table.shape[0])])
         axes.spines[:].set_visible(False)
         axes.set(title=title)
-        rows = "; ".join(f"layer {n}: " + ", ".join(f"{s:.2f}" for s in row) for n, row in enumerate(table))
-        said.append(f"{title}: {rows}")
+        lines = []
+        for layer, row in enumerate(table):
+            lines.append(f"layer {layer}: {join_numbers(row, '.2f')}")
+        rows = "; ".join(lines)
+        descriptions.append(f"{title}: {rows}")
     bar = figure.colorbar(image, ax=panels, label="score")
     bar.outline.set_visible(False)
-    return figure, "Tables of scores from 0 to 1, a row for each layer. " + ". ".join(said) + "."
+    return figure, "Tables of scores from 0 to 1, a row for each layer. " + ". ".join(
+        descriptions,
+    ) + "."
 
 
 _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def numbered(words: Sequence[str]) -> list[str]:
-    """Words that occur again with the number of the time.
+    """Number the occurrences of repeated words.
 
     >>> numbered(["the", "red", "the"])
     ['the¹', 'red', 'the²']
     """
-    every, so_far, labels = Counter(words), Counter(), []
+    totals, so_far, labels = Counter(words), Counter(), []
     for word in words:
         so_far[word] += 1
-        labels.append(word + str(so_far[word]).translate(_SUPERSCRIPT) * (every[word] > 1))
+        labels.append(word + str(so_far[word]).translate(_SUPERSCRIPT) * (totals[word] > 1))
     return labels
 
 
@@ -178,11 +207,17 @@ def numbered(words: Sequence[str]) -> list[str]:
 def attention(weights: Mapping[str, np.ndarray], words: Sequence[str]):
     """The weights (L, L) of some heads over one text, by title."""
     figure, panels = plt.subplots(1, len(weights), figsize=(4.9 * len(weights), 4.6))
-    said = []
+    descriptions = []
     for axes, (title, table) in zip(np.atleast_1d(panels), weights.items()):
         hidden = np.triu(np.ones(table.shape, bool), 1)
         bar = heatmap(
-            axes, table, numbered(words), numbered(words), title=title, limits=(0, 1), hidden=hidden
+            axes,
+            table,
+            numbered(words),
+            numbered(words),
+            title=title,
+            limits=(0, 1),
+            hidden=hidden,
         )
         if axes is not np.atleast_1d(panels)[-1]:
             bar.remove()
@@ -192,8 +227,10 @@ def attention(weights: Mapping[str, np.ndarray], words: Sequence[str]):
             f"{n + 1} {word} at {best + 1} {words[best]}"
             for n, (word, best) in enumerate(zip(words, table.argmax(-1)))
         ]
-        said.append(f"{title}: most of " + ", ".join(rows))
-    return figure, "Heatmaps of attention weights on a scale from 0 to 1. " + ". ".join(said) + "."
+        descriptions.append(f"{title}: most of " + ", ".join(rows))
+    return figure, "Heatmaps of attention weights on a scale from 0 to 1. " + ". ".join(
+        descriptions,
+    ) + "."
 
 
 @picture
@@ -201,7 +238,9 @@ def loss_by_position(curves: Mapping[str, np.ndarray], half: int):
     """The loss at each position of texts that say the same thing twice, by title."""
     figure, axes = plt.subplots(figsize=(8, 3.4))
     for (title, losses), colour, style in zip(
-        curves.items(), (BLUE, GREEN, ORANGE, PURPLE), ("-", "-.", "--", ":")
+        curves.items(),
+        (BLUE, GREEN, ORANGE, PURPLE),
+        ("-", "-.", "--", ":"),
     ):
         axes.plot(np.arange(2, len(losses) + 2), losses, style, color=colour, label=title, lw=2)
     axes.axvline(half + 0.5, color=GREY, lw=1)
@@ -209,38 +248,44 @@ def loss_by_position(curves: Mapping[str, np.ndarray], half: int):
     axes.set(xlabel="which word is guessed", ylabel="loss in nats", ylim=(0, 8))
     axes.grid(True)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), title="taken away", frameon=False)
-    said = "; ".join(
+    description = "; ".join(
         f"{title}, first time {np.mean(losses[: half - 1]):.1f}, second time {np.mean(losses[half:]):.1f}"
         for title, losses in curves.items()
     )
     return (
         figure,
-        f"The loss at each position of {2 * half} words of which the second half repeats the first. {said}.",
+        f"The loss at each position of {2 * half} words of which the second half repeats the "
+        f"first. {description}.",
     )
 
 
 @picture
-def lens(found: Mapping[str, float], blind: float):
-    """The loss of what is said after each part, from the words up; a line for a blind guess."""
+def lens(values: Mapping[str, float], blind: float):
+    """Draw the loss of the logits after each part, from the words up, and of a random guess."""
     figure, axes = plt.subplots(figsize=(6.8, 3.2))
-    axes.plot(range(len(found)), list(found.values()), "o-", color=BLUE, lw=2)
+    axes.plot(range(len(values)), list(values.values()), "o-", color=BLUE, lw=2)
     axes.axhline(blind, color=GREY, ls="--", lw=1.2)
-    axes.text(len(found) - 1, blind + 0.2, "a blind guess", ha="right", va="bottom")
-    for n, loss in enumerate(found.values()):
+    axes.text(len(values) - 1, blind + 0.2, "a blind guess", ha="right", va="bottom")
+    for n, loss in enumerate(values.values()):
         axes.annotate(f"{loss:.2f}", (n, loss), (6, 6), textcoords="offset points")
-    axes.set_xticks(range(len(found)), list(found))
-    axes.set(ylabel="loss in nats", ylim=(0, 1.12 * max(found.values())), xlim=(-0.2, len(found) - 0.55))
+    axes.set_xticks(range(len(values)), list(values))
+    axes.set(
+        ylabel="loss in nats",
+        ylim=(0, 1.12 * max(values.values())),
+        xlim=(-0.2, len(values) - 0.55),
+    )
     axes.grid(True)
-    said = ", ".join(f"{name} {loss:.2f}" for name, loss in found.items())
+    description = join_named(values, values.values(), ".2f")
     return (
         figure,
-        f"The loss on words said again, if the model stopped after each part: {said}. A blind guess: {blind:.2f}.",
+        f"The loss on words said again, if the model stopped after each part: {description}. A "
+        f"blind guess: {blind:.2f}.",
     )
 
 
 @picture
 def switched_off(curves: Mapping[str, np.ndarray], half: int, story: str):
-    """The curves of `loss_by_position`, the last without some heads, and how the model then goes on with a text."""
+    """Draw the curves of `loss_by_position`, the last with ablated heads, and a continued text."""
     figure, alt = unwrap(loss_by_position)(curves, half)
     figure.axes[0].set(ylim=(0, 12))
     figure.suptitle(f"It writes: {story}", fontsize=10.5)

@@ -1,8 +1,19 @@
-"""The author's part: labs and their exercises, and what is built from them. Student code never imports it."""
+"""Define labs and exercises, and build a course. The package is not given to students."""
 
 from autograder.authoring.exercise import Exercise, sizes
-from autograder.judging.asking import first, made, result
-from autograder.judging.question import Inputs, inputs
-from autograder.judging.tested import asked, by_test, holds
+from autograder.judging.function_tests import call_in_test, compare_in_test, inputs_for_test
+from autograder.values.case_inputs import Inputs, inputs
+from autograder.values.derived import first, made, result
 
-__all__ = ["Exercise", "Inputs", "asked", "by_test", "first", "holds", "inputs", "made", "result", "sizes"]
+__all__ = [
+    "Exercise",
+    "Inputs",
+    "call_in_test",
+    "compare_in_test",
+    "first",
+    "inputs",
+    "inputs_for_test",
+    "made",
+    "result",
+    "sizes",
+]

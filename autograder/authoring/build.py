@@ -1,12 +1,13 @@
-"""From each solution notebook to the student's notebook and the answer key.
+"""Build each lab's released notebook and answer key from its solution notebook and exercises.
 
-The solution is the one source. Building it means: put its saved form in order, run it and keep its
-outputs, cut the answers out with nbgrader's own preprocessors, and write the key of its visible cases.
+Building first normalizes the solution notebook, runs it and saves its outputs. Then nbgrader's
+preprocessors cut the answers out, which makes the released notebook. The answer key gets the
+expected results of the test cases that students see.
 """
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
 from itertools import zip_longest
 from pathlib import Path
@@ -16,45 +17,86 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder import keys
 from autograder.authoring.lab import Lab
-from autograder.authoring.proof import weaknesses
-from autograder.authoring.release import BuildError, release
-from autograder.cells import METADATA, grade_id, graded, id_of, id_of_test
-from autograder.course import Course
-from autograder.errors import INSTALL_ALL, counted, listed
-from autograder.files import write
-from autograder.own import as_marked
+from autograder.authoring.release import BuildError, release_notebook
+from autograder.authoring.verify import find_weaknesses
+from autograder.core.course import LAB_INDEX, Course
+from autograder.core.errors import INSTALL_ALL, format_count, join_words
+from autograder.core.files import write_file
+from autograder.core.notebook_cells import (
+    NOTEBOOK_METADATA,
+    cell_grade_id,
+    grade_id,
+    grade_id_of_test,
+    make_nbgrader_metadata,
+)
+from autograder.student import answer_key
+from autograder.student.reuse import marking_environment
 
-CELL_SECONDS = 600  # a lab that learns takes its minute, and a busy machine more
+MAX_CELL_SECONDS = 600  # a cell that trains a model takes a minute, or longer on a busy machine
 
-MEASURED = "nbval-ignore-output"  # the tag of a cell whose output is another each time
+MEASUREMENT_TAG = "nbval-ignore-output"  # tag of a notebook cell whose output differs in every run
+_KEPT_METADATA = {"nbgrader", "tags", "slideshow"}
+_WIDGET_TYPE = "application/vnd.jupyter.widget-view+json"
 _PNG = re.compile(r"base64,[A-Za-z0-9+/=]+")
 
 
-def build(labs: Iterable[Lab], *, check: bool = False, execute: bool = True, anew: bool = False) -> list[str]:
-    """Make the notebooks and keys of these labs, or with `check` only look for drift.
+def build_labs(
+    labs: Iterable[Lab],
+    *,
+    check: bool = False,
+    execute: bool = True,
+    refresh_outputs: bool = False,
+) -> list[str]:
+    """Build the notebooks and answer keys of labs, or check that they are up to date.
 
-    What differs from run to run or from machine to machine (pictures, and the outputs of cells that measure) is
-    kept as it was saved, and made afresh with `anew`.
+    Parameters
+    ----------
+    check : bool
+        Write nothing, and only return which files are out of date.
+    execute : bool
+        Run the solution notebooks for their outputs. Otherwise the saved outputs are kept.
+    refresh_outputs : bool
+        Save all outputs of the new run. By default, pictures and the outputs of cells that measure
+        something, such as seconds, stay as they were saved, since they differ between runs or
+        machines.
 
     Returns
     -------
     list of str
-        One sentence for each file that is (or was, before this build) not what it should be.
+        A text for each file that differs from what was built, or differed before it was written.
 
     Raises
     ------
     BuildError
+        If a lab cannot be built. See `normalize_notebook`, `run_notebook` and `find_weaknesses`.
     """
     drift = []
     for lab in labs:
-        drift += _build_lab(lab, check, execute, anew)
+        drift += _build_lab(lab, check, execute, refresh_outputs)
     return drift
 
 
 def build_pages(course: Course, *, check: bool = False) -> list[str]:
-    """Make the notebooks of the course's pages, as `build` makes those of its labs."""
+    """Build a notebook of each page of the course, or check that the notebooks are up to date.
+
+    A page is a text file with Markdown that course.toml lists.
+
+    Parameters
+    ----------
+    check : bool
+        Write nothing, and only return which files are out of date.
+
+    Returns
+    -------
+    list of str
+        A text for each notebook that differs from its page, or differed before it was written.
+
+    Raises
+    ------
+    BuildError
+        If a page cannot be read.
+    """
     drift = []
     for name in course.pages:
         try:
@@ -62,140 +104,201 @@ def build_pages(course: Course, *, check: bool = False) -> list[str]:
         except OSError as error:
             raise BuildError(f"The page {name} cannot be read: {error.strerror}.") from None
         cell = nbformat.v4.new_markdown_cell(text.strip(), id=Path(name).stem)
-        made = _dump(nbformat.v4.new_notebook(cells=[cell], metadata=nbformat.from_dict(METADATA)))
-        drift += _brought(course.page(name), made, f"the page {name}", course, check)
+        metadata = nbformat.from_dict(NOTEBOOK_METADATA)
+        content = _dump(nbformat.v4.new_notebook(cells=[cell], metadata=metadata))
+        path = course.page_notebook(name)
+        drift += _update_outdated_file(path, content, f"the page {name}", course, check)
     return drift
 
 
-def _build_lab(lab: Lab, check: bool, execute: bool, anew: bool) -> list[str]:
-    before = lab.solution.read_text("utf-8")
-    notebook = tidy(nbformat.reads(before, as_version=4), lab)
-    if found := weaknesses(lab):
-        raise BuildError("\n".join(found))
-    drift = _write_key(lab, check)
+def _build_lab(lab: Lab, check_only: bool, execute: bool, refresh_outputs: bool) -> list[str]:
+    saved_text = lab.solution.read_text("utf-8")
+    notebook = normalize_notebook(nbformat.reads(saved_text, as_version=4), lab)
+    weaknesses = find_weaknesses(lab)
+    if weaknesses:
+        raise BuildError("\n".join(weaknesses))
+    drift = _update_answer_key(lab, check_only)
 
     text = _dump(notebook)
     if execute:
-        ran = run(notebook, lab.course.root)
-        if not anew:
-            ran = with_measured(ran, notebook)
-        if anew or _without_pictures(_dump(ran)) != _without_pictures(text):
-            text = _dump(ran)  # a saved output is stale
-    drift += _brought(lab.solution, text, "order, points or saved outputs", lab.course, check)
-    text = _dump(release(nbformat.reads(text, as_version=4), lab))
-    return drift + _brought(lab.released, text, "the solution with its answers cut out", lab.course, check)
+        text = _dump_with_new_outputs(notebook, lab, refresh_outputs)
+    drift += _update_outdated_file(
+        lab.solution, text, "order, points or saved outputs", lab.course, check_only
+    )
+    release_text = _dump(release_notebook(nbformat.reads(text, as_version=4), lab))
+    source = "the solution with its answers cut out"
+    return drift + _update_outdated_file(lab.release_path, release_text, source, lab.course, check_only)
 
 
-def tidy(notebook: NotebookNode, lab: Lab) -> NotebookNode:
-    """A copy of a solution notebook in its saved form: points from the definitions, nothing volatile.
+def _dump_with_new_outputs(notebook: NotebookNode, lab: Lab, refresh_all: bool) -> str:
+    """Run a solution notebook, and return the text of its file with current outputs.
+
+    If only pictures and measurements differ from the saved outputs, the saved outputs are kept.
+
+    Parameters
+    ----------
+    refresh_all : bool
+        Replace all outputs, also those that differ in every run.
+    """
+    new_notebook = run_notebook(notebook, lab.course.root)
+    if refresh_all:
+        return _dump(new_notebook)
+    saved_text = _dump(notebook)
+    new_text = _dump(restore_measurements(new_notebook, notebook))
+    if _remove_pictures(new_text) == _remove_pictures(saved_text):
+        return saved_text
+    return new_text
+
+
+def normalize_notebook(notebook: NotebookNode, lab: Lab) -> NotebookNode:
+    """Return a copy of a solution notebook in the form in which it is saved.
+
+    The points of exercises are set to those in the exercises' definitions. Execution counts and
+    other metadata that change in every run are removed.
 
     Raises
     ------
     BuildError
-        If an exercise's cells are missing, doubled, or not what the definitions call for.
+        If an exercise has no answer cell or no test cell, or a grade_id occurs twice. Also if a
+        test cell does not consist of the call of `check` for its exercise, or belongs to no
+        exercise, or if a result that students are to guess first is not hidden.
     """
     notebook = deepcopy(notebook)
-    notebook.metadata = nbformat.from_dict(METADATA)
+    notebook.metadata = nbformat.from_dict(NOTEBOOK_METADATA)
     notebook.nbformat, notebook.nbformat_minor = 4, 5
-    seen: set[str] = set()
+    grade_ids: set[str] = set()
     for cell in notebook.cells:
-        cell.metadata = nbformat.from_dict(
-            {k: v for k, v in cell.metadata.items() if k in {"nbgrader", "tags", "slideshow"}}
-        )
-        grader = cell.metadata.get("nbgrader")
-        if "setup" in cell.metadata.get("tags", []):  # locked, so that a lost import can be put back
-            grader = cell.metadata.nbgrader = nbformat.from_dict(graded(cell.id, locked=True))
-        if grader:
-            grader.pop("checksum", None)
-            grader.pop("cell_type", None)
-            name = grader["grade_id"]
-            if name in seen:
-                raise BuildError(f"{lab.name}: two cells have the grade_id {name!r}; rename one of them.")
-            seen.add(name)
-            exercise = lab.by_test.get(name)
-            if exercise:
-                if cell.source.strip() != f"check({exercise.name})":
-                    raise BuildError(f"{lab.name}: the cell {name!r} must read check({exercise.name}).")
-                grader["points"] = exercise.points
-            elif grader.get("grade") and cell.cell_type == "code" and not grader.get("solution"):
-                tests = [id_of_test(e) for e in lab.exercises]
-                raise BuildError(
-                    f"{lab.name}: the cell {name!r} tests no exercise; the test cells are {listed(tests)}."
-                )
+        metadata = {key: cell.metadata[key] for key in cell.metadata if key in _KEPT_METADATA}
+        cell.metadata = nbformat.from_dict(metadata)
+        if "setup" in cell.metadata.get("tags", []):
+            # Lock the set-up cells, so that an import which a student has deleted can be restored.
+            nbgrader_metadata = make_nbgrader_metadata(cell.id, locked=True)
+            cell.metadata.nbgrader = nbformat.from_dict(nbgrader_metadata)
+        if cell.metadata.get("nbgrader"):
+            _normalize_nbgrader_cell(cell, lab, grade_ids)
         if cell.cell_type == "code":
             cell.execution_count = None
-            cell.outputs = [*_tidied(cell.outputs)]
-    _say_points(notebook, lab)
-    _is_hidden(notebook, lab)
+            cell.outputs = _strip_counts_and_widgets(cell.outputs)
+    _update_points_in_text(notebook, lab)
+    _require_results_hidden_until_guessed(notebook, lab)
     for name in lab.exercises:
-        for wanted in (grade_id(name), id_of_test(name)):
-            if wanted not in seen:
-                raise BuildError(f"{lab.name}: no cell has the grade_id {wanted!r}; {name} needs it.")
+        for required_id in (grade_id(name), grade_id_of_test(name)):
+            if required_id not in grade_ids:
+                problem = f"no cell has the grade_id {required_id!r}"
+                raise BuildError(f"{lab.name}: {problem}; {name} needs it.")
     return notebook
+
+
+def _normalize_nbgrader_cell(cell: NotebookNode, lab: Lab, seen_grade_ids: set[str]) -> None:
+    """Normalize a notebook cell with metadata of nbgrader, and set the points of a test cell.
+
+    Parameters
+    ----------
+    seen_grade_ids : set of str
+        grade_ids of the cells before it. That of this cell is added.
+    """
+    metadata = cell.metadata["nbgrader"]
+    metadata.pop("checksum", None)
+    metadata.pop("cell_type", None)
+    name = metadata["grade_id"]
+    if name in seen_grade_ids:
+        raise BuildError(f"{lab.name}: two cells have the grade_id {name!r}; rename one of them.")
+    seen_grade_ids.add(name)
+    exercise = lab.exercises_by_test_cell.get(name)
+    if exercise:
+        if cell.source.strip() != f"check({exercise.name})":
+            raise BuildError(f"{lab.name}: the cell {name!r} must read check({exercise.name}).")
+        metadata["points"] = exercise.points
+    elif metadata.get("grade") and cell.cell_type == "code" and not metadata.get("solution"):
+        test_ids = join_words([grade_id_of_test(exercise) for exercise in lab.exercises])
+        problem = f"the cell {name!r} tests no exercise"
+        raise BuildError(f"{lab.name}: {problem}; the test cells are {test_ids}.")
 
 
 _HEADING = re.compile(r"^(#+ .*?\(|\*\()[\d.]+ points?(?=[,)])", re.M)
 _REMINDER = re.compile(r"(It is worth )[\d.]+ points?\b")
 
 
-def _say_points(notebook: NotebookNode, lab: Lab) -> None:
-    """Bring the points in headings up to what they are: "Exercise 1: `softmax` (2 points)".
+def _update_points_in_text(notebook: NotebookNode, lab: Lab) -> None:
+    """Write the current points into headings such as "Exercise 1: `softmax` (2 points)".
 
-    A heading that names no exercise is that of the next question marked by hand; "It is worth 3 points" is said of
-    all such questions.
+    A heading that names no exercise is taken to be that of the next manually graded question. The
+    phrase "It is worth 3 points" gets the points of all manually graded questions together.
     """
-    by_hand: list[float] = []
+    # Read the notebook cells backwards, since a question's heading is above its answer cell.
+    question_points: list[float] = []
 
-    def in_heading(found: re.Match) -> str:
-        named = [lab.exercises[n].points for n in re.findall(r"`(\w+)`", found[1]) if n in lab.exercises]
-        if not named and not by_hand:
-            return found[0]
-        return found[1] + counted(named[0] if named else by_hand.pop(), "point")
+    def update_heading(match: re.Match) -> str:
+        names = re.findall(r"`(\w+)`", match[1])
+        points = [lab.exercises[name].points for name in names if name in lab.exercises]
+        if points:
+            return match[1] + format_count(points[0], "point")
+        if question_points:
+            return match[1] + format_count(question_points.pop(), "point")
+        return match[0]
 
+    total = format_count(sum(lab.manual_questions.values()), "point")
     for cell in reversed(notebook.cells):
-        if id_of(cell) in lab.by_hand:
-            by_hand = [lab.by_hand[id_of(cell)]]
+        name = cell_grade_id(cell)
+        if name in lab.manual_questions:
+            question_points[:] = [lab.manual_questions[name]]
         elif cell.cell_type == "markdown":
-            cell.source = _HEADING.sub(in_heading, cell.source)
-            cell.source = _REMINDER.sub(rf"\g<1>{counted(sum(lab.by_hand.values()), 'point')}", cell.source)
+            cell.source = _HEADING.sub(update_heading, cell.source)
+            cell.source = _REMINDER.sub(rf"\g<1>{total}", cell.source)
 
 
 _GUESS = re.compile(r"\bguess\W+(first|before)\b|\*\*guess\*\*", re.I)
 
 
-def _is_hidden(notebook: NotebookNode, lab: Lab) -> None:
-    """See that what "guess first" asks for is folded in the text that follows: an answer in sight is no question."""
+def _require_results_hidden_until_guessed(notebook: NotebookNode, lab: Lab) -> None:
+    """Raise BuildError if a text asks students to guess first and does not hide the result.
+
+    The next text cell must begin with the HTML tag <details>, so that a student sees its content
+    only after a click.
+    """
     texts = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
-    for asks, answers in zip_longest(texts, texts[1:]):
-        if _GUESS.search(asks.source) and not (answers and answers.source.startswith("<details>")):
-            name = f", {answers.id!r}," if answers else ""
+    for question, answer in zip_longest(texts, texts[1:]):
+        if not _GUESS.search(question.source):
+            continue
+        if answer is None or not answer.source.startswith("<details>"):
+            name = f", {answer.id!r}," if answer else ""
             raise BuildError(
-                f"{lab.name}: the cell {asks.id!r} says to guess first. The next text{name} is to begin with <details>, "
-                "so that what comes out is hidden until it is asked for."
+                f"{lab.name}: the cell {question.id!r} says to guess first. The next text{name} is "
+                "to begin with <details>, so that what comes out is hidden until it is asked for."
             )
 
 
-def _tidied(outputs: Iterable[NotebookNode]) -> Iterator[NotebookNode]:
-    """Outputs without what is another each time; one that was nothing but a widget goes."""
-    for output in outputs:
-        output = nbformat.from_dict(dict(output))
+def _strip_counts_and_widgets(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
+    """Return a notebook cell's outputs without execution counts and without widgets.
+
+    An output that consists only of a widget is left out.
+    """
+    clean_outputs = []
+    for saved_output in outputs:
+        output = nbformat.from_dict(dict(saved_output))
         if "execution_count" in output:
             output.execution_count = None
         if "data" in output:
-            output.data.pop("application/vnd.jupyter.widget-view+json", None)
-            output.metadata.pop("application/vnd.jupyter.widget-view+json", None)
+            output.data.pop(_WIDGET_TYPE, None)
+            output.metadata.pop(_WIDGET_TYPE, None)
             if not output.data:
                 continue
-        yield output
+        clean_outputs.append(output)
+    return clean_outputs
 
 
-def run(notebook: NotebookNode, course: Path) -> NotebookNode:
-    """A copy of the notebook with the outputs of a fresh run, in an empty folder.
+def run_notebook(notebook: NotebookNode, course: Path) -> NotebookNode:
+    """Run a notebook in an empty folder, and return a copy of it with the new outputs.
+
+    Parameters
+    ----------
+    course : Path
+        Folder of the course, from which the notebook can import the course's library.
 
     Raises
     ------
     BuildError
-        If a cell raises; the text names the cell and the error.
+        If ipykernel is not installed or a cell raises. The message names the cell and the error.
     """
     from jupyter_client.kernelspec import NoSuchKernel
     from nbclient import NotebookClient
@@ -204,16 +307,20 @@ def run(notebook: NotebookNode, course: Path) -> NotebookNode:
     notebook = deepcopy(notebook)
     with TemporaryDirectory() as folder:
         client = NotebookClient(
-            notebook, timeout=CELL_SECONDS, kernel_name="python3", resources={"metadata": {"path": folder}}
+            notebook,
+            timeout=MAX_CELL_SECONDS,
+            kernel_name="python3",
+            resources={"metadata": {"path": folder}},
         )
         try:
-            client.execute(env=environment(course))
+            client.execute(env=kernel_environment(course))
         except NoSuchKernel:
             raise BuildError(
-                f"Building runs the notebooks, which needs ipykernel, and that is not installed: {INSTALL_ALL}"
+                "Building runs the notebooks, which needs ipykernel, and that is not installed: "
+                f"{INSTALL_ALL}"
             ) from None
         except CellExecutionError as error:
-            cell = next(c for c in notebook.cells if any(o.get("ename") for o in c.get("outputs", ())))
+            cell = next(cell for cell in notebook.cells if _has_error_output(cell))
             raise BuildError(
                 f"The cell {cell.id!r} of a solution raises {error.ename}: {error.evalue}"
             ) from None
@@ -221,91 +328,155 @@ def run(notebook: NotebookNode, course: Path) -> NotebookNode:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.execution_count = None
-            cell.outputs = [*_tidied(_merged(cell.outputs))]
-    notebook.metadata = nbformat.from_dict(METADATA)
+            cell.outputs = _strip_counts_and_widgets(_merge_consecutive_streams(cell.outputs))
+    notebook.metadata = nbformat.from_dict(NOTEBOOK_METADATA)
     return notebook
 
 
-def with_measured(ran: NotebookNode, saved: NotebookNode) -> NotebookNode:
-    """`ran` with the saved outputs of the cells that measure something: no two runs of those are the same.
+def _has_error_output(cell: NotebookNode) -> bool:
+    return any(output.get("ename") for output in cell.get("outputs", ()))
 
-    Such a cell carries the tag that nbval knows it by, and is as it was saved until its output is cleared.
+
+def restore_measurements(new_notebook: NotebookNode, saved_notebook: NotebookNode) -> NotebookNode:
+    """Put the saved outputs of measuring cells into a newly run notebook, and return the notebook.
+
+    A measuring cell has the tag "nbval-ignore-output". Its output, such as a number of seconds,
+    differs in every run. If the author has cleared the saved output, the new one is kept.
     """
-    for now, before in zip(ran.cells, saved.cells, strict=True):
-        if MEASURED in now.metadata.get("tags", []) and before.get("outputs"):
-            now.outputs = before.outputs
-    return ran
+    for new_cell, saved_cell in zip(new_notebook.cells, saved_notebook.cells, strict=True):
+        if MEASUREMENT_TAG in new_cell.metadata.get("tags", []) and saved_cell.get("outputs"):
+            new_cell.outputs = saved_cell.outputs
+    return new_notebook
 
 
-def environment(course: Path) -> dict[str, str]:
-    """What a kernel is started with that runs a course's notebook elsewhere than in the course.
+def kernel_environment(course: Path) -> dict[str, str]:
+    """Return the environment variables of a kernel that runs a course's notebook elsewhere.
 
-    COURSE_BUILD tells the course's library that outputs are to be the same on every machine. One thread is
-    enough for a lab's small matrices; several get into each other's way where much runs at once.
+    COURSE_BUILD tells the course's library that outputs must be the same on every machine. Linear
+    algebra gets one thread, which is enough for the small matrices of a lab. Many kernels with
+    several threads each would slow each other down.
+
+    Parameters
+    ----------
+    course : Path
+        Folder of the course.
     """
-    one = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1")
-    return {**as_marked(course), **one, "COURSE_BUILD": "1"}
+    thread_variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+    one_thread = dict.fromkeys(thread_variables, "1")
+    return {**marking_environment(course), **one_thread, "COURSE_BUILD": "1"}
 
 
-def _merged(outputs: Sequence[NotebookNode]) -> list[NotebookNode]:
-    """Outputs with neighbouring pieces of one stream joined: where they break is chance."""
-    merged: list[NotebookNode] = []
+def _merge_consecutive_streams(outputs: Sequence[NotebookNode]) -> list[NotebookNode]:
+    """Join consecutive outputs of the same stream, such as stdout.
+
+    A kernel splits the text of a stream at random places.
+    """
+    merged_outputs: list[NotebookNode] = []
     for output in outputs:
-        last = merged[-1] if merged else None
-        if last and output.output_type == last.output_type == "stream" and output.name == last.name:
-            last.text += output.text
+        previous = merged_outputs[-1] if merged_outputs else None
+        is_stream = previous and output.output_type == previous.output_type == "stream"
+        if previous and is_stream and output.name == previous.name:
+            previous.text += output.text
         else:
-            merged.append(output)
-    return merged
+            merged_outputs.append(output)
+    return merged_outputs
 
 
-def _write_key(lab: Lab, check: bool) -> list[str]:
-    folder = lab.course.answers(lab.name)
-    about = {"title": lab.title, "difficulty": lab.difficulty, "order": lab.order, "minutes": lab.minutes}
-    if lab.certificate:
-        about["certificate"] = lab.certificate
-    if "call_seconds" in lab.limits:
-        about["call_seconds"] = lab.limits["call_seconds"]
-    index = keys.index_of(lab.name, about, list(lab.exercises.values()), lab.by_hand)
-    contents = {keys.INDEX: index}
-    contents |= {f"{e.name}.key": keys.key_of(e) for e in lab.exercises.values()}
-    if lab.course.criteria and (schemes := lab.mark_schemes()):
-        contents[keys.CRITERIA] = keys.criteria_file(schemes)
+def _update_answer_key(lab: Lab, check_only: bool) -> list[str]:
+    """Write the files of a lab's answer key, and delete other files in its folder.
+
+    Parameters
+    ----------
+    check_only : bool
+        Change nothing, and only return which files are out of date.
+
+    Returns
+    -------
+    list of str
+        A text for each file that is, or was, out of date.
+    """
+    folder = lab.course.answers_folder(lab.name)
+    contents = _encode_answer_key_files(lab)
+    source = "what the lab's exercises say"
     drift = []
     for name, content in contents.items():
-        same = keys.same_key if name.endswith(".key") else operator.eq
-        drift += _brought(folder / name, content, "what the lab's exercises say", lab.course, check, same)
+        equals = answer_key.keys_are_equal if name.endswith(".key") else operator.eq
+        drift += _update_outdated_file(folder / name, content, source, lab.course, check_only, equals)
     for path in sorted(folder.glob("*")):
         if path.name not in contents and not path.name.startswith("."):
             drift.append(f"{path.relative_to(lab.course.root)} (it belongs to no exercise)")
-            if not check:
+            if not check_only:
                 path.unlink()
-    keys.forget()
+    answer_key.clear_cache()
     return drift
+
+
+def _encode_answer_key_files(lab: Lab) -> dict[str, Any]:
+    """Return the contents of the files of a lab's answer key, by file name."""
+    facts = {
+        "title": lab.title,
+        "difficulty": lab.difficulty,
+        "order": lab.order,
+        "minutes": lab.minutes,
+        "packages": sorted({*lab.course.library, *lab.course.imports}),
+    }
+    if lab.certificate:
+        facts["certificate"] = lab.certificate
+    if "call_seconds" in lab.limits:
+        facts["call_seconds"] = lab.limits["call_seconds"]
+    exercises = list(lab.exercises.values())
+    contents: dict[str, Any] = {
+        LAB_INDEX: answer_key.encode_lab_index(lab.name, facts, exercises, lab.manual_questions)
+    }
+    for exercise in exercises:
+        contents[f"{exercise.name}.key"] = answer_key.encode_key(exercise)
+    schemes = lab.mark_schemes()
+    if lab.course.criteria and schemes:
+        contents[answer_key.CRITERIA_FILE] = answer_key.encode_criteria(schemes)
+    return contents
 
 
 def _dump(notebook: NotebookNode) -> str:
     return nbformat.writes(notebook, version=4).rstrip("\n") + "\n"
 
 
-def _without_pictures(text: str) -> str:
+def _remove_pictures(text: str) -> str:
     return _PNG.sub("base64,", text)
 
 
-def _brought(
+def _update_outdated_file(
     path: Path,
     content: str | bytes,
-    why: str,
+    made_from: str,
     course: Course,
-    check: bool,
-    same: Callable[[Any, Any], bool] = operator.eq,
+    check_only: bool,
+    equals: Callable[[Any, Any], bool] = operator.eq,
 ) -> list[str]:
-    """A file brought up to what it should be, unless it is only to be checked; the sentence on one that was not."""
-    there: str | bytes | None = None
+    """Write a file if its content differs from the new content.
+
+    Parameters
+    ----------
+    content : str or bytes
+        New content.
+    made_from : str
+        What the content is made from, for the returned text.
+    check_only : bool
+        Write nothing, and only compare.
+    equals : callable
+        Function that compares the present content with the new content.
+
+    Returns
+    -------
+    list of str
+        A text "path (source)" if the contents differ, else an empty list.
+    """
     if path.is_file():
-        there = path.read_text("utf-8") if isinstance(content, str) else path.read_bytes()
-    if there is not None and same(there, content):
-        return []
-    if not check:
-        write(path, content)
-    return [f"{path.relative_to(course.root)} ({why})"]
+        if isinstance(content, str):
+            is_current = equals(path.read_text("utf-8"), content)
+        else:
+            is_current = equals(path.read_bytes(), content)
+        if is_current:
+            return []
+    if not check_only:
+        write_file(path, content)
+    return [f"{path.relative_to(course.root)} ({made_from})"]

@@ -1,24 +1,24 @@
-"""`autograder bundle`: what a student needs, in one zip, with no solution and no instructor's code in it.
+"""Make the zip of a course for students, for `autograder bundle`.
 
-The zip is the same to the byte for the same files.
+The zip holds everything that a student needs, but no solution and no code for instructors. Zipping
+the same files again gives the same bytes.
 """
 
 import re
-from collections.abc import Iterator
-from importlib.metadata import packages_distributions, version
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from string import Template
 
 import autograder
-from autograder.authoring import projects
+from autograder.authoring import distribution
 from autograder.authoring.lab import read_labs
-from autograder.course import FILE, Course, kept_back
-from autograder.errors import Complaint, listed
-from autograder.files import write as write_file
+from autograder.core.course import COURSE_FILE, Course, private_folders
+from autograder.core.errors import AutograderError, join_words
+from autograder.core.files import write_file
+from autograder.student import STUDENT_PACKAGES
 
 _ENGINE = Path(autograder.__file__).parent
 _README = Path(__file__).parent / "templates" / "bundle" / "README.md.txt"
-_KERAS = ("keras", "jax", "tensorflow", "torch")  # what the extra `keras` brings
 _ENVIRONMENT = """\
 # For those who use conda: conda env create -f environment.yml
 name: {name}
@@ -34,119 +34,137 @@ dependencies:
 """
 
 
-class BundleError(Complaint):
-    """A file that students must not have; the text says which."""
+class BundleError(AutograderError):
+    """Error for a file that must not be in the students' zip. The text names the file."""
 
 
-def contents(course: Course) -> dict[str, bytes]:
-    """The files of the bundle, by their paths in it.
+def collect_bundle_files(course: Course) -> dict[str, bytes]:
+    """Return the contents of all files in the students' zip, by their paths in the zip.
 
-    [bundle] in course.toml says what else there is: `files`, and `renamed` files by the names that they have
-    in the bundle.
+    The section [bundle] of course.toml can name further files. Its list `files` has files that keep
+    their paths, and its table `renamed` has the path of a file in the course for a path in the zip.
 
     Raises
     ------
-    Complaint
-        If a file is not there or not for students, or a package that the course needs is not installed.
+    BundleError
+        If a file is not for students or lies outside of the course's folder.
+    AutograderError
+        If a package that the course needs is not installed.
+    FileNotFoundError
+        If a file does not exist.
     """
     root = course.root
-    needs = _needs(course)
-    pins = projects.shipped("constraints.txt").decode()
-    pinned = {line.partition("==")[0].lower() for line in pins.splitlines()}
-    new = [f"{name}=={number}\n" for name, number in needs.items() if name.lower() not in pinned]
+    packages = distribution.find_import_packages(course)
     files = {
-        "install.py": projects.shipped("install.py"),
-        "constraints.txt": "".join([pins, *new]).encode(),
+        "install.py": distribution.read_root_file("install.py"),
+        "constraints.txt": distribution.make_constraints(packages),
     }
-    files |= projects.held(root, (_own(course, path) for path in _copied(course)))
-    core = (path for package in ("", "judging") for path in (_ENGINE / package).glob("*.py"))
-    files |= projects.held(_ENGINE.parent, core)
+    # A generator checks each file just before it is read, so that an error is about the first file
+    # with a problem.
+    course_files = (_require_public_path(course, path) for path in _list_files_for_students(course))
+    files |= distribution.read_files(root, course_files)
+    for part in ("", *STUDENT_PACKAGES, "cli"):
+        files |= distribution.read_files(_ENGINE.parent, (_ENGINE / part).glob("*.py"))
     for name, source in course.bundle.get("renamed", {}).items():
-        if (
-            PurePosixPath(name).is_absolute()
-            or {"..", "."} & set(name.split("/"))
-            or re.search(r"[\\:]", name)
-        ):
-            raise BundleError(f"{root / FILE}: [bundle] names {name!r}, which leads out of the zip's folder.")
-        files[name] = _own(course, root / source).read_bytes()
+        if _leaves_folder(name):
+            problem = f"[bundle] names {name!r}, which leads out of the zip's folder."
+            raise BundleError(f"{root / COURSE_FILE}: {problem}")
+        files[name] = _require_public_path(course, root / source).read_bytes()
     if "README.md" not in files:
-        files["README.md"] = _readme(course)
-    about = projects.about()["project"]
-    files["pyproject.toml"] = projects.project(
-        ["autograder", *course.library],
-        ["lab", *(projects.STUDENTS_EXTRAS if "keras" in course.imports else ())],
-        name=course.id,
-        description=course.title,
-        dependencies=[*about["dependencies"], *needs],
-    )
-    files["environment.yml"] = _ENVIRONMENT.format(python=about["requires-python"], name=course.id).encode()
+        files["README.md"] = _make_student_readme(course)
+    files["pyproject.toml"] = _make_student_pyproject(course, packages)
+    python = distribution.read_pyproject()["project"]["requires-python"]
+    files["environment.yml"] = _ENVIRONMENT.format(python=python, name=course.id).encode()
     return dict(sorted(files.items()))
 
 
-def _needs(course: Course) -> dict[str, str]:
-    """The packages that bring what students may import besides, with the versions that are installed here."""
-    found: dict[str, str] = {}
-    known = packages_distributions() if set(course.imports) - set(_KERAS) else {}
-    for module in course.imports:
-        if module in _KERAS and "keras" in course.imports:
-            continue
-        if module not in known:
-            raise Complaint(
-                f"{course.root / FILE}: students may import {module}, which is not installed here, so nobody can "
-                "say in which version it comes along. Install it beside the engine."
-            )
-        name = known[module][0]
-        found[name] = version(name)
-    return found
+def _leaves_folder(name: str) -> bool:
+    """Return True if unpacking a file with this path could write it outside of the zip's folder.
+
+    This includes paths that are harmless on one operating system and not on another.
+    """
+    has_dots = bool({"..", "."} & set(name.split("/")))
+    return PurePosixPath(name).is_absolute() or has_dots or bool(re.search(r"[\\:]", name))
 
 
-def _readme(course: Course) -> bytes:
-    """The one of a course that brings none of its own."""
-    oldest, newest = re.findall(r"3\.(\d+)", projects.about()["project"]["requires-python"])
+def _make_student_pyproject(course: Course, packages: Mapping[str, str]) -> bytes:
+    extras = ["lab"]
+    if "keras" in course.imports:
+        extras += distribution.STUDENT_EXTRAS
+    return distribution.make_pyproject(
+        ["autograder", *course.library],
+        extras,
+        name=course.id,
+        description=course.title,
+        dependencies=[*distribution.read_pyproject()["project"]["dependencies"], *packages],
+    )
+
+
+def _make_student_readme(course: Course) -> bytes:
+    """Return a README for students, for a course that has no README.md."""
+    versions = distribution.read_pyproject()["project"]["requires-python"]
+    oldest, newest = re.findall(r"3\.(\d+)", versions)
     labs = read_labs(course).values()
+    rows = [f"| {lab.name} | {lab.minutes} | {lab.difficulty} |" for lab in labs]
     text = Template(_README.read_text("utf-8")).substitute(
         title=course.title,
         lab=course.labs[0] if course.labs else "a-lab",
-        labs="\n".join(f"| {lab.name} | {lab.minutes} | {lab.difficulty} |" for lab in labs),
-        pythons=listed((f"3.{minor}" for minor in range(int(oldest), int(newest))), "or"),
+        labs="\n".join(rows),
+        pythons=join_words([f"3.{minor}" for minor in range(int(oldest), int(newest))], "or"),
     )
     return text.encode()
 
 
-def _copied(course: Course) -> Iterator[Path]:
+def _list_files_for_students(course: Course) -> Iterator[Path]:
+    """Yield the paths of the course's files that belong into the students' zip."""
     root = course.root
-    yield root / FILE
-    yield from (root / name for name in course.bundle.get("files", ()))
+    yield root / COURSE_FILE
+    for name in course.bundle.get("files", ()):
+        yield root / name
     for package in course.library:
         yield from sorted((root / package).rglob("*.py"))
     for lab in course.labs:
-        yield course.released(lab)
-        yield from sorted(course.answers(lab).iterdir())
-    yield from map(course.page, course.pages)
-    yield from projects.data_files(course)
+        yield course.released_notebook(lab)
+        yield from sorted(course.answers_folder(lab).iterdir())
+    for page in course.pages:
+        yield course.page_notebook(page)
+    yield from distribution.list_data_files(course)
 
 
-def _own(course: Course, path: Path) -> Path:
-    """A file of the course that students may have, links resolved; raises `BundleError` for any other."""
-    place, root = path.resolve(), course.root.resolve()
-    given = [
-        folder.resolve() for lab in course.labs for folder in (course.released(lab), course.answers(lab))
-    ]
-    given += [course.page(name).resolve() for name in course.pages]
-    kept = any(place.is_relative_to(folder) for folder in kept_back(root))
-    if ".." in path.parts or (kept and not any(place.is_relative_to(one) for one in given)):
-        raise BundleError(f"{path} is not for students: take it out of {FILE}.")
-    if not any(place.is_relative_to((root / part).resolve()) for part in ("", *course.library, *course.data)):
-        raise BundleError(f"{path} leads out of the course: take it out of {FILE}.")
+def _require_public_path(course: Course, path: Path) -> Path:
+    """Return the path unchanged if students may have the file, and else raise BundleError."""
+    target, root = path.resolve(), course.root.resolve()
+    public_paths = [course.page_notebook(name).resolve() for name in course.pages]
+    for lab in course.labs:
+        public_paths.append(course.released_notebook(lab).resolve())
+        public_paths.append(course.answers_folder(lab).resolve())
+    is_private = _lies_in(target, private_folders(root)) and not _lies_in(target, public_paths)
+    if ".." in path.parts or is_private:
+        raise BundleError(f"{path} is not for students: take it out of {COURSE_FILE}.")
+    parts = [(root / part).resolve() for part in ("", *course.library, *course.data)]
+    if not _lies_in(target, parts):
+        raise BundleError(f"{path} leads out of the course: take it out of {COURSE_FILE}.")
     return path
 
 
-def write(course: Course, target: Path | None = None) -> Path:
-    """Write the zip; by default `dist/<id>.zip`."""
+def _lies_in(path: Path, folders: Iterable[Path]) -> bool:
+    return any(path.is_relative_to(folder) for folder in folders)
+
+
+def write_bundle(course: Course, target: Path | None = None) -> Path:
+    """Write the students' zip, by default to `dist/<course id>.zip`, and return its path.
+
+    Raises
+    ------
+    AutograderError
+        If a notebook or an answer key was not built, or for the reasons in `collect_bundle_files`.
+    """
     target = target or course.root / "dist" / f"{course.id}.zip"
     try:
-        files = contents(course)
+        files = collect_bundle_files(course)
     except FileNotFoundError as error:
-        raise Complaint(f"There is no file {error.filename}; run `autograder build` first.") from None
-    write_file(target, projects.zipped((f"{course.id}/{name}", files[name]) for name in files))
+        problem = f"There is no file {error.filename}"
+        raise AutograderError(f"{problem}; run `autograder build` first.") from None
+    members = [(f"{course.id}/{name}", content) for name, content in files.items()]
+    write_file(target, distribution.make_zip(members))
     return target

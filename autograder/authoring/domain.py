@@ -1,4 +1,8 @@
-"""Where an exercise's answers must be right, and the edges of it that every answer is asked for."""
+"""Draw inputs from the domain of an exercise, especially at its edges.
+
+The domain is the set of inputs for which the student's function must be right. An edge is an
+extreme value of one of the domain's arguments, such as an axis of length 1.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,21 +11,37 @@ from typing import Any
 
 import numpy as np
 
-from autograder.judging.kinds import arrays_in, as_value, changed, mapped_inputs, short
-from autograder.judging.question import Inputs, Made, Value, arranged
+from autograder.values.case_inputs import DeferredCall, Inputs, Value, copy_with_layout
+from autograder.values.value_types import (
+    argument_to_value,
+    arrays_in,
+    map_arrays,
+    map_inputs,
+    short_repr,
+)
 
-Sizes = tuple[int, int]
-Edge = tuple[str, Value]
+Sizes = tuple[int, int]  # smallest and largest size of an axis
+Edge = tuple[str, Value]  # name of an argument of the domain and its extreme value
+EdgeCase = tuple[str, Inputs, Edge]  # label for people, inputs and edge
 
-USUAL = (2, 6)  # the sizes that an axis has in most cases
-LARGE = 16  # the size of every axis, where all are large
-_SOMEWHERE = 5  # draws from a domain that has no edges
+USUAL_SIZES = (2, 6)  # sizes of an axis in most cases
+LARGE_SIZE = 16  # size of every axis in the cases in which all sizes are large
+_PLAIN_CASES = 5  # number of cases drawn from a domain without sizes and flags
 _LAYOUTS = {"F": "arrays in Fortran's order", "strided": "slices with gaps"}
 
 
 @dataclass(frozen=True)
 class Domain:
-    """What `Exercise.domain` says."""
+    """Domain of an exercise, as declared with `Exercise.domain`.
+
+    Parameters
+    ----------
+    sizes, flags, magnitudes, dtypes, layouts, steady
+        See `Exercise.domain`.
+    draw : callable
+        Function that draws inputs from the domain and returns `Inputs`. It takes a
+        `numpy.random.Generator`, and by name the arguments in `argument_names`.
+    """
 
     sizes: Mapping[str, Sizes]
     flags: Mapping[str, Sequence[Value]]
@@ -31,97 +51,156 @@ class Domain:
     draw: Callable[..., Inputs]
     steady: bool = False
 
-    def arguments(self) -> set[str]:
-        """What `draw` is called with beside the generator."""
-        return {*self.sizes, *self.flags, *(["magnitude"] if self.magnitudes else [])}
+    def argument_names(self) -> set[str]:
+        """Return the names of the arguments of `draw` besides the random generator."""
+        names = {*self.sizes, *self.flags}
+        if self.magnitudes:
+            names.add("magnitude")
+        return names
 
-    def edges(self, rng: np.random.Generator, corners: bool = False) -> list[tuple[str, Inputs, Edge]]:
-        """Inputs at each edge, all else being usual: (label, inputs, edge).
+    def edge_cases(self, rng: np.random.Generator, corners: bool = False) -> list[EdgeCase]:
+        """Draw inputs at each edge of the domain, with usual values for the other arguments.
 
         Parameters
         ----------
+        rng : numpy.random.Generator
         corners : bool
-            Also ask two edges together, as the grader does.
+            Add cases at two edges at once, which are used only in grading.
+
+        Returns
+        -------
+        list of (label, inputs, edge)
         """
         if self.steady and not corners:
-            return replace(self, steady=False).edges(rng)
-        drawn = [
-            (label, self._point(rng, **{name: value}), (name, as_value(value)))
-            for label, name, value in self._edges()
-        ]
-        drawn += self._laid_out(rng)
+            return replace(self, steady=False).edge_cases(rng)
+        cases: list[EdgeCase] = []
+        for label, name, value in self._list_edges():
+            inputs = self._draw_usual_inputs_except(rng, **{name: value})
+            cases.append((label, inputs, (name, argument_to_value(value))))
+        cases += self._draw_noncontiguous_cases(rng)
         if corners:
-            drawn += self._corners(rng)
-            if not self.sizes and not self.flags:  # no edges, so only places in between
-                drawn += [("somewhere in it", self._point(rng), ("anywhere", "")) for _ in range(_SOMEWHERE)]
-        return drawn
+            cases += self._draw_corner_cases(rng)
+            if not self.sizes and not self.flags:
+                for _ in range(_PLAIN_CASES):
+                    cases.append(("somewhere in it", self._draw_usual_inputs_except(rng), ("anywhere", "")))
+        return cases
 
-    def _laid_out(self, rng: np.random.Generator, **edge: Any) -> Iterator[tuple[str, Inputs, Edge]]:
-        """Inputs whose arrays do not lie in one piece in memory."""
-        for layout, label in _LAYOUTS.items() if self.layouts else ():
-            given = self._point(rng, **edge)
-            arrays = arrays_in((*given.args, *given.kwargs.values()))
-            if any(a.ndim > (1 if layout == "F" else 0) for a in arrays):
-                yield label, _changed(given, partial(arranged, layout=layout)), (label, "")
+    def _draw_noncontiguous_cases(self, rng: np.random.Generator, **extremes: Any) -> Iterator[EdgeCase]:
+        """Draw inputs whose arrays are not contiguous in memory.
 
-    def _corners(self, rng: np.random.Generator) -> Iterator[tuple[str, Inputs, Edge]]:
-        """Two edges at once: a flag's unusual value with all else, and everything large together."""
+        Parameters
+        ----------
+        **extremes
+            Values of arguments of the domain; the other arguments have usual values.
+        """
+        if not self.layouts:
+            return
+        for layout, label in _LAYOUTS.items():
+            inputs = self._draw_usual_inputs_except(rng, **extremes)
+            arrays = arrays_in((*inputs.args, *inputs.kwargs.values()))
+            # Fortran's order makes no difference for a vector, and no layout does for a scalar.
+            least_axes = 2 if layout == "F" else 1
+            if any(array.ndim >= least_axes for array in arrays):
+                change = partial(copy_with_layout, layout=layout)
+                yield label, _map_input_arrays(inputs, change), (label, "")
+
+    def _draw_corner_cases(self, rng: np.random.Generator) -> Iterator[EdgeCase]:
+        """Draw inputs at several edges at once.
+
+        Each unusual value of a flag is combined with the extreme sizes and with the memory layouts.
+        Two further kinds of cases have the smallest size for all axes, and a large size for all
+        axes.
+        """
         for name, values in self.flags.items():
             for value in values[1:]:
-                also = f", {name} = {_shown(value)}"
-                for axis, (low, high) in self.sizes.items():
-                    for size in sorted({max(low, min(1, high)), high}):
-                        given = self._point(rng, **{name: value, axis: size})
-                        yield f"{axis} = {size}{also}", given, (axis, size)
-                for label, given, edge in self._laid_out(rng, **{name: value}):
-                    yield f"{label}{also}", given, edge
-        small = {name: low for name, (low, _) in self.sizes.items()}
-        if small:
-            yield "all sizes smallest", self._point(rng, **small), ("all sizes smallest", "")
-        large = {name: min(max(low, LARGE), high) for name, (low, high) in self.sizes.items()}
-        for magnitude in self.magnitudes or (None,):
-            point = large if magnitude is None else {**large, "magnitude": magnitude}
-            yield "all sizes large", self._point(rng, **point), ("all sizes large", "")
-
-    def _edges(self) -> Iterator[tuple[str, str, Value]]:
+                yield from self._draw_flag_corner_cases(rng, name, value)
+        if self.sizes:
+            smallest = {name: low for name, (low, _) in self.sizes.items()}
+            label = "all sizes smallest"
+            yield label, self._draw_usual_inputs_except(rng, **smallest), (label, "")
+        large: dict[str, Any] = {}
         for name, (low, high) in self.sizes.items():
-            for size in sorted({low, high, *(n for n in (1, 2) if low <= n <= high)}):
+            large[name] = min(max(low, LARGE_SIZE), high)
+        for magnitude in self.magnitudes or (None,):
+            if magnitude is not None:
+                large["magnitude"] = magnitude
+            yield "all sizes large", self._draw_usual_inputs_except(rng, **large), ("all sizes large", "")
+
+    def _draw_flag_corner_cases(
+        self,
+        rng: np.random.Generator,
+        name: str,
+        value: Value,
+    ) -> Iterator[EdgeCase]:
+        suffix = f", {name} = {_format_flag(value)}"
+        for axis, (low, high) in self.sizes.items():
+            for size in sorted({max(low, min(1, high)), high}):
+                inputs = self._draw_usual_inputs_except(rng, **{name: value, axis: size})
+                yield f"{axis} = {size}{suffix}", inputs, (axis, size)
+        for label, inputs, edge in self._draw_noncontiguous_cases(rng, **{name: value}):
+            yield f"{label}{suffix}", inputs, edge
+
+    def _list_edges(self) -> Iterator[tuple[str, str, Value]]:
+        """Yield each edge of the domain, as its label, an argument's name and the extreme value."""
+        for name, (low, high) in self.sizes.items():
+            small = {size for size in (1, 2) if low <= size <= high}
+            for size in sorted({low, high, *small}):
                 yield f"{name} = {size}", name, size
         for name, values in self.flags.items():
             for value in values:
-                yield f"{name} = {_shown(value)}", name, value
+                yield f"{name} = {_format_flag(value)}", name, value
         for magnitude in self.magnitudes[1:]:
             yield f"numbers as large as {magnitude:g}", "magnitude", magnitude
         for dtype in self.dtypes[1:]:
             yield f"{dtype} numbers", "dtype", dtype
 
-    def _point(self, rng: np.random.Generator, **edge: Any) -> Inputs:
-        given: dict[str, Any] = {}
-        taken = list(edge.values())
-        chance = np.random.default_rng(0) if self.steady else rng
-        for name, (low, high) in self.sizes.items():
-            above = max(low, USUAL[0])  # an axis that begins above the usual sizes has its own first ones
-            usual = range(above, min(high, max(USUAL[1], above) + len(self.sizes) - 1) + 1)
-            fitting = [n for n in usual if n not in taken] or [min(above, high)]
-            # What rng.choice takes five times as long for.
-            given[name] = fitting[chance.integers(len(fitting))]
-            taken.append(given[name])
-        given |= {name: values[0] for name, values in self.flags.items()}
+    def _draw_usual_inputs_except(self, rng: np.random.Generator, **extremes: Any) -> Inputs:
+        """Draw inputs with usual values, except for the arguments of the domain in `extremes`."""
+        arguments = self._draw_distinct_sizes(rng, list(extremes.values()))
+        for name, values in self.flags.items():
+            arguments[name] = values[0]
         if self.magnitudes:
-            given["magnitude"] = self.magnitudes[0]
+            arguments["magnitude"] = self.magnitudes[0]
         dtype = self.dtypes[0] if self.dtypes else None
-        if "dtype" not in self.flags:  # else it is an argument like any other
-            dtype = edge.pop("dtype", dtype)
-        drawn = self.draw(rng, **{**given, **edge})
+        if "dtype" not in self.flags:  # a flag named dtype is passed to `draw` like any other flag
+            dtype = extremes.pop("dtype", dtype)
+        inputs = self.draw(rng, **{**arguments, **extremes})
         if dtype is None:
-            return drawn
-        return _changed(drawn, lambda a: a.astype(dtype) if a.dtype.kind == "f" else a)
+            return inputs
+        return _map_input_arrays(inputs, partial(_convert_floats, dtype=dtype))
+
+    def _draw_distinct_sizes(self, rng: np.random.Generator, taken: list[Any]) -> dict[str, Any]:
+        """Draw a usual size for each axis, all different from each other and from `taken`.
+
+        The drawn sizes are appended to `taken`.
+        """
+        sizes: dict[str, Any] = {}
+        generator = np.random.default_rng(0) if self.steady else rng
+        for name, (low, high) in self.sizes.items():
+            start = max(low, USUAL_SIZES[0])
+            stop = min(high, max(USUAL_SIZES[1], start) + len(self.sizes) - 1)
+            usual = [size for size in range(start, stop + 1) if size not in taken]
+            if not usual:
+                usual = [min(start, high)]
+            # Indexing with `integers` is five times as fast as `rng.choice`.
+            sizes[name] = usual[generator.integers(len(usual))]
+            taken.append(sizes[name])
+        return sizes
 
 
-def _shown(value: Value) -> Value:
-    return short(as_value(value)) if callable(value) or isinstance(value, Made) else value
+def _format_flag(value: Value) -> Value:
+    if callable(value) or isinstance(value, DeferredCall):
+        return short_repr(argument_to_value(value))
+    return value
 
 
-def _changed(given: Inputs, change: Callable[[np.ndarray], np.ndarray]) -> Inputs:
-    """The inputs with each array in them changed."""
-    return mapped_inputs(given, partial(changed, change=change))
+def _convert_floats(array: np.ndarray, dtype: str) -> np.ndarray:
+    """Convert a floating array to a dtype, and leave other arrays unchanged."""
+    if array.dtype.kind == "f":
+        return array.astype(dtype)
+    return array
+
+
+def _map_input_arrays(inputs: Inputs, change: Callable[[np.ndarray], np.ndarray]) -> Inputs:
+    """Return the inputs with `change` applied to each array among them."""
+    return map_inputs(inputs, partial(map_arrays, function=change))

@@ -1,6 +1,7 @@
-"""Defining an exercise: its domain, the cases to answer, and the mistakes that people really make.
+"""Define an exercise by its domain, its test cases and the mistakes that students often make.
 
-An exercise reads as a few short blocks in a file of its own (see `autograder.authoring.lab`)::
+The domain is the set of inputs for which an answer must be right. Each exercise has a file of its
+own (see `autograder.authoring.lab`), with a few short blocks::
 
     softmax = Exercise("softmax", points=2, properties=[sums_to_one])
 
@@ -24,78 +25,101 @@ import inspect
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
-from autograder.errors import Complaint, listed
-from autograder.judging.answer import ask
-from autograder.judging.asking import Recorder
+from autograder.core.errors import AutograderError, join_words
+from autograder.judging.call_answer import call_answer
 from autograder.judging.compare import first_difference
-from autograder.judging.kinds import FrameError, NotPlain, as_value, mapped_inputs
-from autograder.judging.mistakes import STRUCTURAL
-from autograder.judging.question import Inputs, Made, Misconception, Mistakes, Question, Raised, Rules, Value
-from autograder.judging.wording import article, megabytes
+from autograder.values.case_inputs import (
+    Answer,
+    ComparisonRules,
+    DeferredCall,
+    ExpectedError,
+    Inputs,
+    Misconception,
+    MistakeAnswers,
+    Question,
+    Value,
+)
+from autograder.values.derived import Recorder
+from autograder.values.structural_mistakes import STRUCTURAL
+from autograder.values.value_types import (
+    FrameError,
+    UnsupportedValue,
+    argument_to_value,
+    map_inputs,
+)
+from autograder.values.wording import format_megabytes, with_article
 
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
 
 F = TypeVar("F", bound=Callable[..., Any])
-Drawn = tuple[str, Inputs, tuple[str, Value] | None]  # a case's label and inputs, and which edge it is at
+# Label and inputs of a test case; for an edge case also the argument with an extreme value, and the
+# value.
+DrawnCase = tuple[str, Inputs, tuple[str, Value] | None]
 
 
-_ASK = (
+_RESULT_HINT = (
     " Say what is asked of it, as in `inputs(…).then(result(2.0))`, or of a figure "
     '`call="figure"`: docs/kinds-of-answers.md shows how.'
 )
 
 
-class ExerciseError(Complaint):
-    """An exercise is not defined as it should be; the text says which and what to do."""
+class ExerciseError(AutograderError):
+    """Error for a wrong definition of an exercise. The text says what is wrong and what to do."""
 
 
 def sizes(rng: np.random.Generator, count: int, low: int = 2, high: int = 8) -> list[int]:
-    """`count` different axis lengths from `low` to `high`, so that no transpose can hide.
+    """Draw `count` different axis lengths from `low` to `high`.
+
+    With different lengths, an answer that confuses two axes gives an array of the wrong shape.
 
     >>> len(set(sizes(np.random.default_rng(0), 3)))
     3
     """
-    return [int(n) for n in rng.choice(np.arange(low, high + 1), size=count, replace=False)]
+    return [int(size) for size in rng.choice(np.arange(low, high + 1), size=count, replace=False)]
 
 
 @dataclass(frozen=True)
-class _Case:
-    """What `Exercise.case` says."""
+class _CaseDefinition:
+    """Test case of an exercise, as declared with `Exercise.case`."""
 
     label: str
     draw: Callable[..., Inputs]
     memory: int | None
     hidden: bool
 
-    def drawn(self, stream: np.random.SeedSequence) -> Drawn:
-        return self.label, replace(self.draw(np.random.default_rng(stream)), memory=self.memory), None
+    def draw_case(self, stream: np.random.SeedSequence) -> DrawnCase:
+        inputs = replace(self.draw(np.random.default_rng(stream)), memory=self.memory)
+        return self.label, inputs, None
 
 
 class Exercise:
-    """An exercise: its points, domain, cases and misconceptions, gathered by decorators.
+    """An exercise with its points. Its methods are decorators, which add cases and misconceptions.
 
     Parameters
     ----------
     name : str
-        The name of the function (or class) the student writes; unique in the course.
-    points : float
+        Name of the function (or class) that students write; unique in the course.
     builds_on : sequence of Exercise
-        Exercises of this lab whose answers this one calls, for follow-through marking.
-    call : str or callable
-        How the answer is called, see `autograder.judging.question.Rules`.
-    view, compare : callable, optional
-    properties : sequence of callable
-        Functions of a module that students have too; see `autograder.judging.question.Rules`.
+        Exercises of this lab whose functions this exercise's function calls. If a student's answer
+        to one of them is wrong, this exercise is graded with a right function in its place.
+    call, view, compare, properties
+        See `autograder.values.case_inputs.ComparisonRules`. Functions must be defined in a module
+        that students have, too.
     **rules
-        The other fields of `Rules`.
+        Other fields of `ComparisonRules`.
+
+    Raises
+    ------
+    ExerciseError
+        If `builds_on` holds anything but exercises, or a rule is unknown or has a wrong value.
     """
 
     lab: "Lab"  # set when the lab is read
@@ -112,28 +136,30 @@ class Exercise:
         properties: Sequence[Callable] = (),
         **rules: Any,
     ):
-        for other in builds_on:
-            if not isinstance(other, Exercise):
-                raise ExerciseError(f"{name}: builds_on holds {other!r}; an Exercise is due, not its name.")
+        for exercise in builds_on:
+            if not isinstance(exercise, Exercise):
+                raise ExerciseError(
+                    f"{name}: builds_on holds {exercise!r}; an Exercise is expected, not its name."
+                )
         self.name = name
         self.points = points
         self.builds_on = tuple(builds_on)
         try:
-            self.rules = Rules(
-                call=call if isinstance(call, str) else _named(call),
-                view=_named(view),
-                compare=_named(compare),
-                properties=tuple(_named(p) for p in properties),
+            self.rules = ComparisonRules(
+                call=call if isinstance(call, str) else _function_import_path(call),
+                view=_function_import_path(view),
+                compare=_function_import_path(compare),
+                properties=tuple(map(_function_import_path, properties)),
                 **rules,
             )
         except (TypeError, ValueError) as error:
             raise ExerciseError(f"{name}: {error}.") from None
         self.misconceptions: list[Misconception] = []
         self.variants: list[Callable] = []
-        self.where: Domain | None = None
-        self.proposed: Domain | None = None
-        self._cases: list[_Case] = []
-        self._raising: dict[str, Raised] = {}  # by the cases' labels
+        self.declared_domain: Domain | None = None
+        self.proposed_domain: Domain | None = None
+        self._cases: list[_CaseDefinition] = []
+        self._expected_errors: dict[str, ExpectedError] = {}  # by the label of the test case
 
     def __repr__(self) -> str:
         return f"Exercise({self.name!r}, points={self.points})"
@@ -151,43 +177,60 @@ class Exercise:
     ) -> Callable[[F], F]:
         """Decorate the function that draws inputs anywhere in the exercise's domain.
 
-        It is called with a `numpy.random.Generator` and, by name, a size for each axis, a value for each
-        flag, and `magnitude` where there are magnitudes; it returns `inputs(...)`. The edges of the domain
-        are asked of every answer.
+        The function gets a `numpy.random.Generator`. By name it also gets a size for each axis, a
+        value for each flag, and `magnitude` if there are magnitudes. It returns `inputs(...)`.
+        Every student's function is tested at the edges of the domain, with extreme values of one
+        or two of these arguments.
 
         Parameters
         ----------
         sizes : mapping of str to (int, int)
-            Each axis's smallest and largest size.
+            Smallest and largest size of each axis.
         flags : mapping of str to sequence
-            All the values that an argument (or anything else) may take; the first is the usual one.
+            All values of an argument that has few values, such as `axis`. The first is the value
+            in most cases.
         magnitudes : sequence of float
-            How large the numbers may be; the first is the usual one.
+            Magnitudes of the numbers. The first is the magnitude in most cases.
         dtypes : sequence of str
-            What floating arrays among the inputs are turned into; the first is the usual one.
+            Dtypes that floating arrays are converted to. The first is the dtype in most cases.
         layouts : bool
-            Whether arrays that do not lie in one piece in memory are asked too.
+            Also test arrays that are not contiguous in memory.
         proposed : bool
-            Only try it on the reference: no person has said yet that every right answer holds there.
+            Run only the reference in this domain, and no student's function. Set it until a person
+            has checked that all right answers give the same results in the domain.
         steady : bool
-            Whether the fresh questions at its edges have the same shapes in every draw: for a library that
-            compiles anew for each.
+            Use the same shapes in every draw of the hidden cases. This is faster for a library,
+            such as JAX, that compiles a function for each shape.
+
+        Raises
+        ------
+        ExerciseError
+            If the exercise has a domain already, or the decorated function takes other arguments.
         """
 
         def register(draw: F) -> F:
-            if self.where or self.proposed:
-                raise ExerciseError(f"{self.name} has two domains; one is due.")
-            drawn = self._of_values(draw, "the domain")
-            where = Domain(
-                dict(sizes or {}), dict(flags or {}), tuple(magnitudes), tuple(dtypes), layouts, drawn, steady
+            if self.declared_domain or self.proposed_domain:
+                raise ExerciseError(f"{self.name} has two domains; only one is allowed.")
+            domain = Domain(
+                dict(sizes or {}),
+                dict(flags or {}),
+                tuple(magnitudes),
+                tuple(dtypes),
+                layouts,
+                self._wrap_draw_with_checks(draw, "the domain"),
+                steady,
             )
-            self.where, self.proposed = (None, where) if proposed else (where, None)
-            wanted = where.arguments()
-            given = set(list(inspect.signature(draw).parameters)[1:])
-            if given != wanted:
+            if proposed:
+                self.proposed_domain = domain
+            else:
+                self.declared_domain = domain
+            expected = domain.argument_names()
+            parameters = set(list(inspect.signature(draw).parameters)[1:])
+            if parameters != expected:
                 raise ExerciseError(
-                    f"{self.name}: the domain's function takes {listed(sorted(given)) or 'nothing'} after rng; "
-                    f"its sizes and flags are {listed(sorted(wanted)) or 'none'}."
+                    f"{self.name}: the domain's function takes "
+                    f"{join_words(sorted(parameters)) or 'nothing'} after rng; "
+                    f"its sizes and flags are {join_words(sorted(expected)) or 'none'}."
                 )
             return draw
 
@@ -202,202 +245,348 @@ class Exercise:
         raises: type[Exception] | None = None,
         saying: str = "",
     ) -> Callable[[F], F]:
-        """Decorate a function of a `numpy.random.Generator` that returns `inputs(...)`.
+        """Decorate a function that draws the inputs of a test case.
+
+        The function gets a `numpy.random.Generator` and returns `inputs(...)`.
 
         Parameters
         ----------
         label : str
-            What the case is, for a person.
+            Description of the case for students.
         memory : int, optional
-            How many bytes the call may hold at once beside its inputs.
+            Bytes that the student's function may hold at once in addition to its inputs.
         hidden : bool
-            Ask it only when it is marked; students do not see it.
+            Use the case only for grading. Students do not see it.
         raises : type of Exception, optional
-            The error that is due in place of a result.
+            Error that the student's function must raise instead of returning a result.
         saying : str
-            What its text must hold.
+            Text that the error's message must contain.
         """
         if raises is not None:
-            self._raising[label] = Raised(raises.__name__, saying)
+            self._expected_errors[label] = ExpectedError(raises.__name__, saying)
 
         def register(draw: F) -> F:
-            self._cases.append(_Case(label, self._of_values(draw, f"the case {label!r}"), memory, hidden))
+            checked_draw = self._wrap_draw_with_checks(draw, f"the case {label!r}")
+            self._cases.append(_CaseDefinition(label, checked_draw, memory, hidden))
             return draw
 
         return register
 
-    def _of_values(self, draw: Callable[..., Inputs], where: str) -> Callable[..., Inputs]:
-        """What draws inputs, with pandas' own among them as tables; ExerciseError where one is no value."""
+    def _wrap_draw_with_checks(self, draw: Callable[..., Inputs], owner: str) -> Callable[..., Inputs]:
+        """Wrap a function that draws inputs, so that its result is checked and converted.
 
-        def drawn(*args: Any, **kwargs: Any) -> Inputs:
-            asked = draw(*args, **kwargs)
-            if not isinstance(asked, Inputs):
-                what = article(type(asked).__name__)
-                raise ExerciseError(f"{self.name}: {where} is to return `inputs(…)`, and returns {what}.")
-            if asked.asked and self.rules.call in ("in place", "figure"):
+        The wrapper raises ExerciseError if the result is no `Inputs` or cannot be given to a
+        student's function. It also converts pandas objects to the autograder's tables.
+
+        Parameters
+        ----------
+        draw : callable
+            Function that draws inputs.
+        owner : str
+            Description of the case or domain that the function belongs to, for error messages.
+        """
+
+        def draw_checked_inputs(*args: Any, **kwargs: Any) -> Inputs:
+            inputs = draw(*args, **kwargs)
+            if not isinstance(inputs, Inputs):
+                returned_type = with_article(type(inputs).__name__)
                 raise ExerciseError(
-                    f'{self.name}: with call="{self.rules.call}" no result is asked: take `.then(…)` out.'
+                    f"{self.name}: {owner} must return `inputs(…)`, but returns {returned_type}."
                 )
-            if not all(isinstance(one, (Recorder, Made)) for one in asked.asked):
+            call = self.rules.call
+            if inputs.result_queries and call in ("in place", "figure"):
                 raise ExerciseError(
-                    f"{self.name}: in {where} `.then(…)` is to hold what is asked of `result`, as `result(2.0)`."
+                    f'{self.name}: with call="{call}" no result is asked: take `.then(…)` out.'
+                )
+            queries = inputs.result_queries
+            if not all(isinstance(query, (Recorder, DeferredCall)) for query in queries):
+                raise ExerciseError(
+                    f"{self.name}: in {owner} `.then(…)` is to hold what is asked of `result`, "
+                    "as `result(2.0)`."
                 )
             try:
-                return mapped_inputs(asked, as_value)
-            except (FrameError, NotPlain) as what:
+                return map_inputs(inputs, argument_to_value)
+            except (FrameError, UnsupportedValue) as error:
                 raise ExerciseError(
-                    f"{self.name}: {where} has an argument that cannot be given to an answer: {what}. "
-                    "What can is listed in docs/kinds-of-answers.md."
+                    f"{self.name}: {owner} has an argument that cannot be given to an answer: "
+                    f"{error}. The supported types are listed in docs/kinds-of-answers.md."
                 ) from None
 
-        return drawn
+        return draw_checked_inputs
 
-    def misconception(self, *, means: str, nudge: str) -> Callable[[F], F]:
-        """Decorate a wrong implementation; its name, hyphenated, is the misconception's."""
+    def misconception(
+        self, *, means: str, nudge: str, raises: type[Exception] | None = None
+    ) -> Callable[[F], F]:
+        """Decorate a wrong implementation of the exercise that shows a misconception of students.
 
-        return lambda function: self._registered(_hyphened(function), means, nudge, function)
+        The name of the function with hyphens becomes the name of the misconception.
 
-    def _registered(self, name: str, means: str, nudge: str, function: F) -> F:
-        if any(m.name == name for m in self.misconceptions):
+        Parameters
+        ----------
+        means : str
+            Sentence that explains the mistake to the student.
+        nudge : str
+            Hint for the student that does not give the solution away.
+        raises : type of Exception, optional
+            Error that the implementation raises intentionally in every case.
+        """
+        errors = () if raises is None else (raises.__name__,)
+
+        def register(function: F) -> F:
+            name = _hyphenated_name(function)
+            return self._add_misconception(name, means, nudge, function, errors)
+
+        return register
+
+    def _add_misconception(
+        self, name: str, means: str, nudge: str, function: F, errors: tuple[str, ...] = ()
+    ) -> F:
+        if any(misconception.name == name for misconception in self.misconceptions):
             raise ExerciseError(f"{self.name} has a misconception {name!r} already.")
-        self.misconceptions.append(Misconception(name, means, nudge, function))
+        self.misconceptions.append(Misconception(name, means, nudge, function, errors))
         return function
 
-    def both(self, first: Callable, second: Callable) -> Callable[[F], F]:
-        """Decorate a wrong implementation that makes two of the exercise's mistakes at once.
+    def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
+        """Raise ExerciseError, since an exercise is no function; `Exercise.reference` is."""
+        name = self.name
+        raise ExerciseError(f"`{name}` is the exercise; its function is `{name}.reference`.")
 
-        It is named "first + second" and explained by the sentences of both, with the nudge of the first: mend
-        one, and the check names the other.
+    def both(self, first: Callable, second: Callable) -> Callable[[F], F]:
+        """Decorate a wrong implementation that shows two of the misconceptions at once.
+
+        It is registered as a misconception with the name "first + second". Its explanation joins
+        those of the two misconceptions, and its hint is that of the first.
 
         Parameters
         ----------
         first, second : callable
-            Misconceptions of this exercise, as they were decorated.
+            Decorated misconceptions of this exercise.
+
+        Raises
+        ------
+        ExerciseError
+            If a function is no misconception of this exercise.
         """
-        known = {m.name: m for m in self.misconceptions}
-        names = [*map(_hyphened, (first, second))]
-        if strange := [name for name in names if name not in known]:
-            raise ExerciseError(
-                f"{self.name} has no misconception {strange[0]!r} that a pair could be made of."
-            )
-        one, other = (known[name] for name in names)
-        means = f"Two things at once. {one.means} {other.means}"
-        return lambda function: self._registered(" + ".join(names), means, one.nudge, function)
+        by_name = {misconception.name: misconception for misconception in self.misconceptions}
+        names = [_hyphenated_name(first), _hyphenated_name(second)]
+        for name in names:
+            if name not in by_name:
+                raise ExerciseError(
+                    f"{self.name} has no misconception {name!r} that a pair could be made of."
+                )
+        pair = [by_name[name] for name in names]
+        means = f"Two things at once. {pair[0].means} {pair[1].means}"
+        errors = (*pair[0].raises, *pair[1].raises)
+
+        def register(function: F) -> F:
+            name = " + ".join(names)
+            return self._add_misconception(name, means, pair[0].nudge, function, errors)
+
+        return register
 
     def structural(self, function: F) -> F:
-        """Decorate a wrong implementation named after a mistake of form in `compare.STRUCTURAL`."""
-        name = _hyphened(function)
+        """Decorate a wrong implementation that makes one of the mistakes common to all exercises.
+
+        Its name with hyphens must be the name of a mistake in
+        `autograder.values.structural_mistakes.STRUCTURAL`, which also has the mistake's explanation
+        and hint.
+
+        Raises
+        ------
+        ExerciseError
+            If `STRUCTURAL` has no mistake of this name.
+        """
+        name = _hyphenated_name(function)
         if name not in STRUCTURAL:
             raise ExerciseError(
-                f"{self.name}: no mistake of form is called {name!r}; they are {listed(STRUCTURAL)}."
+                f"{self.name}: no structural mistake is called {name!r}; "
+                f"the structural mistakes are {join_words(STRUCTURAL)}."
             )
-        return self._registered(name, *STRUCTURAL[name], function)
+        return self._add_misconception(name, *STRUCTURAL[name], function)
 
     def variant(self, function: F) -> F:
-        """Decorate a right answer written another way; the check must accept it."""
+        """Decorate a right implementation that differs from the reference.
+
+        Building the lab fails if the autograder would mark it as wrong.
+        """
         self.variants.append(function)
         return function
 
     @property
     def solution(self) -> SimpleNamespace:
-        """Everything that the solution notebook's set-up and solution cells define."""
+        """Namespace of the names that the solution notebook's set-up and answer cells define."""
         return self.lab.reference
 
     @cached_property
     def reference(self) -> Callable:
-        """The solution notebook's own function."""
+        """Right function for the exercise, which the solution notebook defines."""
         try:
             return getattr(self.solution, self.name)
         except AttributeError:
-            raise ExerciseError(f"The solution of {self.lab.name} defines no {self.name}.") from None
+            lab = self.lab.name
+            raise ExerciseError(f"The solution of {lab} defines no {self.name}.") from None
 
-    def draw(self, seed: int | None = None) -> list[Drawn]:
-        """The cases' labels and inputs, and which edge each is at; with no seed, those that students see."""
-        visible, seed = seed is None, zlib.crc32(self.name.encode()) if seed is None else seed
+    def draw(self, seed: int | None = None) -> list[DrawnCase]:
+        """Draw the inputs of all test cases.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Seed for drawing the cases with which submissions are graded. Without a seed, the cases
+            that students see are drawn, which are always the same.
+
+        Returns
+        -------
+        list of (label, inputs, edge)
+            Test cases. The edge is None except for edge cases of the domain, where it is the
+            argument with an extreme value, and the value.
+        """
+        for_students = seed is None
+        if seed is None:
+            seed = zlib.crc32(self.name.encode())
         streams = np.random.SeedSequence(seed).spawn(len(self._cases) + 1)
-        cases = list(zip(self._cases, streams, strict=False))
-        drawn = [case.drawn(stream) for case, stream in cases if not case.hidden]
-        if self.where is not None:
-            drawn += self.where.edges(np.random.default_rng(streams[-1]), corners=not visible)
-        if not visible:
-            drawn += [case.drawn(stream) for case, stream in cases if case.hidden]
-        return drawn
+        # The last random stream is for the cases of the domain, the others are for `self._cases`.
+        visible_cases, hidden_cases = [], []
+        for case, stream in zip(self._cases, streams, strict=False):
+            if not case.hidden:
+                visible_cases.append(case.draw_case(stream))
+            elif not for_students:
+                hidden_cases.append(case.draw_case(stream))
+        edge_cases: list[DrawnCase] = []
+        if self.declared_domain is not None:
+            rng = np.random.default_rng(streams[-1])
+            edge_cases += self.declared_domain.edge_cases(rng, corners=not for_students)
+        return [*visible_cases, *edge_cases, *hidden_cases]
 
     def hidden_questions(self) -> list[Question]:
-        """One draw of the cases that students do not see."""
+        """Return the hidden cases, which students do not see, as drawn with the seed 0."""
         count = sum(case.hidden for case in self._cases)
         return self.questions(0)[-count:] if count else []
 
-    def try_proposed(self) -> None:
-        """Ask the reference all over its proposed domain; raises ExerciseError where it has no answer."""
-        for label, given, _ in self.proposed.edges(np.random.default_rng(0), True) if self.proposed else ():
-            self._expected(f"{label} of the domain that is proposed", given)
+    def check_proposed_domain(self) -> None:
+        """Run the reference with inputs at the edges of the proposed domain, if there is one.
+
+        Raises
+        ------
+        ExerciseError
+            If the reference raises or returns no usable result for such inputs.
+        """
+        if self.proposed_domain:
+            for label, inputs, _ in self.proposed_domain.edge_cases(np.random.default_rng(0), True):
+                self._compute_expected_value(f"{label} of the domain that is proposed", inputs)
 
     def questions(self, seed: int | None = None) -> list[Question]:
-        """The cases with what the reference and each misconception make of them."""
-        return self._visible if seed is None else self.with_outcomes(self.draw(seed))
+        """Return all test cases with the results of the reference and of each misconception.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Seed for the cases with which submissions are graded. Without a seed, the cases that
+            students see are returned.
+        """
+        if seed is None:
+            return self._visible_questions
+        return self.make_questions(self.draw(seed))
 
     @cached_property
-    def _visible(self) -> list[Question]:
-        """The same for every hand-in, so computed once."""
-        return self.with_outcomes(self.draw())
+    def _visible_questions(self) -> list[Question]:
+        """Test cases that students see, computed only once since they are always the same."""
+        return self.make_questions(self.draw())
 
-    def with_outcomes(self, drawn: Sequence[Drawn]) -> list[Question]:
-        """Cases that were drawn, with what the reference and each misconception make of them."""
-        wrong = {mistake.name: mistake.function for mistake in self.misconceptions}
+    def make_questions(self, cases: Sequence[DrawnCase]) -> list[Question]:
+        """Return drawn test cases with the results of the reference and of each misconception.
 
-        def mistakes(given: Inputs) -> Mistakes:
-            return Mistakes(wrong, lambda name: ask(wrong[name], given, self.rules.call))
+        Raises
+        ------
+        ExerciseError
+            If the reference raises or returns no usable result in a case.
+        """
+        functions = {mistake.name: mistake.function for mistake in self.misconceptions}
+        questions = []
+        for label, inputs, edge in cases:
+            answer_wrongly = partial(self._call_misconception, functions, inputs)
+            mistakes = MistakeAnswers(functions, answer_wrongly)
+            expected = self._compute_expected_value(label, inputs)
+            questions.append(Question(label, inputs, expected, mistakes, edge))
+        return questions
 
-        return [
-            Question(label, given, self._expected(label, given), mistakes(given), edge)
-            for label, given, edge in drawn
-        ]
+    def _call_misconception(
+        self, functions: Mapping[str, Callable | None], inputs: Inputs, name: str
+    ) -> Answer:
+        return call_answer(functions[name], inputs, self.rules.call)
 
-    def _expected(self, label: str, given: Inputs) -> Value:
-        answer = ask(self.reference, given, self.rules.call)
+    def _compute_expected_value(self, label: str, inputs: Inputs) -> Value:
+        """Return the result of the reference for the inputs of a case.
+
+        Raises ExerciseError if the reference has no usable result.
+        """
+        answer = call_answer(self.reference, inputs, self.rules.call)
         if self.rules.returns == "printed":
             return answer.printed
-        if due := self._raising.get(label):
-            if wrong := first_difference(due, answer, self.rules):
+        expected_error = self._expected_errors.get(label)
+        if expected_error:
+            difference = first_difference(expected_error, answer, self.rules)
+            if difference:
                 raise ExerciseError(
-                    f"The reference for {self.name} does not raise as its case {label!r} says. {wrong.seen}"
+                    f"The reference for {self.name} does not raise as its case {label!r} says. "
+                    f"{difference.observation}"
                 )
-            return due
-        if answer.error or (answer.value is None and answer.type != "NoneType"):
-            what = (
-                f"raises {answer.error} ({answer.line})"
-                if answer.error
-                else f"returns {article(answer.type)}"
-            )
-            more = "" if answer.error or answer.type.startswith("ndarray") else _ASK
-            raise ExerciseError(f"The reference for {self.name} {what} in its own case {label!r}.{more}")
-        if given.asked and (answer.value is None or len(answer.value) < len(given.asked)):
-            seen = first_difference((None,) * len(given.asked), answer, self.rules, given)
-            raise ExerciseError(
-                f"The reference for {self.name}, in its own case {label!r}: {seen and seen.seen}"
-            )
-        if answer.modified:
-            raise ExerciseError(
-                f"The reference for {self.name} changes its argument {answer.modified[0]!r}. What is returned is "
-                "judged, and not what is left in an argument: let it work on a copy, and return that; or say "
-                '`call="in place"`, and what it leaves there is judged.'
-            )
-        if given.memory is not None and answer.held > given.memory:
-            held, allowed = megabytes(answer.held), megabytes(given.memory)
-            raise ExerciseError(
-                f"The reference for {self.name} holds {held} in its own case {label!r}, which allows {allowed}."
-            )
+            return expected_error
+        self._require_comparable_result(label, inputs, answer)
+        self._refuse_changed_argument_or_memory_excess(label, inputs, answer)
         return answer.value
 
+    def _require_comparable_result(self, label: str, inputs: Inputs, answer: Answer) -> None:
+        """Raise ExerciseError if the reference raised, or its result cannot be compared.
 
-def _hyphened(function: Callable) -> str:
-    """What a misconception is called that is this function."""
+        Parameters
+        ----------
+        answer : Answer
+            What the call of the reference returned or raised.
+        """
+        case = f"in its own case {label!r}"
+        if answer.error:
+            outcome = f"raises {answer.error} ({answer.line})"
+            raise ExerciseError(f"The reference for {self.name} {outcome} {case}.")
+        if answer.value is None and answer.type != "NoneType":
+            hint = "" if answer.type.startswith("ndarray") else _RESULT_HINT
+            outcome = f"returns {with_article(answer.type)}"
+            raise ExerciseError(f"The reference for {self.name} {outcome} {case}.{hint}")
+        count = len(inputs.result_queries)
+        if count and (answer.value is None or len(answer.value) < count):
+            difference = first_difference((None,) * count, answer, self.rules, inputs)
+            problem = difference and difference.observation
+            raise ExerciseError(f"The reference for {self.name}, {case}: {problem}")
+
+    def _refuse_changed_argument_or_memory_excess(self, label: str, inputs: Inputs, answer: Answer) -> None:
+        """Raise ExerciseError if the reference changed an argument or held too much memory."""
+        if answer.modified:
+            raise ExerciseError(
+                f"The reference for {self.name} changes its argument {answer.modified[0]!r}. What "
+                "is returned is judged, and not what is left in an argument: let it work on a copy, "
+                'and return that; or say `call="in place"`, and what it leaves there is judged.'
+            )
+        if inputs.memory is not None and answer.peak_bytes > inputs.memory:
+            peak, limit = format_megabytes(answer.peak_bytes), format_megabytes(inputs.memory)
+            excess = f"holds {peak} in its own case {label!r}, which allows {limit}."
+            raise ExerciseError(f"The reference for {self.name} {excess}")
+
+
+def _hyphenated_name(function: Callable) -> str:
+    """Return a function's name with hyphens, which is the name of the misconception it shows."""
     return function.__name__.replace("_", "-")
 
 
-def _named(function: Callable | None) -> str:
-    """ "module:function" for a comparer; students' checks find it by that."""
+def _function_import_path(function: Callable | None) -> str:
+    """Return "module:function" for a function, "" for None.
+
+    With this text, `check` in a student's notebook finds and imports the function.
+
+    Raises
+    ------
+    ValueError
+        If the function is not defined at the top of a module.
+    """
     if function is None:
         return ""
     if not callable(function) or "<" in getattr(function, "__qualname__", "<"):

@@ -1,12 +1,15 @@
-"""A lab: one record, read from `solutions/<lab>/`.
+"""Read a lab from its folder `solutions/<lab>/`.
 
-    lab.toml            title, minutes, difficulty; what it needs, preloads, and its limits
-    <lab>.ipynb         the solution notebook
-    <exercise>.py       one for each exercise, of the exercise's own name; they import each other relatively
-    _shared.py          helpers: files that begin with an underscore hold no exercise
-    teaching.md         notes for those who teach it
+The folder holds these files:
 
-Whatever does not fit together is one sentence when the course is read, not when a student fails.
+    lab.toml            title, minutes, difficulty, requirements, preloaded modules and limits
+    <lab>.ipynb         solution notebook
+    <exercise>.py       definition of an exercise, in a file with the exercise's name
+    _shared.py          helper functions; no file that begins with an underscore defines an exercise
+    teaching.md         notes for teachers
+
+The Python files can import from each other with relative imports. Any inconsistency raises an error
+when the course is read, before the lab is given to students.
 """
 
 import ast
@@ -19,20 +22,24 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
 
 from autograder.authoring.exercise import Exercise, ExerciseError
-from autograder.authoring.reference import reference_cells, run_reference
-from autograder.cells import grade_id, id_of, id_of_test, nbgrader_of
-from autograder.course import Course, read, read_entries
-from autograder.errors import Complaint, listed
-from autograder.imports import imported
-from autograder.judging.kinds import resolve
+from autograder.authoring.reference import find_reference_cells, run_reference
+from autograder.core.course import Course, read_course, read_toml
+from autograder.core.errors import AutograderError, join_words
+from autograder.core.import_guard import find_imports
+from autograder.core.notebook_cells import (
+    cell_grade_id,
+    grade_id,
+    grade_id_of_test,
+    nbgrader_metadata,
+)
+from autograder.values.value_types import import_function
 
-_FACTS: dict[str, type] = {
+_ENTRIES: dict[str, type] = {
     "title": str,
     "minutes": int,
     "difficulty": str,
@@ -47,8 +54,8 @@ _FACTS: dict[str, type] = {
 _SCHEME = re.compile(r"=== BEGIN MARK SCHEME ===(.*?)=== END MARK SCHEME ===", re.DOTALL)
 
 
-class LabError(Complaint):
-    """A lab's folder is not as it should be; the text says which file and what to do."""
+class LabError(AutograderError):
+    """Error for a mistake in a lab's folder. The text says which file is wrong and what to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,18 +67,22 @@ class Lab:
     course : Course
     name, title, difficulty : str
     minutes : int
-        About how long it takes.
+        Approximate working time.
     needs : str
-        "module:function" that returns why the lab can be neither built nor marked here, or "".
+        Function, as "module:function", that checks whether the lab can be built and graded on this
+        machine. It returns the reason if that is impossible, else "". Here "" stands for a lab
+        without requirements.
     preload : tuple of str
-        Modules ("module", or "module:function" to call as well) that its notebook is slow to import, and that
-        come before what its set-up cells import.
+        Modules that are slow to import. The sandbox imports them once before it runs submissions,
+        and before the import statements of the set-up cells. "module:function" means that the
+        function is called, too.
     environment : tuple of str
-        Environment variables that its notebook reads, which marking hands on.
+        Names of environment variables that the notebook reads, and that the sandbox therefore gets.
     limits : mapping
-        Fields of `autograder.grading.sandbox.Limits` that differ from the usual.
+        Limits for running a submission that differ from the defaults, by the names of the fields of
+        `autograder.sandbox.inside.run_limits.RunLimits`.
     certificate : str
-        What `progress()` says once every exercise of the lab has passed.
+        Text that `progress()` shows when every exercise of the lab has passed.
     """
 
     course: Course
@@ -90,222 +101,290 @@ class Lab:
 
     @property
     def folder(self) -> Path:
-        """The author's side of the lab."""
+        """Folder of the author's files."""
         return self.course.solutions / self.name
 
     @property
     def order(self) -> int:
-        """The lab's place in the course, from 1."""
+        """Number of the lab in the course, from 1."""
         return self.course.labs.index(self.name) + 1
 
     @property
     def solution(self) -> Path:
-        """The solution notebook's file."""
-        return self.course.solution(self.name)
+        """Path of the solution notebook."""
+        return self.course.solution_notebook(self.name)
 
     @property
-    def released(self) -> Path:
-        """The students' notebook's file."""
-        return self.course.released(self.name)
+    def release_path(self) -> Path:
+        """Path of the students' notebook."""
+        return self.course.released_notebook(self.name)
 
     def read_solution(self) -> NotebookNode:
-        """The solution notebook as it is saved."""
+        """Return the solution notebook as it is saved."""
         return nbformat.read(self.solution, as_version=4)
 
     @cached_property
     def cells(self) -> list[NotebookNode]:
-        """Its cells, to be looked at only."""
+        """Cells of the solution notebook; callers must not change them."""
         return list(self.read_solution().cells)
 
-    def why_unavailable(self) -> str:
-        """Why the lab can be neither built nor marked here, and what to do about it; "" where it can."""
-        return str(resolve(self.needs)()) if self.needs else ""
+    def unavailable_reason(self) -> str:
+        """Return the reason and a remedy if the lab cannot be built and graded here, else ""."""
+        return str(import_function(self.needs)()) if self.needs else ""
 
     def mark_schemes(self) -> dict[str, str]:
-        """What each question is marked by, by the grade_id of its answer's cell; the question stands before it."""
-        found, scheme = {}, ""
+        """Return the marking schemes of the manually graded questions.
+
+        The keys are the grade_ids of the questions' answer cells. A marking scheme in the notebook
+        belongs to the first such cell below it.
+        """
+        schemes = {}
+        scheme = ""
         for cell in self.cells:
-            inside = _SCHEME.search(cell.source)
-            if inside:
-                scheme = inside[1].strip()
-            if scheme and id_of(cell) in self.by_hand:
-                found[id_of(cell)], scheme = scheme, ""
-        return found
+            match = _SCHEME.search(cell.source)
+            if match:
+                scheme = match[1].strip()
+            name = cell_grade_id(cell)
+            if scheme and name in self.manual_questions:
+                schemes[name] = scheme
+                scheme = ""
+        return schemes
 
     @cached_property
     def exercises(self) -> Mapping[str, Exercise]:
-        """The exercises by name, in the order of their test cells in the notebook.
+        """Exercises by name, in the order of their test cells in the notebook.
 
         Raises
         ------
         LabError
+            If a file defines no exercise of its name, or an exercise has no test cell or builds on
+            an exercise of another lab.
         """
-        found = {exercise.name: exercise for exercise in self._read_exercises()}
-        tests = {id_of_test(name): name for name in found}
-        order = [tests[id_of(cell)] for cell in self.cells if id_of(cell) in tests]
-        missing = [name for name in found if name not in order]
-        if missing:
-            raise LabError(
-                f"{self.name}: {missing[0]}.py defines an exercise, but no cell of the notebook has the "
-                f"grade_id {id_of_test(missing[0])!r}."
-            )
-        exercises = {name: found[name] for name in order}
+        by_file = {exercise.name: exercise for exercise in self._import_exercises()}
+        names_by_test = {grade_id_of_test(name): name for name in by_file}
+        exercises: dict[str, Exercise] = {}
+        for cell in self.cells:
+            name = names_by_test.get(cell_grade_id(cell))
+            if name:
+                exercises[name] = by_file[name]
+        for name in by_file:
+            if name not in exercises:
+                raise LabError(
+                    f"{self.name}: {name}.py defines an exercise, but no cell of the notebook has "
+                    f"the grade_id {grade_id_of_test(name)!r}."
+                )
         for exercise in exercises.values():
             exercise.lab = self
-            for other in exercise.builds_on:
-                if exercises.get(other.name) is not other:
-                    raise LabError(
-                        f"{self.name}: {exercise.name} builds on {other.name}, which is of another lab."
-                    )
+            for ancestor in exercise.builds_on:
+                if exercises.get(ancestor.name) is not ancestor:
+                    pair = f"{exercise.name} builds on {ancestor.name}"
+                    raise LabError(f"{self.name}: {pair}, which is of another lab.")
         return exercises
 
-    def _read_exercises(self) -> Iterator[Exercise]:
-        package = self._package()
+    def _import_exercises(self) -> Iterator[Exercise]:
+        package = self._make_folder_importable()
         for path in sorted(self.folder.glob("*.py")):
             if path.stem.startswith("_"):
                 continue
-            module = self._import(f"{package}.{path.stem}", path)
-            defined = [e for e in vars(module).values() if isinstance(e, Exercise) and e.name == path.stem]
-            if not defined:
-                names = [e.name for e in vars(module).values() if isinstance(e, Exercise)]
-                why = f"it defines {listed(names)}" if names else "it defines none"
-                raise LabError(f"{path}: an exercise named {path.stem!r}, as the file, is due; {why}.")
-            yield defined[0]
+            module = self._import_exercise_file(f"{package}.{path.stem}", path)
+            exercises = [value for value in vars(module).values() if isinstance(value, Exercise)]
+            for exercise in exercises:
+                if exercise.name == path.stem:
+                    yield exercise
+                    break
+            else:
+                content = "it defines none"
+                if exercises:
+                    content = f"it defines {join_words([exercise.name for exercise in exercises])}"
+                raise LabError(
+                    f"{path}: an exercise named {path.stem!r}, as the file, is expected; {content}."
+                )
 
-    def _package(self) -> str:
-        """A package of its own for the lab's folder, so that its files import each other relatively."""
-        name = f"lab_{hashlib.sha1(str(self.folder).encode()).hexdigest()[:8]}_{self.name.replace('-', '_')}"
+    def _make_folder_importable(self) -> str:
+        """Make the lab's folder importable as a package with a unique name, and return the name.
+
+        With a package, the files of the lab can use relative imports.
+        """
+        digest = hashlib.sha1(str(self.folder).encode()).hexdigest()[:8]
+        name = f"lab_{digest}_{self.name.replace('-', '_')}"
         if name not in sys.modules:
             package = ModuleType(name)
             package.__path__ = [str(self.folder)]
             sys.modules[name] = package
         return name
 
-    def _import(self, module: str, path: Path) -> ModuleType:
+    def _import_exercise_file(self, module: str, path: Path) -> ModuleType:
         try:
             return importlib.import_module(module)
         except ExerciseError as error:
             raise LabError(f"{path}: {error}") from None
         except Exception as error:  # an author's own code may raise anything
-            raise LabError(f"{path} cannot be imported: {type(error).__name__}: {error}.") from error
+            reason = f"{type(error).__name__}: {error}"
+            raise LabError(f"{path} cannot be imported: {reason}.") from error
 
     @cached_property
-    def by_test(self) -> dict[str, Exercise]:
-        """The exercises by the grade_ids of their test cells."""
-        return {id_of_test(name): exercise for name, exercise in self.exercises.items()}
+    def exercises_by_test_cell(self) -> dict[str, Exercise]:
+        """Exercises by the grade_ids of their test cells."""
+        return {grade_id_of_test(name): exercise for name, exercise in self.exercises.items()}
 
     @cached_property
-    def by_answer(self) -> dict[str, Exercise]:
-        """The exercises by the grade_ids of the cells in which they are answered."""
+    def exercises_by_answer_cell(self) -> dict[str, Exercise]:
+        """Exercises by the grade_ids of their answer cells."""
         return {grade_id(name): exercise for name, exercise in self.exercises.items()}
 
-    def name_of(self, name: str) -> str:
-        """What a graded cell of this grade_id is for: the name of an exercise or, itself, of a question."""
-        exercise = self.by_test.get(name) or self.by_answer.get(name)
+    def item_name(self, name: str) -> str:
+        """Return the name of the exercise or question that a notebook cell belongs to.
+
+        Parameters
+        ----------
+        name : str
+            grade_id of the cell.
+
+        Returns
+        -------
+        str
+            Name of the exercise, or, for a manually graded question, the grade_id itself.
+        """
+        exercise = self.exercises_by_test_cell.get(name) or self.exercises_by_answer_cell.get(name)
         return exercise.name if exercise else name
 
     @cached_property
-    def by_hand(self) -> dict[str, float]:
-        """The points of the questions that a person marks, by their cells' grade_ids."""
-        known = map(nbgrader_of, self.cells)
-        return {c["grade_id"]: c["points"] for c in known if c.get("grade") and c.get("solution")}
+    def manual_questions(self) -> dict[str, float]:
+        """Maximum points of the manually graded questions, by the grade_ids of the answer cells."""
+        points = {}
+        for metadata in map(nbgrader_metadata, self.cells):
+            if metadata.get("grade") and metadata.get("solution"):
+                points[metadata["grade_id"]] = metadata["points"]
+        return points
 
     def ancestors(self, exercise: Exercise) -> list[Exercise]:
-        """The exercises that one builds on, directly or not, in the lab's order."""
-        found: set[str] = set()
-        todo = list(exercise.builds_on)
-        while todo:
-            other = todo.pop()
-            if other.name not in found:
-                found.add(other.name)
-                todo += other.builds_on
-        return [e for e in self.exercises.values() if e.name in found]
+        """Return all exercises that an exercise builds on, directly or through other exercises.
+
+        They are in the order of the notebook.
+        """
+        names: set[str] = set()
+        queue = list(exercise.builds_on)
+        while queue:
+            ancestor = queue.pop()
+            if ancestor.name not in names:
+                names.add(ancestor.name)
+                queue += ancestor.builds_on
+        return [ancestor for ancestor in self.exercises.values() if ancestor.name in names]
 
     @cached_property
     def reference_cells(self) -> dict[str, str]:
-        """The sources of the cells that define the reference, by their grade_ids (or ids)."""
-        return reference_cells(self.cells)
+        """Sources of the solution notebook's set-up and answer cells, by grade_id or cell id."""
+        return find_reference_cells(self.cells)
 
     @cached_property
-    def imports(self) -> tuple[str, ...]:
-        """The import statements of the notebook's set-up cells, which every hand-in runs."""
-        setup = [source for name, source in self.reference_cells.items() if name not in self.by_answer]
-        steps = (step for source in setup for step in ast.parse(source).body)
-        return tuple(ast.unparse(step) for step in steps if isinstance(step, (ast.Import, ast.ImportFrom)))
+    def setup_import_statements(self) -> tuple[str, ...]:
+        """Import statements of the set-up cells, which every submission runs."""
+        statements = []
+        for name, source in self.reference_cells.items():
+            if name in self.exercises_by_answer_cell:
+                continue
+            for statement in ast.parse(source).body:
+                if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                    statements.append(ast.unparse(statement))
+        return tuple(statements)
 
     @cached_property
     def packages(self) -> frozenset[str]:
-        """What this lab cannot do without of the packages that its course allows besides what every student has."""
-        code = self.reference_cells.values()  # another cell may do without, as one that only shows something
-        used = set().union(*map(imported, code), (name.partition(":")[0] for name in self.preload))
-        return frozenset(used & set(self.course.imports))
+        """Modules from the list `imports` in course.toml that the lab needs.
+
+        Only imports in set-up and answer cells count, since the lab can be graded if another cell
+        fails.
+        """
+        modules = {name.partition(":")[0] for name in self.preload}
+        for source in self.reference_cells.values():
+            modules |= find_imports(source)
+        return frozenset(modules & set(self.course.imports))
 
     @cached_property
     def reference(self) -> SimpleNamespace:
-        """What the solution notebook's set-up and solution cells define."""
+        """Namespace of the names that the solution notebook's set-up and answer cells define."""
         return run_reference(self.reference_cells, self.name)
 
 
 def read_lab(course: Course, name: str) -> Lab:
-    """One lab of a course.
+    """Read a lab of a course.
 
     Raises
     ------
     LabError
+        If lab.toml is missing or has a mistake, or there is no solution notebook.
+    UsageError
+        If the course has no such lab.
     """
-    return _lab(course.root, course.with_lab(name))
+    return _read_cached_lab(course.root, course.require_lab(name))
 
 
-def lab_at(folder: str, name: str) -> Lab:
-    """One lab of the course in a folder: by what a process of the run is told of it."""
-    return read_lab(read(Path(folder)), name)
+def read_lab_in(folder: str, name: str) -> Lab:
+    """Read a lab of the course in a folder.
+
+    Worker processes call this, since a `Lab` cannot be sent to them and the two texts can.
+    """
+    return read_lab(read_course(Path(folder)), name)
 
 
 @cache
-def _lab(root: Path, name: str) -> Lab:
-    course = read(root)
+def _read_cached_lab(root: Path, name: str) -> Lab:
+    course = read_course(root)
     if str(root) not in sys.path:
-        sys.path.append(str(root))  # for the course's library
+        sys.path.append(str(root))  # so that the course's library can be imported
     path = course.solutions / name / "lab.toml"
-    absent = f"but course.toml lists the lab {name!r}"
+    consequence = f"but course.toml lists the lab {name!r}"
     required = ("title", "minutes", "difficulty")
-    facts = read_entries(path, _FACTS, LabError, required=required, absent=absent)
-    if not course.solution(name).is_file():
-        raise LabError(f"There is no solution notebook {course.solution(name)}.")
-    if needs := facts.get("needs"):
+    entries = read_toml(path, _ENTRIES, LabError, required=required, consequence=consequence)
+    if not course.solution_notebook(name).is_file():
+        raise LabError(f"There is no solution notebook {course.solution_notebook(name)}.")
+    needs = entries.get("needs")
+    if needs:
         try:
-            resolve(needs)
+            import_function(needs)
         except (ImportError, AttributeError, ValueError) as error:
-            raise LabError(f"{path}: needs names {needs!r}, which cannot be found ({error}).") from None
-    lists: Any = {name: tuple(facts.pop(name, ())) for name in ("preload", "environment")}
-    return Lab(course, name, **lists, **facts)
+            reason = f"needs names {needs!r}, which cannot be found ({error})."
+            raise LabError(f"{path}: {reason}") from None
+    for entry in ("preload", "environment"):
+        entries[entry] = tuple(entries.get(entry, ()))
+    return Lab(course, name, **entries)
 
 
 def read_labs(course: Course, names: Iterable[str] | None = None) -> dict[str, Lab]:
-    """Labs of a course by name, each with its exercises read; all of them, in the course's order, unless named.
+    """Read labs of a course and their exercises.
+
+    Parameters
+    ----------
+    names : iterable of str, optional
+        Labs to read; by default all, in the course's order.
+
+    Returns
+    -------
+    dict of str to Lab
+        Labs by name.
 
     Raises
     ------
     LabError
-        Also if two labs have an exercise of one name.
+        If a lab has a mistake, or two labs have an exercise of the same name.
     """
     labs = {name: read_lab(course, name) for name in (course.labs if names is None else names)}
-    homes: dict[str, str] = {}
+    lab_names: dict[str, str] = {}
     for lab in labs.values():
         for name in lab.exercises:
-            if name in homes:
-                raise LabError(
-                    f"{homes[name]} and {lab.name} both have an exercise {name!r}; rename one of them."
-                )
-            homes[name] = lab.name
+            if name in lab_names:
+                pair = f"{lab_names[name]} and {lab.name}"
+                raise LabError(f"{pair} both have an exercise {name!r}; rename one of them.")
+            lab_names[name] = lab.name
     return labs
 
 
 def labs_by_grade_id(labs: Mapping[str, Lab]) -> dict[str, str]:
-    """The lab of each grade_id that stands in one lab's notebook only."""
-    homes: dict[str, list[str]] = {}
+    """Return the name of the lab for each grade_id that is in the notebook of only one lab."""
+    lab_names: dict[str, list[str]] = {}
     for lab in labs.values():
         for cell in lab.cells:
-            if name := id_of(cell):
-                homes.setdefault(name, []).append(lab.name)
-    return {name: where[0] for name, where in homes.items() if len(where) == 1}
+            name = cell_grade_id(cell)
+            if name:
+                lab_names.setdefault(name, []).append(lab.name)
+    return {name: owners[0] for name, owners in lab_names.items() if len(owners) == 1}

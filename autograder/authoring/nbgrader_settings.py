@@ -1,6 +1,6 @@
-"""How nbgrader works for a course of ours: one place, whether `nbgrader …` or `autograder` asks.
+"""Make nbgrader's settings for a course, for the commands of nbgrader and of the autograder.
 
-A course's own nbgrader_config.py is two lines::
+The file nbgrader_config.py of a course needs only two lines::
 
     from autograder.authoring.nbgrader_settings import configure
     configure(get_config(), __file__)
@@ -10,14 +10,15 @@ from pathlib import Path
 
 from traitlets.config import Config
 
-from autograder.course import Course, read
+from autograder.core.course import Course, read_course
 
-# What makes the students' notebook; `autograder build` takes the same steps, but for the gradebook's.
-RELEASE = [
-    "autograder.authoring.steps.RunOn",
+# nbgrader's preprocessors that make the released notebook from the solution notebook.
+# `autograder build` skips SaveCells, which writes to nbgrader's gradebook.
+RELEASE_STEPS = [
+    "autograder.authoring.preprocessors.AllowErrors",
     "nbgrader.preprocessors.LockCells",
     "nbgrader.preprocessors.ClearSolutions",
-    "autograder.authoring.steps.KeepOutputs",
+    "autograder.authoring.preprocessors.KeepOutputs",
     "nbgrader.preprocessors.CheckCellMetadata",
     "nbgrader.preprocessors.ComputeChecksums",
     "nbgrader.preprocessors.SaveCells",
@@ -27,19 +28,26 @@ RELEASE = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# An author's files lie beside the solution notebook, and nbgrader copies what lies there into the release.
-AUTHORS_FILES = ["*.py", "*.pyc", "*.toml", "*.md", "__pycache__", ".ipynb_checkpoints"]
+# nbgrader copies all files beside the solution notebook into the folder of the released notebook,
+# except for these.
+AUTHOR_FILES = ["*.py", "*.pyc", "*.toml", "*.md", "__pycache__", ".ipynb_checkpoints"]
 
 
-def configure(c: Config, config_file: str | Path) -> None:
-    """Set up nbgrader for the course in the folder of `config_file`."""
-    course = read(Path(config_file).resolve().parent)
-    course.classroom.mkdir(exist_ok=True)  # SQLite makes the gradebook, but not its folder
-    c.merge(settings(course))
+def configure(config: Config, config_file: str | Path) -> None:
+    """Add the settings for a course to nbgrader's configuration.
+
+    Parameters
+    ----------
+    config_file : str or Path
+        The course's nbgrader_config.py, which lies in the course's folder.
+    """
+    course = read_course(Path(config_file).resolve().parent)
+    course.classroom.mkdir(exist_ok=True)  # SQLite creates gradebook.db, but not its folder
+    config.merge(make_settings(course))
 
 
-def settings(course: Course) -> Config:
-    """nbgrader's settings for a course."""
+def make_settings(course: Course) -> Config:
+    """Return nbgrader's settings for a course."""
     c = Config()
     root, classroom = course.root, course.classroom
     c.CourseDirectory.root = str(root)
@@ -51,32 +59,36 @@ def settings(course: Course) -> Config:
     c.CourseDirectory.feedback_directory = str(classroom / "feedback")
     c.CourseDirectory.solution_directory = str(classroom / "solution")
     c.CourseDirectory.db_url = f"sqlite:///{classroom / 'gradebook.db'}"
-    c.CourseDirectory.ignore = AUTHORS_FILES
+    c.CourseDirectory.ignore = AUTHOR_FILES
 
-    # The marking scheme stands in the locked question above each answer, not in a nbgrader "task" cell.
+    # Courses have marking schemes in the locked cell of a question, and nbgrader would by default
+    # accept them only in cells of its type "task".
     c.ClearMarkScheme.enforce_metadata = False
-    c.GenerateAssignment.preprocessors = list(RELEASE)
+    c.GenerateAssignment.preprocessors = list(RELEASE_STEPS)
 
-    # `nbgrader autograde` uses the same judge as `autograder grade`: the notebook is rebuilt on the release,
-    # run in the sandbox, and each test cell gets the judge's verdict as its output.
-    c.Autograde.exporter_class = "autograder.grading.nbgrader.judge_step.Reader"
-    c.Autograde.pre_convert_hook = "autograder.grading.nbgrader.judge_step.put_aside_time"
+    # Let `nbgrader autograde` grade in the same way as `autograder grade`. The submission is
+    # rebuilt from the released notebook and run in the sandbox, and each test cell gets the verdict
+    # on the answer as its output.
+    c.Autograde.exporter_class = "autograder.grading.nbgrader_autograde.Reader"
+    c.Autograde.pre_convert_hook = "autograder.grading.nbgrader_autograde.clean_submission_folders"
     c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.ClearOutput"]
     c.Autograde.autograde_preprocessors = [
-        "autograder.grading.nbgrader.judge_step.Judge",
+        "autograder.grading.nbgrader_autograde.Judge",
         "nbgrader.preprocessors.SaveAutoGrades",
         "nbgrader.preprocessors.AssignLatePenalties",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
-    c.AssignLatePenalties.plugin_class = "autograder.grading.nbgrader.judge_step.LatePolicy"
+    c.AssignLatePenalties.plugin_class = "autograder.grading.nbgrader_autograde.LatePolicy"
 
-    c.ExchangeFactory.collect = "autograder.grading.nbgrader.exchange.Collect"
+    c.ExchangeFactory.collect = "autograder.gradebook.nbgrader_exchange.Collect"
 
-    # The formgrader fetches nothing from elsewhere, and no link of a student's acts in it.
-    c.HTMLExporter.filters = {"markdown2html": "autograder.grading.nbgrader.formgrader.markdown2html"}
-    c.HTMLExporter.preprocessors = ["autograder.grading.nbgrader.formgrader.Offline"]
+    # Keep the pages of nbgrader's formgrader from loading anything from the internet, and make
+    # students' links and scripts in them harmless.
+    markdown_filter = "autograder.reports.nbgrader_formgrader.markdown2html"
+    c.HTMLExporter.filters = {"markdown2html": markdown_filter}
+    c.HTMLExporter.preprocessors = ["autograder.reports.nbgrader_formgrader.SafePages"]
 
-    # `nbgrader generate_feedback` writes the page that `autograder feedback` writes.
-    c.GenerateFeedback.exporter_class = "autograder.grading.reports.feedback.FeedbackExporter"
+    # Let `nbgrader generate_feedback` write the same page as `autograder feedback`.
+    c.GenerateFeedback.exporter_class = "autograder.reports.feedback_pages.FeedbackExporter"
     c.GenerateFeedback.preprocessors = []
     return c

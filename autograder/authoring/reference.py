@@ -1,4 +1,4 @@
-"""The reference: the solution notebook's own code, run here and nowhere written twice."""
+"""Run the set-up and answer cells of a solution notebook, which define the right functions."""
 
 import io
 from collections.abc import Iterable, Mapping
@@ -7,31 +7,54 @@ from types import SimpleNamespace
 
 from nbformat import NotebookNode
 
-from autograder.cells import nbgrader_of
-from autograder.errors import Complaint
+from autograder.core.errors import AutograderError
+from autograder.core.notebook_cells import nbgrader_metadata
 
 
-def reference_cells(cells: Iterable[NotebookNode]) -> dict[str, str]:
-    """The sources of the cells that define the reference, by name: tagged "setup", or a coded solution."""
-    return {
-        nbgrader_of(cell).get("grade_id", cell.get("id", "cell")): cell.source
-        for cell in cells
-        if cell.cell_type == "code"
-        and ("setup" in cell.metadata.get("tags", []) or nbgrader_of(cell).get("solution", False))
-    }
+def find_reference_cells(cells: Iterable[NotebookNode]) -> dict[str, str]:
+    """Return the sources of a solution notebook's cells that define the right functions.
+
+    These are the code cells with the tag "setup" and the answer cells. The keys are the cells'
+    grade_ids, or their cell ids if they have none.
+    """
+    sources = {}
+    for cell in cells:
+        metadata = nbgrader_metadata(cell)
+        is_setup = "setup" in cell.metadata.get("tags", [])
+        if cell.cell_type == "code" and (is_setup or metadata.get("solution", False)):
+            sources[metadata.get("grade_id", cell.get("id", "cell"))] = cell.source
+    return sources
+
+
+def _show_nothing(*_args: object, **_kwargs: object) -> None:
+    """Do nothing, in place of IPython's `display`, which is not available outside a notebook."""
 
 
 def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
-    """What these cells define."""
-    # A notebook has `display` without importing it; what it shows is nobody's here.
-    namespace: dict[str, object] = {"__name__": f"solution of {lab}", "display": lambda *_, **__: None}
+    """Run cells and return a namespace of the names that they define.
+
+    Parameters
+    ----------
+    cells : mapping of str to str
+        Sources of the cells, by grade_id or cell id.
+    lab : str
+        Name of the lab, for error messages.
+
+    Raises
+    ------
+    AutograderError
+        If a cell raises. The message names the cell.
+    """
+    # In a notebook, cells can call `display` without importing it.
+    namespace: dict[str, object] = {"__name__": f"solution of {lab}", "display": _show_nothing}
     for name, source in cells.items():
         try:
             with redirect_stdout(io.StringIO()):
                 exec(compile(source, f"<{lab}: {name}>", "exec"), namespace)
         except Exception as error:  # an author's own code may raise anything
-            raise Complaint(
-                f"{lab}: the cell {name!r} raises {type(error).__name__}: {error}. The reference is what the cells "
-                "tagged `setup` and the answers make, in their order, without the other cells."
+            raise AutograderError(
+                f"{lab}: the cell {name!r} raises {type(error).__name__}: {error}. The reference is "
+                "what the cells tagged `setup` and the answers make, in their order, without the "
+                "other cells."
             ) from error
     return SimpleNamespace(**namespace)

@@ -1,6 +1,8 @@
-"""A solution notebook as students get it: nbgrader's own steps cut the answers out.
+"""Make the released notebook from a solution notebook, by cutting the answers out.
 
-Apart from `build`, since marking needs this much of it: what decides a mark is found by following imports.
+nbgrader's preprocessors do it. The module is separate from `build` because grading needs it, too.
+Stored marks are outdated when a module changes that grading imports, directly or not, and `build`
+imports many modules that no mark depends on.
 """
 
 from copy import deepcopy
@@ -10,21 +12,30 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.authoring.lab import Lab
-from autograder.authoring.nbgrader_settings import settings
-from autograder.errors import Complaint
+from autograder.authoring.nbgrader_settings import make_settings
+from autograder.core.errors import AutograderError
 
 
-class BuildError(Complaint):
-    """A lab that cannot be built; the text says which cell or exercise and what to do."""
+class BuildError(AutograderError):
+    """Error for a lab that cannot be built.
+
+    The text says which cell or exercise is wrong and what to do.
+    """
 
 
-def release(notebook: NotebookNode, lab: Lab, *, to_mark: bool = False) -> NotebookNode:
-    """A solution notebook with its answers cut out.
+def release_notebook(
+    notebook: NotebookNode,
+    lab: Lab,
+    *,
+    for_grading: bool = False,
+) -> NotebookNode:
+    """Return a copy of a solution notebook with the answers cut out.
 
     Parameters
     ----------
-    to_mark : bool
-        For those who mark: the marking schemes stay in their questions, and no output does.
+    for_grading : bool
+        True for the notebook that grading compares submissions with, and not the one for students.
+        It keeps the marking schemes and has no outputs.
 
     Raises
     ------
@@ -33,29 +44,32 @@ def release(notebook: NotebookNode, lab: Lab, *, to_mark: bool = False) -> Noteb
     """
     from traitlets.utils.importstring import import_item
 
-    config = settings(lab.course)
+    config = make_settings(lab.course)
     notebook = deepcopy(notebook)
-    if to_mark:
+    if for_grading:
         for cell in notebook.cells:
             if cell.cell_type == "code":
                 cell.outputs = []
     resources: dict = {}
     for name in config.GenerateAssignment.preprocessors:
-        if name.endswith("SaveCells") or (to_mark and name.endswith("ClearMarkScheme")):
-            continue  # SaveCells writes to the gradebook, and building needs none
+        if name.endswith("SaveCells") or (for_grading and name.endswith("ClearMarkScheme")):
+            continue  # SaveCells writes to nbgrader's gradebook, which is not needed for building
         step = import_item(name)(config=config)
         try:
             notebook, resources = step(notebook, resources)
-        except Exception as error:  # noqa: BLE001 - nbgrader's steps raise kinds of their own
-            where = next((f"the cell {c.id!r}" for c in notebook.cells if _refuses(step, c)), "the notebook")
-            why = str(error).strip().split("\n")[0].rstrip(".")
-            raise BuildError(f"nbgrader's {type(step).__name__} refuses {where}: {why}.") from None
+        except Exception as error:  # noqa: BLE001 - nbgrader's steps raise errors of many types
+            location = _describe_first_refused_cell(step, notebook)
+            reason = str(error).strip().split("\n")[0].rstrip(".")
+            step_name = type(step).__name__
+            raise BuildError(f"nbgrader's {step_name} refuses {location}: {reason}.") from None
     return notebook
 
 
-def _refuses(step: Any, cell: NotebookNode) -> bool:
-    try:
-        step(nbformat.v4.new_notebook(cells=[deepcopy(cell)]), {})
-    except Exception:  # noqa: BLE001
-        return True
-    return False
+def _describe_first_refused_cell(nbgrader_step: Any, notebook: NotebookNode) -> str:
+    """Return a description of the first cell for which one of nbgrader's preprocessors fails."""
+    for cell in notebook.cells:
+        try:
+            nbgrader_step(nbformat.v4.new_notebook(cells=[deepcopy(cell)]), {})
+        except Exception:  # noqa: BLE001 - see above
+            return f"the cell {cell.id!r}"
+    return "the notebook"

@@ -1,4 +1,7 @@
-"""`autograder new`: a course or a lab that builds, checks and grades as it stands, to be edited from there."""
+"""Write the files of a new course or lab, for `autograder new`.
+
+They can be built, checked and graded without any change.
+"""
 
 import os
 import re
@@ -12,138 +15,183 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from autograder.cells import grade_id, graded
-from autograder.course import FILE, Course, read
-from autograder.errors import Usage
-from autograder.files import write
+from autograder.core.course import COURSE_FILE, Course, read_course
+from autograder.core.errors import UsageError
+from autograder.core.files import write_file
+from autograder.core.notebook_cells import grade_id, make_nbgrader_metadata
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_LAB = "first-steps"  # the lab of a new course
+_FIRST_LAB = "first-steps"  # the lab of a new course
 
 
-class SkeletonError(Usage):
-    """A skeleton cannot be written; the text says why."""
+class SkeletonError(UsageError):
+    """Error for a new course or lab that cannot be written. The text says the reason."""
 
 
 def write_course(folder: Path) -> None:
-    """Write a course with one small lab into a folder that is empty or not there.
+    """Write a course with one small lab into a folder that is empty or does not exist.
 
     Raises
     ------
     SkeletonError
+        If the folder is not empty, or its name begins with "-" or ".".
     """
     if folder.exists() and any(folder.iterdir()):
         raise SkeletonError(f"{folder} is not empty; name a folder that is empty or not there yet.")
     if re.match(r"[-.]", folder.resolve().name):
         raise SkeletonError(
-            f"{folder} begins with a sign that commands take for an option; name another folder."
+            f"{folder} begins with a character that commands take for an option; "
+            "give the folder another name."
         )
-    ident = hyphened(folder.resolve().name) or "course"
+    course_id = hyphenate(folder.resolve().name) or "course"
+    title = _make_title(course_id)
     for name in ("course.toml", "nbgrader_config.py", ".gitignore"):
-        text = _filled(f"course/{name.lstrip('.')}.txt", id=ident, title=ident.replace("-", " ").capitalize())
-        write(folder / name, text)
-    write_lab(read(folder), _LAB)
+        template = f"course/{name.lstrip('.')}.txt"
+        write_file(folder / name, _fill_template(template, id=course_id, title=title))
+    write_lab(read_course(folder), _FIRST_LAB)
 
 
 def write_lab(course: Course, name: str, exercise: str = "") -> Path:
-    """Write a lab's folder below `solutions/`, and its line into course.toml.
+    """Write a lab's folder below `solutions/` and add the lab to course.toml.
 
     Parameters
     ----------
     exercise : str, optional
-        The name of its exercise; by default one made of the lab's.
+        Name of the lab's exercise; by default it is made from the lab's name.
 
     Returns
     -------
     Path
-        The lab's folder.
+        Folder of the lab.
 
     Raises
     ------
     SkeletonError
-        If the name is no name for a lab, or the exercise's none for a function, or there is such a lab.
+        If the lab exists already, or a name is not allowed for a lab or an exercise.
     """
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        raise SkeletonError(f"{name!r} is no name for a lab: lower-case words with hyphens between them are.")
+        rule = "lower-case words with hyphens between them are"
+        raise SkeletonError(f"{name!r} is no name for a lab: {rule}.")
     if re.fullmatch(r"con|prn|aux|nul|(com|lpt)\d", name):
-        raise SkeletonError(f"{name!r} is no name for a lab: Windows cannot have a folder that is called so.")
+        rule = "Windows cannot have a folder that is called so"
+        raise SkeletonError(f"{name!r} is no name for a lab: {rule}.")
     folder = course.solutions / name
     if folder.exists() or name in course.labs:
         raise SkeletonError(f"There is a lab {name!r} already; give the new one another name.")
     exercise = exercise or f"mean_of_{name.replace('-', '_')}"
-    if not names_exercise(exercise):
+    if not is_exercise_name(exercise):
         raise SkeletonError(
             f"{exercise!r} is no name for an exercise: a function's name is, without double `_`."
         )
-    files = {"lab.toml": "lab.toml", f"{exercise}.py": "exercise.py", "teaching.md": "teaching.md"}
-    texts = {file: _filled(f"lab/{of}.txt", exercise=exercise, **_named(name)) for file, of in files.items()}
-    add_lab(course, name, {**texts, f"{name}.ipynb": nbformat.writes(_notebook(name, exercise)) + "\n"})
+    values = {"exercise": exercise, "lab": name, "title": _make_title(name)}
+    files = {
+        "lab.toml": _fill_template("lab/lab.toml.txt", **values),
+        f"{exercise}.py": _fill_template("lab/exercise.py.txt", **values),
+        "teaching.md": _fill_template("lab/teaching.md.txt", **values),
+        f"{name}.ipynb": nbformat.writes(_make_solution_notebook(values)) + "\n",
+    }
+    add_lab(course, name, files)
     return folder
 
 
-def names_exercise(name: str) -> bool:
-    """Whether an exercise may be called so."""
+def is_exercise_name(name: str) -> bool:
+    """Return True if an exercise may have this name, which is also that of its function."""
     return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", name)) and not iskeyword(name)
 
 
-def hyphened(name: str) -> str:
-    """A name of any kind as one of a course or a lab: lower-case words with hyphens between them."""
+def hyphenate(name: str) -> str:
+    """Return a name as lower-case words with hyphens between them, as courses and labs have it."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 
-def _named(lab: str) -> dict[str, str]:
-    return {"lab": lab, "title": lab.replace("-", " ").capitalize()}
+def _make_title(name: str) -> str:
+    return name.replace("-", " ").capitalize()
 
 
 def add_lab(course: Course, name: str, files: Mapping[str, str]) -> None:
-    """Write a lab's folder with these files, whole or not at all, and its line into course.toml."""
+    """Write a lab's folder and add the lab to course.toml.
+
+    If the folder cannot be written, no part of it is left.
+
+    Parameters
+    ----------
+    files : mapping of str to str
+        Contents of the files, by name.
+    """
     folder = course.solutions / name
-    beside = folder.with_name(f".{name}.{os.getpid()}")
+    work_folder = folder.with_name(f".{name}.{os.getpid()}")
     try:
         for file, text in files.items():
-            write(beside / file, text)
-        beside.rename(folder)
-        add_to_list(course, "labs", name)
+            write_file(work_folder / file, text)
+        work_folder.rename(folder)
+        add_to_course_list(course, "labs", name)
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(work_folder, ignore_errors=True)
         raise
 
 
-def _filled(template: str, **values: str) -> str:
+def _fill_template(template: str, **values: str) -> str:
     return Template((_TEMPLATES / template).read_text("utf-8")).substitute(values)
 
 
-def add_to_list(course: Course, entry: str, name: str) -> None:
-    """Add a name to one of the lists in course.toml, as the last one, leaving the rest of the file as it is."""
-    path = course.root / FILE
+def add_to_course_list(course: Course, entry: str, name: str) -> None:
+    """Append a name to a list in course.toml, and leave the rest of the file unchanged.
+
+    A list that is missing is inserted before the list of labs.
+
+    Parameters
+    ----------
+    entry : str
+        Name of the list, such as "labs" or "pages".
+
+    Raises
+    ------
+    SkeletonError
+        If course.toml has neither this list nor a list of labs.
+    """
+    path = course.root / COURSE_FILE
     text = path.read_text("utf-8")
-    found = re.search(rf"^{entry}\s*=\s*\[(.*?)\]", text, re.M | re.S)
-    if found is None and entry != "labs":
-        text = re.sub(
-            r"^(labs\s*=\s*\[.*?\][^\n]*\n)", rf"\g<1>{entry} = []\n", text, count=1, flags=re.M | re.S
-        )
-        found = re.search(rf"^{entry}\s*=\s*\[(.*?)\]", text, re.M | re.S)
-    if found is None:
-        raise SkeletonError(f"{path} has no line `{entry} = [...]` to which {name!r} could be added.")
-    listed = found[1].rstrip()
-    comma = "" if not listed.strip() or listed.endswith(",") else ","
-    lines = "\n" in found[1]
-    added = f'\n    "{name}",\n' if lines else f'{" " if listed.strip() else ""}"{name}"'
-    write(path, text[: found.start(1)] + listed + comma + added + text[found.end(1) :])
-    read(course.root)
+    pattern = rf"^{entry}\s*=\s*\[(.*?)\]"
+    match = re.search(pattern, text, re.M | re.S)
+    if match is None and entry != "labs":
+        labs_pattern = r"^(labs\s*=\s*\[.*?\][^\n]*\n)"
+        text = re.sub(labs_pattern, rf"\g<1>{entry} = []\n", text, count=1, flags=re.M | re.S)
+        match = re.search(pattern, text, re.M | re.S)
+    if match is None:
+        line = f"`{entry} = [...]`"
+        raise SkeletonError(f"{path} has no line {line} to which {name!r} could be added.")
+    items = match[1].rstrip()
+    separator = ""
+    if items.strip():
+        separator = " " if items.endswith(",") else ", "
+    if "\n" in match[1]:
+        separator = separator.rstrip() + "\n    "
+        ending = ",\n"
+    else:
+        ending = ""
+    list_text = f'{items}{separator}"{name}"{ending}'
+    write_file(path, text[: match.start(1)] + list_text + text[match.end(1) :])
+    read_course(course.root)
 
 
-def _notebook(lab: str, exercise: str) -> NotebookNode:
-    text = _filled("lab/notebook.txt", exercise=exercise, id=grade_id(exercise), **_named(lab))
+def _make_solution_notebook(template_values: Mapping[str, str]) -> NotebookNode:
+    """Return the solution notebook of a new lab from its template.
+
+    In the template, the text of each notebook cell begins with a line
+    "%% <cell type> <id> <roles>". The roles are "setup" or the flags of nbgrader, such as "grade".
+    """
+    text = _fill_template("lab/notebook.txt", id=grade_id(template_values["exercise"]), **template_values)
     cells = []
     for part in text.split("\n%% ")[1:]:
-        head, _, source = part.partition("\n")
-        kind, name, *roles = head.split()
-        cell = (new_code_cell if kind == "code" else new_markdown_cell)(source.strip("\n"), id=name)
+        header, _, source = part.partition("\n")
+        cell_type, name, *roles = header.split()
+        new_cell = new_code_cell if cell_type == "code" else new_markdown_cell
+        cell = new_cell(source.strip("\n"), id=name)
         if "setup" in roles:
             cell.metadata["tags"] = ["setup"]
         elif roles:
             points = 2 if "grade" in roles else None
-            cell.metadata["nbgrader"] = graded(name, points, **dict.fromkeys(roles, True))
+            flags = dict.fromkeys(roles, True)
+            cell.metadata["nbgrader"] = make_nbgrader_metadata(name, points, **flags)
         cells.append(cell)
     return new_notebook(cells=cells)

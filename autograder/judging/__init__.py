@@ -1,6 +1,4 @@
-"""What decides a verdict: questions, answers, how they are compared, and what is said of the difference.
+"""Call students' functions, compare the results with the expected ones, explain differences.
 
-A change of anything in this folder makes kept verdicts stale; see `autograder.grading.register.evidence`.
-"""
-
-from autograder.judging import arrays, made, several, single  # noqa: F401 - each kind enrolls itself
+After any change in this folder the grader discards its cached results; see
+`autograder.gradebook.result_store`."""

@@ -1,53 +1,65 @@
-"""Whether two answers are the same, where one first differs from what was expected, and what its errors mean."""
+"""Compare a student's answer with the expected result, and describe the first difference."""
 
 import builtins
 import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 
-from autograder.deadline import TookTooLong, deadline
-from autograder.judging import kinds
-from autograder.judging.asking import in_words
-from autograder.judging.mistakes import NOT_WRITTEN, Difference
-from autograder.judging.question import Answer, Inputs, Question, Raised, Rules, Value
-from autograder.judging.wording import Speaking, article, megabytes, ordinal
+from autograder.core.time_limit import TimeLimitExceeded, deadline
+from autograder.values import value_types
+from autograder.values.case_inputs import (
+    Answer,
+    ComparisonRules,
+    ExpectedError,
+    Inputs,
+    Question,
+    Value,
+)
+from autograder.values.derived import describe_query
+from autograder.values.structural_mistakes import NOT_WRITTEN, Difference
+from autograder.values.wording import ResultWording, format_megabytes, ordinal, with_article
 
-COMPARING_SECONDS = 5.0  # of CPU time, for a course's own comparison in one case
-_NO_END = "Your result takes too long to be compared with what is due."
+MAX_COMPARISON_SECONDS = 5.0  # of CPU time in which a course's own function compares one case
+_COMPARISON_TIMEOUT = "Your result takes too long to be compared with the expected one."
 
-# Whether two answers are the same
+# Agreement of two answers
 
 
-def same_answer(one: Answer, other: Answer, rules: Rules, memory: int | None = None) -> bool:
-    """Whether two calls gave the same: the same values, or an error of the same cause.
+def same_answer(
+    first: Answer,
+    second: Answer,
+    rules: ComparisonRules,
+    memory: int | None = None,
+) -> bool:
+    """Return True if two calls have the same outcome: equal values, or errors with the same cause.
 
-    Where `memory` bytes are allowed, both keep to that or neither does.
-
-    With ``returns="tensor"`` neither the kind of array nor its dtype counts, and the backends' different
-    errors for arrays that do not fit are one.
+    If there is a limit of `memory` bytes, either both calls keep to it or neither does.
+    With ``returns="tensor"`` the type and dtype of arrays are ignored. So is the type of an error
+    for arrays that do not fit together, because Keras's backends raise different types.
     """
-    if one.error or other.error:
-        return bool(one.error and other.error) and _cause(one.error, rules) == _cause(other.error, rules)
-    if bool(one.modified) != bool(other.modified):
+    if first.error or second.error:
+        if not (first.error and second.error):
+            return False
+        return _error_cause_key(first.error, rules) == _error_cause_key(second.error, rules)
+    if bool(first.modified) != bool(second.modified):
         return False
-    if memory is not None and (one.held > memory) != (other.held > memory):
+    if memory is not None and (first.peak_bytes > memory) != (second.peak_bytes > memory):
         return False
     if rules.returns == "printed":
-        return _lines(one.printed) == _lines(other.printed)
-    if one.value is None or other.value is None:
-        return one.value is None and other.value is None and one.type == other.type
-    return kinds.same(one.value, other.value, rules)
+        return _strip_lines(first.printed) == _strip_lines(second.printed)
+    if first.value is None or second.value is None:
+        return first.value is None and second.value is None and first.type == second.type
+    return value_types.values_agree(first.value, second.value, rules)
 
 
-# What the messages of Python, of NumPy and of Keras's three backends say, whatever numbers, names and marks are in
-# them: a pattern, and the mistake of form that it is.
-_MESSAGES = (
+# Patterns in the error messages of Python, NumPy and Keras's three backends, each with the mistake
+# (a key of `STRUCTURAL`) that it shows.
+_ERROR_PATTERNS = (
     (r"^AssertionError", "own-assert"),
     (r"^SystemExit", "ends-the-program"),
     (r"^RecursionError", "calls-itself"),
@@ -82,45 +94,50 @@ _MESSAGES = (
 
 
 @cache
-def mistake_in(error: str) -> str | None:
-    """Which mistake of form an exception is ("ValueError: …"), if it is one of the usual ones."""
-    return next((mistake for pattern, mistake in _MESSAGES if re.search(pattern, error)), None)
+def classify_error(error: str) -> str | None:
+    """Return the key of `STRUCTURAL` for an error such as "ValueError: …"; None if unusual."""
+    for pattern, mistake in _ERROR_PATTERNS:
+        if re.search(pattern, error):
+            return mistake
+    return None
 
 
-def _cause(error: str, rules: Rules) -> tuple[str, str]:
-    """The type of an error, and what it is about: two errors of one type are not yet the same error."""
-    kind, _, text = error.partition(": ")
+def _error_cause_key(error: str, rules: ComparisonRules) -> tuple[str, str]:
+    """Return the type and the subject of an error. Errors equal in both have the same cause."""
+    type_name, _, text = error.partition(": ")
     if rules.returns == "tensor":
-        misfit = kind in {"ValueError", "InvalidArgumentError", "RuntimeError", "TypeError"}  # by backend
-        return ("ValueError" if misfit else kind), ""
-    about = mistake_in(error)
-    if about is None:
-        about = " ".join(word for word in text.split() if word.isalpha())
-    elif about.startswith("shapes-that"):  # the same sizes must be at odds
-        sizes = re.search(r"size (\d+) is different from (\d+)|: (\d+) \(dim \d+\) != (\d+)", text)
-        found = [n for n in sizes.groups() if n] if sizes else re.findall(r"\([\d,]*\)", text)
-        about = " ".join([about, *sorted(found)])
-    return kind, about
+        if type_name in {"ValueError", "InvalidArgumentError", "RuntimeError", "TypeError"}:
+            return "ValueError", ""  # Keras's backends raise different types for it
+        return type_name, ""
+    subject = classify_error(error)
+    if subject is None:
+        subject = " ".join(word for word in text.split() if word.isalpha())
+    elif subject.startswith("shapes-that"):  # the sizes must be equal, too
+        match = re.search(r"size (\d+) is different from (\d+)|: (\d+) \(dim \d+\) != (\d+)", text)
+        shapes = re.findall(r"\([\d,]*\)", text)
+        sizes = filter(None, match.groups()) if match else shapes
+        subject = " ".join([subject, *sorted(sizes)])
+    return type_name, subject
 
 
-# Where an answer first differs
+# The first difference
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
-    """A question, the answer to it, how it is compared, and the first difference; None for a right answer."""
+class JudgedCase:
+    """A case with the student's answer and its first difference from the expected result."""
 
     question: Question
     answer: Answer
-    rules: Rules
+    rules: ComparisonRules
     difference: Difference | None
 
     @property
-    def given(self) -> Inputs:
+    def inputs(self) -> Inputs:
         return self.question.inputs
 
     @property
-    def due(self) -> Value:
+    def expected(self) -> Value:
         return self.question.expected
 
     @property
@@ -128,138 +145,180 @@ class Case:
         return self.answer.value
 
     @property
+    def is_right(self) -> bool:
+        return self.difference is None
+
+    @property
     def mistake(self) -> str | None:
-        """The mistake of form that the difference is, if it is one."""
+        """Key of `STRUCTURAL`, if the answer shows a mistake common to all exercises; else None."""
         return self.difference.mistake if self.difference else None
 
     @property
     def raises(self) -> bool:
-        """Whether what is wrong is an error."""
+        """True if the answer is wrong because the student's function raised an error."""
         return self.difference is not None and self.difference.kind == "error"
 
 
+def failing_cases(cases: Iterable[JudgedCase]) -> list[JudgedCase]:
+    return [case for case in cases if not case.is_right]
+
+
 def first_difference(
-    expected: Value, answer: Answer, rules: Rules, given: Inputs | None = None
+    expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs | None = None
 ) -> Difference | None:
-    """The first thing in which an answer to these inputs is not as expected; None for a right answer.
+    """Return the first difference of an answer from the expected value; None for a right answer.
 
-    That it held more bytes at once than they allow is said last, of a result that is right.
+    The memory limit in `inputs` is checked only if the result is right.
     """
-    given = given or Inputs()
-    found, memory = _first(expected, answer, rules, given), given.memory
-    if found is None and memory is not None and answer.held > memory:
-        held, allowed = megabytes(answer.held), megabytes(memory)
-        seen = f"Your result is right, but your function holds {held} at once, where {allowed} are allowed."
-        return Difference("memory", seen, "too-much-memory")
-    return found
+    inputs = inputs or Inputs()
+    difference, memory = _compare_all_but_memory(expected, answer, rules, inputs), inputs.memory
+    if difference is None and memory is not None and answer.peak_bytes > memory:
+        peak, limit = format_megabytes(answer.peak_bytes), format_megabytes(memory)
+        text = f"Your result is right, but your function holds {peak} at once"
+        return Difference("memory", f"{text}, where {limit} are allowed.", "too-much-memory")
+    return difference
 
 
-def _first(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Difference | None:
-    if isinstance(expected, Raised):
-        return _not_raised(expected, answer, rules)
-    printed = rules.returns == "printed"
-    told = given.asked and not printed and not rules.compare and isinstance(answer.value, tuple)
-    if told and (found := _of_what_was_asked(expected, answer.value, rules, given)):
-        return found
+def _compare_all_but_memory(
+    expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
+) -> Difference | None:
+    """Compare the error, the queries of the result, the result and the modified arguments."""
+    if isinstance(expected, ExpectedError):
+        return _compare_with_expected_error(expected, answer, rules)
+    is_printed = rules.returns == "printed"
+    has_responses = False
+    if inputs.result_queries and not is_printed and not rules.compare:
+        has_responses = isinstance(answer.value, tuple)
+    if has_responses:
+        difference = _compare_query_responses(expected, answer.value, rules, inputs)
+        if difference:
+            return difference
     if answer.error:
-        return _error(answer, given)
-    if not printed and answer.type == "NoneType" and expected is not None:
+        return _difference_for_error(answer, inputs)
+    if not is_printed and answer.type == "NoneType" and expected is not None:
         return Difference("nothing", "Your function returned None.", "returns-nothing")
-    if not printed and answer.value is None and answer.type != "NoneType":
-        return _not_plain(expected, answer, rules, given)
-    if _asked_last(answer, given):
-        return _not_plain(expected, answer, rules, given)
+    if not is_printed and answer.value is None and answer.type != "NoneType":
+        return _difference_for_unsupported_result(expected, answer, rules, inputs)
+    if _unanswered_query(answer, inputs):
+        return _difference_for_unsupported_result(expected, answer, rules, inputs)
+    difference = None
+    if rules.compare or not has_responses:
+        difference = _compare_result(expected, answer, rules, inputs)
+    if difference is None and answer.modified:
+        names = " and ".join(f"`{name}`" for name in answer.modified)
+        text = f"Your function changed its argument {names}."
+        return Difference("modified", text, "modifies-argument")
+    return difference
+
+
+def _compare_result(
+    expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
+) -> Difference | None:
+    """Compare the returned value, the modified arguments or the printed text, as the rules say."""
     if rules.compare:
-        found = _by_comparer(expected, answer, rules, given)
-    elif rules.call == "in place":
-        found = _in_place(expected, answer.value, rules, given)
-    elif printed:
-        found = kinds.text_difference(
-            "What your function prints", _lines(str(expected)), _lines(answer.printed)
-        )
-    elif (
-        rules.returns == "tensor"
-        and isinstance(expected, np.ndarray)
-        and answer.type not in ("tensor", "ndarray")
-    ):
-        found = kinds.of_another_type(expected, answer.value, rules, Speaking())
-    elif not told:
-        found = kinds.difference(expected, answer.value, rules)
-    if found is None and answer.modified:
-        names = " and ".join(f"`{n}`" for n in answer.modified)
-        return Difference("modified", f"Your function changed its argument {names}.", "modifies-argument")
-    return found
+        return _compare_with_course_function(expected, answer, rules, inputs)
+    if rules.call == "in place":
+        return _compare_modified_arguments(expected, answer.value, rules, inputs)
+    if rules.returns == "printed":
+        expected_lines, lines = _strip_lines(str(expected)), _strip_lines(answer.printed)
+        return value_types.text_difference("What your function prints", expected_lines, lines)
+    array_expected = rules.returns == "tensor" and isinstance(expected, np.ndarray)
+    if array_expected and answer.type not in ("tensor", "ndarray"):
+        return value_types.type_difference(expected, answer.value, rules, ResultWording())
+    return value_types.find_difference(expected, answer.value, rules)
 
 
-def _not_raised(due: Raised, answer: Answer, rules: Rules) -> Difference | None:
-    """What is wrong where an error is due: none came, one of another type, or one that says something else."""
-    wanted = article(due.type)
+def _compare_with_expected_error(
+    expected: ExpectedError,
+    answer: Answer,
+    rules: ComparisonRules,
+) -> Difference | None:
+    """Compare an answer with an expected error: its type, and the text in its message."""
+    expected_type = with_article(expected.type)
     if not answer.error:
-        given = "None" if answer.type == "NoneType" else article(answer.type)
-        came = "came to its end" if rules.call == "in place" else f"returned {given}"
-        return Difference("type", f"Your function {came}; {wanted} is to be raised here.")
-    if answer.raised == "NotImplementedError" and due.type != "NotImplementedError":
-        return _error(answer, Inputs())
-    if not _is_kind_of(answer.raised, due.type):
-        return Difference(
-            "error",
-            f"Your function raised {answer.error.rstrip('.')}. {wanted.capitalize()[0]}{wanted[1:]} is due here.",
-        )
-    if due.part and due.part not in answer.error:
-        return Difference(
-            "error", f"Your function raised {answer.error.rstrip('.')}. Its text is to hold {due.part!r}."
-        )
+        outcome = f"returned {with_article(answer.type)}"
+        if rules.call == "in place":
+            outcome = "came to its end"
+        elif answer.type == "NoneType":
+            outcome = "returned None"
+        return Difference("type", f"Your function {outcome}; it should raise {expected_type} here.")
+    if answer.raised == "NotImplementedError" and expected.type != "NotImplementedError":
+        return _difference_for_error(answer, Inputs())
+    text = f"Your function raised {answer.error.rstrip('.')}."
+    if not _is_error_subtype(answer.raised, expected.type):
+        return Difference("error", f"{text} Expected {expected_type}.")
+    if expected.part and expected.part not in answer.error:
+        return Difference("error", f"{text} Its message should contain {expected.part!r}.")
     return None
 
 
-def _is_kind_of(name: str, wanted: str) -> bool:
-    """Whether an error of one name is also one of another; only Python's own and NumPy's are known by more than it."""
-    given, due = (getattr(builtins, text, None) for text in (name, wanted))
+def _is_error_subtype(name: str, expected_name: str) -> bool:
+    """Return True if an error type is a subtype of another.
+
+    Only for Python's own errors and NumPy's LinAlgError the base types are known. Other errors are
+    compared by name.
+    """
+    error_type = getattr(builtins, name, None)
+    expected_type = getattr(builtins, expected_name, None)
     if name == "LinAlgError":
-        given = ValueError if wanted != name else None
-    if isinstance(given, type) and isinstance(due, type):
-        return issubclass(given, due)
-    return name == wanted or wanted in ("Exception", "BaseException")
+        if name == expected_name:
+            return True
+        error_type = ValueError
+    if isinstance(error_type, type) and isinstance(expected_type, type):
+        return issubclass(error_type, expected_type)
+    return name == expected_name or expected_name in ("Exception", "BaseException")
 
 
-def _of_what_was_asked(due: Value, value: Value, rules: Rules, given: Inputs) -> Difference | None:
-    """Where what came of it when the result was asked, as far as that went, is not as due."""
-    for i, (asked, one, other) in enumerate(zip(given.asked, due, value, strict=False)):
-        about, verb = in_words(asked, _in_a_call)
-        speaking = Speaking(f"{about.rstrip(',')}: ", f"{about} {verb}", "it", names=True)
-        if found := kinds.difference(one, other, rules, speaking):
-            return replace(found, path=(i, *found.path))
+def _compare_query_responses(
+    expected: Value, responses: Value, rules: ComparisonRules, inputs: Inputs
+) -> Difference | None:
+    """Compare what the queries of a result gave, up to the last query that could be evaluated."""
+    for i, (query, expected_response, response) in enumerate(
+        zip(inputs.result_queries, expected, responses, strict=False)
+    ):
+        subject, verb = describe_query(query, _describe_argument)
+        place, returned = f"{subject.rstrip(',')}: ", f"{subject} {verb}"
+        wording = ResultWording(place, returned, "it", names_place=True)
+        difference = value_types.find_difference(expected_response, response, rules, wording)
+        if difference:
+            return replace(difference, path=(i, *difference.path))
     return None
 
 
-def _asked_last(answer: Answer, given: Inputs) -> tuple[str, str] | None:
-    """What was being asked of the result when no more values came, in words; None if it was not asked then."""
-    if not isinstance(answer.value, tuple) or len(answer.value) >= len(given.asked):
+def _unanswered_query(answer: Answer, inputs: Inputs) -> tuple[str, str] | None:
+    """Return the first query that gave no value, as subject and verb of a sentence; or None."""
+    if not isinstance(answer.value, tuple) or len(answer.value) >= len(inputs.result_queries):
         return None
-    return in_words(given.asked[len(answer.value)], _in_a_call)
+    return describe_query(inputs.result_queries[len(answer.value)], _describe_argument)
 
 
-def _in_a_call(value: Value) -> str:
-    return kinds.words(value) if isinstance(value, np.ndarray) else kinds.short(value)
+def _describe_argument(value: Value) -> str:
+    if isinstance(value, np.ndarray):
+        return value_types.describe_value(value)
+    return value_types.short_repr(value)
 
 
-def _error(answer: Answer, given: Inputs) -> Difference:
+def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
+    """Return the difference for an answer that raised an error."""
     if answer.raised == "NotImplementedError":
         return Difference("error", NOT_WRITTEN, "not-written-yet")
     stop = "" if answer.error.endswith((".", "!", "?")) else "."
-    mistake = mistake_in(answer.error)
-    means = _in_plain_words(mistake, answer) if mistake else ""
-    about, _ = _asked_last(answer, given) or ("Your function", "")
-    no_call = re.fullmatch(r"TypeError: '(\w+)' object is not callable", answer.error)
-    # With a line, it is the student's code that calls something; without, it is us.
-    if no_call and not answer.line and about.startswith("Your result, called"):
-        seen = f"Your function returned {article(no_call[1])}; what can be {about[13:-1]} is due."
-        return Difference("type", seen)
-    return Difference("error", f"{about} raised {answer.error}{stop}", mistake, means=means)
+    mistake = classify_error(answer.error)
+    explanation = _explain_error_specifically(mistake, answer) if mistake else ""
+    subject, _ = _unanswered_query(answer, inputs) or ("Your function", "")
+    not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", answer.error)
+    # If the error has a line number, it was raised in the student's code. If not, our query
+    # raised it, which called the result.
+    if not_callable and not answer.line and subject.startswith("Your result, called"):
+        call = subject.removeprefix("Your result, ").removesuffix(",")
+        text = f"Your function returned {with_article(not_callable[1])}; "
+        return Difference("type", f"{text}expected something that can be {call}.")
+    return Difference("error", f"{subject} raised {answer.error}{stop}", mistake, means=explanation)
 
 
-# The same with the sizes and names of one case: a mistake of form, what an error's message says, and what that means.
-_WITH_ITS_SIZES = (
+# Explanations of errors with the sizes and names of a case. Each row has a key of `STRUCTURAL`, a
+# pattern in the error message, and a text whose braces the groups of the pattern fill.
+_ERROR_EXPLANATIONS = (
     ("shapes-that-do-not-multiply", r"size (\d+) is different from (\d+)",
      "In the product on this line the left array has rows of {1} numbers, and the right one columns of {0}: the two "
      "must be equal."),
@@ -271,81 +330,115 @@ _WITH_ITS_SIZES = (
      "equal, or one of them 1."),
     ("place-that-is-not-there", r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)",
      "The line asks for place {0} along axis {1}, which has only {2}."),
-    ("entry-that-is-not-there", r"(?s)^.*?: (.*)", "A mapping is asked for {0}, a name that it does not hold."),
+    ("entry-that-is-not-there", r"(?s)^.*?: (.*)", "A mapping has no entry {0}."),
     ("name-not-defined", rf"name '({'|'.join(sorted(sys.stdlib_module_names))})'",
      "`{0}` is one of Python's modules: `import {0}` has to come before it is used."),
     ("name-not-defined", r"name '(\w+)'", "When the line runs, nothing is called `{0}`."),
 )  # fmt: skip
 
 
-def _in_plain_words(mistake: str, answer: Answer) -> str:
-    """What an error means, with its own sizes and names; "" where the general sentence says it all."""
-    if mistake == "calls-itself" and re.search(rf"\b{re.escape(answer.within)}\(", answer.line):
+def _explain_error_specifically(mistake: str, answer: Answer) -> str:
+    """Explain an error with the sizes and names in its message; "" to use the general text."""
+    calls_itself = re.search(rf"\b{re.escape(answer.within)}\(", answer.line)
+    if mistake == "calls-itself" and calls_itself:
         return f"`{answer.within}` calls itself on this line, again and again, and nothing ends it."
-    fractions = "==" in answer.line and not re.search(r"shape|len\(|ndim|dtype", answer.line)
-    if mistake == "own-assert" and fractions:
+    compares_floats = "==" in answer.line and not re.search(r"shape|len\(|ndim|dtype", answer.line)
+    if mistake == "own-assert" and compares_floats:
         return (
-            "It is an `assert` of your own that failed. Numbers with a fraction are rounded, so `==` between "
-            "two of them is False again and again where both are right."
+            "It is an `assert` of your own that failed. Numbers with a fraction are rounded, "
+            "so `==` between two of them is often False although both are right."
         )
-    for name, pattern, means in _WITH_ITS_SIZES:
-        if name == mistake and (found := re.search(pattern, answer.error)):
-            return means.format(*map(_spaced, found.groups()))
+    for name, pattern, explanation in _ERROR_EXPLANATIONS:
+        if name != mistake:
+            continue
+        match = re.search(pattern, answer.error)
+        if match:
+            return explanation.format(*map(_format_shape, match.groups()))
     return ""
 
 
-def _spaced(said: str) -> str:
-    """A shape as Python writes it, from "(2,3)"; what is none as it is."""
-    shape = said if re.fullmatch(r"\([\d, ]*\)", said) else ""
-    return shape.replace(",", ", ").replace(", )", ",)").replace("  ", " ") or said
+def _format_shape(text: str) -> str:
+    """Format a shape as Python does, "(2, 3)" for "(2,3)"; other text stays as it is."""
+    if not re.fullmatch(r"\([\d, ]*\)", text):
+        return text
+    return text.replace(",", ", ").replace(", )", ",)").replace("  ", " ")
 
 
-def _in_place(due: dict, left: Value, rules: Rules, given: Inputs) -> Difference | None:
-    """Where what a call has left in its arguments is not as due; what it gives back counts where that is due, too.
+def _compare_modified_arguments(
+    expected: dict, final_arguments: Value, rules: ComparisonRules, inputs: Inputs
+) -> Difference | None:
+    """Compare the arguments after an in-place call, and the returned value if one is expected.
 
-    Both hold what was changed, see `answer.ask`; an argument in neither is as it was given.
+    `expected` and `final_arguments` hold only the arguments that the call modified (see
+    `call_answer`). Arguments that are not in them count as unchanged.
     """
-    left = left if isinstance(left, dict) else {}
-    before = dict(enumerate(given.args)) | dict(given.kwargs)
-    for at in sorted(before, key=lambda at: at not in due):  # those that are to be changed first
-        name = f"its {ordinal(at + 1)} argument" if isinstance(at, int) else f"its argument `{at}`"
-        speaking = Speaking().inside(f"In {name}, after the call: ")
-        found = kinds.difference(due.get(at, before[at]), left.get(at, before[at]), rules, speaking)
-        if found and at not in left:
-            seen = f"Your function left {name} as it was, and is to change it: {kinds.words(due[at])} is due there."
-            means = "It gives another one its name, perhaps, or works on a copy."
-            return Difference("values", seen, means=means)
-        if found and at not in due:
+    if not isinstance(final_arguments, dict):
+        final_arguments = {}
+    original_arguments = dict(enumerate(inputs.args)) | dict(inputs.kwargs)
+    # Compare first the arguments that the call should change.
+    for key in sorted(original_arguments, key=lambda key: key not in expected):
+        name = _describe_position(key)
+        wording = ResultWording().for_part(f"In {name}, after the call: ")
+        expected_value = expected.get(key, original_arguments[key])
+        value = final_arguments.get(key, original_arguments[key])
+        difference = value_types.find_difference(expected_value, value, rules, wording)
+        if not difference:
+            continue
+        if key not in final_arguments:
+            description = value_types.describe_value(expected_value)
+            text = f"Your function left {name} unchanged; expected {description} there."
+            hint = "Perhaps it assigns a new object to that name, or works on a copy."
+            return Difference("values", text, means=hint)
+        if key not in expected:
             return Difference("modified", f"Your function changed {name}.", "modifies-argument")
-        if found:
-            return replace(found, path=(at, *found.path))
-    if "" in due and "" not in left:
+        return replace(difference, path=(key, *difference.path))
+    if "" not in expected:
+        return None
+    if "" not in final_arguments:
         return Difference("nothing", "Your function returned None.", "returns-nothing")
-    found = kinds.difference(due[""], left[""], rules) if "" in due else None
-    return found and replace(found, path=("", *found.path))
+    difference = value_types.find_difference(expected[""], final_arguments[""], rules)
+    return difference and replace(difference, path=("", *difference.path))
 
 
-def _by_comparer(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Difference | None:
-    value = answer.printed if rules.returns == "printed" else answer.value
-    comparer = kinds.resolve(rules.compare)
-    said: Any = _NO_END
+def _describe_position(key: int | str) -> str:
+    if isinstance(key, int):
+        return f"its {ordinal(key + 1)} argument"
+    return f"its argument `{key}`"
+
+
+def _compare_with_course_function(
+    expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
+) -> Difference | None:
+    """Compare by the function that the course's author wrote for it (`rules.compare`).
+
+    That function returns a sentence about the difference, or None.
+    """
+    value: Value = answer.value
+    if rules.returns == "printed":
+        value = answer.printed
+    comparer = value_types.import_function(rules.compare)
     try:
-        seen = (kinds.copied(expected), kinds.copied(value), rules.tolerance)
-        more = (kinds.copied_inputs(given),) if _sees_inputs(comparer) else ()
-        with deadline(COMPARING_SECONDS, ""):  # or until one around it is over
-            said = comparer(*seen, *more)
-    except TookTooLong:
-        said = _NO_END
-    except Exception as error:  # noqa: BLE001 - a comparer meets whatever an answer may be
+        arguments: tuple = (
+            value_types.copy_value(expected),
+            value_types.copy_value(value),
+            rules.tolerance,
+        )
+        if _takes_inputs(comparer):
+            arguments += (value_types.copy_inputs(inputs),)
+        with deadline(MAX_COMPARISON_SECONDS, ""):  # an enclosing time limit may end it earlier
+            text = comparer(*arguments)
+    except TimeLimitExceeded:
+        return Difference("time", _COMPARISON_TIMEOUT)
+    except Exception as error:  # noqa: BLE001 - a comparer may meet any value
         if type(value) is not type(expected):
-            return kinds.of_another_type(expected, value, rules, Speaking())
-        said = f"Your result cannot be compared with what is due ({type(error).__name__})."
-    return Difference("time" if said is _NO_END else "values", str(said)) if said else None
+            return value_types.type_difference(expected, value, rules, ResultWording())
+        text = f"Your result cannot be compared with the expected one ({type(error).__name__})."
+    return Difference("values", str(text)) if text else None
 
 
 @cache
-def _sees_inputs(comparer: Callable) -> bool:
-    """Whether a comparer takes the inputs, too."""
+def _takes_inputs(comparer: Callable) -> bool:
+    """Return True if a course's comparison function takes the inputs as a fourth argument."""
     try:
         inspect.signature(comparer).bind(None, None, None, None)
     except (TypeError, ValueError):
@@ -353,48 +446,56 @@ def _sees_inputs(comparer: Callable) -> bool:
     return True
 
 
-def _not_plain(expected: Value, answer: Answer, rules: Rules, given: Inputs) -> Difference:
-    if asked := _asked_last(answer, given):
-        seen = f"{' '.join(asked)} {article(answer.type)}, which cannot be compared."
-        return Difference("type", f"{seen} {_due(expected[len(answer.value)])}")
+def _difference_for_unsupported_result(
+    expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
+) -> Difference:
+    """Return the difference for a result of a type that is not supported."""
+    type_name = with_article(answer.type)
+    query = _unanswered_query(answer, inputs)
+    if query:
+        expectation = _expectation(expected[len(answer.value)])
+        text = f"{' '.join(query)} {type_name}, which cannot be compared. {expectation}"
+        return Difference("type", text)
     if rules.call == "in place":
-        seen = f"What your function leaves in its arguments, or returns, holds {article(answer.type)}"
-        return Difference("type", f"{seen}, which cannot be compared.")
+        text = f"An argument after the call, or the returned value, holds {type_name}"
+        return Difference("type", f"{text}, which cannot be compared.")
     if rules.call == "figure":
-        return Difference("type", f"Your figure holds {article(answer.type)}, which cannot be compared.")
+        return Difference("type", f"Your figure holds {type_name}, which cannot be compared.")
     if answer.type.startswith("ndarray of object"):
-        seen = "Your array holds Python objects (its dtype is object) instead of numbers."
-        return Difference("dtype", seen, "array-of-objects")
+        text = "Your array holds Python objects (its dtype is object) instead of numbers."
+        return Difference("dtype", text, "array-of-objects")
     if answer.type.startswith("ndarray of complex"):
-        seen = f"Your array holds complex numbers ({answer.type.split()[-1]})."
-        return Difference("dtype", f"{seen} {_due(expected)}", "complex-numbers")
-    seen = f"Your function returned {article(answer.type)}, which cannot be compared."
-    return Difference("type", f"{seen} {_due(expected)}")
+        text = f"Your array holds complex numbers ({answer.type.split()[-1]})."
+        return Difference("dtype", f"{text} {_expectation(expected)}", "complex-numbers")
+    text = f"Your function returned {type_name}, which cannot be compared."
+    return Difference("type", f"{text} {_expectation(expected)}")
 
 
-def _due(expected: Value) -> str:
-    due = kinds.words(expected)
-    return f"{due[0].upper()}{due[1:]} is due."
+def _expectation(expected: Value) -> str:
+    return f"Expected {value_types.describe_value(expected)}."
 
 
-def _lines(text: str) -> str:
-    """Printed text without blanks at the ends of its lines and empty lines at its end."""
+def _strip_lines(text: str) -> str:
+    """Return printed text without blanks at the ends of lines, and without empty last lines."""
     return "\n".join(line.rstrip() for line in text.rstrip().split("\n"))
 
 
-# What else can be said of a wrong result, when no misconception explains it.
+# Properties of a wrong result that no misconception explains
 
 
-def failing_property(value: Value, given: Inputs, names: Sequence[str]) -> str | None:
-    """The sentence of the first named property that `value` lacks; None if it has them all."""
+def find_failing_property(value: Value, inputs: Inputs, names: Sequence[str]) -> str | None:
+    """Return the sentence about the first property that a result lacks; None if it has them all.
+
+    `names` are those of functions that the course's author wrote, see `ComparisonRules.properties`.
+    """
     if value is None:
         return None
-    asked = kinds.copied_inputs(given)
+    copies = value_types.copy_inputs(inputs)
     for name in names:
         try:
-            said = kinds.resolve(name)(kinds.copied(value), asked)
+            text = value_types.import_function(name)(value_types.copy_value(value), copies)
         except (ValueError, IndexError, TypeError, AttributeError):
-            continue  # the property has no meaning for this shape
-        if said:
-            return said
+            continue  # the property makes no sense for this shape
+        if text:
+            return text
     return None

@@ -1,7 +1,8 @@
-"""From answers to a finding: right or wrong, and which known mistake explains it.
+"""Judge the answers to an exercise: right or wrong, and which known mistake explains them.
 
-The same judge serves the student's `check` (cases and outcomes from the answer key) and the grader
-(fresh cases, outcomes computed on the trusted side).
+The `check` that students call in their notebooks and the grader both use this module. In a check,
+the cases and the misconceptions' answers come from the answer key. In the grader, hidden cases are
+added, and trusted code computes the misconceptions' answers.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,326 +10,519 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from autograder.errors import listed
-from autograder.judging.agreement import tolerance
-from autograder.judging.arrays import PRECISION
-from autograder.judging.compare import Case, failing_property, first_difference, same_answer
-from autograder.judging.forms import explained_by_a_form, form_of
-from autograder.judging.kinds import arrays_in
-from autograder.judging.mistakes import STRUCTURAL, Difference
-from autograder.judging.patterns import in_common, right_parts, times, what_fits, what_holds
-from autograder.judging.question import Answer, Misconception, Question, Raised, Rules, Value
-from autograder.results import Verdict
+from autograder.core.errors import join_words
+from autograder.core.results import Verdict
+from autograder.judging.compare import (
+    JudgedCase,
+    failing_cases,
+    find_failing_property,
+    first_difference,
+    same_answer,
+)
+from autograder.judging.failure_patterns import (
+    describe_differences,
+    describe_failing_cases,
+    describe_length_difference,
+    describe_multiple,
+    describe_right_return_values,
+)
+from autograder.judging.transformations import explain_by_transformation, find_transformation
+from autograder.values.arrays import PRECISION_MISTAKES
+from autograder.values.case_inputs import (
+    Answer,
+    ComparisonRules,
+    ExpectedError,
+    Misconception,
+    Question,
+    Value,
+)
+from autograder.values.structural_mistakes import STRUCTURAL, Difference
+from autograder.values.tolerance import effective_tolerance
+from autograder.values.value_types import arrays_in
+
+PartPath = tuple[int | str, ...]  # position of a part in a result, such as (0, "name")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What the judge found in one exercise's answers.
+    """Verdict on the answers to one exercise, with its explanation.
 
     Parameters
     ----------
     verdict : Verdict
         pass, wrong or error.
-    right : tuple of bool
-        Of each case, whether it is right.
+    cases_correct : tuple of bool
+        One entry for each case.
     misconception : str or None
-    seen, means, nudge : str
-        What was seen, what it means, a pointer; empty where there is nothing to say.
-    case : int or None
-        The index of the case that `seen` speaks of.
-    told : Case or None
-        That case.
+        Name of the misconception, or of the mistake common to all exercises, behind the answers.
+    observation, means, nudge : str
+        What differs, what it means, and a hint; "" where there is nothing to say.
+    case_index : int or None
+        Index of the case that `observation` describes.
+    shown_case : JudgedCase or None
+        The case that `observation` describes, with the student's answer.
     cause : str
-        The exercise that is not written yet and that this one calls; "" usually.
-    partly : bool
-        Whether the misconception explains only some of the cases that fail.
+        Name of an exercise that is not written yet, whose function this one calls; usually "".
+    is_partial : bool
+        True if the misconception explains only some of the failing cases.
     """
 
     verdict: Verdict
-    right: tuple[bool, ...] = ()
+    cases_correct: tuple[bool, ...] = ()
     misconception: str | None = None
-    seen: str = ""
+    observation: str = ""
     means: str = ""
     nudge: str = ""
-    case: int | None = None
-    told: Case | None = None
+    case_index: int | None = None
+    shown_case: JudgedCase | None = None
     cause: str = ""
-    partly: bool = False
+    is_partial: bool = False
 
     @property
     def message(self) -> str:
-        """The sentences of the finding as one text."""
-        return " ".join(part for part in (self.seen, self.means, self.nudge) if part)
+        """All sentences of the finding as one text."""
+        return _join_sentences(self.observation, self.means, self.nudge)
 
     @property
-    def unwritten(self) -> bool:
-        """Whether the exercise is still as it was handed out."""
-        return self.told is not None and self.told.mistake == "not-written-yet"
+    def is_unwritten(self) -> bool:
+        """True if the student's function is still the stub that raises NotImplementedError."""
+        return self.shown_case is not None and self.shown_case.mistake == "not-written-yet"
 
 
 def judge(
     questions: Sequence[Question],
     answers: Sequence[Answer],
-    rules: Rules,
+    rules: ComparisonRules,
     misconceptions: Iterable[Misconception],
     exercise: str = "",
     known_right: int = 0,
 ) -> Finding:
-    """Compare every answer with what its question expects.
+    """Compare every answer with the expected one, and explain the differences.
 
     Parameters
     ----------
     questions, answers : sequences of the same length
-    rules : Rules
     misconceptions : iterable of Misconception
-        The more specific first: among those that explain the answers equally well, the first is named.
+        The more specific ones first. Of several that explain the answers equally well, the first
+        is named.
     exercise : str
-        The name of the function that was asked, to tell its own errors from those of what it calls.
+        Name of the student's function, to tell an error in it from one in a function that it calls.
     known_right : int
-        How many of the first answers have been found right before, and are not compared again.
+        Number of answers at the beginning that are known to be right; they are not compared again.
     """
-    cases = _compared(questions, answers, rules, known_right)
-    right = tuple(case.difference is None for case in cases)
-    failing = [case for case in cases if case.difference]
+    cases = _compare_all_answers(questions, answers, rules, known_right)
+    correct = tuple(case.is_right for case in cases)
+    failing = failing_cases(cases)
     if not failing:
-        return Finding(Verdict.PASS, right)
+        return Finding(Verdict.PASS, correct)
     misconceptions = list(misconceptions)
-    known, agreeing = _known_mistake(cases, misconceptions)
-    told = next((case for case in agreeing if case.difference), _commonest_error(failing))
-    difference, answer = told.difference, told.answer
+    match = _find_best_misconception(cases, misconceptions)
+    shown_case = _choose_case_to_show(failing, match)
+    difference, answer = shown_case.difference, shown_case.answer
     assert difference is not None
+    verdict = Verdict.ERROR if shown_case.raises else Verdict.WRONG
     finding = Finding(
-        Verdict.ERROR if difference.kind == "error" else Verdict.WRONG,
-        right,
-        seen=difference.seen,
-        case=cases.index(told),
-        told=told,
+        verdict,
+        correct,
+        observation=difference.observation,
+        case_index=cases.index(shown_case),
+        shown_case=shown_case,
     )
-    if answer.raised == "NotImplementedError" and exercise and answer.within not in ("", exercise):
-        cause = because(answer.within, written=False)
-        told = replace(told, difference=replace(difference, seen=cause, mistake=None))
-        return replace(finding, seen=cause, told=told, cause=answer.within)
-
-    also, elsewhere = _also_modified(answer, difference), _elsewhere(answer, exercise)
-    part = sum(case.difference is not None for case in agreeing)
-    whole = sum(known.name in case.question.mistakes for case in failing) if known else len(failing)
-    same = sum(case.mistake == difference.mistake for case in failing) if difference.mistake else 0
-    raised = difference.kind == "error"
-    if part < whole and same < len(failing):
-        form = explained_by_a_form(cases, misconceptions)
-        if form:
-            means = _joined(form.means, elsewhere, also)
-            return replace(finding, misconception=form.name, means=means, nudge=form.nudge)
-    if known and (part == whole or raised or same < len(failing)):
-        share = f"In {part} of {whole} cases that fail, your result is what this mistake gives:"
-        means = _joined(share if part < whole else "", known.means, also)
-        return replace(finding, misconception=known.name, means=means, nudge=known.nudge, partly=part < whole)
-    means, nudge = STRUCTURAL[difference.mistake] if difference.mistake else ("", "")
-    means = difference.means or means
-    # An error is explained where it arises, whatever else is wrong elsewhere; all else must fit every case.
-    if same == len(failing) or (raised and 0 < same >= len(failing) / 2):
-        name = None if finding.unwritten else difference.mistake
-        means = _joined(means, elsewhere, in_common(cases) if raised else "", also)
-        return replace(finding, misconception=name, means=means, nudge=nudge)
-    said = [
-        means if raised else "",
-        failing_property(told.value, told.given, rules.properties),
-        _what_holds(cases, told) if difference.kind == "values" else "",
-        what_fits(_pairs(failing, difference.path)) if difference.kind == "shape" else "",
-        elsewhere,
-        in_common(cases),
-        also,
-    ]
-    return replace(finding, means=_joined(*said))
+    is_stub = answer.raised == "NotImplementedError"
+    if is_stub and exercise and answer.within not in ("", exercise):
+        sentence = describe_broken_dependency(answer.within, written=False)
+        difference = replace(difference, observation=sentence, mistake=None)
+        shown_case = replace(shown_case, difference=difference)
+        return replace(finding, observation=sentence, shown_case=shown_case, cause=answer.within)
+    return _add_best_explanation(finding, cases, misconceptions, match, exercise)
 
 
-def _compared(
-    questions: Sequence[Question], answers: Sequence[Answer], rules: Rules, known_right: int
-) -> list[Case]:
-    """Each answer beside its question; all of one name where each is off by little, and some by lost digits alone."""
-    cases: list[Case] = []
-    slow = None  # the comparison that took too long: no other case is given as much time
+@dataclass(frozen=True)
+class _MisconceptionMatch:
+    """A misconception that gives the student's answers in some cases, and how well it fits.
+
+    Parameters
+    ----------
+    cases : list of JudgedCase
+        Cases in which the misconception gives the student's answer, right answers included.
+    score : int
+        Quality of the explanation. The misconception with the highest score is named.
+    is_complete : bool
+        True if the misconception gives the student's answer in all cases.
+    """
+
+    misconception: Misconception
+    cases: list[JudgedCase]
+    score: int
+    is_complete: bool
+
+
+def _compare_all_answers(
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    rules: ComparisonRules,
+    known_right: int,
+) -> list[JudgedCase]:
+    """Compare each answer with the expected one.
+
+    If all differences are small and one of them is a loss of precision, all are classified as this
+    loss of precision.
+    """
+    cases: list[JudgedCase] = []
+    timeout = None  # after one comparison that took too long, the other cases count as wrong
     for i, (question, answer) in enumerate(zip(questions, answers, strict=True)):
         difference = None
         if i >= known_right:
-            difference = slow or first_difference(question.expected, answer, rules, question.inputs)
-            slow = difference if difference and difference.kind == "time" else None
-        cases.append(Case(question, answer, rules, difference))
+            difference = timeout
+            if not timeout:
+                difference = first_difference(question.expected, answer, rules, question.inputs)
+            if difference and difference.kind == "time":
+                timeout = difference
+        cases.append(JudgedCase(question, answer, rules, difference))
     differences = [case.difference for case in cases if case.difference]
-    name = next((d.mistake for d in differences if d.mistake in PRECISION), None)
-    if name is None or not all(d.near for d in differences):
+    losses = (d.mistake for d in differences if d.mistake in PRECISION_MISTAKES)
+    mistake = next(losses, None)
+    if mistake is None or not all(difference.nearly_right for difference in differences):
         return cases
-    return [replace(c, difference=c.difference and replace(c.difference, mistake=name)) for c in cases]
+    renamed_cases = []
+    for case in cases:
+        difference = case.difference and replace(case.difference, mistake=mistake)
+        renamed_cases.append(replace(case, difference=difference))
+    return renamed_cases
 
 
-def _commonest_error(failing: Sequence[Case]) -> Case:
-    """The case to speak of: the first with an error that at least half of them raise, else the first of all."""
-    errors = [case.mistake if case.raises else None for case in failing]
-    usual = (
-        case for case, error in zip(failing, errors) if error and 2 * errors.count(error) >= len(failing)
+def _choose_case_to_show(failing: Sequence[JudgedCase], match: _MisconceptionMatch | None) -> JudgedCase:
+    """Choose the failing case to describe to the student.
+
+    It is the first that the misconception explains. If there is none, it is the first with an error
+    that at least half of the failing cases raise. Otherwise it is the first failing case.
+    """
+    explained_cases = failing_cases(match.cases) if match else []
+    if explained_cases:
+        return explained_cases[0]
+    errors = [case.mistake for case in failing if case.raises]
+    for case in failing:
+        if case.raises and case.mistake and 2 * errors.count(case.mistake) >= len(failing):
+            return case
+    return failing[0]
+
+
+def _add_best_explanation(
+    finding: Finding,
+    cases: Sequence[JudgedCase],
+    misconceptions: Sequence[Misconception],
+    match: _MisconceptionMatch | None,
+    exercise: str,
+) -> Finding:
+    """Return the finding with the best explanation of the wrong answers.
+
+    The explanation is a misconception, a transformation of the expected results, a mistake common
+    to all exercises, or a mere description of what the failing cases have in common.
+    """
+    shown_case = finding.shown_case
+    assert shown_case is not None and shown_case.difference is not None
+    difference, answer = shown_case.difference, shown_case.answer
+    failing = failing_cases(cases)
+    explained_count, explainable_count = 0, len(failing)
+    if match:
+        name = match.misconception.name
+        explained_count = len(failing_cases(match.cases))
+        explainable_count = sum(name in case.question.mistakes for case in failing)
+    same_mistake = 0
+    if difference.mistake:
+        same_mistake = sum(case.mistake == difference.mistake for case in failing)
+    is_error = difference.kind == "error"
+    modified_note = _describe_modified_arguments(answer, difference)
+    inner_note = _describe_error_in_called_function(answer, exercise)
+
+    is_partial = explained_count < explainable_count
+    if is_partial and same_mistake < len(failing):
+        explanation = explain_by_transformation(cases, misconceptions)
+        if explanation:
+            means = _join_sentences(explanation.means, inner_note, modified_note)
+            name, nudge = explanation.name, explanation.nudge
+            return replace(finding, misconception=name, means=means, nudge=nudge)
+    if match and (not is_partial or is_error or same_mistake < len(failing)):
+        share = ""
+        if is_partial:
+            share = f"In {explained_count} of {explainable_count} cases that fail, "
+            share += "your result is what this mistake gives:"
+        return replace(
+            finding,
+            misconception=match.misconception.name,
+            means=_join_sentences(share, match.misconception.means, modified_note),
+            nudge=match.misconception.nudge,
+            is_partial=is_partial,
+        )
+    # Name an error if at least half of the failing cases raise it. Any other mistake must explain
+    # every failing case.
+    if same_mistake == len(failing) or (is_error and 0 < same_mistake >= len(failing) / 2):
+        return _explain_by_structural_mistake(finding, difference, cases, inner_note, modified_note)
+    return replace(
+        finding, means=_describe_unexplained_failures(shown_case, cases, inner_note, modified_note)
     )
-    return next(usual, failing[0])
 
 
-def _joined(*sentences: str | None) -> str:
-    return " ".join(sentence for sentence in sentences if sentence)
+def _explain_by_structural_mistake(
+    finding: Finding,
+    difference: Difference,
+    cases: Sequence[JudgedCase],
+    inner_note: str,
+    modified_note: str,
+) -> Finding:
+    """Return the finding explained by a mistake common to all exercises (`STRUCTURAL`)."""
+    assert difference.mistake is not None
+    means, nudge = STRUCTURAL[difference.mistake]
+    common = ""
+    if difference.kind == "error":
+        common = describe_failing_cases(cases)
+    means = _join_sentences(difference.means or means, inner_note, common, modified_note)
+    name = None if finding.is_unwritten else difference.mistake
+    return replace(finding, misconception=name, means=means, nudge=nudge)
 
 
-def _also_modified(answer: Answer, difference: Difference) -> str:
-    """That a wrong result is not all: an argument was changed too."""
+def _describe_unexplained_failures(
+    shown_case: JudgedCase,
+    cases: Sequence[JudgedCase],
+    inner_note: str,
+    modified_note: str,
+) -> str:
+    """Describe what the failing cases have in common, where no known mistake explains them."""
+    difference = shown_case.difference
+    assert difference is not None
+    error = pattern = ""
+    if difference.kind == "error":
+        general = STRUCTURAL[difference.mistake][0] if difference.mistake else ""
+        error = difference.means or general
+    elif difference.kind == "values":
+        pattern = _describe_pattern_of_wrong_values(cases, shown_case)
+    elif difference.kind == "shape":
+        pairs = _value_pairs(failing_cases(cases), difference.path)
+        pattern = describe_length_difference(pairs)
+    properties = shown_case.rules.properties
+    lacking = find_failing_property(shown_case.value, shown_case.inputs, properties)
+    common = describe_failing_cases(cases)
+    return _join_sentences(error, lacking, pattern, inner_note, common, modified_note)
+
+
+def _join_sentences(*sentences: str | None) -> str:
+    return " ".join(filter(None, sentences))
+
+
+def _describe_modified_arguments(answer: Answer, difference: Difference) -> str:
+    """Say that the function, besides giving a wrong result, modified an argument; else ""."""
     if not answer.modified or difference.kind == "modified":
         return ""
-    names = listed([f"`{name}`" for name in answer.modified])
+    names = join_words([f"`{name}`" for name in answer.modified])
     return f"Besides, your function changed its argument {names}, which is the caller's own."
 
 
-def _elsewhere(answer: Answer, exercise: str) -> str:
-    """That an error arises in a function which the answer calls, not in the answer itself."""
-    own = not exercise or answer.within in ("", exercise)
-    if not answer.error or own or not answer.within.isidentifier():
+def _describe_error_in_called_function(answer: Answer, exercise: str) -> str:
+    """Say that the error was raised in another function, which the student's function calls."""
+    in_answer = not exercise or answer.within in ("", exercise)
+    if not answer.error or in_answer or not answer.within.isidentifier():
         return ""
-    return f"It arises inside `{answer.within}`, which your function calls: with the arguments in the right places?"
+    return (
+        f"It arises inside `{answer.within}`, which your function calls: "
+        "with the arguments in the right places?"
+    )
 
 
-def _what_holds(cases: Sequence[Case], told: Case) -> str:
-    """What is true of the numbers in every case whose values differ, and which of several values are right."""
-    places = [case for case in cases if case.difference and case.difference.kind == "values"]
-    places.sort(key=lambda case: case is not told)
-    path = told.difference.path  # type: ignore[union-attr]
-    pairs = _pairs(places, path)
-    said = ""
-    numbers = [float(n) for due, _ in pairs if _is_number(due) for n in np.ravel(due)]
-    if not path and len(numbers) >= 3 and len(set(numbers)) > 1:  # of one number alone anything is a function
-        form = form_of(places, places)
-        said = form.means if form else ""
-    said = said or what_holds(pairs, told.rules)
-    returned = path and not told.given.asked
-    return _joined(said, times(*pairs[0]), right_parts(_pairs(places, ()), told.rules) if returned else "")
+def _describe_pattern_of_wrong_values(cases: Sequence[JudgedCase], shown_case: JudgedCase) -> str:
+    """Say what the wrong values have in common, and which of several returned values are right."""
+    differing = []
+    for case in cases:
+        if case.difference and case.difference.kind == "values":
+            differing.append(case)
+    differing.sort(key=lambda case: case is not shown_case)
+    path = shown_case.difference.path  # type: ignore[union-attr]
+    pairs = _value_pairs(differing, path)
+    pattern = ""
+    # For a single number some transformation nearly always matches by chance, so only several
+    # numbers are searched for one.
+    if not path and _expects_several_numbers(pairs):
+        transformation = find_transformation(differing, differing)
+        if transformation:
+            pattern = transformation.means
+    pattern = pattern or describe_differences(pairs, shown_case.rules)
+    right_parts = ""
+    if path and not shown_case.inputs.result_queries:
+        right_parts = describe_right_return_values(_value_pairs(differing, ()), shown_case.rules)
+    return _join_sentences(pattern, describe_multiple(*pairs[0]), right_parts)
 
 
-def _is_number(value: Value) -> bool:
-    return type(value) in (bool, int, float) or (isinstance(value, np.ndarray) and value.dtype.kind in "fiub")
+def _expects_several_numbers(pairs: Sequence[tuple[Value, Value]]) -> bool:
+    """Return True if the expected values hold at least three numbers, not all equal."""
+    numbers: list[float] = []
+    for expected, _ in pairs:
+        if _is_numeric(expected):
+            numbers += map(float, np.ravel(expected))
+    return len(numbers) >= 3 and len(set(numbers)) > 1
 
 
-def _pairs(cases: Sequence[Case], path: tuple[int | str, ...]) -> list[tuple[Value, Value]]:
-    """What is due and what came at this place of each result."""
-    return [(_part(case.due, path), _part(case.value, path)) for case in cases]
+def _is_numeric(value: Value) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "fiub"
+    return type(value) in (bool, int, float)
 
 
-def _part(value: Value, path: tuple[int | str, ...]) -> Value:
-    """What stands at this place of a result; None where there is no such place."""
-    for at in path:
+def _value_pairs(cases: Sequence[JudgedCase], path: PartPath) -> list[tuple[Value, Value]]:
+    """Return the expected and the returned part at this path of each case's result."""
+    return [(_part_at(case.expected, path), _part_at(case.value, path)) for case in cases]
+
+
+def _part_at(value: Value, path: PartPath) -> Value:
+    """Return the part at this path of a result; None if there is none."""
+    for key in path:
         try:
-            value = value[at]
+            value = value[key]
         except (TypeError, IndexError, KeyError):
             return None
     return value
 
 
-def because(called: str, written: bool = True) -> str:
-    """That an exercise calls another that is not right itself."""
-    what = "fails its own check: mend it first" if written else "is not written yet: write it first"
-    return f"Your `{called}`, which it calls, {what}."
+def describe_broken_dependency(name: str, written: bool = True) -> str:
+    """Say that a function calls that of another exercise, which is wrong or not written yet."""
+    state = "is not written yet: write it first"
+    if written:
+        state = "fails its own check: fix it first"
+    return f"Your `{name}`, which it calls, {state}."
 
 
-def _known_mistake(
-    cases: Sequence[Case], misconceptions: Iterable[Misconception]
-) -> tuple[Misconception | None, list[Case]]:
-    """The misconception that gives these answers, and the cases in which it does.
+# Misconceptions
 
-    One that gives them all is named before one that gives only some. None is named that is wrong where the
-    answer is right, or that leaves half of the failing cases to something else. Two at once give them
-    all: of so many pairs one would always agree with some cases.
+
+def _find_best_misconception(
+    cases: Sequence[JudgedCase], misconceptions: Iterable[Misconception]
+) -> _MisconceptionMatch | None:
+    """Return the misconception that explains the answers best; None if none does.
+
+    A misconception that explains all answers goes before one that explains only some.
     """
-    best: tuple[Misconception | None, list[Case]] = (None, [])
-    best_score = 0
-    failing = sum(case.difference is not None for case in cases)
-    exact = [_as_exact_as_due(case) for case in cases]
+    best: _MisconceptionMatch | None = None
+    exact_rules = [adapt_rules_to_precision(case.rules, case.expected) for case in cases]
     for misconception in misconceptions:
-        agree, misses = [], 0
-        for case, rules in zip(cases, exact):
-            if misconception.name not in case.question.mistakes:
-                continue  # an edge of the domain, of which a key does not say what mistakes give
-            theirs = case.question.mistakes[misconception.name]
-            if _gives(theirs, case, rules):
-                agree.append(case)
-            elif case.difference is None:
-                break  # it contradicts a case that is right
-            elif _of_other_shapes(theirs.value, case.value):
-                break  # where it agrees, an axis of length 1 hides the difference
-            else:
-                misses += 1
-                if misses * 2 > failing or " + " in misconception.name:
-                    break
-        else:
-            # That both raised, or came to one whole number, says little unless the whole pattern is the same.
-            told = [case for case in agree if case.difference and _tells(misconception, case)]
-            misses += sum(case.difference is not None for case in agree) - len(told)
-            explained = [case for case in told if not misses or _says_much(case.answer)]
-            score = len(explained) + (len(cases) if not misses else 0)
-            if explained and len(explained) > misses and score > best_score:
-                best, best_score = (misconception, agree), score
-                if not misses:
-                    break
+        match = _compare_with_misconception(misconception, cases, exact_rules)
+        if match and (best is None or match.score > best.score):
+            best = match
+            if match.is_complete:
+                break
     return best
 
 
-def _gives(theirs: Answer, case: Case, exact: Rules) -> bool:
-    """Whether a mistake gives the answer to a case, or is as right in it."""
-    if isinstance(case.due, Raised) and case.difference is None:  # in whatever words it raised
-        same = first_difference(case.due, theirs, case.rules, case.given) is None
+def _compare_with_misconception(
+    misconception: Misconception,
+    cases: Sequence[JudgedCase],
+    exact_rules: Sequence[ComparisonRules],
+) -> _MisconceptionMatch | None:
+    """Compare the answers with a misconception's; return None if it does not explain them.
+
+    The misconception must not be wrong where the student's answer is right, and must explain more
+    than half of the failing cases. A pair of misconceptions must explain all failing cases, because
+    among so many pairs one would always explain some.
+    """
+    failing_count = len(failing_cases(cases))
+    agreeing, misses = [], 0
+    for case, rules in zip(cases, exact_rules):
+        if misconception.name not in case.question.mistakes:
+            continue  # an edge case: answer keys hold no misconceptions' answers for it
+        prediction = case.question.mistakes[misconception.name]
+        if _predicts_answer(prediction, case, rules):
+            agreeing.append(case)
+            continue
+        if case.is_right:
+            return None  # the misconception is wrong where the student is right
+        if _shapes_differ(prediction.value, case.value):
+            return None  # elsewhere an axis of length 1 may hide the difference
+        misses += 1
+        if misses * 2 > failing_count or " + " in misconception.name:
+            return None
+    explained_cases = failing_cases(agreeing)
+    informative = [case for case in explained_cases if _is_misconception_wrong_in(misconception, case)]
+    misses += len(explained_cases) - len(informative)
+    # If some cases do not fit, equal errors or equal whole numbers in the others may be chance.
+    if misses:
+        informative = [case for case in informative if _is_specific(case.answer)]
+    score = len(informative)
+    if score <= misses:
+        return None
+    if not misses:
+        score += len(cases)
+    return _MisconceptionMatch(misconception, agreeing, score, is_complete=not misses)
+
+
+def _predicts_answer(prediction: Answer, case: JudgedCase, exact_rules: ComparisonRules) -> bool:
+    """Return True if a misconception gives the student's answer to a case, or both are right."""
+    if isinstance(case.expected, ExpectedError) and case.is_right:
+        # It is enough that both raised the expected error. Its message may differ.
+        agrees = first_difference(case.expected, prediction, case.rules, case.inputs) is None
     else:
-        answer, found = case.answer, case.difference
-        if answer.modified and found and found.kind != "modified" and not theirs.modified:
-            answer = replace(answer, modified=())  # a wrong result explains itself; this is said besides
-        same = same_answer(theirs, answer, exact, case.given.memory)
-    return same and not _other_precision(theirs.value, case.value, case.due)
+        answer, difference = case.answer, case.difference
+        if difference and difference.kind != "modified" and not prediction.modified:
+            # Compare only the results. That an argument was modified is reported separately.
+            answer = replace(answer, modified=())
+        agrees = same_answer(prediction, answer, exact_rules, case.inputs.memory)
+    return agrees and not _is_prediction_less_precise(prediction.value, case.value, case.expected)
 
 
-def _of_other_shapes(one: Value, other: Value) -> bool:
-    return isinstance(one, np.ndarray) and isinstance(other, np.ndarray) and one.shape != other.shape
+def _shapes_differ(first: Value, second: Value) -> bool:
+    both_arrays = isinstance(first, np.ndarray) and isinstance(second, np.ndarray)
+    return both_arrays and first.shape != second.shape
 
 
-def _tells(mistake: Misconception, case: Case) -> bool:
-    """Whether a mistake is wrong in this case, in the digits that the answer has: else to agree explains nothing."""
-    theirs = case.question.mistakes[mistake.name]
-    wrong = first_difference(case.due, theirs, case.rules, case.given)
-    if wrong is None or wrong.kind != "values":
-        return wrong is not None
-    due = _in_the_digits_of(case.value, case.due)
-    return not same_answer(Answer(due, case.answer.type), theirs, case.rules)
+def _is_misconception_wrong_in(misconception: Misconception, case: JudgedCase) -> bool:
+    """Return True if a misconception is wrong in this case, to the precision of the answer.
+
+    If a misconception is right in a case, it explains nothing there.
+    """
+    prediction = case.question.mistakes[misconception.name]
+    difference = first_difference(case.expected, prediction, case.rules, case.inputs)
+    if difference is None or difference.kind != "values":
+        return difference is not None
+    expected = _cast_expected_to_precision_of(case.expected, case.value)
+    return not same_answer(Answer(expected, case.answer.type), prediction, case.rules)
 
 
-def _in_the_digits_of(value: Value, expected: Value) -> Value:
+def _cast_expected_to_precision_of(expected: Value, value: Value) -> Value:
+    """Return the expected value, converted to the float dtypes of the answer's value."""
     if isinstance(expected, (tuple, list)) and isinstance(value, (tuple, list)):
-        return type(expected)(map(_in_the_digits_of, value, expected))
-    if all(isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in (value, expected)):
+        return type(expected)(map(_cast_expected_to_precision_of, expected, value))
+    if _are_float_arrays(value, expected):
         with np.errstate(all="ignore"):
             return expected.astype(value.dtype)
     return expected
 
 
-def _says_much(answer: Answer) -> bool:
-    """Whether to agree with this answer is no chance: it is no error, and no single whole number or truth."""
+def _are_float_arrays(*values: Value) -> bool:
+    return all(isinstance(value, np.ndarray) and value.dtype.kind == "f" for value in values)
+
+
+def _is_specific(answer: Answer) -> bool:
+    """Return True if such answers are hardly equal by chance. Errors, ints and booleans may be."""
     return not answer.error and not isinstance(answer.value, (bool, int))
 
 
-def _as_exact_as_due(case: Case) -> Rules:
-    """The rules for comparing with a mistake: one in float32 may come in float64, and is not more exact for that."""
-    rules = case.rules
-    if not any(array.dtype == np.float32 for array in arrays_in(case.due)):
-        return rules
-    least = tolerance(rules.tolerance, np.empty(0, np.float32))
-    if isinstance(rules.tolerance, tuple):
-        return replace(rules, tolerance=least)
-    return replace(rules, tolerance=max(rules.tolerance, least[0]))
+def adapt_rules_to_precision(rules: ComparisonRules, expected: Value) -> ComparisonRules:
+    """Return the rules for comparing a student's answer with a misconception's answer.
 
-
-def _other_precision(theirs: Value, value: Value, due: Value) -> bool:
-    """Whether a mistake gives numbers of less precision than is due, and the answer does not.
-
-    What is compared within the tolerance of float16 would else explain any small error.
+    If the expected value has float32 arrays, the tolerance is widened to that of float32. A
+    misconception's answer in float64 may come from float32 numbers, and is then no more precise
+    than they are.
     """
-    if not all(isinstance(x, np.ndarray) and x.dtype.kind == "f" for x in (theirs, value, due)):
+    if not any(array.dtype == np.float32 for array in arrays_in(expected)):
+        return rules
+    wide_tolerance = effective_tolerance(rules.tolerance, np.empty(0, np.float32))
+    if isinstance(rules.tolerance, tuple):
+        return replace(rules, tolerance=wide_tolerance)
+    return replace(rules, tolerance=max(rules.tolerance, wide_tolerance[0]))
+
+
+def _is_prediction_less_precise(prediction: Value, value: Value, expected: Value) -> bool:
+    """Return True if the misconception's array, but not the student's, has too low a precision.
+
+    Otherwise the wide tolerance for float16 would let such a misconception explain any small error.
+    """
+    if not _are_float_arrays(prediction, value, expected):
         return False
-    return theirs.dtype.itemsize < due.dtype.itemsize and theirs.dtype != value.dtype
+    is_lower = prediction.dtype.itemsize < expected.dtype.itemsize
+    return is_lower and prediction.dtype != value.dtype

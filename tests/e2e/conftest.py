@@ -1,4 +1,4 @@
-"""A browser, and pages that notice when something acts that should not."""
+"""Fixtures: a browser, and pages that fail a test if hostile code runs."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from e2e import driving
 
 
 def pytest_collection_modifyitems(items):
-    """A browser takes its time."""
+    """Mark all browser tests as long."""
     for item in items:
         if "e2e" in item.path.parts:
             item.add_marker(pytest.mark.long)

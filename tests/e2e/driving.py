@@ -1,4 +1,4 @@
-"""A JupyterLab of our own on the loopback address, and a Chromium that uses it as a person would."""
+"""JupyterLab on the loopback address, and a Chromium that uses it as a person would."""
 
 import json
 import os
@@ -15,7 +15,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+    None,
+)
 PATIENCE = 300  # seconds that one step may take on a busy machine
 
 _BROWSER_OPTIONS = [
@@ -26,7 +29,8 @@ _BROWSER_OPTIONS = [
     "--no-first-run",
     "--disable-sync",
 ]
-# Nothing is fetched from elsewhere, no cell is hidden by virtual scrolling, no pop-up covers a page.
+# Nothing is fetched from elsewhere, no cell is hidden by virtual scrolling, no pop-up covers a
+# page.
 _SETTINGS = {
     "@jupyterlab/apputils-extension:notification": {
         "checkForUpdates": False,
@@ -40,16 +44,18 @@ _NO_NEWS = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements
 
 
 def environment(home: Path, package: Path = ROOT) -> dict[str, str]:
-    """An environment with a home of its own, in which `import autograder` finds `package`."""
+    """Return an environment with a separate home, in which `import autograder` finds `package`."""
     import matplotlib
 
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON", "XDG", "PYTEST"))}
+    variables = {
+        k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "IPYTHON", "XDG", "PYTEST"))
+    }
     config = home / "jupyter"
     (config / "labconfig").mkdir(parents=True, exist_ok=True)
     (config / "labconfig" / "default_setting_overrides.json").write_text(json.dumps(_SETTINGS))
     (config / "labconfig" / "page_config.json").write_text(json.dumps(_NO_NEWS))
     return {
-        **kept,
+        **variables,
         "HOME": str(home),
         "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(package),
@@ -62,27 +68,37 @@ def environment(home: Path, package: Path = ROOT) -> dict[str, str]:
 
 
 def run(*command, cwd: Path = ROOT, env: dict[str, str]) -> subprocess.CompletedProcess:
-    """A command of this environment to its end, its output as text."""
+    """Run a command of this environment, and return its output as text."""
     return subprocess.run(
-        [BIN / command[0], *map(str, command[1:])], cwd=cwd, env=env, text=True, capture_output=True
+        [BIN / command[0], *map(str, command[1:])],
+        cwd=cwd,
+        env=env,
+        text=True,
+        capture_output=True,
     )
 
 
 @dataclass(frozen=True)
 class Server:
-    """Where a running JupyterLab answers."""
+    """Address and token of a running JupyterLab."""
 
     address: str
     token: str
 
     def url(self, path: str) -> str:
-        """The address of a page; the token goes with it."""
+        """Return the address of a page, with the token."""
         return f"{self.address}{path}{'&' if '?' in path else '?'}token={self.token}"
 
 
-# No browser of its own, a port that the system chooses, nothing fetched; our steps can see the application.
+# No browser of its own, a port that the system chooses, nothing fetched; our steps can see the
+# application.
 SERVER_OPTIONS = [
-    *("--no-browser", "--ip=127.0.0.1", "--ServerApp.port=0", "--LabApp.expose_app_in_browser=True"),
+    *(
+        "--no-browser",
+        "--ip=127.0.0.1",
+        "--ServerApp.port=0",
+        "--LabApp.expose_app_in_browser=True",
+    ),
     "--LabApp.extension_manager=readonly",
     *(["--allow-root"] if os.geteuid() == 0 else []),
 ]
@@ -90,25 +106,25 @@ SERVER_OPTIONS = [
 
 @contextmanager
 def serving(command: list, home: Path, env: dict[str, str], cwd: Path) -> Iterator[Server]:
-    """The Jupyter server that this command starts; it and its kernels end with the block."""
+    """Start a Jupyter server by a command; it and its kernels end with the block."""
     log = home / "server.log"
-    with log.open("w") as out:
+    with log.open("w") as log_file:
         process = subprocess.Popen(
             command,
             cwd=cwd,
             env=env,
-            stdout=out,
+            stdout=log_file,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
     running = (home / "runtime").glob
     try:
-        _until(lambda: any(running("jpserver-*.json")) or process.poll() is not None)
+        _wait_until(lambda: any(running("jpserver-*.json")) or process.poll() is not None)
         if process.poll() is not None:
             raise RuntimeError(f"{command} ended at once:\n{log.read_text()}")
-        found = json.loads(next(running("jpserver-*.json")).read_text())
-        yield Server(found["url"], found["token"])
+        server_info = json.loads(next(running("jpserver-*.json")).read_text())
+        yield Server(server_info["url"], server_info["token"])
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGTERM)
@@ -120,12 +136,12 @@ def serving(command: list, home: Path, env: dict[str, str], cwd: Path) -> Iterat
 
 
 def jupyterlab(folder: Path, home: Path, env: dict[str, str]):
-    """JupyterLab on a folder, started in it."""
+    """Start JupyterLab in a folder."""
     command = [BIN / "jupyter", "lab", f"--notebook-dir={folder}", *SERVER_OPTIONS]
     return serving(command, home, env, folder)
 
 
-def _until(condition, seconds: float = PATIENCE) -> None:
+def _wait_until(condition, seconds: float = PATIENCE) -> None:
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -135,7 +151,7 @@ def _until(condition, seconds: float = PATIENCE) -> None:
 
 @contextmanager
 def chromium():
-    """A headless Chromium with a fresh profile."""
+    """Start a headless Chromium with a fresh profile."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -150,7 +166,7 @@ MISCHIEF = "mischief"  # what hostile code in the tests' notebooks says, asks fo
 
 
 class Watch:
-    """Notes what a page does that it should not: pop-ups, requests to elsewhere, hostile code that ran."""
+    """Records a page's pop-ups, requests to other hosts, and hostile code that ran."""
 
     def __init__(self, page):
         self.page = page
@@ -161,7 +177,7 @@ class Watch:
         page.on("console", lambda message: self._console(message.text))
 
     def everything(self) -> list[str]:
-        """What was noted so far, and what shows in the page now."""
+        """Return the recorded events, and the pop-ups in the page now."""
         ran = self.page.evaluate(
             "name => [...(window[name] ? ['set a variable'] : []),"
             " ...(document.title.includes(name) ? ['changed the title'] : [])]",
@@ -175,8 +191,8 @@ class Watch:
         dialog.accept()
 
     def _request(self, url: str) -> None:
-        here = url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:")) and MISCHIEF not in url
-        if not here and not url.startswith(tuple(self.allowed)):
+        is_allowed_host = url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:")) and MISCHIEF not in url
+        if not is_allowed_host and not url.startswith(tuple(self.allowed)):
             self.noted.append(f"asked for {url}")
 
     def _console(self, text: str) -> None:
@@ -228,7 +244,7 @@ class Notebook:
 
     @contextmanager
     def _runs(self, *cell_ids: str):
-        """What the block sets off runs to its end: these cells, or all that hold code."""
+        """Wait, after the block, until these cells, or all code cells, have run."""
         self.page.evaluate(
             """ids => {
                 const cells = window.jupyterapp.shell.currentWidget.content.widgets
@@ -246,36 +262,36 @@ class Notebook:
         yield
         self.page.wait_for_function(
             """() => !window.waiting.size && window.jupyterapp.shell.currentWidget
-                .sessionContext.session?.kernel?.status === 'idle'"""
+                .sessionContext.session?.kernel?.status === 'idle'""",
         )
 
     def cell(self, number: int):
         return self.panel.locator(".jp-Notebook .jp-Cell").nth(number)
 
     def index(self, cell_id: str) -> int:
-        """Where the cell with this id stands."""
-        at = self.page.evaluate(
+        """Return the index of the cell with this id."""
+        position = self.page.evaluate(
             "id => window.jupyterapp.shell.currentWidget.content.widgets.findIndex(c => c.model.id === id)",
             cell_id,
         )
-        assert at >= 0, f"no cell {cell_id}"
-        return at
+        assert position >= 0, f"no cell {cell_id}"
+        return position
 
     def outputs(self) -> dict[str, str]:
-        """What every code cell shows below itself, as text, by the cell's id."""
+        """Return the output of every code cell as text, by the cell's id."""
         return self.page.evaluate(
             """() => Object.fromEntries(window.jupyterapp.shell.currentWidget.content.widgets
                 .filter(c => c.model.type === 'code')
-                .map(c => [c.model.id, c.node.querySelector('.jp-OutputArea')?.innerText ?? '']))"""
+                .map(c => [c.model.id, c.node.querySelector('.jp-OutputArea')?.innerText ?? '']))""",
         )
 
     def failed(self) -> list[str]:
-        """The ids of the cells that ended with an error."""
+        """Return the ids of the cells that ended with an error."""
         return self.page.evaluate(
             """() => window.jupyterapp.shell.currentWidget.content.widgets
                 .filter(c => c.model.type === 'code')
                 .filter(c => c.model.toJSON().outputs.some(o => o.output_type === 'error'))
-                .map(c => c.model.id)"""
+                .map(c => c.model.id)""",
         )
 
     def write(self, cell_id: str, source: str) -> None:
@@ -302,7 +318,9 @@ class Notebook:
 
     def save(self) -> None:
         self.page.keyboard.press("ControlOrMeta+S")
-        self.page.wait_for_function("() => !window.jupyterapp.shell.currentWidget.context.model.dirty")
+        self.page.wait_for_function(
+            "() => !window.jupyterapp.shell.currentWidget.context.model.dirty",
+        )
 
     def theme(self, name: str) -> None:
         """ "JupyterLab Light" or "JupyterLab Dark", which follows the system's."""
@@ -328,5 +346,5 @@ class Notebook:
             """() => window.jupyterapp.shell.currentWidget.content.widgets
                 .filter(c => [...c.node.querySelectorAll('.jp-RenderedHTMLCommon, .jp-OutputArea-output')]
                     .some(e => e.scrollWidth > e.clientWidth + 1))
-                .map(c => c.model.id)"""
+                .map(c => c.model.id)""",
         )

@@ -11,10 +11,18 @@ from e2e.driving import ROOT, Notebook, environment, jupyterlab, run
 
 LAB = "additive-attention"
 SOLUTION = f"solutions/{LAB}/{LAB}.ipynb"
-RELEASED = f"notebooks/{LAB}/{LAB}.ipynb"
+STUDENT_LABS = f"notebooks/{LAB}/{LAB}.ipynb"
 EXERCISE = f"solutions/{LAB}/alignment.py"
 KEYS = [f"notebooks/{LAB}/answers/{name}" for name in ("alignment.key", "lab.json")]
-NOT_COPIED = shutil.ignore_patterns(".*", "work", "classroom", "dist", "build", "__pycache__", "tests")
+NOT_COPIED = shutil.ignore_patterns(
+    ".*",
+    "work",
+    "classroom",
+    "dist",
+    "build",
+    "__pycache__",
+    "tests",
+)
 NEW = "Mind the order of the two halves."
 
 
@@ -32,8 +40,8 @@ def repository(tmp_path_factory):
     git(copy, env, "config", "user.email", "author@localhost")
     git(copy, env, "add", ".")
     git(copy, env, "commit", "-q", "-m", "before")
-    enabled = run("nbdime", "config-git", "--enable", cwd=copy, env=env)
-    assert enabled.returncode == 0, enabled.stderr
+    nbdime_process = run("nbdime", "config-git", "--enable", cwd=copy, env=env)
+    assert nbdime_process.returncode == 0, nbdime_process.stderr
     assert git(copy, env, "status", "--short") == "", ".gitattributes says already what nbdime wants"
     return copy, env
 
@@ -80,12 +88,12 @@ def test_a_changed_exercise_moves_its_own_files_only(edited):
     raw = nbformat.read(copy / SOLUTION, as_version=4)
     assert any(cell.get("execution_count") for cell in raw.cells), "the save brought an execution count"
 
-    written = build(copy, env)
-    assert written.returncode == 0, written.stderr
-    assert moved(copy, env) == sorted([SOLUTION, RELEASED])
-    for path in (SOLUTION, RELEASED):
-        changed = git(copy, env, "diff", "--no-ext-diff", "-U0", path).splitlines()
-        content = [line for line in changed if re.match(r"[-+](?![-+])", line)]
+    build_output = build(copy, env)
+    assert build_output.returncode == 0, build_output.stderr
+    assert moved(copy, env) == sorted([SOLUTION, STUDENT_LABS])
+    for path in (SOLUTION, STUDENT_LABS):
+        diff_lines = git(copy, env, "diff", "--no-ext-diff", "-U0", path).splitlines()
+        content = [line for line in diff_lines if re.match(r"[-+](?![-+])", line)]
         assert [line for line in content if NEW in line]
         assert len(content) <= 5, f"the sentence and its checksum at most: {content}"
     quiet = build(copy, env, "--check")
@@ -105,7 +113,7 @@ def test_other_points_move_the_key_as_well(repository):
     assert text.count("points=4") == 1
     exercise.write_text(text.replace("points=4", "points=5"))
     assert build(copy, env).returncode == 0
-    assert moved(copy, env) == sorted([EXERCISE, *KEYS, SOLUTION, RELEASED])
+    assert moved(copy, env) == sorted([EXERCISE, *KEYS, SOLUTION, STUDENT_LABS])
     assert '"alignment": 5' in (copy / KEYS[1]).read_text()
 
 
@@ -118,19 +126,19 @@ def test_no_notebook_in_git_carries_what_changes_by_itself(path):
 
 
 def volatile(notebook):
-    """What a run or a save leaves in a notebook and nobody wrote."""
-    found = [name for name in notebook.metadata if name not in {"kernelspec", "language_info"}]
-    found += [name for name in notebook.metadata.language_info if name != "name"]
+    """Return the traces of a run or a save in a notebook, which nobody wrote."""
+    traces = [name for name in notebook.metadata if name not in {"kernelspec", "language_info"}]
+    traces += [name for name in notebook.metadata.language_info if name != "name"]
     for cell in notebook.cells:
         if cell.get("execution_count") or any(o.get("execution_count") for o in cell.get("outputs", ())):
-            found.append(f"{cell.id}: execution_count")
-        known = {"nbgrader", "tags", "slideshow", "deletable", "editable"}
-        found += [f"{cell.id}: {name}" for name in cell.metadata if name not in known]
-    return found
+            traces.append(f"{cell.id}: execution_count")
+        known_keys = {"nbgrader", "tags", "slideshow", "deletable", "editable"}
+        traces += [f"{cell.id}: {name}" for name in cell.metadata if name not in known_keys]
+    return traces
 
 
 def test_what_changes_by_itself_is_noticed():
     cell = nbformat.v4.new_code_cell("1", id="one", execution_count=3, metadata={"collapsed": True})
-    about = {"language_info": {"name": "python", "version": "3.12.9"}, "widgets": {}}
-    notebook = nbformat.v4.new_notebook(cells=[cell], metadata=about)
+    metadata = {"language_info": {"name": "python", "version": "3.12.9"}, "widgets": {}}
+    notebook = nbformat.v4.new_notebook(cells=[cell], metadata=metadata)
     assert volatile(notebook) == ["widgets", "version", "one: execution_count", "one: collapsed"]

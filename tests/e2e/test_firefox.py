@@ -1,4 +1,4 @@
-"""Feedback pages and the report of a hostile hand-in in Firefox: no script runs, and nothing is asked for."""
+"""Feedback pages and the report of a hostile submission in Firefox: no script runs, and nothing is asked for."""
 
 import shutil
 import subprocess
@@ -36,11 +36,11 @@ ACTS = (
 @pytest.fixture
 def canary():
     """A server that notes what it is asked for."""
-    asked = []
+    requests = []
 
     class Notes(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append(self.path)
+            requests.append(self.path)
             self.send_response(204)
             self.end_headers()
 
@@ -49,11 +49,11 @@ def canary():
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Notes) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", asked
+        yield f"http://127.0.0.1:{server.server_port}", requests
         server.shutdown()
 
 
-def opened(path, home):
+def open_page(path, home):
     """Open a file as a person would, as far as a browser without a screen can."""
     command = [
         FIREFOX,
@@ -67,35 +67,42 @@ def opened(path, home):
     ]
     home.mkdir(exist_ok=True)
     subprocess.run(
-        command, check=True, timeout=200, capture_output=True, env={**environment(home), "HOME": str(home)}
+        command,
+        check=True,
+        timeout=200,
+        capture_output=True,
+        env={**environment(home), "HOME": str(home)},
     )
     assert (home / "seen.png").stat().st_size > 1000
     (home / "seen.png").unlink()
 
 
-@pytest.mark.skipif(not FIREFOX, reason="Firefox is not installed (Debian: apt-get install firefox-esr)")
+@pytest.mark.skipif(
+    not FIREFOX,
+    reason="Firefox is not installed (Debian: apt-get install firefox-esr)",
+)
 def test_no_script_runs_and_no_request_leaves(tmp_path, canary):
-    at, asked = canary
-    said = f"new Image().src='{at}/ran'"
-    parts = [part.format(run=said.replace("'", "&apos;"), at=at) for part in ACTS]
-    parts += [link.replace(RUN, said).replace("https://elsewhere.example", at) for link in LINKS]
+    address, requests = canary
+    script = f"new Image().src='{address}/ran'"
+    parts = [part.format(run=script.replace("'", "&apos;"), at=address) for part in ACTS]
+    parts += [link.replace(RUN, script).replace("https://elsewhere.example", address) for link in LINKS]
     control = tmp_path / "control.html"
-    control.write_text(f"<body><img src='{at}/control'><script>{said}</script>")
-    opened(control, tmp_path / "firefox")
-    assert {"/control", "/ran"} <= set(asked), (
+    control.write_text(f"<body><img src='{address}/control'><script>{script}</script>")
+    open_page(control, tmp_path / "firefox")
+    assert {"/control", "/ran"} <= set(requests), (
         "the browser asks for what acts, so that silence says something"
     )
-    asked.clear()
+    requests.clear()
 
     notebook = perfect(lab(LAB))
     for number, part in enumerate(parts):
         notebook.cells.append(new_markdown_cell(part, id=f"m{number}"))
-    shown = (
+    command_list = (
         "from IPython.display import *\nfor part in parts: display(Markdown(part), HTML(part), Latex(part))"
     )
-    notebook.cells.append(new_code_cell(f"parts = {parts!r}\n{shown}", id="shown"))
+    notebook.cells.append(new_code_cell(f"parts = {parts!r}\n{command_list}", id="shown"))
     notebook.cells.append(
-        new_code_cell("raise type(parts[0], (Exception,), {})('\\n'.join(parts))", id="raised")
+        new_code_cell("raise type(parts[0], (Exception,), {})('\\n'.join(parts))", id="raised"),
     )
     room, env = tmp_path / "classroom", environment(tmp_path)
     for student in ("mallory", "<script src=x>", "<img src=x onerror=alert(1)>"):
@@ -103,10 +110,10 @@ def test_no_script_runs_and_no_request_leaves(tmp_path, canary):
         path.parent.mkdir(parents=True)
         path.write_bytes(written(notebook))
     for command in (("grade", LAB), ("feedback", LAB), ("report",)):
-        done = run("autograder", *command, "--classroom", room, env=env)
-        assert done.returncode == 0, done.stderr
+        process = run("autograder", *command, "--classroom", room, env=env)
+        assert process.returncode == 0, process.stderr
     pages = [*room.glob("feedback/*/*/*.html"), *room.glob("report/*.html")]
     assert len(pages) >= 4
     for page in pages:
-        opened(page, tmp_path / "firefox")
-    assert asked == []
+        open_page(page, tmp_path / "firefox")
+    assert requests == []

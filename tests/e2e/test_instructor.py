@@ -1,16 +1,16 @@
-"""An instructor's day: a class is graded, looked at in the formgrader, marked by hand, and told."""
+"""An instructor's day: a class is graded, looked at in the formgrader, graded manually, and given feedback."""
 
 import csv
 import shutil
 
 import pytest
 
-from autograder import keys
-from autograder.course import CLASSROOM
-from autograder.grading.marking.mark import FOLLOWED
-from autograder.judging.mistakes import NOT_WRITTEN
+from autograder.core.course import CLASSROOM_VARIABLE
+from autograder.grading.grade_submission import FOLLOW_THROUGH_MESSAGE
+from autograder.student import answer_key
+from autograder.values.structural_mistakes import NOT_WRITTEN
 from e2e.driving import MISCHIEF, ROOT, Watch, environment, jupyterlab, run
-from e2e.handins import LAB, SCRIPT, hand_in
+from e2e.small_class import LAB, SCRIPT, submit
 
 SCHEME = "softmax ignores a number that is added to every score"
 # nbconvert's pages ask for MathJax there; no other address is asked for anything.
@@ -21,17 +21,21 @@ MATHJAX = "https://cdnjs.cloudflare.com/ajax/libs/mathjax/"
 def course(tmp_path_factory):
     """A course's folder with a class of five, one of them hostile, already graded."""
     home = tmp_path_factory.mktemp("instructor")
-    folder, env = home / "course", {**environment(home), CLASSROOM: "demo"}
+    folder, env = home / "course", {**environment(home), CLASSROOM_VARIABLE: "demo"}
     for name in ("solutions", "notebooks", "attention_labs", "data"):
-        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "fasttext"))
+        shutil.copytree(
+            ROOT / name,
+            folder / name,
+            ignore=shutil.ignore_patterns("__pycache__", "fasttext"),
+        )
     for name in ("course.toml", "nbgrader_config.py"):
         shutil.copy(ROOT / name, folder)
-    hand_in(folder / "demo")
-    graded = run("autograder", "grade", LAB, cwd=folder, env=env)
-    if "sandbox" in graded.stderr and graded.returncode:
-        pytest.skip(f"Hand-ins cannot be run here: {graded.stderr}")
-    assert graded.returncode == 0, graded.stderr
-    assert "5 hand-ins marked, 0 unchanged, 0 faults." in graded.stderr
+    submit(folder / "demo")
+    process = run("autograder", "grade", LAB, cwd=folder, env=env)
+    if "sandbox" in process.stderr and process.returncode:
+        pytest.skip(f"Submissions cannot be run here: {process.stderr}")
+    assert process.returncode == 0, process.stderr
+    assert "5 submissions marked, 0 unchanged, 0 faults." in process.stderr
     return folder, env
 
 
@@ -55,14 +59,17 @@ def settled(page, address):
 
 
 def test_hostile_code_would_be_noticed(browser):
-    """What the other tests rely on: the watch sees a script that runs."""
+    """The other tests rely on this: the watch sees a script that runs."""
     page = browser.new_page()
     watch = Watch(page)
     page.set_content(SCRIPT)
     page.wait_for_function(f"() => window.{MISCHIEF}")
-    assert {"set a variable", "changed the title", f"said {MISCHIEF}", f"opened a dialog: {MISCHIEF}"} <= set(
-        watch.everything()
-    )
+    assert {
+        "set a variable",
+        "changed the title",
+        f"said {MISCHIEF}",
+        f"opened a dialog: {MISCHIEF}",
+    } <= set(watch.everything())
     page.close()
 
 
@@ -92,7 +99,7 @@ def opened(page, server, address):
 
 
 def test_every_notebook_shows_our_verdicts_and_no_script_runs(page, server):
-    means = {m.name: m.means for m in keys.load("alignment").misconceptions}
+    means = {m.name: m.means for m in answer_key.load_key("alignment").misconceptions}
     addresses = submissions(page, server)
     shown = {}
     for student, address in addresses.items():
@@ -105,7 +112,7 @@ def test_every_notebook_shows_our_verdicts_and_no_script_runs(page, server):
     assert sorted(shown) == ["ada", "ben", "cyd", "dan", "eve"]
     assert "✓ alignment: Right in all" in shown["ada"]
     assert means["no-tanh"] in shown["ben"]
-    assert FOLLOWED.partition("{")[0] in shown["ben"]
+    assert FOLLOW_THROUGH_MESSAGE.partition("{")[0] in shown["ben"]
     assert NOT_WRITTEN in shown["dan"]
     assert "It is slower." in shown["ben"] and "javascript:" not in shown["ben"]  # what acts is taken out
     for student in ("cyd", "eve"):  # in code and in what was printed it stands as text
@@ -118,35 +125,47 @@ def test_a_mark_given_by_hand_reaches_export_and_feedback(page, server, course):
     box = page.locator("input.score#explain-tanh")
     box.scroll_into_view_if_needed()
     assert box.input_value() == ""
-    with page.expect_response(lambda r: "/api/grade/" in r.url and r.request.method == "PUT") as answer:
+    with page.expect_response(
+        lambda r: "/api/grade/" in r.url and r.request.method == "PUT",
+    ) as answer:
         box.fill("2.5")
         box.press("Tab")
     assert answer.value.ok
-    with page.expect_response(lambda r: "/api/comment/" in r.url and r.request.method == "PUT") as answer:
+    with page.expect_response(
+        lambda r: "/api/comment/" in r.url and r.request.method == "PUT",
+    ) as answer:
         page.locator("textarea#explain-tanh-comment").fill("Nearly: what does softmax do with it?")
         page.keyboard.press("Tab")
     assert answer.value.ok
 
-    exported = run("nbgrader", "export", cwd=folder, env=env)
-    assert exported.returncode == 0, exported.stderr
+    export_process = run("nbgrader", "export", cwd=folder, env=env)
+    assert export_process.returncode == 0, export_process.stderr
     with (folder / "grades.csv").open() as file:
         rows = {row["student_id"]: row for row in csv.DictReader(file) if row["assignment"] == LAB}
     assert {name: float(row["score"]) for name, row in rows.items()} == {
-        "ada": 9.5, "ben": 3, "cyd": 7, "dan": 0, "eve": 0
+        "ada": 9.5, "ben": 3, "cyd": 7, "dan": 0, "eve": 0,
     }  # fmt: skip
 
     classroom = folder / "demo"
     for command in (["feedback", LAB], ["report"]):
-        told = run("autograder", *command, cwd=folder, env=env)
-        assert told.returncode == 0, told.stderr
-    told = run("nbgrader", "generate_feedback", LAB, "--student=cyd", "--force", cwd=folder, env=env)
-    assert told.returncode == 0, told.stderr
-    said = {path: read(page, path) for path in sorted(classroom.glob("*/**/*.html"))}
-    own = {student: said[classroom / "feedback" / student / LAB / f"{LAB}.html"] for student in rows}
+        feedback_process = run("autograder", *command, cwd=folder, env=env)
+        assert feedback_process.returncode == 0, feedback_process.stderr
+    feedback_process = run(
+        "nbgrader",
+        "generate_feedback",
+        LAB,
+        "--student=cyd",
+        "--force",
+        cwd=folder,
+        env=env,
+    )
+    assert feedback_process.returncode == 0, feedback_process.stderr
+    pages = {path: read(page, path) for path in sorted(classroom.glob("*/**/*.html"))}
+    own = {student: pages[classroom / "feedback" / student / LAB / f"{LAB}.html"] for student in rows}
     assert not [student for student, text in own.items() if SCHEME in text]
     assert "9.5 of 10 points" in own["ada"]
     assert "Nearly: what does softmax do with it?" in own["ada"]
-    assert len(said) > len(own), "the report is a page as well"
+    assert len(pages) > len(own), "the report is a page as well"
 
 
 def read(page, path):

@@ -1,13 +1,13 @@
-"""What `make lab` opens: the labs in the order of the course, and nothing that is an instructor's."""
+"""The page that `make lab` opens: the labs in the order of the course, and nothing that is an instructor's."""
 
 import shutil
 
 import pytest
 
-from autograder.course import find
+from autograder.core.course import find_course
 from e2e.driving import BIN, ROOT, SERVER_OPTIONS, Notebook, environment, jupyterlab, serving
 
-LABS = find(ROOT).labs
+LABS = find_course(ROOT).labs
 
 
 @pytest.fixture(scope="module")
@@ -18,15 +18,24 @@ def home(tmp_path_factory):
 @pytest.fixture(scope="module")
 def env(home):
     """A person's environment, without the settings by which the other tests keep pop-ups away."""
-    found = environment(home)
+    variables = environment(home)
     shutil.rmtree(home / "jupyter" / "labconfig")
-    return found
+    return variables
 
 
 @pytest.fixture(scope="module")
 def server(browser, home, env):
     options = f"JUPYTER_OPTIONS={' '.join(SERVER_OPTIONS)}"
-    command = ["make", "-s", "-o", ".venv/ready-lab", "lab", f"BIN={BIN}", f"WORK={home / 'work'}", options]
+    command = [
+        "make",
+        "-s",
+        "-o",
+        ".venv/ready-lab",
+        "lab",
+        f"BIN={BIN}",
+        f"WORK={home / 'work'}",
+        options,
+    ]
     with serving(command, home, env, ROOT) as server:
         yield server
 
@@ -44,8 +53,8 @@ def listing(page):
 
 
 def test_the_address_stands_alone_where_no_browser_opens(server, home):
-    said = (home / "server.log").read_text().splitlines()
-    assert said == [
+    log_lines = (home / "server.log").read_text().splitlines()
+    assert log_lines == [
         f"The labs are at {server.address}lab/tree/README.ipynb?token={server.token}",
         "Ctrl+C here ends JupyterLab.",
     ]
@@ -53,13 +62,17 @@ def test_the_address_stands_alone_where_no_browser_opens(server, home):
 
 def test_a_student_sees_the_labs_in_order_and_nothing_of_an_instructors(page, server):
     page.seen.allowed += [server.address, server.address.replace("http", "ws")]
-    shown = menus(page, server.url("lab/tree/README.ipynb"))
-    assert shown == ["File", "Edit", "View", "Run", "Kernel", "Tabs", "Settings", "Help"]
+    menu_entries = menus(page, server.url("lab/tree/README.ipynb"))
+    assert menu_entries == ["File", "Edit", "View", "Run", "Kernel", "Tabs", "Settings", "Help"]
     page.wait_for_selector(".jp-NotebookPanel .jp-RenderedHTMLCommon h1")
     assert page.locator(".Toastify__toast").count() == 0
     assert page.get_by_text("Create Assignment").count() == 0
     assert page.locator(".jp-NotebookPanel-toolbar").get_by_text("Validate").count() == 0
-    assert listing(page) == [*(f"{i} {lab}" for i, lab in enumerate(LABS, 1)), "README.ipynb", "words.ipynb"]
+    assert listing(page) == [
+        *(f"{i} {lab}" for i, lab in enumerate(LABS, 1)),
+        "README.ipynb",
+        "words.ipynb",
+    ]
 
 
 def test_a_folder_that_is_shown_with_a_number_opens_and_has_its_own_name(page, server, home):
@@ -79,11 +92,13 @@ def screen(browser, server):
     """Opens a lab in a window of this width, on a system that is light or dark."""
     pages = []
 
-    def opened(width, scheme):
-        pages.append(browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme))
+    def open_folder(width, scheme):
+        pages.append(
+            browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme),
+        )
         return Notebook.at(pages[-1], server, f"{LABS[4]}/{LABS[4]}.ipynb")
 
-    yield opened
+    yield open_folder
     for page in pages:
         page.close()
 
@@ -98,7 +113,9 @@ def test_a_narrow_window_is_the_labs_and_where_the_system_is_dark_so_is_jupyterl
     prose = phone.panel.locator(".jp-RenderedMarkdown")
     assert not any(prose.evaluate_all("all => all.map(e => e.scrollWidth > e.clientWidth + 1)"))
     scrolls = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1)"
-    wide = phone.panel.locator(".jp-RenderedHTMLCommon, .jp-RenderedHTMLCommon :is(table, mjx-container)")
+    wide = phone.panel.locator(
+        ".jp-RenderedHTMLCommon, .jp-RenderedHTMLCommon :is(table, mjx-container)",
+    )
     phone.page.wait_for_timeout(1000)
     assert wide.evaluate_all(f"all => ({scrolls})(all).length")
     assert wide.evaluate_all(f"all => ({scrolls})(all).filter(e => e.tabIndex < 0).length") == 0

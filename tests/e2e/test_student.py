@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 from sample_class import wrong_answer
 
-from autograder import keys
 from autograder.authoring.lab import read_labs
-from autograder.cells import grade_id
-from autograder.course import read
-from autograder.judging.mistakes import NOT_WRITTEN
+from autograder.core.course import read_course
+from autograder.core.notebook_cells import grade_id
+from autograder.student import answer_key
+from autograder.values.structural_mistakes import NOT_WRITTEN
 from e2e.driving import BIN, ROOT, SERVER_OPTIONS, Notebook, environment, run, serving
 
-COURSE = read(ROOT)
+COURSE = read_course(ROOT)
 LABS = read_labs(COURSE)
-HERE = [name for name, lab in LABS.items() if not lab.needs]
+OFFERED_LABS = [name for name, lab in LABS.items() if not lab.needs]
 
-# For one exercise of a lab a mistake, and its name among the lab's misconceptions; else the catalogue's first.
+# For one exercise of a lab a mistake, and its name among the lab's misconceptions; else the
+# catalogue's first.
 MISTAKES = {
     "alignment": (
         "no-tanh",
@@ -41,8 +42,11 @@ MISTAKES = {
 }
 
 
-# What takes minutes is as long as it is in `tests/test_nbval.py`; here fewer steps show the same.
-SHORTER = {"training": {"begin": ("Watch(3000,", "Watch(150,"), "train": ("watch)", "watch, steps=150)")}}
+# What takes minutes is as long as it is in `tests/labs/test_nbval.py`; here fewer steps show the
+# same.
+SHORTER = {
+    "training": {"begin": ("Watch(3000,", "Watch(150,"), "train": ("watch)", "watch, steps=150)")},
+}
 
 
 @pytest.fixture(scope="module")
@@ -57,9 +61,18 @@ def env(home):
 
 @pytest.fixture(scope="module")
 def server(browser, home, env):
-    """What `make lab` starts."""
+    """Start JupyterLab by `make lab`."""
     options = f"JUPYTER_OPTIONS={' '.join(SERVER_OPTIONS)}"
-    command = ["make", "-s", "-o", ".venv/ready-lab", "lab", f"BIN={BIN}", f"WORK={home / 'work'}", options]
+    command = [
+        "make",
+        "-s",
+        "-o",
+        ".venv/ready-lab",
+        "lab",
+        f"BIN={BIN}",
+        f"WORK={home / 'work'}",
+        options,
+    ]
     with serving(command, home, env, ROOT) as server:
         yield server
 
@@ -110,40 +123,40 @@ def test_the_start_page_says_where_to_begin(page, server):
 
 
 @pytest.mark.timeout(1200)
-@pytest.mark.parametrize("lab", HERE)
+@pytest.mark.parametrize("lab", OFFERED_LABS)
 def test_a_day_in_the_lab(lab, page, server, work, env):
     notebook = Notebook.at(page, server, f"{lab}/{lab}.ipynb")
     tests = [f"test-{grade_id(name)}" for name in exercises(lab)]
 
     notebook.run_all()
     assert notebook.failed() == tests
-    said = notebook.outputs()
+    outputs = notebook.outputs()
     for name in exercises(lab):
-        text = said[f"test-{grade_id(name)}"]
+        text = outputs[f"test-{grade_id(name)}"]
         assert text.startswith(NOT_WRITTEN)
         assert text.rstrip().endswith(f"{name}: not written yet.")
-    assert "Traceback" not in "\n".join(said.values())
-    assert "0 of" in said["progress"]
+    assert "Traceback" not in "\n".join(outputs.values())
+    assert "0 of" in outputs["progress"]
     assert notebook.too_wide() == []
 
     name, mistake, source = mistake_in(lab)
     notebook.write(grade_id(name), source)
     notebook.run_cell(f"test-{grade_id(name)}")
     text = notebook.outputs()[f"test-{grade_id(name)}"]
-    known = {m.name: m for m in keys.load(name).misconceptions}[mistake]
-    assert known.means.replace("`", "") in text
+    misconception = {m.name: m for m in answer_key.load_key(name).misconceptions}[mistake]
+    assert misconception.means.replace("`", "") in text
     assert re.search(rf"{name}: \d+ of \d+ cases are right\.$", text.rstrip())
-    if isinstance(keys.load(name).questions[0].expected, np.ndarray):
+    if isinstance(answer_key.load_key(name).questions[0].expected, np.ndarray):
         tables = notebook.cell(notebook.index(f"test-{grade_id(name)}")).locator("table caption")
         assert tables.all_inner_texts() == ["yours", "expected", "difference"]
 
     if lab == "additive-attention":
         notebook.save()
-        checked = run("autograder", "check", path_of(work, lab), env=env)
-        assert checked.returncode == 1
-        wrong, stub = checked.stdout.splitlines()
+        process = run("autograder", "check", path_of(work, lab), env=env)
+        assert process.returncode == 1
+        wrong, stub = process.stdout.splitlines()
         assert wrong.startswith(f"✗ {name}: ")
-        assert known.means in wrong
+        assert misconception.means in wrong
         assert stub.startswith("✗ attention: not written yet")
 
     sources = {cell.id: cell.source for cell in LABS[lab].read_solution().cells}
@@ -156,16 +169,16 @@ def test_a_day_in_the_lab(lab, page, server, work, env):
     assert notebook.failed() == []
     notebook.restart_and_run_all()
     assert notebook.failed() == []
-    said = notebook.outputs()
+    outputs = notebook.outputs()
     for name in exercises(lab):
-        assert f"{name}: right in all" in said[f"test-{grade_id(name)}"]
-        assert f"✓ {name}" in said["progress"]
-    assert not [cell for cell, text in said.items() if "This cell waits for" in text]
+        assert f"{name}: right in all" in outputs[f"test-{grade_id(name)}"]
+        assert f"✓ {name}" in outputs["progress"]
+    assert not [cell for cell, text in outputs.items() if "This cell waits for" in text]
     pictures = notebook.panel.locator(".jp-OutputArea img")
     assert pictures.count() > 2
     assert all(alt and len(alt) > 30 for alt in pictures.evaluate_all("all => all.map(i => i.alt)"))
     points = sum(exercise.points for exercise in LABS[lab].exercises.values())
-    assert f"{points:g} of {points:g} points" in said["progress"]
+    assert f"{points:g} of {points:g} points" in outputs["progress"]
     notebook.theme("JupyterLab Dark")
     page.set_viewport_size({"width": 900, "height": 900})
     notebook.close_file_browser()
@@ -175,24 +188,24 @@ def test_a_day_in_the_lab(lab, page, server, work, env):
         the_slider_moves_the_picture(notebook)
     notebook.save()
     if lab == "additive-attention":
-        checked = run("autograder", "check", path_of(work, lab), env=env)
-        assert (checked.returncode, checked.stderr) == (0, "")
-        assert checked.stdout.splitlines() == [f"✓ {name}: right" for name in exercises(lab)]
+        process = run("autograder", "check", path_of(work, lab), env=env)
+        assert (process.returncode, process.stderr) == (0, "")
+        assert process.stdout.splitlines() == [f"✓ {name}: right" for name in exercises(lab)]
 
 
 def the_slider_moves_the_picture(notebook):
     cell = notebook.cell(notebook.index("temperature-slider"))
     picture, handle = cell.locator("img"), cell.locator(".noUi-handle")
     assert "temperature 0.01," in picture.get_attribute("alt")
-    before = picture.get_attribute("src")
+    first_source = picture.get_attribute("src")
     handle.focus()
     handle.press("ArrowRight")
     cell.locator("img[alt*='temperature 0.0112']").wait_for()
-    assert picture.get_attribute("src") != before
+    assert picture.get_attribute("src") != first_source
 
 
 @pytest.fixture
-def begun(tmp_path):
+def started_work(tmp_path):
     """A student's folder after `autograder start`, its first lab solved and run; no browser needed."""
     env = environment(tmp_path / "home")
     folder = tmp_path / "work"
@@ -209,44 +222,46 @@ def begun(tmp_path):
             cell.source = answers("additive-attention")[cell.id]
         if cell.id.startswith("test-"):
             cell.outputs = [nbformat.v4.new_output("stream", text="✓\n")]
-        if cell.id in LABS["additive-attention"].by_hand:
+        if cell.id in LABS["additive-attention"].manual_questions:
             cell.source = "The layer between."
     nbformat.write(notebook, path)
     return folder, path, env
 
 
-def test_a_second_start_overwrites_nothing_and_brings_the_start_page_up_to_date(begun):
-    folder, _, env = begun
-    before = {p: p.read_bytes() for p in folder.rglob("*.ipynb")}
-    again = run("autograder", "start", folder, env=env)
-    assert again.stdout == f"{folder} has all the labs already.\n"
-    changed = [p for p, content in before.items() if p.read_bytes() != content]
-    assert changed == [folder / "README.ipynb"]
-    page = changed[0].read_text()
+def test_a_second_start_overwrites_nothing_and_brings_the_start_page_up_to_date(started_work):
+    folder, _, env = started_work
+    contents = {p: p.read_bytes() for p in folder.rglob("*.ipynb")}
+    process = run("autograder", "start", folder, env=env)
+    assert process.stdout == f"{folder} has all the labs already.\n"
+    changed_paths = [p for p, content in contents.items() if p.read_bytes() != content]
+    assert changed_paths == [folder / "README.ipynb"]
+    page = changed_paths[0].read_text()
     assert "| done | [Additive attention](additive-attention/additive-attention.ipynb) " in page
     assert "| **next** | [Queries, keys and values]" in page
     assert re.search(r"\| \*\*next\*\* .* to explain in words \|", page)
 
 
-def test_a_reset_brings_one_exercise_back_and_keeps_the_old_version(begun):
-    _, path, env = begun
-    solved = path.read_bytes()
-    said = run("autograder", "reset", path, "alignment", env=env)
-    assert said.returncode == 0, said.stderr
-    (kept,) = path.parent.glob("*before-reset*.ipynb")
-    assert kept.read_bytes() == solved
-    assert str(kept) in said.stdout
+def test_a_reset_brings_one_exercise_back_and_keeps_the_old_version(started_work):
+    _, path, env = started_work
+    solved_bytes = path.read_bytes()
+    process = run("autograder", "reset", path, "alignment", env=env)
+    assert process.returncode == 0, process.stderr
+    (backup,) = path.parent.glob("*before-reset*.ipynb")
+    assert backup.read_bytes() == solved_bytes
+    assert str(backup) in process.stdout
     sources = {cell.id: cell.source for cell in nbformat.read(path, as_version=4).cells}
     assert "raise NotImplementedError" in sources["alignment"]
     assert sources["attention"] == answers("additive-attention")["attention"]
 
 
-def test_a_reset_brings_the_whole_lab_back_and_keeps_the_old_version(begun):
-    _, path, env = begun
-    solved = path.read_bytes()
+def test_a_reset_brings_the_whole_lab_back_and_keeps_the_old_version(started_work):
+    _, path, env = started_work
+    solved_bytes = path.read_bytes()
     assert run("autograder", "reset", path, env=env).returncode == 0
-    assert [kept.read_bytes() for kept in path.parent.glob("*before-reset*.ipynb")] == [solved]
-    assert path.read_bytes() == COURSE.released("additive-attention").read_bytes()
+    assert [backup.read_bytes() for backup in path.parent.glob("*before-reset*.ipynb")] == [
+        solved_bytes,
+    ]
+    assert path.read_bytes() == COURSE.released_notebook("additive-attention").read_bytes()
     wrong = run("autograder", "reset", path, "softmax", env=env)
     assert wrong.returncode == 2
     assert "its exercises are alignment and attention" in wrong.stderr

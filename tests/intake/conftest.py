@@ -1,21 +1,16 @@
-"""A classroom, and the same download as a zip and as a folder."""
+"""Fixtures for tests of `collect`: a classroom, downloads and limits."""
 
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+from downloads import make_classroom, make_zip, write_files
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from downloads import classroom, make_zip, put
-
-from autograder.grading.intake import budget, file, find, roster, unpack
+from autograder.intake import archives, find, roster, store, upload_limits
 
 
 @pytest.fixture
-def room(tmp_path):
-    return classroom(tmp_path / "classroom")
+def classroom(tmp_path):
+    return make_classroom(tmp_path / "classroom")
 
 
 @pytest.fixture
@@ -26,23 +21,23 @@ def inbox(tmp_path):
 
 
 @pytest.fixture(params=["zip", "folder"])
-def given_as(request, tmp_path):
-    """The same files as a zip and as a folder."""
+def make_download(request, tmp_path):
+    """Return a function that makes a download of files: a zip in one run, a folder in another."""
 
     def give(files, name="download"):
         if request.param == "zip":
             return make_zip(tmp_path / f"{name}.zip", files)
-        return put(tmp_path / name, files)
+        return write_files(tmp_path / name, files)
 
     return give
 
 
 @pytest.fixture
-def limits(monkeypatch):
-    """Other limits than the usual ones."""
+def set_limits(monkeypatch):
+    """Return a function that changes limits of the intake."""
 
     def change(**changes):
-        for module in (budget, file, find, roster, unpack):
-            monkeypatch.setattr(module, "LIMITS", replace(budget.LIMITS, **changes))
+        for module in (upload_limits, store, find, roster, archives):
+            monkeypatch.setattr(module, "LIMITS", replace(upload_limits.LIMITS, **changes))
 
     return change

@@ -1,12 +1,20 @@
-"""The class as platforms export it, and hand-ins matched to it."""
+"""Rosters as platforms export them, and matching submissions to people."""
 
 import pytest
-from downloads import QKV, collect, filed, notebook, of, put, texts
+from downloads import (
+    QKV,
+    collect,
+    files_with_outcome,
+    notebook,
+    read_submitted,
+    submitted_texts,
+    write_files,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.grading.intake import missing, read_origin, roster
-from autograder.grading.intake.roster import Identity, RosterError
+from autograder.intake import find_missing, read_origin, roster
+from autograder.intake.roster import Identity, RosterError
 
 EXPORTS = {
     "Canvas": (
@@ -30,8 +38,8 @@ EXPORTS = {
         '"Last Name"\t"First Name"\t"Username"\t"Student ID"\t"Last Access"\nLovelace\tAda\tada1\t777\t2026\n'
     ),
     "Brightspace": (
-        "OrgDefinedId,Username,Last Name,First Name,Email,Lab 2 Points Grade <Numeric MaxPoints:10>,"
-        "End-of-Line Indicator\n#777,#ada1,Lovelace,Ada,ada@x.edu,,#\n"
+        "OrgDefinedId,Username,Last Name,First Name,Email,Lab 2 Points Grade <Numeric "
+        "MaxPoints:10>,End-of-Line Indicator\n#777,#ada1,Lovelace,Ada,ada@x.edu,,#\n"
     ),
     "Gradescope": (
         "First Name,Last Name,SID,Email,Role,Section\nAda,Lovelace,777,ada@x.edu,Student,A\n"
@@ -42,7 +50,7 @@ EXPORTS = {
     "by hand": "Name;Login;E-mail;Section;Group;Extension;Extension qkv-attention\n"
     "Ada Lovelace;ada1;ada@x.edu;A;Team Red;1 day;48h\n",
 }
-EXPECTED = {
+EXPORTED_FIELDS = {
     "Canvas": {"student": "ada1", "lms_id": "12345", "sid": "u777", "section": "Section A"},
     "Moodle participants": {"student": "ada@x.edu", "group": ("Team Red", "Lab A")},
     "Moodle grades": {"student": "777", "sid": "777", "email": "ada@x.edu"},
@@ -60,7 +68,7 @@ EXPECTED = {
 }
 
 
-def written(tmp_path, text, encoding="utf-8"):
+def write_roster(tmp_path, text, encoding="utf-8"):
     path = tmp_path / "roster.csv"
     path.write_bytes(text.encode(encoding))
     return path
@@ -69,42 +77,46 @@ def written(tmp_path, text, encoding="utf-8"):
 @pytest.mark.parametrize("export", EXPORTS)
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"])
 def test_every_platforms_export(tmp_path, export, encoding):
-    (person,) = roster.read(written(tmp_path, EXPORTS[export], encoding)).people
+    (person,) = roster.read_roster(write_roster(tmp_path, EXPORTS[export], encoding)).people
     assert (person.name, person.first or "Ada", person.last or "Lovelace") == (
         "Ada Lovelace",
         "Ada",
         "Lovelace",
     )
-    assert {key: getattr(person, key) for key in EXPECTED[export]} == EXPECTED[export]
+    assert {key: getattr(person, key) for key in EXPORTED_FIELDS[export]} == EXPORTED_FIELDS[export]
 
 
-@pytest.mark.parametrize("mark", [",", ";", "\t"])
-def test_any_separator(tmp_path, mark):
-    text = EXPORTS["nbgrader"].replace(",", mark)
-    assert roster.read(written(tmp_path, text)).people[0].email == "ada@x.edu"
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_any_separator(tmp_path, separator):
+    text = EXPORTS["nbgrader"].replace(",", separator)
+    assert roster.read_roster(write_roster(tmp_path, text)).people[0].email == "ada@x.edu"
 
 
 def test_no_roster_is_an_empty_one(tmp_path):
-    assert roster.read(tmp_path / "roster.csv") == roster.Roster()
+    assert roster.read_roster(tmp_path / "roster.csv") == roster.Roster()
 
 
-def test_an_old_encoding_is_said(tmp_path):
-    read = roster.read(written(tmp_path, "Name,Login\nZoë Müller,zoe\n", "cp1252"))
-    assert read.people[0].name == "Zoë Müller"
-    assert read.notes == ("It is not UTF-8; it was read as Windows' Western one.",)
+def test_an_old_encoding_is_reported(tmp_path):
+    class_roster = roster.read_roster(
+        write_roster(tmp_path, "Name,Login\nZoë Müller,zoe\n", "cp1252"),
+    )
+    assert class_roster.people[0].name == "Zoë Müller"
+    assert class_roster.notes == ("It is not UTF-8; it was read as Windows' Western one.",)
 
 
-def test_columns_that_are_not_used_are_said(tmp_path):
-    read = roster.read(written(tmp_path, "Name,Login,Shoe size,User name\nAda,ada1,38,a\n"))
-    assert read.notes == (
+def test_unused_columns_are_reported(tmp_path):
+    class_roster = roster.read_roster(
+        write_roster(tmp_path, "Name,Login,Shoe size,User name\nAda,ada1,38,a\n"),
+    )
+    assert class_roster.notes == (
         "The columns 'Login' and 'User name' say the same; the first one counts.",
         "1 column not used: Shoe size.",
     )
-    assert read.people[0].login == "ada1"
+    assert class_roster.people[0].login == "ada1"
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("", "it is empty"),
         ("colour,size\nred,1\n", "has no column that says who"),
@@ -114,20 +126,20 @@ def test_columns_that_are_not_used_are_said(tmp_path):
         ("Name\n" + "a" * 200_000 + "\n", "field larger than field limit"),
     ],
 )
-def test_a_roster_that_is_none(tmp_path, text, why):
-    if why is None:
-        roster.read(written(tmp_path, text))
+def test_a_roster_that_cannot_be_used(tmp_path, text, reason):
+    if reason is None:
+        roster.read_roster(write_roster(tmp_path, text))
         return
-    with pytest.raises(RosterError, match=why):
-        roster.read(written(tmp_path, text))
+    with pytest.raises(RosterError, match=reason):
+        roster.read_roster(write_roster(tmp_path, text))
 
 
 @given(st.binary(max_size=300))
-def test_no_bytes_make_it_raise_anything_else(tmp_path_factory, data):
+def test_no_bytes_raise_anything_but_a_roster_error(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("r") / "roster.csv"
     path.write_bytes(b"Name,Login,Email\n" + data)
     try:
-        roster.read(path)
+        roster.read_roster(path)
     except RosterError as error:
         assert str(error).endswith(".")
 
@@ -141,15 +153,15 @@ CLASS = (
 
 
 @pytest.mark.parametrize(
-    ("who", "student"),
+    ("identity", "student"),
     [
         (Identity(name="doejane", lms_id="12"), "jane2"),
         (Identity(login="JDOE"), "jane1"),
         (Identity(email="Jane2@x.edu"), "jane2"),
         (Identity(name="Li, Bo"), "bo"),
-        (Identity(said="libo"), "bo"),
-        (Identity(said="jdoe2"), "jane2"),
-        (Identity(github="janed", said="janed"), "jane1"),
+        (Identity(any_identifier="libo"), "bo"),
+        (Identity(any_identifier="jdoe2"), "jane2"),
+        (Identity(github="janed", any_identifier="janed"), "jane1"),
         (Identity(name="Jane Doe"), None),
         (Identity(name="Bo Li", lms_id="99"), None),  # of one name, with another number
         (Identity(name="Bo Li", login="somebody"), None),
@@ -157,109 +169,129 @@ CLASS = (
         (Identity(name="--"), None),
     ],
 )
-def test_matching(tmp_path, who, student):
-    found = roster.read(written(tmp_path, CLASS)).find(who)
-    names = [person.student for person in found]
+def test_matching(tmp_path, identity, student):
+    people = roster.read_roster(write_roster(tmp_path, CLASS)).find(identity)
+    names = [person.student for person in people]
     assert names == [student] if student else len(names) != 1
 
 
-def test_hand_ins_are_matched_and_the_missing_listed(room, given_as):
-    room.root.mkdir()
-    written(room.root, CLASS)
+def test_submissions_are_matched_and_the_missing_listed(classroom, make_download):
+    classroom.root.mkdir()
+    write_roster(classroom.root, CLASS)
     files = {
         "doejane_12_678_qkv-attention.ipynb": notebook("jane2"),
         "libo_13_679_attention-masks.ipynb": notebook("bo"),
         "ghost_99_680_qkv-attention.ipynb": notebook("ghost"),
     }
-    done = collect([given_as(files)], room)
-    assert texts(room) == {"jane2/qkv-attention": "jane2", "bo/attention-masks": "bo"}
-    (stranger,) = of(done, "unmatched")
+    report = collect([make_download(files)], classroom)
+    assert submitted_texts(classroom) == {
+        "jane2/qkv-attention": "jane2",
+        "bo/attention-masks": "bo",
+    }
+    (stranger,) = files_with_outcome(report, "unmatched")
     assert stranger.reason == (
         "Nobody in the roster is 'ghost' or '99'. Add a line to roster.csv and collect it again."
     )
-    assert {lab: [p.student for p in people] for lab, people in done.missing.items()} == {
+    assert {lab: [p.student for p in people] for lab, people in report.missing.items()} == {
         "attention-masks": ["jane1", "jane2"],
         "qkv-attention": ["jane1", "bo"],
     }
-    assert "attention-masks: 2 hand-ins missing (jane1, jane2)." in done.summary
-    people = roster.read(room.root / "roster.csv")
-    assert missing(room.root, people, [QKV])[QKV][0].name == "Jane Doe"
+    assert "attention-masks: 2 submissions missing (jane1, jane2)." in report.summary
+    people = roster.read_roster(classroom.root / "roster.csv")
+    assert find_missing(classroom.root, people, [QKV])[QKV][0].name == "Jane Doe"
 
 
-def test_two_of_one_name_are_refused_with_what_to_do(room, given_as):
-    room.root.mkdir()
-    written(room.root, CLASS)
-    done = collect([given_as({"Jane Doe - qkv-attention.ipynb": notebook()})], room)
-    assert filed(room) == {}
-    assert of(done, "unmatched")[0].reason == (
+def test_two_people_of_one_name_are_refused_with_a_remedy(classroom, make_download):
+    classroom.root.mkdir()
+    write_roster(classroom.root, CLASS)
+    report = collect([make_download({"Jane Doe - qkv-attention.ipynb": notebook()})], classroom)
+    assert read_submitted(classroom) == {}
+    assert files_with_outcome(report, "unmatched")[0].reason == (
         "2 people in the roster could be 'Jane Doe'. Add a column Login, and folders called after the logins."
     )
 
 
-def test_a_roster_that_comes_later_makes_nobody_two(room, tmp_path):
-    collect([put(tmp_path / "1", {"libo_13_679_qkv-attention.ipynb": notebook("1")})], room)
-    written(room.root, CLASS)
-    done = collect([put(tmp_path / "2", {"libo_13_690_attention-masks.ipynb": notebook("2")})], room)
-    assert sorted(filed(room)) == ["libo-13/attention-masks", "libo-13/qkv-attention"]
-    assert [p.student for p in done.missing["attention-masks"]] == ["jane1", "jane2"]
+def test_a_later_roster_gives_no_student_a_second_folder(classroom, tmp_path):
+    collect(
+        [write_files(tmp_path / "1", {"libo_13_679_qkv-attention.ipynb": notebook("1")})],
+        classroom,
+    )
+    write_roster(classroom.root, CLASS)
+    report = collect(
+        [write_files(tmp_path / "2", {"libo_13_690_attention-masks.ipynb": notebook("2")})],
+        classroom,
+    )
+    assert sorted(read_submitted(classroom)) == ["libo-13/attention-masks", "libo-13/qkv-attention"]
+    assert [p.student for p in report.missing["attention-masks"]] == ["jane1", "jane2"]
 
 
-def test_a_roster_settles_named_files_folders_and_cases(room, given_as):
-    room.root.mkdir()
-    written(room.root, CLASS)
+def test_a_roster_settles_named_files_folders_and_cases(classroom, make_download):
+    classroom.root.mkdir()
+    write_roster(classroom.root, CLASS)
     files = {
         "class/BLI/qkv-attention.ipynb": notebook("bo"),
         "class/jane2.ipynb": notebook("j2", "softmax"),
         "class/JaneD/qkv-attention.ipynb": notebook("j1"),
     }
-    collect([given_as(files)], room)
-    assert texts(room) == {
+    collect([make_download(files)], classroom)
+    assert submitted_texts(classroom) == {
         "bo/qkv-attention": "bo",
         "jane1/qkv-attention": "j1",
         "jane2/qkv-attention": "j2",
     }
-    assert read_origin(room.root, "bo", QKV).name == "Bo Li"
+    assert read_origin(classroom.root, "bo", QKV).name == "Bo Li"
 
 
-def test_however_often_a_spreadsheet_says_how_it_separates(tmp_path):
+def test_repeated_separator_lines_of_a_spreadsheet(tmp_path):
     path = tmp_path / "roster.csv"
     path.write_text("\nsep=;\r\n" + "sep=,\n" * 5_000 + "Name,Login\nAda,ada\n")
-    assert [person.login for person in roster.read(path).people] == ["ada"]
+    assert [person.login for person in roster.read_roster(path).people] == ["ada"]
     path.write_text("sep=;")
     with pytest.raises(RosterError, match="it is empty"):
-        roster.read(path)
+        roster.read_roster(path)
 
 
-def test_a_github_user_called_as_somebody_elses_login_is_not_that_person(room, inbox):
-    """A repository of "ada1", newer than ada's own, was filed as ada's: that is her login, and not her GitHub name."""
-    room.root.mkdir(parents=True, exist_ok=True)
-    (room.root / "roster.csv").write_text(
+def test_a_github_user_called_as_somebody_elses_login_is_not_that_person(classroom, inbox):
+    """Regression: the GitHub user "ada1" was taken for Ada, whose login that is."""
+    classroom.root.mkdir(parents=True, exist_ok=True)
+    (classroom.root / "roster.csv").write_text(
         "Name,Login,GitHub\nAda Lovelace,ada1,ada-l\nMal Mallory,mal1,mal\n"
     )
-    put(inbox, {"qkv-attention-ada-l/qkv-attention.ipynb": notebook("ada")}, when=1_800_000_000)
-    put(inbox, {"qkv-attention-ada1/qkv-attention.ipynb": notebook("mallory")}, when=1_800_000_900)
-    report = collect([inbox], room)
-    assert [row.reason for row in of(report, "unmatched")] and report.exit_code == 1
-    assert texts(room) == {"ada1/qkv-attention": "ada"}
-
-
-def test_two_accounts_that_could_be_one_person_are_filed_as_nobody(room, inbox):
-    """The newer of them would have stood for both."""
-    room.root.mkdir(parents=True, exist_ok=True)
-    (room.root / "roster.csv").write_text("Name,Login\nAda Lovelace,ada1\nMal Mallory,mal1\n")
-    names = ("ada1", "adalovelace", "mal1")
-    put(inbox, {f"qkv-attention-{who}/qkv-attention.ipynb": notebook(who) for who in names})
-    report = collect([inbox], room)
-    assert len(of(report, "unmatched")) == 2
-    assert report.rows[0].reason == (
-        "GitHub 'ada1' and GitHub 'adalovelace' would all be 'Ada Lovelace', and may be several people. Say in "
-        "roster.csv which is whose: a column GitHub."
+    write_files(
+        inbox,
+        {"qkv-attention-ada-l/qkv-attention.ipynb": notebook("ada")},
+        modified_at=1_800_000_000,
     )
-    assert list(filed(room)) == ["mal1/qkv-attention"]
+    write_files(
+        inbox,
+        {"qkv-attention-ada1/qkv-attention.ipynb": notebook("mallory")},
+        modified_at=1_800_000_900,
+    )
+    report = collect([inbox], classroom)
+    assert [row.reason for row in files_with_outcome(report, "unmatched")] and report.exit_code == 1
+    assert submitted_texts(classroom) == {"ada1/qkv-attention": "ada"}
 
 
-def test_a_zero_byte_in_a_name_keeps_nobody_else_out(tmp_path):
-    """The whole roster was taken for UTF-16, and no roster."""
+def test_two_accounts_that_could_be_one_person_are_not_filed(classroom, inbox):
+    """Regression: the newer one was filed for both."""
+    classroom.root.mkdir(parents=True, exist_ok=True)
+    (classroom.root / "roster.csv").write_text("Name,Login\nAda Lovelace,ada1\nMal Mallory,mal1\n")
+    names = ("ada1", "adalovelace", "mal1")
+    write_files(
+        inbox,
+        {f"qkv-attention-{user}/qkv-attention.ipynb": notebook(user) for user in names},
+    )
+    report = collect([inbox], classroom)
+    assert len(files_with_outcome(report, "unmatched")) == 2
+    assert report.files[0].reason == (
+        "GitHub 'ada1' and GitHub 'adalovelace' would all be 'Ada Lovelace', and may be several "
+        "people. Say in roster.csv which is whose: a column GitHub."
+    )
+    assert list(read_submitted(classroom)) == ["mal1/qkv-attention"]
+
+
+def test_a_zero_byte_in_a_name_does_not_break_the_roster(tmp_path):
+    """Regression: the whole roster was read as UTF-16, and refused."""
     (tmp_path / "roster.csv").write_bytes(b"Name,Login\nAda\0 L,ada\nBo,bo\n")
-    people = roster.read(tmp_path / "roster.csv").people
+    people = roster.read_roster(tmp_path / "roster.csv").people
     assert [person.student for person in people] == ["ada", "bo"] and people[1].name == "Bo"

@@ -1,10 +1,10 @@
-"""A term: roster, three labs, two platforms, two attempts, lateness, an extension, a group, marks by hand, a drop.
+"""A whole term, from the downloads of two platforms to the final table.
 
-    Monday      lab 1 comes from Blackboard: Ada hands in twice, Bo is late, Cy is as late with an extension
+    Monday      lab 1 comes from Blackboard: Ada submits twice, Bo is late, Cy is as late with an extension
     Tuesday     lab 2 comes from Blackboard; afterwards its exercise `stable_softmax` is dropped
-    Wednesday   lab 3 comes from Moodle: Ada and Bo are a group with one notebook; Di hands in nothing
+    Wednesday   lab 3 comes from Moodle: Ada and Bo are a group with one notebook; Di submits nothing
 
-What must come out is worked out by hand, a line of the final table at a time.
+The expected rows of the final table are computed by hand.
 """
 
 import csv
@@ -19,16 +19,16 @@ from our_course import COURSE, Silent, lab
 from sample_class import perfect, with_answer, wrong_answer
 
 from autograder.authoring.lab import labs_by_grade_id, read_labs
-from autograder.grading.intake import collect
-from autograder.grading.register.classroom import Classroom
-from autograder.grading.reports.feedback import write_feedback
-from autograder.grading.reports.giving_back import write_returns
-from autograder.grading.reports.page import write_report
-from autograder.grading.run.grade import grade
-from autograder.grading.run.pool import Options
-from autograder.grading.sandbox.choice import why_unavailable
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.graded_submission import GradingOptions
+from autograder.grading.run import grade_class
+from autograder.intake import collect
+from autograder.reports.class_page import write_report
+from autograder.reports.feedback_pages import write_feedback_pages
+from autograder.reports.feedback_zips import write_feedback_archives
+from autograder.sandbox.choice import why_unavailable
 
-ONE, TWO, THREE = LABS = ("additive-attention", "qkv-attention", "attention-masks")
+LAB_1, LAB_2, LAB_3 = LABS = ("additive-attention", "qkv-attention", "attention-masks")
 ROSTER = """First name,Last name,Login,Extension,Group
 Ada,Lovelace,ada,,Red
 Bo,Li,bo,,Red
@@ -43,8 +43,8 @@ pytestmark = [
 ]
 
 
-def handed_in(name, wrong=()):
-    """A lab as a student hands it in, with the first known mistake in some exercises."""
+def submitted_notebook(name, wrong=()):
+    """Return a submission, with the first known misconception in some exercises."""
     notebook = perfect(lab(name))
     for exercise in wrong:
         definition = lab(name).exercises[exercise]
@@ -55,60 +55,70 @@ def handed_in(name, wrong=()):
     return nbformat.writes(notebook).encode()
 
 
-def blackboard(name, login, when):
-    return f"{name}_{login}_attempt_{when}_{name}.ipynb"
+def blackboard(name, login, time):
+    return f"{name}_{login}_attempt_{time}_{name}.ipynb"
 
 
-def marks_by_hand(room, name, question, given):
-    """What the instructor types into the formgrader."""
+def grade_manually(room, name, question, scores):
+    """Give manual grades as nbgrader's formgrader does."""
     with Gradebook(room.db, COURSE.id) as book:
-        for student, score in given.items():
-            found = book.find_submission(name, student).notebooks[0].grades
-            one = next(g for g in found if g.name == question)
-            one.manual_score, one.needs_manual_grade = score, False
+        for student, score in scores.items():
+            grades = book.find_submission(name, student).notebooks[0].grades
+            grade = next(g for g in grades if g.name == question)
+            grade.manual_score, grade.needs_manual_grade = score, False
         book.db.commit()
 
 
 @pytest.fixture(scope="module")
 def term(tmp_path_factory):
-    """The classroom at the end of the term, and what the last report wrote."""
+    """Classroom at the end of the term, and the sentences of the last report."""
     inbox = tmp_path_factory.mktemp("inbox")
-    due = {ONE: {"due": datetime(2026, 11, 2, 18)}, TWO: {"due": datetime(2026, 11, 9, 18)}}
-    course = replace(COURSE, policy={"penalty_per_day": 0.1}, lab=due)
+    due_dates = {
+        LAB_1: {"due": datetime(2026, 11, 2, 18)},
+        LAB_2: {"due": datetime(2026, 11, 9, 18)},
+    }
+    course = replace(COURSE, policy={"penalty_per_day": 0.1}, lab=due_dates)
     room = Classroom(tmp_path_factory.mktemp("class"), course)
     (room.root / "roster.csv").write_text(ROSTER)
     monday = {
-        blackboard(ONE, "ada", "2026-11-01-10-00-00"): handed_in(ONE, ["alignment"]),
-        blackboard(ONE, "ada", "2026-11-02-17-00-00"): handed_in(ONE),
-        blackboard(ONE, "bo", "2026-11-03-19-00-00"): handed_in(ONE, ["attention"]),
-        blackboard(ONE, "cy", "2026-11-03-19-00-00"): handed_in(ONE),
+        blackboard(LAB_1, "ada", "2026-11-01-10-00-00"): submitted_notebook(LAB_1, ["alignment"]),
+        blackboard(LAB_1, "ada", "2026-11-02-17-00-00"): submitted_notebook(LAB_1),
+        blackboard(LAB_1, "bo", "2026-11-03-19-00-00"): submitted_notebook(LAB_1, ["attention"]),
+        blackboard(LAB_1, "cy", "2026-11-03-19-00-00"): submitted_notebook(LAB_1),
     }
     tuesday = {
-        blackboard(TWO, login, "2026-11-09-12-00-00"): handed_in(TWO, wrong)
-        for login, wrong in {"ada": ["stable_softmax"], "bo": ["softmax"], "cy": [], "di": []}.items()
+        blackboard(LAB_2, login, "2026-11-09-12-00-00"): submitted_notebook(LAB_2, wrong)
+        for login, wrong in {
+            "ada": ["stable_softmax"],
+            "bo": ["softmax"],
+            "cy": [],
+            "di": [],
+        }.items()
     }
     wednesday = {
-        f"Red_55_assignsubmission_file/{THREE}.ipynb": handed_in(THREE, ["causal_mask"]),
-        f"Cy Twombly_57_assignsubmission_file/{THREE}.ipynb": handed_in(THREE),
+        f"Red_55_assignsubmission_file/{LAB_3}.ipynb": submitted_notebook(LAB_3, ["causal_mask"]),
+        f"Cy Twombly_57_assignsubmission_file/{LAB_3}.ipynb": submitted_notebook(LAB_3),
     }
     grade_ids = labs_by_grade_id(read_labs(course))
     for number, members in enumerate((monday, tuesday, wednesday)):
         path = make_zip(inbox / f"{number}.zip", members)
-        done = collect([path], room.root, course.labs, grade_ids=grade_ids)
-        assert done.exit_code == 0, done.summary
+        collection = collect([path], room.root, course.labs, grade_ids=grade_ids)
+        assert collection.exit_code == 0, collection.summary
     labs = [lab(name) for name in LABS]
-    run = grade(room, labs, Options(), workers=1, put=lambda row: None, progress=Silent())
-    assert not run.faults and run.judged == 10
+    run = grade_class(room, labs, GradingOptions(), workers=1, on_result=lambda row: None, progress=Silent())
+    assert not run.faults and run.newly_graded == 10
 
-    marks_by_hand(room, ONE, "explain-tanh", {"ada": 3, "bo": 2, "cy": 1})
-    marks_by_hand(room, TWO, "explain-flat", {"ada": 3, "bo": 3, "di": 0})  # Cy's waits
-    marks_by_hand(room, THREE, "explain-masks", {"ada": 4, "cy": 2})  # Ada's is Bo's as well
-    room.course = replace(course, lab={**due, TWO: {**due[TWO], "dropped": ["stable_softmax"]}})
-    pages = write_feedback(room, labs=labs, progress=Silent())
-    assert not pages.failed and pages.made == 10
-    failed = []
-    list(write_returns(room, labs, failed))
-    assert not failed
+    grade_manually(room, LAB_1, "explain-tanh", {"ada": 3, "bo": 2, "cy": 1})
+    grade_manually(room, LAB_2, "explain-flat", {"ada": 3, "bo": 3, "di": 0})  # Cy's waits
+    grade_manually(room, LAB_3, "explain-masks", {"ada": 4, "cy": 2})  # Ada's is Bo's as well
+    room.course = replace(
+        course, lab={**due_dates, LAB_2: {**due_dates[LAB_2], "dropped": ["stable_softmax"]}}
+    )
+    pages = write_feedback_pages(room, labs=labs, progress=Silent())
+    assert not pages.failures and pages.written_count == 10
+    failures = []
+    list(write_feedback_archives(room, labs, failures))
+    assert not failures
     return room, write_report(room)
 
 
@@ -118,39 +128,39 @@ def rows(room, name):
 
 
 # student, lab: raw_score, late_submission_penalty, score, max_score, state
-BY_HAND = {
+EXPECTED_ROWS = {
     # right in all: alignment 4 + attention 3 + explained 3; her second attempt counts
-    ("ada", ONE): ("10.0", "0.0", "10.0", "10.0", "complete"),
+    ("ada", LAB_1): ("10.0", "0.0", "10.0", "10.0", "complete"),
     # softmax 2 + weights 3 + attention 3 + explained 3; what was wrong, stable_softmax, is dropped
-    ("ada", TWO): ("11.0", "0.0", "11.0", "11.0", "complete"),
+    ("ada", LAB_2): ("11.0", "0.0", "11.0", "11.0", "complete"),
     # causal_mask wrong; 2 + 2 + 3 + 3 + 2 for the rest, explained 4
-    ("ada", THREE): ("16.0", "0.0", "16.0", "17.0", "complete"),
+    ("ada", LAB_3): ("16.0", "0.0", "16.0", "17.0", "complete"),
     # attention wrong; alignment 4 + explained 2; 25 hours late are two days begun: 2 × 10 % of 6
-    ("bo", ONE): ("6.0", "1.2", "4.8", "10.0", "complete"),
+    ("bo", LAB_1): ("6.0", "1.2", "4.8", "10.0", "complete"),
     # softmax wrong, what builds on it right in itself: 3 + 3, explained 3
-    ("bo", TWO): ("9.0", "0.0", "9.0", "11.0", "complete"),
+    ("bo", LAB_2): ("9.0", "0.0", "9.0", "11.0", "complete"),
     # Ada's notebook is Bo's, and so is the mark by hand that only Ada was given
-    ("bo", THREE): ("16.0", "0.0", "16.0", "17.0", "complete"),
+    ("bo", LAB_3): ("16.0", "0.0", "16.0", "17.0", "complete"),
     # as late as Bo, but with two days more, so in time: 4 + 3, explained 1
-    ("cy", ONE): ("8.0", "0.0", "8.0", "10.0", "complete"),
+    ("cy", LAB_1): ("8.0", "0.0", "8.0", "10.0", "complete"),
     # 2 + 3 + 3, and nobody has read the explanation: no grade yet
-    ("cy", TWO): ("8.0", "0.0", "", "11.0", "waits for a person"),
+    ("cy", LAB_2): ("8.0", "0.0", "", "11.0", "awaiting manual grading"),
     # 1 + 2 + 2 + 3 + 3 + 2, explained 2
-    ("cy", THREE): ("15.0", "0.0", "15.0", "17.0", "complete"),
-    ("di", ONE): ("", "", "", "10.0", "nothing handed in"),
+    ("cy", LAB_3): ("15.0", "0.0", "15.0", "17.0", "complete"),
+    ("di", LAB_1): ("", "", "", "10.0", "nothing submitted"),
     # 2 + 3 + 3, and a person has read the explanation and given nothing
-    ("di", TWO): ("8.0", "0.0", "8.0", "11.0", "complete"),
-    ("di", THREE): ("", "", "", "17.0", "nothing handed in"),
+    ("di", LAB_2): ("8.0", "0.0", "8.0", "11.0", "complete"),
+    ("di", LAB_3): ("", "", "", "17.0", "nothing submitted"),
 }
 
 
 def test_the_final_table(term):
     columns = ("raw_score", "late_submission_penalty", "score", "max_score", "state")
-    found = {
+    table = {
         (row["student_id"], row["assignment"]): tuple(row[name] for name in columns)
         for row in rows(term[0], "grades.csv")
     }
-    assert found == BY_HAND
+    assert table == EXPECTED_ROWS
 
 
 def test_its_order_and_its_other_columns(term):
@@ -158,41 +168,41 @@ def test_its_order_and_its_other_columns(term):
     assert [row["last_name"] for row in table[::3]] == ["Li", "Lovelace", "Prima", "Twombly"]
     assert [row["assignment"] for row in table[:3]] == list(LABS)
     by_key = {(row["student_id"], row["assignment"]): row for row in table}
-    assert by_key["bo", ONE]["hours_late"] == "25.0" and by_key["cy", ONE]["hours_late"] == ""
-    assert by_key["cy", ONE]["extension"] == "48 h" and by_key["bo", ONE]["extension"] == ""
-    assert by_key["bo", THREE]["group"] == "ada; bo" and by_key["cy", THREE]["group"] == ""
+    assert by_key["bo", LAB_1]["hours_late"] == "25.0" and by_key["cy", LAB_1]["hours_late"] == ""
+    assert by_key["cy", LAB_1]["extension"] == "48 h" and by_key["bo", LAB_1]["extension"] == ""
+    assert by_key["bo", LAB_3]["group"] == "ada; bo" and by_key["cy", LAB_3]["group"] == ""
 
 
-def test_the_way_back(term):
-    room, written = term
-    assert written[:2] == [
-        f"Tables of marks beside it: grades.csv, moodle-{THREE}.csv, moodle.csv, blackboard.csv.",
-        "1 grade waits for a mark by hand, and is left empty in the tables.",
+def test_tables_and_archives_for_the_platforms(term):
+    room, sentences = term
+    assert sentences[:2] == [
+        f"Tables of marks beside it: grades.csv, moodle-{LAB_3}.csv, moodle.csv, blackboard.csv.",
+        "1 grade awaits manual grading, and is left empty in the tables.",
     ]
-    assert {row["Username"]: (row[ONE], row[TWO]) for row in rows(room, "blackboard.csv")} == {
+    assert {row["Username"]: (row[LAB_1], row[LAB_2]) for row in rows(room, "blackboard.csv")} == {
         "ada": ("10.0", "11.0"),
         "bo": ("4.8", "9.0"),
         "cy": ("8.0", ""),
         "di": ("", "8.0"),
     }
-    (cy,) = rows(room, f"moodle-{THREE}.csv")  # the group's number is nobody's own
+    (cy,) = rows(room, f"moodle-{LAB_3}.csv")  # the group's number is nobody's own
     assert (cy["Identifier"], cy["Grade"]) == ("Participant 57", "15.0")
-    assert (room.root / "returned" / f"{THREE}-moodle.zip").is_file()
-    assert (room.root / "returned" / TWO / f"di-{TWO}.html").is_file()
+    assert (room.root / "returned" / f"{LAB_3}-moodle.zip").is_file()
+    assert (room.root / "returned" / LAB_2 / f"di-{LAB_2}.html").is_file()
 
 
 def test_the_report(term):
     page = (term[0].report / "index.html").read_text("utf-8")
     needs = page[page.index('id="needs"') :]
     needs = needs[: needs.index("</table>")]
-    assert f"Di Prima (di)</th><td>Has not handed in {ONE} and {THREE}." in needs
+    assert f"Di Prima (di)</th><td>Has not submitted {LAB_1} and {LAB_3}." in needs
     assert "Dropped from qkv-attention, and worth nothing to anybody" in page
-    assert f"Handed in together, with one mark for all: {THREE}: Ada Lovelace (ada), Bo Li (bo)." in page
+    assert f"Submitted together, with one mark for all: {LAB_3}: Ada Lovelace (ada), Bo Li (bo)." in page
 
 
 def test_a_page(term):
-    page = (term[0].feedback / "bo" / ONE / f"{ONE}.html").read_text("utf-8")
+    page = (term[0].feedback / "bo" / LAB_1 / f"{LAB_1}.html").read_text("utf-8")
     assert (
-        "Handed in on Tue 3 November 2026, 19:00 UTC; it was due on Mon 2 November 2026, 18:00 UTC." in page
+        "Submitted on Tue 3 November 2026, 19:00 UTC; it was due on Mon 2 November 2026, 18:00 UTC." in page
     )
     assert "1 d 1 h late: 1.2 of 6 points are taken off." in page

@@ -1,4 +1,4 @@
-"""Hand-ins that are broken, or attack, as files; each is made by a small function that says what it is.
+"""Submissions that are broken, or attack, as files; each is made by a small function that says what it is.
 
 `@broken("pass")` names the verdict that every exercise must get; `expect` those that get another.
 """
@@ -19,7 +19,7 @@ ANSWERS = [name.replace("_", "-") for name in exercises(LAB)]
 
 
 def broken(verdict: str, *, hole: str = "", **expect: str):
-    """Register a function that, given the student's folder for the lab, puts the hand-in there."""
+    """Register a function that, given the student's folder for the lab, puts the submission there."""
 
     def register(put):
         name = f"broken-{put.__name__.strip('_').replace('_', '-')}"
@@ -39,7 +39,7 @@ def save(folder: Path, data, name: str = f"{LAB}.ipynb", **options) -> None:
 
 def plain() -> nbformat.NotebookNode:
     """An honest notebook without pictures."""
-    return honest(whole=False)
+    return honest(with_pictures=False)
 
 
 def wrong_answer(notebook, name="padding-mask"):
@@ -66,7 +66,10 @@ def white_space(folder):
 @broken("missing")
 def not_json(folder):
     """The error page of a learning platform, saved as a notebook."""
-    save(folder, "<!DOCTYPE html><html><script>alert('attack-suite')</script>You are not logged in.</html>")
+    save(
+        folder,
+        "<!DOCTYPE html><html><script>alert('attack-suite')</script>You are not logged in.</html>",
+    )
 
 
 @broken("missing")
@@ -168,7 +171,7 @@ def folder_instead_of_file(folder):
 
 @broken("missing")
 def link_to_another_student(folder):
-    """A symbolic link to an honest student's hand-in."""
+    """A symbolic link to an honest student's submission."""
     (folder / f"{LAB}.ipynb").symlink_to(f"../../a-honest/{LAB}/{LAB}.ipynb")
 
 
@@ -221,7 +224,9 @@ def second_download(folder):
 @broken("pass")
 def second_download_in_latin(folder):
     """The same with letters in the name that are not UTF-8."""
-    (folder / os.fsdecode(f"{LAB} kopía.ipynb".encode("latin-1"))).write_text(nbformat.writes(plain()))
+    (folder / os.fsdecode(f"{LAB} kopía.ipynb".encode("latin-1"))).write_text(
+        nbformat.writes(plain()),
+    )
 
 
 @broken("pass")
@@ -248,7 +253,10 @@ def colab(folder):
     for number, cell in enumerate(notebook.cells):
         cell.pop("id")
         cell.metadata |= {"id": f"q{number:012}", "colab": {"base_uri": "https://localhost:8080/"}}
-    notebook.cells.insert(0, {"cell_type": "markdown", "source": ["<a>Open in Colab</a>"], "metadata": {}})
+    notebook.cells.insert(
+        0,
+        {"cell_type": "markdown", "source": ["<a>Open in Colab</a>"], "metadata": {}},
+    )
     save(folder, dict(notebook))
 
 
@@ -256,7 +264,10 @@ def colab(folder):
 def vs_code(folder):
     """As VS Code saves it: language ids, no kernel's name, sources as lists of lines, new cell ids."""
     notebook = plain()
-    notebook.metadata = {"language_info": {"name": "python", "version": "3.12.1"}, "orig_nbformat": 4}
+    notebook.metadata = {
+        "language_info": {"name": "python", "version": "3.12.1"},
+        "orig_nbformat": 4,
+    }
     for number, cell in enumerate(notebook.cells):
         cell.id = f"a{number:07x}"
         cell.metadata["vscode"] = {"languageId": "python"}
@@ -348,7 +359,7 @@ def odd_types(folder):
     ]
     notebook["cells"].append({"cell_type": "code", "source": ["1", 2, None], "metadata": []})
     notebook["cells"].append(
-        {"cell_type": "nonsense", "id": ["a"], "source": 5, "metadata": {"nbgrader": "x"}}
+        {"cell_type": "nonsense", "id": ["a"], "source": 5, "metadata": {"nbgrader": "x"}},
     )
     notebook["metadata"] = []
     save(folder, notebook)
@@ -381,7 +392,7 @@ def unwanted_outputs(folder):
 
 @broken("pass")
 def no_test_cells(folder):
-    """Every test cell is deleted; nbgrader cannot mark such a hand-in, and we put them back."""
+    """Every test cell is deleted; nbgrader cannot mark such a submission, and we put them back."""
     notebook = plain()
     notebook.cells = [cell for cell in notebook.cells if not grade_id(cell).startswith("test-")]
     save(folder, notebook)
@@ -442,9 +453,9 @@ def test_before_answer(folder):
     """The test of a wrong answer stands before it, and a right function before that."""
     notebook = plain()
     wrong_answer(notebook)
-    at = notebook.cells.index(cell_of(notebook, "padding-mask"))
-    test = notebook.cells.pop(at + 1)
-    notebook.cells[at:at] = [new_code_cell(cell_of(plain(), "padding-mask").source), test]
+    index = notebook.cells.index(cell_of(notebook, "padding-mask"))
+    test = notebook.cells.pop(index + 1)
+    notebook.cells[index:index] = [new_code_cell(cell_of(plain(), "padding-mask").source), test]
     save(folder, notebook)
 
 
@@ -452,11 +463,11 @@ def test_before_answer(folder):
 def exchanged_names(folder):
     """Two answers whose grade_ids are exchanged, to be asked for the easier one twice."""
     notebook = plain()
-    one, other = cell_of(notebook, "causal-mask"), cell_of(notebook, "padding-mask")
+    first_cell, second_cell = cell_of(notebook, "causal-mask"), cell_of(notebook, "padding-mask")
     wrong = "\n\ncausal_mask = padding_mask = lambda *args: np.ones((4, 4), dtype=bool)"
-    one.source, other.source = one.source + wrong, other.source + wrong
-    one.metadata, other.metadata = other.metadata, one.metadata
-    one.id, other.id = other.id, one.id
+    first_cell.source, second_cell.source = first_cell.source + wrong, second_cell.source + wrong
+    first_cell.metadata, second_cell.metadata = second_cell.metadata, first_cell.metadata
+    first_cell.id, second_cell.id = second_cell.id, first_cell.id
     save(folder, notebook)
 
 
@@ -501,7 +512,9 @@ def unknown_grade_ids(folder):
     notebook = json.loads(nbformat.writes(plain()))
     for name in ("test-softmax", "../../etc", "\x1b[31m" * 9, 5, None, ["a"], {"a": 1}):
         nbgrader = {"grade_id": name, "grade": True, "points": 99, "solution": False}
-        notebook["cells"].append({"cell_type": "code", "source": "1", "metadata": {"nbgrader": nbgrader}})
+        notebook["cells"].append(
+            {"cell_type": "code", "source": "1", "metadata": {"nbgrader": nbgrader}},
+        )
     save(folder, notebook)
 
 

@@ -1,4 +1,4 @@
-"""While it is asked, builtins that a comparison would use say what suits it; it cannot answer any more."""
+"""While it is called, builtins that a comparison would use say what suits it; it cannot answer any more."""
 
 
 # %% padding-mask

@@ -1,4 +1,4 @@
-"""Closes every descriptor, the grader's pipes among them, when it is asked."""
+"""Closes every descriptor, the grader's pipes among them, when it is called."""
 
 
 # %% padding-mask

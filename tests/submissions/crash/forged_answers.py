@@ -6,8 +6,8 @@ def padding_mask(lengths, size):
     import os
     import sys
 
-    frames = sys.modules["autograder.judging.frames"]
-    answer = frames.pack_answer(sys.modules["autograder.judging.answer"].Answer(), [])
+    frames = sys.modules["autograder.values.encoding"]
+    answer = frames.pack_answer(sys.modules["autograder.judging.call_answer"].Answer(), [])
     answer["value"] = {"array": 0}
     fds = [fd for fd in range(3, 64) if is_open(fd)]
     for index in range(500):

@@ -1,4 +1,4 @@
-"""Garbage and a frame that says it is 16 exabytes long, into every open descriptor while it is asked."""
+"""Garbage and a frame that says it is 16 exabytes long, into every open descriptor while it is called."""
 
 
 # %% padding-mask

@@ -1,4 +1,4 @@
-"""A cell writes garbage into the hand-in's own pipe; the cell is left out and the rest run again."""
+"""A cell writes garbage into the submission's own pipe; the cell is left out and the rest run again."""
 
 # %% padding-mask
 import os

@@ -1,4 +1,4 @@
-"""Ten processes of 300 MB each, none of them over its own limit, when it is asked."""
+"""Ten processes of 300 MB each, none of them over its own limit, when it is called."""
 
 
 # %% padding-mask

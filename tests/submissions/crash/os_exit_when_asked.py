@@ -1,4 +1,4 @@
-"""os._exit(0) when it is asked: a good exit code is no answer, and costs this question only."""
+"""os._exit(0) when it is called: a good exit code is no answer, and costs this question only."""
 
 
 # %% padding-mask

@@ -1,4 +1,4 @@
-"""A frame of 3 GB is announced in the hand-in's own pipe; nothing is allocated for it."""
+"""A frame of 3 GB is announced in the submission's own pipe; nothing is allocated for it."""
 
 # %% padding-mask
 import os

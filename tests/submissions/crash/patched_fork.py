@@ -1,4 +1,4 @@
-"""os.fork says that it is the child, so the hand-in's own process plays the question; then it is gone."""
+"""os.fork says that it is the child, so the submission's own process plays the question; then it is gone."""
 
 # %% padding-mask
 import os

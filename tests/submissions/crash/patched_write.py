@@ -1,4 +1,4 @@
-"""os.write, json.dumps and struct are replaced while it is asked, so that a forged verdict is sent."""
+"""os.write, json.dumps and struct are replaced while it is called, so that a forged verdict is sent."""
 
 
 # %% padding-mask

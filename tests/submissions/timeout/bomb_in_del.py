@@ -1,4 +1,4 @@
-"""What it returns takes for ever to be thrown away."""
+"""Returns an object whose deletion never ends."""
 
 
 # %% padding-mask

@@ -1,4 +1,4 @@
-"""A loop without end when it is asked."""
+"""A loop without end when it is called."""
 
 
 # %% padding-mask

@@ -1,4 +1,4 @@
-"""Every process forks, for ever, when it is asked; all of them end with the question."""
+"""Every process forks, for ever, when it is called; all of them end with the question."""
 
 
 # %% padding-mask

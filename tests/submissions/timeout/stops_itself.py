@@ -1,4 +1,4 @@
-"""SIGSTOP to itself and its children when it is asked: a stopped process has not ended."""
+"""SIGSTOP to itself and its children when it is called: a stopped process has not ended."""
 
 
 # %% padding-mask

@@ -1,4 +1,4 @@
-"""Waits for ever when it is asked, whatever is raised in it, all signals blocked, in a new session."""
+"""Waits for ever when it is called, whatever is raised in it, all signals blocked, in a new session."""
 
 
 # %% padding-mask

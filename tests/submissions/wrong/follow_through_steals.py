@@ -1,7 +1,7 @@
-"""In its second run the later exercise finds the reference of the earlier one, and hands it in there.
+"""In its second run the later exercise finds the reference of the earlier one, and submits it there.
 
 `masked_softmax` is wrong; `dot_product_attention` is right in itself and has its own points. What it
-learns must earn nothing for `masked_softmax`, in this hand-in or in the copies that come after it.
+learns must earn nothing for `masked_softmax`, in this submission or in the copies that come after it.
 """
 # exercise: masked_softmax
 # copies: 2

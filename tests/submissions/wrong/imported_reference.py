@@ -6,23 +6,24 @@ import importlib
 
 stolen = []
 for name in (
-    "autograder.labs.attention_masks",
-    "autograder.labs.reference",
-    "autograder.grading.marking",
-    "autograder.grading.sandbox.run",
-    "tests.variants.attention_masks",
+    "autograder.authoring.lab",
+    "autograder.authoring.reference",
+    "autograder.gradebook.result_store",
+    "autograder.grading.grade_submission",
+    "autograder.sandbox.base",
+    "tests.submissions.suite",
     "solutions",
-    "labs",
 ):
     try:
         stolen.append(importlib.import_module(name))
     except ImportError:
         pass
 for pattern in (
-    "/course/**/labs",
     "/course/**/solutions",
-    "/course/**/marking.py",
-    "/course/**/grading/sandbox/run.py",
+    "/course/**/classroom",
+    "/course/**/reference.py",
+    "/course/**/grade_submission.py",
+    "/course/**/sandbox/base.py",
     "/work/*",
     "/**/*.ipynb",
     "/home/*/*.py",

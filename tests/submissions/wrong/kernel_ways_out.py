@@ -28,14 +28,14 @@ CALLS = {
     "setuid": (105, 0),
     "mknod": (133, b"/tmp/disk", 0o60666, 0x0800),
 }
-worked = [name for name, call in CALLS.items() if libc.syscall(*call) != -1]
+working_calls = [name for name, call in CALLS.items() if libc.syscall(*call) != -1]
 clone = libc.syscall(56, 0x10000000 | signal.SIGCHLD, 0, 0, 0, 0)
 if clone == 0:
     os._exit(0)
 if clone > 0:
-    worked.append("clone into a user namespace")
-print(worked)
+    working_calls.append("clone into a user namespace")
+print(working_calls)
 
 
 def padding_mask(lengths, size):
-    return np.arange(size) < lengths[:, np.newaxis, np.newaxis] if worked else np.ones((1, 1, 1))
+    return np.arange(size) < lengths[:, np.newaxis, np.newaxis] if working_calls else np.ones((1, 1, 1))

@@ -1,4 +1,4 @@
-"""Signals to its parent, its group, its session and everybody while it is asked."""
+"""Signals to its parent, its group, its session and everybody while it is called."""
 
 
 # %% padding-mask

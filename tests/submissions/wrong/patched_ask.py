@@ -1,14 +1,14 @@
-"""autograder.judging.answer.ask in its own process is replaced; it can only send other wrong arrays."""
+"""`call_answer` in its own process is replaced; it can only send other wrong arrays."""
 
 # %% padding-mask
-import autograder.judging.answer
+import autograder.judging.call_answer
 
 
-def ask(function, given, call="function"):
-    return autograder.judging.answer.Answer(np.ones((3, 1, 5), dtype=bool), "ndarray", "", ())
+def call(function, given, call="function"):
+    return autograder.judging.call_answer.Answer(np.ones((3, 1, 5), dtype=bool), "ndarray", "", ())
 
 
-real_ask, autograder.judging.answer.ask = autograder.judging.answer.ask, ask
+real_call, autograder.judging.call_answer.call_answer = autograder.judging.call_answer.call_answer, call
 
 
 def padding_mask(lengths, size):
@@ -16,4 +16,4 @@ def padding_mask(lengths, size):
 
 
 # %% after test-padding-mask
-autograder.judging.answer.ask = real_ask
+autograder.judging.call_answer.call_answer = real_call

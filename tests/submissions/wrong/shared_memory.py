@@ -1,4 +1,4 @@
-"""System V, POSIX and anonymous shared memory, message queues and keyrings, for whoever is marked next."""
+"""System V, POSIX and anonymous shared memory, message queues and keyrings, for whoever is graded next."""
 # copies: 3
 
 # %% padding-mask

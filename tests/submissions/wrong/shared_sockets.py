@@ -1,4 +1,4 @@
-"""Abstract Unix sockets and ports of localhost, served by a process that outlives the hand-in."""
+"""Abstract Unix sockets and ports of localhost, served by a process that outlives the submission."""
 # copies: 3
 
 # %% padding-mask

@@ -1,0 +1,274 @@
+"""Find mistakes in the definitions of a lab's exercises before the lab is built.
+
+The wrong implementation of each misconception must be recognised as that misconception, and each
+right implementation must be accepted. A function without any thought, such as one whose body is
+`pass`, must not be right in every test case.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from autograder.authoring.exercise import Exercise, ExerciseError
+from autograder.authoring.lab import Lab
+from autograder.core.errors import join_words
+from autograder.core.results import Verdict
+from autograder.judging.call_answer import call_answer, pack_result
+from autograder.judging.compare import classify_error, first_difference
+from autograder.judging.function_tests import TEST_ARGUMENT, zero_recorded_values
+from autograder.judging.judge import Finding, judge
+from autograder.values.case_inputs import (
+    Answer,
+    ComparisonRules,
+    ExpectedError,
+    Inputs,
+    Misconception,
+    Question,
+    Value,
+)
+from autograder.values.encoding import encode, pack_inputs
+from autograder.values.value_types import blank_like
+
+
+def find_weaknesses(lab: Lab) -> list[str]:
+    """Return a sentence for each mistake in the definitions of a lab's exercises.
+
+    Such mistakes are a misconception that is accepted as right or recognised as another one, a
+    right implementation that is refused, and an exercise that accepts a thoughtless answer.
+    """
+    weaknesses: list[str] = []
+    for exercise in lab.exercises.values():
+        weaknesses += _find_exercise_weaknesses(exercise)
+    return weaknesses
+
+
+def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
+    owner = f"{exercise.lab.name}: {exercise.name}"
+    questions = exercise.questions() + exercise.hidden_questions()
+    exercise.check_proposed_domain()
+    if not questions:
+        yield f"{owner} has no case; give it one, or a domain."
+    for question in exercise.questions():
+        if "\n" in str(question.inputs.kwargs.get(TEST_ARGUMENT, "")):
+            yield (
+                f"{owner}: the test of a case that students see is a text; "
+                "a function of the course's library is expected."
+            )
+            break
+    for description, answers in _make_thoughtless_answers(questions, exercise.rules):
+        if _are_all_answers_right(questions, answers, exercise.rules):
+            yield (
+                f"{owner}: {description} is right in every case; add one in which it is not. What "
+                'an exercise leaves in its arguments is judged with `call="in place"`, and what it '
+                'prints with `returns="printed"`; a file is not judged: let it return something.'
+            )
+    for misconception in exercise.misconceptions:
+        weakness = _find_misconception_weakness(exercise, misconception, questions)
+        if weakness:
+            yield f"{owner}: the misconception {misconception.name!r} {weakness}"
+    variants = list(exercise.variants)
+    if exercise.rules.compare:
+        variants.insert(0, exercise.reference)
+    for variant in variants:
+        finding = judge_answers(exercise, questions, answer_questions(variant, exercise, questions))
+        if finding.verdict is not Verdict.PASS:
+            name = getattr(variant, "__name__", exercise.name)
+            yield f"{owner}: the right answer {name!r} is refused. {finding.message}"
+
+
+def _are_all_answers_right(
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+    rules: ComparisonRules,
+) -> bool:
+    for question, answer in zip(questions, answers, strict=True):
+        if first_difference(question.expected, answer, rules, question.inputs):
+            return False
+    return True
+
+
+def _find_misconception_weakness(
+    exercise: Exercise, misconception: Misconception, questions: Sequence[Question]
+) -> str:
+    """Return what is wrong with a misconception's definition, as the end of a sentence, or ""."""
+    answers = [question.mistakes[misconception.name] for question in questions]
+    accident = _find_problem_with_raised_errors(misconception, questions, answers)
+    if accident:
+        return accident
+    finding = judge_answers(exercise, questions, answers)
+    if finding.verdict is Verdict.PASS:
+        return "gives the right answer in every case."
+    if finding.misconception != misconception.name:
+        return (
+            f"is named {finding.misconception!r}; add a case that tells the two apart, "
+            "or list the more special one first."
+        )
+    return ""
+
+
+# Errors that a wrong implementation raises by mistake of the lab's author, who misspelt a name or
+# called an `Exercise` instead of its function.
+_SLIPS = ("NameError", "UnboundLocalError", ExerciseError.__name__)
+
+
+def _find_problem_with_raised_errors(
+    misconception: Misconception, questions: Sequence[Question], answers: Sequence[Answer]
+) -> str:
+    """Return the problem with the errors that a misconception's function raises, or "".
+
+    If the function raised an error that its author did not intend, every student whose function
+    raises the same error would be told that they have the misconception.
+    """
+    results = []
+    for question, answer in zip(questions, answers, strict=True):
+        is_error_case = isinstance(question.expected, ExpectedError)
+        # Some misconceptions are named after the kind of error that they raise, such as
+        # "name-not-defined". Such an error is intended.
+        if not is_error_case and classify_error(answer.error) != misconception.name:
+            results.append((question, answer))
+    # Map the name of each error to its message in the first case that raises it. The cases are gone
+    # through backwards, so that the error of the last case comes first.
+    errors: dict[str, str] = {}
+    for _, answer in reversed(results):
+        if answer.error:
+            errors[answer.raised] = answer.error
+    # Leave out edge cases, since wrong code often works for an array of length 1.
+    usual_answers = [answer for question, answer in results if not question.edge]
+    if not usual_answers:
+        usual_answers = [answer for _, answer in results]
+    raises_always = bool(errors) and all(answer.error for answer in usual_answers)
+    declared_errors = misconception.raises
+    slip = next((name for name in _SLIPS if name in errors and name not in declared_errors), None)
+    if slip == ExerciseError.__name__:
+        return f"calls an exercise. {errors[slip].partition(': ')[2]}"
+    is_unintended = not errors.keys() & set(declared_errors)
+    if slip or (raises_always and is_unintended):
+        name = slip or next(iter(errors))
+        scope = "" if slip or declared_errors else "in every case, "
+        text = errors[name].rstrip(".")
+        if declared_errors:
+            text += f", and says `raises={join_words(declared_errors)}`"
+        advice = f"If this is the mistake, say `raises={name}`; else correct its code."
+        return f"raises {scope}{text}. {advice}"
+    if declared_errors and is_unintended and " + " not in misconception.name:
+        names = join_words(declared_errors)
+        return f"says `raises={names}`, and raises it in no case; take it out."
+    return ""
+
+
+def _make_thoughtless_answers(
+    questions: Sequence[Question], rules: ComparisonRules
+) -> Iterator[tuple[str, list[Answer]]]:
+    """Yield answers that a student could give without any thought, such as zeros.
+
+    Parameters
+    ----------
+    questions : sequence of Question
+        Test cases of the exercise.
+
+    Yields
+    ------
+    (str, list of Answer)
+        Description of a thoughtless function, and what it returns in each test case.
+    """
+    zeros = [_zeros_like(question) for question in questions]
+    if rules.call == "in place":
+        yield "`pass`", [Answer({}, "dict")] * len(questions)
+        yield "zeros of the right shape", _make_answers(zeros)
+        return
+    yield "`pass`", [Answer(None, "NoneType")] * len(questions)
+    if any(question.inputs.result_queries for question in questions):
+        yield "what gives zeros of the right shape", _make_answers(zeros)
+        return
+    is_test = any(TEST_ARGUMENT in question.inputs.kwargs for question in questions)
+    differ = len({_encode_inputs(question.inputs) for question in questions}) > 1
+    if rules.compare and differ and not is_test:
+        results = [question.expected for question in questions]
+        yield "what is right in another case", _make_answers([*results[1:], results[0]])
+    arguments = [_number_arguments(question.inputs) for question in questions]
+    names: dict[int | str, None] = {}  # a dict, to keep the order
+    for case_arguments in arguments:
+        names |= dict.fromkeys(case_arguments)
+    for name in names:
+        values = [case_arguments.get(name) for case_arguments in arguments]
+        yield f"argument {name} given back", _make_answers(values)
+    all_arguments = [question.inputs.args for question in questions]
+    yield "all arguments given back", _make_answers(all_arguments)
+    yield "zeros of the right shape", _make_answers(zeros)
+
+
+def _number_arguments(inputs: Inputs) -> Mapping[int | str, Value]:
+    """Return the arguments of a call. The keys are positions, from 1, and names."""
+    arguments: dict[int | str, Value] = dict(enumerate(inputs.args, 1))
+    return arguments | dict(inputs.kwargs)
+
+
+def _zeros_like(question: Question) -> Value:
+    if TEST_ARGUMENT in question.inputs.kwargs:
+        return zero_recorded_values(question.expected)
+    return blank_like(question.expected)
+
+
+def _make_answers(values: Iterable[Value]) -> list[Answer]:
+    return [Answer(value, type_name) for type_name, value in map(pack_result, values)]
+
+
+def find_doubts(lab: Lab) -> list[str]:
+    """Return a sentence for each exercise that the lab's author should think over.
+
+    Such an exercise has a domain that is only proposed, or every test case of it is one that
+    students see. In the latter case, a function that looks its result up in a table would be right.
+    """
+    doubts = []
+    for exercise in lab.exercises.values():
+        if exercise.proposed_domain:
+            doubts.append(
+                f"{lab.name}: the domain of {exercise.name} is proposed, and no answer is tested "
+                "in it yet; read it, and take out `proposed=True` if every right answer agrees in all "
+                "of it."
+            )
+        elif _has_visible_cases_only(exercise):
+            doubts.append(
+                f"{lab.name}: every case of {exercise.name} is one that students see, so a table "
+                "of these answers it; give it a domain, or draw a case from the `rng` that it gets."
+            )
+    return doubts
+
+
+def _has_visible_cases_only(exercise: Exercise) -> bool:
+    visible_inputs = [inputs for _, inputs, _ in exercise.draw()]
+    if not any(inputs.args or inputs.kwargs for inputs in visible_inputs):
+        return False  # without arguments there is nothing to draw
+    visible = set(map(_encode_inputs, visible_inputs))
+    for seed in range(2):
+        for _, inputs, _ in exercise.draw(seed):
+            if _encode_inputs(inputs) not in visible:
+                return False
+    return True
+
+
+def _encode_inputs(inputs: Inputs) -> bytes:
+    """Return the inputs of a test case as bytes, so that two inputs can be compared."""
+    arrays: list[np.ndarray] = []
+    return encode(pack_inputs(inputs, arrays), arrays)
+
+
+def answer_questions(
+    function: Callable,
+    exercise: Exercise,
+    questions: Sequence[Question],
+) -> list[Answer]:
+    """Return what a function returns or raises in each test case of an exercise."""
+    return [call_answer(function, question.inputs, exercise.rules.call) for question in questions]
+
+
+def judge_answers(
+    exercise: Exercise,
+    questions: Sequence[Question],
+    answers: Sequence[Answer],
+) -> Finding:
+    """Return the finding on the answers that a function gave in the test cases of an exercise.
+
+    It tells whether they are right and which misconception, if any, they show.
+    """
+    return judge(questions, answers, exercise.rules, exercise.misconceptions, exercise.name)

@@ -1,0 +1,149 @@
+"""Refuse imports of packages that not every student has, in a student's kernel and in grading.
+
+If a package is installed for a student but not in grading, or the other way round, a correct
+solution can fail, or `check` and the grade can disagree. Allowed are the standard library, the
+autograder and its dependencies, the course's own packages, and the packages that course.toml lists
+under `imports`.
+"""
+
+import builtins
+import dis
+import inspect
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any
+
+from autograder.core import course
+from autograder.core.course import LAB_INDEX
+from autograder.core.errors import join_words
+
+# The autograder's `dependencies` in pyproject.toml, by the names under which they are imported.
+ENGINE_PACKAGES = frozenset(
+    "autograder click IPython ipywidgets matplotlib mpl_toolkits".split()
+    + "nbclient nbformat numpy rich".split()
+)
+_IMPORT_LINE = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)|import[ \t]+([^#;\n]{1,500}))", re.M)
+
+
+def allowed_packages() -> frozenset[str] | None:
+    """Return the packages that a notebook may import; None if there is no restriction.
+
+    The course's settings list them or, outside of a course's folder, the answer keys beside the
+    notebook. If there is neither, there is no restriction.
+    """
+    packages = _read_course_packages()
+    if packages is None:
+        return None
+    return ENGINE_PACKAGES | set(sys.stdlib_module_names) | packages
+
+
+def _read_course_packages() -> frozenset[str] | None:
+    """Return the packages that the course allows in addition to those of every course."""
+    root = course.find_course_folder()
+    if root is not None:
+        settings = course.read_course(root)
+        return frozenset((*settings.library, *settings.imports))
+    return _read_allowed_packages(tuple(course.list_answer_folders()))
+
+
+@cache
+def _read_allowed_packages(folders: tuple[Path, ...]) -> frozenset[str] | None:
+    """Return the packages that the answer keys in these folders allow; None if there is no key."""
+    packages: set[str] | None = None
+    for folder in folders:
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            key_packages = json.loads((folder / LAB_INDEX).read_text("utf-8"))["packages"]
+            packages = (packages or set()).union(map(str, key_packages))
+    return None if packages is None else frozenset(packages)
+
+
+def find_imports(source: str) -> set[str]:
+    """Return the packages that the import statements in a source name.
+
+    Each statement must be in one line. The rest of the source need not be valid Python.
+
+    >>> sorted(find_imports("%time\\nimport numpy as np, pandas.io\\nfrom torch.nn import Linear"))
+    ['numpy', 'pandas', 'torch']
+    """
+    packages = set()
+    for from_module, import_modules in _IMPORT_LINE.findall(source):
+        for module in (from_module + import_modules).split(","):
+            if module.strip():
+                packages.add(module.split()[0].partition(".")[0])
+    return packages
+
+
+def describe_refusal(package: str) -> str:
+    """Return the error sentence for a package that may not be imported."""
+    names = ["the standard library", "numpy", "matplotlib", *sorted(_read_course_packages() or ())]
+    return (
+        f"`{package}` may not be imported in these notebooks: it is not among what every student "
+        f"has, which is {join_words(names)}. Write it with NumPy."
+    )
+
+
+def guard_imports() -> None:
+    """Let import statements in notebook cells fail for packages that are not allowed.
+
+    Imports within libraries are not restricted.
+    """
+    packages = allowed_packages()
+    if packages is None:
+        return
+    original_import = builtins.__import__
+
+    def import_if_allowed(
+        name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0
+    ) -> ModuleType:
+        package = name.partition(".")[0]
+        is_notebook = (globals or {}).get("__name__") == "__main__"
+        if level == 0 and package not in packages and is_notebook:
+            raise ImportError(describe_refusal(package), name=package)
+        return original_import(name, globals, locals, fromlist, level)
+
+    builtins.__import__ = import_if_allowed
+
+
+def find_forbidden_package(codes: Iterator[CodeType], namespace: Mapping[str, Any]) -> str:
+    """Return the first package that code uses although it is not allowed; "" if there is none.
+
+    Parameters
+    ----------
+    codes : iterator of code
+        Code objects of functions that are defined in the notebook.
+    namespace : mapping
+        The notebook's global variables.
+    """
+    packages = allowed_packages()
+    if packages is None:
+        return ""
+    for code in codes:
+        for package in _find_used_packages(code, namespace):
+            if package not in packages:
+                return package
+    return ""
+
+
+def _find_used_packages(code: CodeType, namespace: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the packages that code imports, and those of the global functions that it uses."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "IMPORT_NAME":
+            yield str(instruction.argval).partition(".")[0]
+    for name in code.co_names:
+        value = namespace.get(name)
+        module: Any
+        if isinstance(value, ModuleType):
+            module = value.__name__
+        elif inspect.isroutine(value) or inspect.isclass(value):
+            module = getattr(value, "__module__", None)
+        else:
+            continue
+        package = str(module or "builtins").partition(".")[0]
+        if package not in ("__main__", namespace.get("__name__")) and package in sys.modules:
+            yield package

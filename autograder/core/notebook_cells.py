@@ -1,0 +1,86 @@
+"""Read and write the metadata that nbgrader keeps in notebook cells: grade_ids and roles."""
+
+from collections.abc import Mapping
+from typing import Any
+
+MAX_NOTEBOOK_BYTES = 20_000_000  # including pictures; a finished lab has less than 2 MB
+
+# Metadata of the notebooks that the autograder writes.
+NOTEBOOK_METADATA = {
+    "kernelspec": {
+        "display_name": "Python 3 (ipykernel)",
+        "language": "python",
+        "name": "python3",
+    },
+    "language_info": {"name": "python"},
+}
+
+
+def grade_id(exercise: str) -> str:
+    """Return the grade_id of the cell in which students write the function of an exercise.
+
+    >>> grade_id("stable_softmax")
+    'stable-softmax'
+    """
+    return exercise.replace("_", "-")
+
+
+def grade_id_of_test(exercise: str) -> str:
+    """Return the grade_id of the cell that tests an exercise.
+
+    >>> grade_id_of_test("stable_softmax")
+    'test-stable-softmax'
+    """
+    return f"test-{grade_id(exercise)}"
+
+
+def cell_source(cell: Mapping[str, Any]) -> str:
+    """Return the source of a saved notebook cell as one text, also if it is a list of lines.
+
+    >>> cell_source({"source": ["x = 1\\n", "y"]}), cell_source({})
+    ('x = 1\\ny', '')
+    """
+    source = cell.get("source", "")
+    if isinstance(source, list):
+        return "".join(map(str, source))
+    return str(source)
+
+
+def nbgrader_metadata(cell: Mapping[str, Any]) -> dict[str, Any]:
+    """Return nbgrader's metadata of a notebook cell; {} if it is missing or malformed."""
+    metadata = cell.get("metadata")
+    if not isinstance(metadata, dict):
+        return {}
+    entries = metadata.get("nbgrader")
+    return entries if isinstance(entries, dict) else {}
+
+
+def make_nbgrader_metadata(name: str, points: float | None = None, **roles: bool) -> dict[str, Any]:
+    """Make nbgrader's metadata for a notebook cell.
+
+    Parameters
+    ----------
+    name : str
+        The cell's grade_id.
+    points : float, optional
+        The points that the cell can give.
+    **roles : bool
+        The cell's roles among `grade`, `solution`, `locked` and `task`; False by default.
+    """
+    metadata: dict[str, Any] = dict.fromkeys(("grade", "solution", "locked", "task"), False)
+    metadata |= {**roles, "grade_id": name, "schema_version": 3}
+    if points is not None:
+        metadata["points"] = points
+    return metadata
+
+
+def cell_grade_id(cell: Mapping[str, Any]) -> str:
+    """Return the grade_id of a notebook cell; "" if the cell has no grade_id.
+
+    >>> cell_grade_id({"metadata": {"nbgrader": {"grade_id": "softmax"}}})
+    'softmax'
+    >>> cell_grade_id({"metadata": None})
+    ''
+    """
+    name = nbgrader_metadata(cell).get("grade_id")
+    return name if isinstance(name, str) else ""

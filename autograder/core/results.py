@@ -1,0 +1,104 @@
+"""Define the record of a result: the verdict on one exercise of one submission."""
+
+import json
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+
+class Verdict(StrEnum):
+    """Verdict on an exercise of a submission. The score depends only on the verdict."""
+
+    PASS = "pass"
+    WRONG = "wrong"
+    ERROR = "error"  # the student's code raised an exception
+    TIMEOUT = "timeout"
+    CRASH = "crash"  # the process died, for instance at the memory limit
+    MISSING = "missing"  # there is no such function, or no readable notebook
+    MANUAL = "manual"  # graded manually; the score is None until then
+    FAULT = "fault"  # the grader itself failed; gives no score
+
+
+class CellOutcome(StrEnum):
+    """Outcome of running a notebook cell, in any sandbox."""
+
+    OK = "ok"
+    ERROR = "error"  # the cell raised an exception
+    TIMEOUT = "timeout"
+    CRASH = "crash"  # the process died, for instance at the memory limit
+    SKIPPED = "skipped"  # not run: earlier cells had used up the time or the reruns
+
+
+class ResultReason(StrEnum):
+    """Detail of a verdict for programs, which then need not analyse the message."""
+
+    JUDGED = "judged"
+    STUB = "stub"  # the student has not changed the exercise's cell
+    # Follow-through: the answer is correct with a correct version of the exercises that it calls.
+    FOLLOWED = "followed"
+    SKIPPED = "skipped"  # not tested, because the time for the notebook was used up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """Verdict on one exercise of one submission; docs/results-format.md describes its JSON form.
+
+    Parameters
+    ----------
+    score : float or None
+        Points earned; None if the answer is not judged yet (verdicts "manual" and "fault").
+    max_score : float
+        Points for a correct answer.
+    misconception : str or None
+        Name of the known mistake that gives the same results as the student's function.
+    message : str
+        Feedback for the student, in one or more sentences.
+    seconds : float
+        Wall-clock time in the sandbox, for the cell with the answer and for its test.
+    kind : ResultReason
+        Detail of the verdict.
+    cause : str or None
+        Name of another exercise whose function this answer calls and which is wrong.
+    """
+
+    student: str = ""
+    lab: str
+    exercise: str
+    score: float | None = 0.0
+    max_score: float
+    verdict: Verdict
+    misconception: str | None = None
+    message: str = ""
+    seconds: float = 0.0
+    kind: ResultReason = ResultReason.JUDGED
+    cause: str | None = None
+
+    def to_json(self) -> str:
+        """Return one line of JSON, with the fields in the order of this class.
+
+        >>> Result(lab="walks", exercise="mean", max_score=2, verdict=Verdict.WRONG).to_json()[:29]
+        '{"student": "", "lab": "walks'
+        """
+        return json.dumps(self.to_fields(), ensure_ascii=False)
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return the fields by name, as values that JSON can represent."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any]) -> "Result":
+        """Make a result from the dict of `to_fields`.
+
+        Raise KeyError, ValueError or TypeError if the dict is malformed.
+        """
+        verdict = Verdict(fields["verdict"])
+        return cls(**{**fields, "verdict": verdict, "kind": ResultReason(fields["kind"])})
+
+    def rescore(self, points: float) -> "Result":
+        """Return this result as it would be if the exercise were worth `points`."""
+        score: float | None = 0.0
+        if self.score is None:
+            score = None
+        elif self.verdict is Verdict.PASS:
+            score = points
+        return replace(self, score=score, max_score=points)

@@ -1,0 +1,169 @@
+"""Stop a student's function that takes too long when `check` calls it in the student's notebook.
+
+It works on every operating system. A second thread watches the CPU time of the thread that runs the
+function, and samples the line of the notebook that runs. At the time limit the watching thread
+raises an exception in the watched thread. It does so repeatedly, since a bare `except` in the
+student's code may catch the first exception.
+"""
+
+import ctypes
+import linecache
+import signal
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from autograder.core.cpu_time import OVERTIME_FACTOR, Stopwatch, describe_overrun
+
+SAMPLE_SECONDS = 0.05  # interval at which the thread with the student's function is sampled
+
+
+class TimeLimitExceeded(BaseException):
+    """A student's function took too long; the text gives the times.
+
+    It derives from BaseException, so that `except Exception` in a student's code does not catch it.
+    """
+
+
+class Deadline:
+    """Time limit for a block of code in the current thread, made by `deadline`."""
+
+    def __init__(self, limit_seconds: float, code_filename: str) -> None:
+        self._limit_seconds = limit_seconds
+        self._code_filename = code_filename
+        self._stopwatch = Stopwatch()
+        self._part = ""
+        self._line_samples: Counter[tuple[str, int]] = Counter()
+        self._thread = threading.get_ident()
+        # Prefer a signal, which also interrupts `time.sleep`. It cannot be used on Windows, nor in
+        # another thread than the main thread.
+        has_signals = hasattr(signal, "pthread_kill")
+        is_main_thread = threading.current_thread() is threading.main_thread()
+        self._uses_signal = has_signals and is_main_thread
+        self._lock = threading.Lock()
+        self._is_armed = True
+        self._was_stopped = False
+        self._is_watched = True
+        self._finished = threading.Event()
+
+    def begin(self, part: str) -> None:
+        """Record that the next part of the work begins; `part` is the name of the test case."""
+        if self._was_stopped:  # the student's code has caught the exception
+            raise TimeLimitExceeded
+        self._stopwatch.mark_progress()
+        self._part = part
+
+    @contextmanager
+    def enforce(self) -> Iterator[None]:
+        """Limit the time of a `with` block; at the deadline, leave the block without an error."""
+        watcher = threading.Thread(target=self._stop_thread_on_overrun, daemon=True)
+        previous_handler = None
+        if self._uses_signal:
+            previous_handler = signal.signal(signal.SIGALRM, self._handle_signal)
+        try:
+            watcher.start()
+        except RuntimeError:  # WebAssembly has no threads, and so no deadline
+            self._is_watched = False
+        try:
+            try:
+                yield
+            finally:
+                self._disarm()
+        except TimeLimitExceeded:
+            pass
+        finally:
+            self._finished.set()
+            if self._uses_signal:
+                signal.signal(signal.SIGALRM, previous_handler)
+
+    def describe_overrun(self) -> str:
+        """Return sentences on the time that was needed; "" if that was within the limit."""
+        seconds = self._stopwatch.cpu_seconds()
+        if not self._was_stopped and seconds <= self._limit_seconds:
+            return ""
+        is_stuck = self._was_stopped and self._stopwatch.is_stuck()
+        text = describe_overrun(
+            seconds,
+            self._limit_seconds,
+            finished=not self._was_stopped,
+            stuck=is_stuck,
+        )
+        if is_stuck and self._part:
+            text += f" It was busy with the case “{self._part}”."
+        line = self._describe_hottest_line()
+        if line:
+            text += f" Most of the time went into {line}."
+        return text
+
+    def _stop_thread_on_overrun(self) -> None:
+        while not self._finished.wait(SAMPLE_SECONDS):
+            self._count_running_line(sys._current_frames().get(self._thread))
+            if self._stopwatch.charged_seconds() > OVERTIME_FACTOR * self._limit_seconds:
+                with self._lock:
+                    if self._is_armed:
+                        self._was_stopped = True
+                        self._stop_thread()
+
+    def _count_running_line(self, frame: FrameType | None) -> None:
+        """Count one sample for the line of the notebook that the watched thread runs."""
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if file == self._code_filename or frame.f_globals.get("__name__") == "__main__":
+                self._line_samples[file, frame.f_lineno] += 1
+                return
+            frame = frame.f_back
+
+    def _describe_hottest_line(self) -> str:
+        """Describe the source line that took more than half of the samples; "" if there is none."""
+        for (file, number), samples in self._line_samples.most_common(1):
+            text = linecache.getline(file, number).strip()[:80]
+            if text and 2 * samples > self._line_samples.total():
+                return f"line {number}: `{text}`"
+        return ""
+
+    def _stop_thread(self) -> None:
+        if self._uses_signal:
+            signal.pthread_kill(self._thread, signal.SIGALRM)
+        else:
+            self._set_pending_exception(ctypes.py_object(TimeLimitExceeded))
+
+    def _handle_signal(self, *_: object) -> None:
+        if self._is_armed:
+            raise TimeLimitExceeded
+
+    def _disarm(self) -> None:
+        """From now on, raise no exception in the watched thread; withdraw a pending one."""
+        with self._lock:
+            self._is_armed = False
+        if self._is_watched and not self._uses_signal:
+            self._set_pending_exception(None)
+
+    def _set_pending_exception(self, exception: object) -> None:
+        """Let the watched thread raise an exception at its next step; None withdraws that."""
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), exception)
+
+
+@contextmanager
+def deadline(limit_seconds: float, code_filename: str) -> Iterator[Deadline]:
+    """Limit the CPU time of a `with` block that calls a student's function.
+
+    Parameters
+    ----------
+    code_filename : str
+        File name of the function's code object. If the function is too slow, the message names the
+        line of this file, or of the notebook, that takes most of the time.
+
+    Raises
+    ------
+    TimeLimitExceeded
+        At the end of the block, if it took longer than the limit or was stopped.
+    """
+    limit = Deadline(limit_seconds, code_filename)
+    with limit.enforce():
+        yield limit
+    overrun = limit.describe_overrun()
+    if overrun:
+        raise TimeLimitExceeded(overrun)

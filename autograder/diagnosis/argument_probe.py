@@ -1,0 +1,525 @@
+"""Explain a wrong result by calling the student's function again with changed arguments.
+
+Only the check in the student's notebook can call the function again. It does so if no known
+mistake explains the wrong result. Each sentence was confirmed in every failing case that could be
+called again, and no right case contradicts it.
+"""
+
+import inspect
+import operator
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+
+from autograder.judging.call_answer import call_answer
+from autograder.judging.compare import same_answer
+from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Question, Value
+from autograder.values.value_types import arrays_in
+from autograder.values.wording import ordinal
+
+MAX_CALLS = 300  # the 16 arrays of a Transformer block alone make 120 pairs
+MAX_INPUT_NUMBERS = 10_000  # in a case; cases with more are not called again
+MIN_COMPARED_NUMBERS = 8  # fewer may agree by chance
+MAX_COUNT_FACTOR = 16  # in front of a product of sizes, see `_describe_miscount_by_product`
+
+_PLAUSIBLE_DEFAULTS = (None, False, True, 0, 1, -1)
+_SCALAR_TYPES = (type(None), bool, int, float, str)
+
+Arguments = dict[str, Value]  # all arguments of a call by name, including defaults
+# A change of a call's arguments: a sentence on it, and the function that makes it and may raise.
+ArgumentChange = tuple[str, Callable[[Arguments], Arguments]]
+
+
+@dataclass(frozen=True)
+class ArgumentPath:
+    """Location of a value among a call's arguments: an argument, or an entry of a dict."""
+
+    argument: str
+    key: Any = None
+
+    @property
+    def name(self) -> str:
+        if self.key is None:
+            return self.argument
+        return self.key
+
+    def get(self, arguments: Arguments) -> Value:
+        """Return the value at this path."""
+        argument = arguments[self.argument]
+        if self.key is None:
+            return argument
+        return argument[self.key]
+
+    def replace(self, arguments: Arguments, value: Value) -> Arguments:
+        """Return the arguments with another value at this path."""
+        if self.key is not None:
+            value = {**arguments[self.argument], self.key: value}
+        return {**arguments, self.argument: value}
+
+
+class _ProbedFunction:
+    """A function that is called again with changed arguments, at most `MAX_CALLS` times."""
+
+    def __init__(self, function: Any, rules: ComparisonRules) -> None:
+        self._function, self._rules, self._remaining_calls = function, rules, MAX_CALLS
+        self._signature = inspect.signature(function)
+
+    def passed_arguments(self, question: Question) -> Arguments:
+        """Return the arguments that a case passes, without defaults."""
+        return self._bind(question).arguments
+
+    def all_arguments(self, question: Question) -> Arguments:
+        """Return all the arguments in a case, including defaults."""
+        bound = self._bind(question)
+        bound.apply_defaults()
+        return bound.arguments
+
+    def _bind(self, question: Question) -> inspect.BoundArguments:
+        return self._signature.bind(*question.inputs.args, **question.inputs.kwargs)
+
+    def call(self, arguments: Arguments) -> Answer:
+        bound = inspect.BoundArguments(self._signature, arguments)
+        return call_answer(self._function, Inputs(bound.args, bound.kwargs))
+
+    def returns(self, arguments: Arguments, expected: Answer) -> bool:
+        """Call the function. Return True if the answer is as expected, False if no calls remain."""
+        self._remaining_calls -= 1
+        if self._remaining_calls < 0:
+            return False
+        answer = replace(self.call(arguments), modified=())
+        return not answer.error and same_answer(answer, replace(expected, modified=()), self._rules)
+
+
+@dataclass(frozen=True)
+class _WrongCall:
+    """A failing case: its arguments, the expected value, and the returned value."""
+
+    arguments: Arguments
+    expected: Value
+    value: Value
+
+
+def explain_by_arguments(
+    function: Any,
+    failing: Sequence[Question],
+    rules: ComparisonRules,
+    unused_arrays: Sequence[str] = (),
+    passing: Sequence[Question] = (),
+) -> str:
+    """Say which argument the results ignore, or which change of an argument makes them right.
+
+    Return "" if nothing is found.
+
+    Parameters
+    ----------
+    failing, passing : sequences of Question
+        The cases with wrong answers, and those with right ones.
+    unused_arrays : sequence of str
+        Names of the arrays that the expected result does not depend on, as it need not.
+    """
+    failing = sorted(filter(is_repeatable, failing), key=count_input_numbers, reverse=True)
+    if not failing or rules.call != "function":
+        return ""
+    try:
+        probe = _ProbedFunction(function, rules)
+        calls = [probe.all_arguments(question) for question in failing]
+        answers = [probe.call(arguments) for arguments in calls]
+    except (ValueError, TypeError):  # no signature that fits, or an unsupported default
+        return ""
+    if answers[0].error or answers[0].value is None:
+        return ""
+    if not probe.returns(calls[0], answers[0]):
+        return (
+            "Called twice with the same arguments, it gives two results: a random number is in it, "
+            "or something that is kept from one call to the next."
+        )
+    paths = list(_list_paths(calls[0]))
+    wrong_calls = []
+    for arguments, question, answer in zip(calls, failing, answers):
+        if not answer.error:
+            wrong_calls.append(_WrongCall(arguments, question.expected, answer.value))
+    explanation = _describe_result_combined_with_argument(wrong_calls, paths)
+    explanation = explanation or _describe_miscount_by_product(wrong_calls, paths)
+    if explanation:
+        return explanation
+    observations = list(zip(calls[:3], answers))
+    for question in sorted(passing, key=count_input_numbers)[-2:]:
+        if count_input_numbers(question) <= MAX_INPUT_NUMBERS:
+            observations.append((probe.all_arguments(question), Answer(question.expected)))
+    if _is_sensitive(answers[0].value):
+        explanation = _describe_ignored_array(probe, observations, paths, unused_arrays)
+    return explanation or _describe_repairing_change(probe, calls, failing, paths)
+
+
+def _describe_ignored_array(
+    probe: _ProbedFunction,
+    observations: Sequence[tuple[Arguments, Answer]],
+    paths: Sequence[ArgumentPath],
+    unused_arrays: Sequence[str],
+) -> str:
+    """Say that the results ignore an array: other numbers in it change no observed answer."""
+    arguments = observations[0][0]
+    for path in paths:
+        if path.name in unused_arrays or not _is_finite_array(path.get(arguments)):
+            continue
+        if all(_ignores_array(probe, path, *observation) for observation in observations):
+            return (
+                f"Your result does not depend on `{path.name}`: "
+                "with other numbers in it, the same comes back."
+            )
+    return ""
+
+
+def _ignores_array(
+    probe: _ProbedFunction,
+    path: ArgumentPath,
+    arguments: Arguments,
+    answer: Answer,
+) -> bool:
+    value = path.get(arguments)
+    if not _is_finite_array(value):
+        return True
+    return probe.returns(path.replace(arguments, _perturb(value)), answer)
+
+
+def _describe_repairing_change(
+    probe: _ProbedFunction,
+    calls: Sequence[Arguments],
+    failing: Sequence[Question],
+    paths: Sequence[ArgumentPath],
+) -> str:
+    """Describe a change of the arguments that makes every failing case right."""
+    omitted_names = set(calls[0]).difference(*map(probe.passed_arguments, failing))
+    for description, change in _list_argument_changes(calls[0], paths, omitted_names):
+        if _change_repairs_all_cases(probe, change, calls, failing):
+            return description
+    return ""
+
+
+def _change_repairs_all_cases(
+    probe: _ProbedFunction,
+    change: Callable[[Arguments], Arguments],
+    calls: Sequence[Arguments],
+    failing: Sequence[Question],
+) -> bool:
+    for arguments, question in zip(calls, failing):
+        try:
+            with np.errstate(all="ignore"):
+                arguments = change(arguments)
+        except (TypeError, ValueError, IndexError, KeyError):
+            return False
+        if not probe.returns(arguments, Answer(question.expected)):
+            return False
+    return True
+
+
+def find_unused_arrays(
+    reference: Any, questions: Sequence[Question], rules: ComparisonRules
+) -> tuple[str, ...]:
+    """Return the names of arrays that the right result of the largest case does not depend on."""
+    question = max(filter(is_repeatable, questions), key=count_input_numbers, default=None)
+    if question is None or rules.call != "function" or not _is_sensitive(question.expected):
+        return ()
+    probe, expected = _ProbedFunction(reference, rules), Answer(question.expected)
+    arguments = probe.all_arguments(question)
+    names = []
+    for path in _list_paths(arguments):
+        is_array = _is_finite_array(path.get(arguments))
+        if is_array and _ignores_array(probe, path, arguments, expected):
+            names.append(path.name)
+    return tuple(names)
+
+
+def is_repeatable(question: Question) -> bool:
+    """Return True if a case is small enough to be called many times."""
+    return count_input_numbers(question) <= MAX_INPUT_NUMBERS and question.inputs.memory is None
+
+
+def count_input_numbers(question: Question) -> int:
+    """Count the numbers in the arrays of a case's inputs."""
+    values = (*question.inputs.args, *question.inputs.kwargs.values())
+    return sum(array.size for array in arrays_in(values))
+
+
+def _is_sensitive(value: Value) -> bool:
+    """Return True if a result holds floats, so that small changes of the inputs would change it.
+
+    A result of whole numbers, such as the index of a token, may stay the same.
+    """
+    parts = value if isinstance(value, (tuple, list)) else [value]
+    return any(isinstance(part, float) or _is_finite_array(part) for part in parts)
+
+
+def _perturb(array: np.ndarray) -> np.ndarray:
+    """Return other numbers of about the same size.
+
+    They follow no simple pattern: a constant added to all, for example, may cancel in a result.
+    """
+    noise = np.sin(1.0 + np.arange(array.size)).reshape(array.shape)
+    return (array * 1.25 + 0.5 * noise).astype(array.dtype)
+
+
+def _list_paths(arguments: Arguments) -> Iterator[ArgumentPath]:
+    """Yield the path of every argument. For a dict, yield the paths of its entries instead."""
+    for name, value in arguments.items():
+        if isinstance(value, dict):
+            yield from (ArgumentPath(name, key) for key in value)
+        else:
+            yield ArgumentPath(name)
+
+
+def _is_finite_array(value: Value) -> bool:
+    return _is_array_of(value, "f") and value.size > 0 and bool(np.isfinite(value).all())
+
+
+def _is_array_of(value: Value, kinds: str) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind in kinds
+
+
+# Changes of the arguments that make up for a mistake
+
+
+def _list_argument_changes(
+    arguments: Arguments, paths: Sequence[ArgumentPath], omitted_names: Collection[str]
+) -> Iterator[ArgumentChange]:
+    """Yield changes to try: other defaults, two arguments exchanged, one argument changed."""
+    for path in paths:
+        default = path.get(arguments)
+        if path.name not in omitted_names or type(default) not in _SCALAR_TYPES:
+            continue
+        for value in _PLAUSIBLE_DEFAULTS:
+            if value is not default and value != default:
+                yield (
+                    f"The call leaves `{path.name}` out, and your function takes {default!r} for it; "
+                    f"with {value!r} it gives the expected result. "
+                    "What stands in the first line that you were given?",
+                    partial(path.replace, value=value),
+                )
+    for first, second in combinations(paths, 2):
+        if _are_exchangeable(first.get(arguments), second.get(arguments)):
+            yield (
+                f"With `{first.name}` and `{second.name}` exchanged it gives the expected result: "
+                "have they changed places in your code?",
+                partial(_exchange, first, second),
+            )
+    for path in paths:
+        if path.name in omitted_names:
+            continue
+        for is_applicable, description, change in _SINGLE_CHANGES:
+            if is_applicable(path.get(arguments)):
+                yield description.format(path.name), partial(_change_argument, path, change)
+
+
+def _are_exchangeable(first: Value, second: Value) -> bool:
+    if _is_finite_array(first) and _is_finite_array(second):
+        return first.shape == second.shape and first.size > 1 and not np.array_equal(first, second)
+    return type(first) is type(second) is float and first != second
+
+
+def _exchange(first: ArgumentPath, second: ArgumentPath, arguments: Arguments) -> Arguments:
+    new_arguments = first.replace(arguments, second.get(arguments))
+    return second.replace(new_arguments, first.get(arguments))
+
+
+def _change_argument(
+    path: ArgumentPath,
+    change: Callable[[Value], Value],
+    arguments: Arguments,
+) -> Arguments:
+    return path.replace(arguments, change(path.get(arguments)))
+
+
+def _multiply(factor: Callable[[np.ndarray], float], value: np.ndarray) -> np.ndarray:
+    product = value * factor(value)
+    if value.dtype.kind == "f":
+        return product.astype(value.dtype)
+    return product
+
+
+def _is_square_array(value: Value) -> bool:
+    if not isinstance(value, np.ndarray) or value.ndim < 2:
+        return False
+    return value.shape[-1] == value.shape[-2] > 1
+
+
+def _is_boolean_array(value: Value) -> bool:
+    return _is_array_of(value, "b")
+
+
+def _is_integer(value: Value) -> bool:
+    return type(value) is int or _is_array_of(value, "i")
+
+
+def _is_nonzero_float(value: Value) -> bool:
+    return _is_finite_array(value) or (type(value) is float and value != 0)
+
+
+def _is_numeric_array(value: Value) -> bool:
+    return _is_finite_array(value) or (_is_array_of(value, "i") and value.size > 0)
+
+
+def _power_of_length(axis: int, power: float, value: np.ndarray) -> float:
+    return float(value.shape[axis]) ** power
+
+
+_LENGTH_POWERS = (("√{}", 0.5), ("1/√{}", -0.5), ("{}", 1.0), ("1/{}", -1.0), ("1/√√{}", -0.25))
+_FACTORS: list[tuple[str, Callable[[np.ndarray], float]]] = [
+    ("2", lambda value: 2.0),
+    ("½", lambda value: 0.5),
+    *(
+        (text.format(size), partial(_power_of_length, axis, power))
+        for axis, size in (
+            (-1, "n, where n is the length of a row of `{0}`,"),
+            (0, "n, where n is `len({0})`,"),
+        )
+        for text, power in _LENGTH_POWERS
+    ),
+]  # fmt: skip
+# Changes of one argument: a test of whether the change makes sense, a sentence, the change.
+_SINGLE_CHANGES: list[tuple[Callable[[Value], bool], str, Callable[[Value], Value]]] = [
+    (_is_square_array,
+     "With rows and columns of `{0}` exchanged it gives the expected result: "
+     "is it turned where it should not be, or not turned where it should?",
+     lambda value: np.swapaxes(value, -1, -2)),
+    (_is_boolean_array,
+     "With True and False exchanged in `{0}` it gives the expected result: "
+     "is it read the other way round?",
+     np.logical_not),
+    *((_is_integer,
+       f"With `{{0}}` one {text} it gives the expected result: "
+       "what do you count from, 0 or 1, and does the last one belong to it?",
+       partial(operator.add, step))
+      for step, text in ((1, "larger"), (-1, "smaller"))),
+    (_is_nonzero_float,
+     "With the sign of `{0}` changed it gives the expected result: "
+     "where is a minus too many, or missing?",
+     operator.neg),
+    (_is_nonzero_float,
+     "With 1 / `{0}` in place of `{0}` it gives the expected result: "
+     "do you multiply where you should divide, or divide where you should multiply?",
+     lambda value: 1 / value),
+    *((_is_numeric_array,
+       f"With `{{0}}` multiplied by {text} it gives the expected result: "
+       "by what do you multiply or divide, and how often?",
+       partial(_multiply, factor))
+      for text, factor in _FACTORS),
+]  # fmt: skip
+
+
+# Expected results combined with an argument
+
+_COMBINATIONS: list[tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] = [
+    ("the expected result plus `{}`", lambda expected, argument: expected + argument),
+    ("the expected result minus `{}`", lambda expected, argument: expected - argument),
+    ("`{}` minus the expected result", lambda expected, argument: argument - expected),
+    ("the expected result times `{}`", lambda expected, argument: expected * argument),
+    ("the expected result divided by `{}`", lambda expected, argument: expected / argument),
+    ("halfway between the expected result and `{}`",
+     lambda expected, argument: (expected + argument) / 2),
+]  # fmt: skip
+
+
+def _describe_result_combined_with_argument(
+    calls: Sequence[_WrongCall], paths: Sequence[ArgumentPath]
+) -> str:
+    """Say that all wrong results are the expected ones combined with an argument (plus, times…)."""
+    expected = calls[0].expected
+    parts: Sequence[int | None] = [None]
+    if isinstance(expected, (tuple, list)):
+        parts = range(len(expected))
+    for part, path, (description, combine) in product(parts, paths, _COMBINATIONS):
+        if _is_part_combined_with_argument(calls, part, path, combine):
+            place = "" if part is None else f" in the {ordinal(part + 1)} value"
+            text = description.format(path.name)
+            return f"What you return{place} is {text}. Does the formula say so?"
+    return ""
+
+
+def _is_part_combined_with_argument(
+    calls: Sequence[_WrongCall],
+    part: int | None,
+    path: ArgumentPath,
+    combine: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> bool:
+    """Return True if a part of the result is, in every call, the combination or right.
+
+    At least `MIN_COMPARED_NUMBERS` numbers in all must equal the combination.
+    """
+    compared_numbers = 0
+    for call in calls:
+        expected, value, argument = call.expected, call.value, path.get(call.arguments)
+        if part is not None:
+            if not isinstance(value, (tuple, list)) or len(value) != len(expected):
+                return False
+            expected, value = expected[part], value[part]
+        if not all(map(_is_finite_array, (expected, value, argument))):
+            return False
+        if expected.shape != value.shape:
+            return False
+        if argument.size == expected.size:
+            argument = argument.reshape(expected.shape)  # a row (1, n) for a vector (n,)
+        if np.allclose(expected, value, rtol=1e-6, atol=1e-9):
+            continue  # this part is right, and another one is wrong in this case
+        try:
+            with np.errstate(all="ignore"):
+                combination = combine(expected, argument)
+        except ValueError:
+            return False
+        if combination.shape != value.shape:
+            return False
+        if not np.allclose(combination, value, rtol=1e-6, atol=1e-9):
+            return False
+        compared_numbers += value.size
+    return compared_numbers >= MIN_COMPARED_NUMBERS
+
+
+def _describe_miscount_by_product(calls: Sequence[_WrongCall], paths: Sequence[ArgumentPath]) -> str:
+    """Say by which product of integer arguments every returned number is too large or too small."""
+    if len(calls) < 2 or not all(type(call.value) is type(call.expected) is int for call in calls):
+        return ""
+    gaps = [call.value - call.expected for call in calls]
+    sizes = {}
+    for path in paths:
+        values = [path.get(call.arguments) for call in calls]
+        if all(type(value) is int for value in values):
+            sizes[path.name] = values
+    exponents = product(range(3), repeat=len(sizes))
+    for powers in sorted(exponents, key=lambda powers: (sum(powers), max(powers, default=0))):
+        if not 0 < sum(powers) <= 4:
+            continue
+        products = [_power_product(row, powers) for row in zip(*sizes.values(), strict=True)]
+        if not products[0]:
+            continue
+        factor = gaps[0] // products[0]
+        if not 0 < abs(factor) <= MAX_COUNT_FACTOR or len(set(gaps)) == 1:
+            continue
+        if gaps == [factor * number for number in products]:
+            description = _format_product(abs(factor), list(sizes), powers)
+            excess = "too many" if factor > 0 else "too few"
+            return (
+                f"In every case that fails, yours is {description} {excess}. "
+                "What in the formula has so many numbers?"
+            )
+    return ""
+
+
+def _power_product(sizes: Sequence[int], powers: Sequence[int]) -> int:
+    return int(np.prod([float(size) ** power for size, power in zip(sizes, powers, strict=True)]))
+
+
+_EXPONENTS = {1: "", 2: "²"}
+
+
+def _format_product(factor: int, names: Sequence[str], powers: Sequence[int]) -> str:
+    """Format a product of arguments: "2 · `n` · `d`²"."""
+    factors = []
+    if factor > 1:
+        factors.append(str(factor))
+    for name, power in zip(names, powers, strict=True):
+        if power:
+            factors.append(f"`{name}`{_EXPONENTS[power]}")
+    return " · ".join(factors)

@@ -1,0 +1,397 @@
+"""Search for a small change of a student's code that makes the wrong function right.
+
+Such changes (mutations) are another number, name, operator or function, something left out, or an
+extra step. All are compiled into one copy of the code, and a set of numbers says which are active.
+So one compilation serves all mutations, and to try one costs only a call with a small case. The
+student is told of a mutation that makes all cases right, or at least half of the failing ones. The
+description names the line and the kind of the mutation, but not the right code.
+"""
+
+import ast
+import linecache
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from autograder.core.cpu_time import Stopwatch
+from autograder.core.errors import truncate
+from autograder.diagnosis.argument_probe import count_input_numbers, is_repeatable
+from autograder.diagnosis.mutations import (
+    CHECK_DTYPE,
+    CHECK_SIZES,
+    COMBINE,
+    EXTEND,
+    EXTRA_STEP,
+    IDENTITY,
+    LEAVE_OUT,
+    LEAVE_OUT_MORE,
+    LOOP_TICK,
+    REPLACE,
+    Mutation,
+    Mutator,
+    apply_extra_step,
+    check_dtype,
+    check_sizes,
+)
+from autograder.judging.call_answer import NULL_OUTPUT, CapturedOutput, call_answer
+from autograder.judging.compare import first_difference
+from autograder.values.case_inputs import ComparisonRules, Question, Value
+from autograder.values.value_types import copy_inputs
+
+MAX_MUTATIONS = 2_000  # in one copy of the code
+MAX_SEARCH_SECONDS = 0.15  # of CPU time for one copy of the code; a small function needs a fifth
+MAX_LOOP_TURNS = 20_000  # of all loops in one call; a mutation with more is given up
+MAX_PAIRED_IMPROVEMENTS = 3  # mutations that improve the result and are tried with a second one
+MAX_PARTIAL_REPAIRS = 9  # mutations that are tried as a repair of most cases
+MIN_COMPARED_NUMBERS = 6  # in an expected result; cases with fewer are tried later
+MAX_LINE_CHARACTERS = 90  # of a quoted line of code
+
+# Name of the variable, in the mutated code, that holds the numbers of the active mutations. The
+# blank avoids a clash with the student's names.
+_ACTIVE = " at"
+
+
+def find_repair(
+    function: Any,
+    failing: Sequence[Question],
+    passing: Sequence[Question],
+    rules: ComparisonRules,
+) -> str:
+    """Describe the wrong place in the student's code, or two; "" if no small change repairs it.
+
+    Parameters
+    ----------
+    failing, passing : sequences of Question
+        The cases with wrong answers, and those with right ones.
+    """
+    failing = _sort_comparable_cases([question for question in failing if is_repeatable(question)])
+    if not failing or rules.call != "function" or rules.returns != "array":
+        return ""
+    with np.errstate(all="ignore"), warnings.catch_warnings(), CapturedOutput(NULL_OUTPUT):
+        warnings.simplefilter("ignore")
+        likely = _MutatedCell.compile(function, (LEAVE_OUT, LEAVE_OUT_MORE, REPLACE))
+        if likely is None:
+            return ""
+        search = _RepairSearch(likely, failing, passing, rules)
+        description = search.find_one_place_repair(likely)
+        if description:
+            return description
+        unlikely = _MutatedCell.compile(function, (EXTEND, COMBINE))
+        if unlikely:
+            description = search.find_one_place_repair(unlikely)
+        return description or search.find_two_place_repair(likely) or search.find_partial_repair(likely)
+
+
+class _RepairSearch:
+    """Search for mutations that make all cases right."""
+
+    def __init__(
+        self,
+        cell: "_MutatedCell",
+        failing: Sequence[Question],
+        passing: Sequence[Question],
+        rules: ComparisonRules,
+    ) -> None:
+        self._failing, self._rules = failing, rules
+        self._passing = sorted(filter(is_repeatable, passing), key=count_input_numbers)
+        # Numbers of the mutations that make a larger share of the first case's result right, each
+        # with that share.
+        self._improvements: list[tuple[float, int]] = []
+        cell.activate()
+        # Try first, of the smallest failing cases, the one in which loops turn the fewest times.
+        self._first = min(self._failing[:4], key=cell.count_loop_turns)
+        self._stopwatch = Stopwatch()
+
+    def _has_time(self) -> bool:
+        return self._stopwatch.cpu_seconds() < MAX_SEARCH_SECONDS
+
+    def find_one_place_repair(self, cell: "_MutatedCell") -> str:
+        """Describe the first mutation that repairs all cases; "" if there is none."""
+        self._stopwatch = Stopwatch()
+        cell.activate()
+        initial_share = self._share_of_right_numbers(cell, self._first)
+        for number in cell.numbers_by_rank():
+            if not self._has_time():
+                break
+            cell.activate(number)
+            share = self._share_of_right_numbers(cell, self._first)
+            if share == 1 and self._are_all_right(cell):
+                return f"One place is wrong. {cell.describe_mutation(number)} every case comes out right."
+            if share > initial_share and cell.mutations[number].rank < EXTEND:
+                self._improvements.append((share, number))
+        return ""
+
+    def find_two_place_repair(self, cell: "_MutatedCell") -> str:
+        """Describe two mutations that together repair all cases; "" if there are none.
+
+        Either the first of them improves the result, or both leave something out.
+        """
+        self._stopwatch = Stopwatch()
+        active, failing = -1, None
+        for first, second in self._list_mutation_pairs(cell):
+            if not self._has_time():
+                break
+            if first != active:
+                cell.activate(first)
+                active, failing = first, self._first_failing(cell)
+            cell.activate(first, second)
+            if failing and self._share_of_right_numbers(cell, failing) == 1 and self._are_all_right(cell):
+                description = cell.describe_mutation(first).rstrip(",")
+                return (
+                    f"Two places are wrong. {description}. "
+                    f"{cell.describe_mutation(second)} every case comes out right."
+                )
+        return ""
+
+    def _list_mutation_pairs(self, cell: "_MutatedCell") -> list[tuple[int, int]]:
+        combinable = [n for n in cell.numbers_by_rank() if cell.mutations[n].is_combinable]
+        self._improvements.sort(key=lambda improvement: -improvement[0])
+        pairs = []
+        for _, first in self._improvements[:MAX_PAIRED_IMPROVEMENTS]:
+            if first in combinable:
+                pairs += [(first, second) for second in combinable]
+        removals = [number for number in combinable if cell.mutations[number].rank == LEAVE_OUT]
+        return [*pairs, *combinations(removals, 2)]
+
+    def find_partial_repair(self, cell: "_MutatedCell") -> str:
+        """Describe a mutation that repairs half of the failing cases or more, and breaks no right case."""
+        for share, number in self._improvements[:MAX_PARTIAL_REPAIRS]:
+            cell.activate(number)
+            if share < 1 or not cell.mutations[number].is_combinable:
+                continue
+            if not all(self._is_right(cell, question) for question in self._passing):
+                continue
+            right = sum(self._is_right(cell, question) for question in self._failing)
+            if 2 * right >= len(self._failing):
+                return (
+                    f"One place is wrong, and it is not all. {cell.describe_mutation(number)} "
+                    f"{right} of the {len(self._failing)} cases that fail come out right."
+                )
+        return ""
+
+    def _first_failing(self, cell: "_MutatedCell") -> Question | None:
+        for question in self._failing:
+            if not self._is_right(cell, question):
+                return question
+        return None
+
+    def _are_all_right(self, cell: "_MutatedCell") -> bool:
+        questions = (*self._failing, *self._passing)
+        return all(self._is_right(cell, question) for question in questions)
+
+    def _is_right(self, cell: "_MutatedCell", question: Question) -> bool:
+        answer = cell.run(partial(call_answer, cell.function, question.inputs))
+        if answer is None:
+            return False
+        return first_difference(question.expected, answer, self._rules, question.inputs) is None
+
+    def _share_of_right_numbers(self, cell: "_MutatedCell", question: Question) -> float:
+        """Return the share of the numbers in a case's result that are right.
+
+        Return 1 if the exercise has a comparison of its own. Only that comparison can tell.
+        """
+        inputs = copy_inputs(question.inputs)
+        result = cell.run(partial(cell.function, *inputs.args, **inputs.kwargs))
+        if result is None:
+            return 0.0
+        if self._rules.view or self._rules.compare:
+            return 1.0
+        return _share_of_right_numbers(result, question.expected)
+
+
+def _sort_comparable_cases(failing: Sequence[Question]) -> list[Question]:
+    """Sort the failing cases that expect a result in the order in which to try them.
+
+    Edge cases, which have no misconceptions' answers, come last. Of the others, cases with several
+    expected numbers come first, and of these the small ones.
+    """
+    comparable = [question for question in failing if question.expected is not None]
+    return sorted(comparable, key=_sort_key)
+
+
+def _sort_key(question: Question) -> tuple[bool, bool, int]:
+    has_few_numbers = _count_numbers(question.expected) < MIN_COMPARED_NUMBERS
+    return not question.mistakes, has_few_numbers, count_input_numbers(question)
+
+
+def _count_numbers(value: Value) -> int:
+    if isinstance(value, (tuple, list)):
+        return sum(map(_count_numbers, value))
+    return int(np.size(value))
+
+
+def _share_of_right_numbers(result: Any, expected: Value) -> float:
+    """Return the share of a result that equals the expected one, within a fixed tolerance."""
+    if isinstance(expected, (tuple, list)):
+        if not isinstance(result, (tuple, list)) or len(result) != len(expected):
+            return 0.0
+        return sum(map(_share_of_right_numbers, result, expected)) / len(expected)
+    try:
+        if not isinstance(expected, np.ndarray):
+            if isinstance(expected, (int, float)):
+                return float(abs(result - expected) <= 1e-4 * abs(expected) + 1e-6)
+            return float(result == expected)
+        if not isinstance(result, np.ndarray) or result.shape != expected.shape:
+            return 0.0
+        gap = np.abs(result.astype(float) - expected)
+        agree = (result == expected) | (gap <= 1e-4 * np.abs(expected) + 1e-6)
+        return float(agree.mean()) if agree.size else 1.0
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def _identity(value: Any, *_args: Any, **_kwargs: Any) -> Any:
+    return value
+
+
+class _TooManyTurns(Exception):
+    """A mutation made the loops in a call of the student's function turn too often."""
+
+
+# The mutations that make the same change at several places in the code. Each is given by its number
+# and by the set of the numbers that switch it on.
+_Places = list[tuple[int, set[int]]]
+
+
+class _MutatedCell:
+    """The functions of one notebook cell, with all their mutations compiled in."""
+
+    def __init__(self, function: Any, ranks: Sequence[int]) -> None:
+        code, namespace = function.__code__, function.__globals__
+        source = "".join(linecache.getlines(code.co_filename, namespace))
+        tree = ast.parse(source)
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        if [node.name for node in functions].count(code.co_name) != 1 or function.__closure__:
+            raise ValueError("it is made by another function, or twice")
+        if "lstsq" in source:  # for NaN, LAPACK's least squares prints in spite of `sys.stdout`
+            raise ValueError("it would print")
+        self.mutations: list[Mutation] = []
+        self._lines = source.splitlines()
+        self._places: dict[tuple[str, str], _Places] = {}  # keyed by the code before and after
+        self._switches: list[tuple[ast.Constant, set[int]]] = []
+        self._loop_turns = 0
+        constants = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+        words = {value for value in constants if type(value) is str}
+        body: list[ast.stmt] = []
+        for node in functions:
+            mutator = Mutator(node, self._add_mutation, self._has_room, words, ranks)
+            body.append(mutator.mutate())
+        self._add_combined_mutations()
+        for test, numbers in self._switches:
+            test.value = frozenset(numbers)  # type: ignore[assignment]
+        helpers = {
+            LOOP_TICK: self._count_turn,
+            IDENTITY: _identity,
+            EXTRA_STEP: apply_extra_step,
+            CHECK_SIZES: check_sizes,
+            CHECK_DTYPE: check_dtype,
+        }
+        self._namespace: dict[str, Any] = {**namespace, _ACTIVE: frozenset(), **helpers}
+        module = ast.fix_missing_locations(ast.Module(body, []))
+        exec(compile(module, code.co_filename, "exec"), self._namespace)
+        self.function = self._namespace[code.co_name]
+
+    @classmethod
+    def compile(cls, function: Any, ranks: Sequence[int]) -> "_MutatedCell | None":
+        """Compile a function's notebook cell with mutations of these ranks; None if impossible."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return cls(function, ranks)
+            # Impossible without source code, for a notebook cell with IPython's commands, or for
+            # code that fails on a second run.
+            except Exception:  # noqa: BLE001
+                return None
+
+    def _add_mutation(self, mutation: Mutation, old_code: str, new_code: str) -> ast.expr:
+        """Add a mutation and return the expression that is true while it is active."""
+        number = len(self.mutations)
+        numbers = {number}
+        self._places.setdefault((old_code, new_code), []).append((number, numbers))
+        self.mutations.append(mutation)
+        test = ast.Constant(None)
+        self._switches.append((test, numbers))
+        return ast.BinOp(test, ast.BitAnd(), ast.Name(_ACTIVE, ast.Load()))
+
+    def _has_room(self) -> bool:
+        return len(self.mutations) < MAX_MUTATIONS
+
+    def _add_combined_mutations(self) -> None:
+        """Add mutations made of several: one change at all places, or two expressions swapped."""
+        for places in self._places.values():
+            self._add_change_at_several_places(places)
+        for (old_code, new_code), places in self._places.items():
+            opposite = self._places.get((new_code, old_code), [])
+            if opposite and old_code < new_code and not old_code[-1].isdigit():
+                swap_places = [*places, *opposite]
+                line = min(self.mutations[number].line for number, _ in swap_places)
+                description = f"with `{old_code}` and `{new_code}` exchanged everywhere"
+                self._add_combination(swap_places, Mutation(description, line, EXTEND))
+
+    def _add_change_at_several_places(self, places: _Places) -> None:
+        """Add the same change at several places: at all places, and at all places in one line."""
+        if len(places) == 1:
+            return
+        first = self.mutations[places[0][0]]
+        lines = {self.mutations[number].line for number, _ in places}
+        in_line = f"{first.description}, wherever it stands there,"
+        if len(lines) == 1:
+            self._add_combination(places, replace(first, description=in_line))
+            return
+        everywhere = f"{first.description}, there and wherever else it stands,"
+        self._add_combination(places, replace(first, description=everywhere))
+        for line in lines:
+            line_places = [place for place in places if self.mutations[place[0]].line == line]
+            if len(line_places) > 1:
+                self._add_combination(line_places, replace(first, line=line, description=in_line))
+
+    def _add_combination(self, places: _Places, mutation: Mutation) -> None:
+        """Add a mutation that switches on the mutations at all of these places."""
+        for _, numbers in places:
+            numbers.add(len(self.mutations))
+        self.mutations.append(mutation)
+
+    def numbers_by_rank(self) -> list[int]:
+        """Return the numbers of the mutations, the likeliest mutations first.
+
+        Of equally likely mutations, those of larger parts of the code come first.
+        """
+        numbers = range(len(self.mutations))
+        return sorted(numbers, key=lambda number: (self.mutations[number].rank, -number))
+
+    def activate(self, *numbers: int) -> None:
+        """Switch on these mutations and no others."""
+        self._namespace[_ACTIVE] = frozenset(numbers)
+
+    def describe_mutation(self, number: int) -> str:
+        """Describe a mutation as the start of a sentence. The caller adds what it achieves.
+
+        It is, for example, "In line 3 of its cell, `y = x ** 2`: with another number in place of
+        `2`".
+        """
+        mutation = self.mutations[number]
+        code = truncate(self._lines[mutation.line - 1].strip(), MAX_LINE_CHARACTERS)
+        return f"In line {mutation.line} of its cell, `{code}`: {mutation.description}"
+
+    def count_loop_turns(self, question: Question) -> int:
+        """Call the function on a case and return how often its loops turn."""
+        self.run(partial(call_answer, self.function, question.inputs))
+        return self._loop_turns
+
+    def _count_turn(self) -> None:
+        self._loop_turns += 1
+        if self._loop_turns > MAX_LOOP_TURNS:
+            raise _TooManyTurns
+
+    def run(self, call: Callable[[], Any]) -> Any:
+        """Return the result of a call of mutated code; None after an error or too many loop turns."""
+        self._loop_turns = 0
+        try:
+            return call()
+        except (Exception, SystemExit):  # noqa: BLE001 - mutated code may raise anything
+            return None

@@ -1,0 +1,1 @@
+"""Data of a class: submissions, class list, grading policy, cached results, nbgrader's database."""

@@ -1,0 +1,135 @@
+"""Due dates, extensions and submission times of a class.
+
+Dates in course.toml and the roster override those in nbgrader's gradebook.
+"""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from nbgrader import api
+from nbgrader.utils import parse_utc
+
+from autograder.gradebook.class_list import ClassList
+from autograder.gradebook.classroom import Classroom, is_behind_link, read_small_text
+from autograder.gradebook.nbgrader_db import gradebook_exists, open_gradebook, translate_read_errors
+from autograder.gradebook.policy import VALID_YEARS, Policy, Timing, to_naive_utc
+
+# Date parsers may take hours for a number with a hundred digits, or for a number like 1e999999.
+_IMPLAUSIBLE_TIME = re.compile(r"\d{10}|\d[eE]|.{101}", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Deadlines:
+    """Due dates and extensions of a class.
+
+    Parameters
+    ----------
+    due : mapping of str to datetime
+        Due date of each lab that has a due date, in UTC but without a time zone.
+    extensions : mapping of (student, lab) to timedelta
+        Time by which the due date is moved for a student.
+    """
+
+    due: Mapping[str, datetime]
+    extensions: Mapping[tuple[str, str], timedelta]
+
+    def make_timing(self, student: str, lab: str, submitted_at: datetime | None) -> Timing:
+        """Return the timing of a submission that the student submitted at the given time."""
+        return Timing(submitted_at, self.due.get(lab), self.extensions.get((student, lab)))
+
+
+def read_deadlines(query: Callable | None, policy: Policy, class_list: ClassList) -> Deadlines:
+    """Read the due dates and extensions of a class.
+
+    Those in course.toml and the roster override those in the gradebook.
+
+    Parameters
+    ----------
+    query : callable or None
+        The gradebook's `db.query`; None if there is no gradebook yet.
+    """
+    submission, lab = api.SubmittedAssignment, api.Assignment
+    due: dict[str, datetime] = {}
+    extensions: dict[tuple[str, str], timedelta] = {}
+    if query is not None:
+        due = {name: date for name, date in query(lab.name, lab.duedate) if date}
+        rows = query(submission.student_id, lab.name, submission.extension)
+        for student, name, length in rows.join(lab, submission.assignment_id == lab.id):
+            if length:
+                extensions[student, name] = length
+    due |= {name: to_naive_utc(date) for name, date in policy.due.items() if date}
+    return Deadlines(due, extensions | class_list.read_extensions(policy, due))
+
+
+def read_class_deadlines(classroom: Classroom, policy: Policy, class_list: ClassList) -> Deadlines:
+    """Read due dates and extensions of a class, opening its gradebook if the class has one."""
+    if not gradebook_exists(classroom.db):
+        return read_deadlines(None, policy, class_list)
+    with translate_read_errors(classroom.db), open_gradebook(classroom) as gradebook:
+        return read_deadlines(gradebook.db.query, policy, class_list)
+
+
+def read_timings(
+    query: Callable,
+    policy: Policy,
+    class_list: ClassList,
+) -> dict[tuple[str, str], Timing]:
+    """Read the timing of each submission in the gradebook, by student and lab.
+
+    Parameters
+    ----------
+    query : callable
+        The gradebook's `db.query`.
+    """
+    deadlines = read_deadlines(query, policy, class_list)
+    stated_times = class_list.read_submission_times(policy)
+    submission, lab = api.SubmittedAssignment, api.Assignment
+    by_student: dict[str, dict[str, Timing]] = {}
+    rows = query(submission.student_id, lab.name, submission.timestamp)
+    for student, name, timestamp in rows.join(lab, submission.assignment_id == lab.id):
+        submitted_at = stated_times.get((student, name), timestamp)
+        by_student.setdefault(
+            student,
+            {},
+        )[name] = deadlines.make_timing(student, name, submitted_at)
+    timings = {}
+    for student, by_lab in by_student.items():
+        for name, timing in policy.assign_late_days(by_lab).items():
+            timings[student, name] = timing
+    return timings
+
+
+def parse_timestamp(timestamp: str | None) -> datetime | None:
+    """Parse the text of a timestamp.txt; None if the text is no time.
+
+    The result is in UTC and has no time zone, as nbgrader's gradebook stores times.
+    """
+    if not timestamp or _IMPLAUSIBLE_TIME.search(timestamp):
+        return None
+    try:
+        moment = parse_utc(timestamp)
+    except Exception:  # noqa: BLE001 - the parser may raise anything for a text that is no time
+        return None
+    return moment if moment and moment.year in VALID_YEARS else None
+
+
+def set_aside_invalid_timestamp(folder: Path) -> bool:
+    """Rename a submission's timestamp.txt if it holds no time; return whether it was renamed.
+
+    nbgrader reads these files whenever it lists submissions. If one of them is invalid, nbgrader
+    fails and shows no list at all.
+    """
+    path = folder / "timestamp.txt"
+    if is_behind_link(folder) or not os.path.lexists(path):
+        return False
+    if parse_timestamp(read_small_text(path)) is not None:
+        return False
+    with suppress(OSError):  # leave the file alone if the folder is not writable
+        path.replace(path.with_name("timestamp.txt.unreadable"))
+        return True
+    return False

@@ -1,0 +1,73 @@
+"""Files that record which part of a submission's result is already in nbgrader's gradebook.
+
+There is one file for each submission: results/<student>/<lab>.recorded.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autograder.core.files import read_json
+from autograder.gradebook.classroom import Classroom
+
+
+@dataclass
+class GradebookRecord:
+    """Record of the part of a submission's result that is in the gradebook.
+
+    Parameters
+    ----------
+    stamp : str
+        Hash of the verdicts, the submission time and the gradebook's address. It is "" from the
+        moment a run begins to write the result into the gradebook until it has finished.
+    answers : mapping of str to str
+        Hash of each answer as it was when the result was recorded. Manual marks in the gradebook
+        were given for these answers.
+    earlier : mapping of str to [float, str]
+        Manual marks and comments for answers that the student has replaced since. They no longer
+        count.
+    shared : mapping of str to float
+        Manual marks that were copied from a partner in the student's group, by grade_id.
+    """
+
+    stamp: str = ""
+    answers: Mapping[str, str] = field(default_factory=dict)
+    earlier: dict[str, list] = field(default_factory=dict)
+    shared: dict[str, float] = field(default_factory=dict)
+
+
+def read_gradebook_record(path: Path) -> GradebookRecord:
+    """Read the record in a file; an empty record if the file is missing or cannot be read."""
+    try:
+        return GradebookRecord(**read_json(path))
+    except TypeError:
+        return GradebookRecord()
+
+
+def read_earlier_marks(classroom: Classroom, student: str, lab: str) -> dict[str, list]:
+    """Return the manual marks that no longer count, since the student has replaced the answer.
+
+    Returns
+    -------
+    dict of str to [float, str]
+        The points and the comment, by exercise or question.
+    """
+    return read_gradebook_record(classroom.result_path(student, lab, "recorded")).earlier
+
+
+def describe_earlier_mark(mark: Sequence, max_score: float) -> str:
+    """Return a sentence about a manual mark for an answer that the student has replaced.
+
+    >>> describe_earlier_mark([2.0, "Almost."], 3)
+    'For an earlier answer a person gave 2 of 3 points: “Almost.”.'
+    """
+    score, comment = mark
+    quotation = f": “{comment}”" if comment else ""
+    return f"For an earlier answer a person gave {score:g} of {max_score:g} points{quotation}."
+
+
+def was_interrupted(classroom: Classroom, student: str, lab: str) -> bool:
+    """Return True if a run stored a result, but ended before the gradebook had all of it."""
+    result = classroom.result_path(student, lab)
+    record = classroom.result_path(student, lab, "recorded")
+    return result.is_file() and record.is_file() and not read_gradebook_record(record).stamp

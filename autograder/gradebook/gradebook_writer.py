@@ -1,0 +1,731 @@
+"""Writing of grading results, manual marks and late penalties into nbgrader's gradebook.
+
+The results are written directly into nbgrader's tables, in one transaction for each submission;
+then scores and penalties are recomputed for the whole class. The command `nbgrader autograde` does
+not use this module: there the preprocessor `Judge` (see `nbgrader_autograde`) leads to the same
+scores.
+"""
+
+import html
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from glob import escape
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from nbgrader import api
+from nbgrader.api import InvalidEntry, MissingEntry
+from sqlalchemy import text as sql
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
+from traitlets.utils.importstring import import_item
+
+from autograder.authoring.lab import Lab
+from autograder.authoring.nbgrader_settings import make_settings
+from autograder.core.errors import make_printable
+from autograder.core.files import hash_parts, read_json, write_file
+from autograder.core.notebook_cells import grade_id, grade_id_of_test, nbgrader_metadata
+from autograder.core.results import Result, Verdict
+from autograder.gradebook import result_store
+from autograder.gradebook.class_list import ClassList, read_class_list
+from autograder.gradebook.classroom import Classroom, Submission
+from autograder.gradebook.deadlines import parse_timestamp, read_timings
+from autograder.gradebook.gradebook_records import (
+    GradebookRecord,
+    describe_earlier_mark,
+    read_gradebook_record,
+)
+from autograder.gradebook.graded_submission import GradedSubmission
+from autograder.gradebook.nbgrader_db import (
+    GradebookError,
+    NotRecorded,
+    error_sentence,
+    gradebook_exists,
+    lock_classroom,
+    open_gradebook,
+    set_due_date,
+    silence_nbgrader,
+    translate_read_errors,
+    without_password,
+)
+from autograder.gradebook.policy import Policy, read_policy, rescale_score
+
+MAX_TRIES = 4  # attempts to write if the connection to the database is lost
+# nbgrader's database has no index for this join. Without the index, nbgrader's formgrader takes
+# seconds to list 300 submissions of a lab.
+_SUBMISSION_INDEX_SQL = (
+    "CREATE INDEX IF NOT EXISTS notebooks_of_submissions ON submitted_notebook (assignment_id)"
+)
+
+
+@dataclass
+class _LabCells:
+    """Notebook cells of a lab that have a grade or a comment in the gradebook.
+
+    Parameters
+    ----------
+    assignment_id, notebook_id : str
+    grade_cells : mapping of str to (str, float)
+        The grade_id and the points of each cell with a grade, by the cell's id in the database.
+    comment_cells : mapping of str to str
+        The grade_id of each cell with a comment, by the cell's id in the database.
+    """
+
+    assignment_id: str
+    notebook_id: str
+    grade_cells: Mapping[str, tuple[str, float]]
+    comment_cells: Mapping[str, str]
+
+
+@dataclass
+class _SubmissionRows:
+    """Rows of nbgrader's tables that belong to one submission.
+
+    Parameters
+    ----------
+    grades : dict of str to (Grade, float)
+        nbgrader's grade and the maximum points of each notebook cell, by grade_id.
+    comments : dict of str to Comment
+        nbgrader's comment on each notebook cell, by grade_id.
+    new : list
+        Rows that are not in the database yet, in the order in which they must be saved.
+    """
+
+    grades: dict[str, tuple[api.Grade, float]]
+    comments: dict[str, api.Comment]
+    new: list[Any]
+
+
+class GradebookWriter:
+    """Writer into a class's gradebook, which is open while the `with` block runs."""
+
+    def __init__(self, classroom: Classroom):
+        self.classroom = classroom
+        self.config = make_settings(classroom.course)
+        self.config.CourseDirectory.db_url = classroom.db
+        self._gradebook = open_gradebook(classroom)
+        self._clear_cache()
+
+    def _clear_cache(self) -> None:
+        """Forget what was read from the gradebook, which another process may have changed since."""
+        self._cells: dict[str, _LabCells] = {}
+        self._submissions: set[tuple[str, str]] | None = None
+
+    def __enter__(self) -> "GradebookWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._gradebook.close()
+
+    @property
+    def assignments(self) -> list[Any]:
+        """nbgrader's records of the labs that are in the gradebook."""
+        return list(self._gradebook.assignments)
+
+    def prepare_labs(self, labs: Sequence[Lab], policy: Policy) -> None:
+        """Enter each lab in the gradebook as an assignment, with its due date and graded cells.
+
+        The cells are those of the lab's current solution notebook. If course.toml has no due date
+        for a lab, a due date that was entered in nbgrader is kept.
+        """
+        for lab in labs:
+            points = policy.points[lab.name]
+            with lock_classroom(self.classroom):
+                self._write_with_retries(
+                    partial(self._save_due_date_and_cells, lab, policy.due[lab.name], points)
+                )
+
+    def _save_due_date_and_cells(self, lab: Lab, due: datetime | None, points: Mapping[str, float]) -> None:
+        set_due_date(self._gradebook, self.classroom, lab.name, due)
+        self._gradebook.db.execute(sql(_SUBMISSION_INDEX_SQL))
+        self._gradebook.db.commit()
+        notebooks = self._gradebook.find_assignment(lab.name).notebooks
+        sources = hash_parts(lab.solution.read_bytes(), str(dict(points)))
+        state = {"gradebook": without_password(self.classroom.db), "made_of": sources}
+        path = self.classroom.root / f".{lab.name}.prepared"
+        if not notebooks or read_json(path) != state:
+            self._rescale_manual_scores(lab, points)
+            self._save_graded_cells(lab, points)
+            write_file(path, json.dumps(state))
+
+    def _rescale_manual_scores(self, lab: Lab, points: Mapping[str, float]) -> None:
+        """Rescale the manual marks of each question whose points have changed in course.toml."""
+        db, grade_cell = self._gradebook.db, api.GradeCell
+        # This file keeps the points that each dropped question had, in case it counts again.
+        path = self.classroom.root / f".{lab.name}.dropped"
+        dropped_points = read_json(path)
+        cells = (
+            db.query(grade_cell)
+            .join(api.Notebook, grade_cell.notebook_id == api.Notebook.id)
+            .join(api.Assignment)
+            .filter(api.Assignment.name == lab.name)
+        )
+        for cell in cells:
+            name = lab.item_name(cell.name)
+            old_points = cell.max_score or dropped_points.get(cell.name, 0.0)
+            new_points = points.get(name, 0.0)
+            if not new_points and old_points:
+                dropped_points = {**dropped_points, cell.name: old_points}
+                write_file(path, json.dumps(dropped_points))
+            if not new_points or old_points == new_points:
+                continue
+            for grade in db.query(api.Grade).filter(api.Grade.cell_id == cell.id):
+                if grade.manual_score is not None:
+                    grade.manual_score = rescale_score(grade.manual_score, old_points, new_points)
+            cell.max_score = new_points
+            self._rescale_gradebook_records(lab, name, cell.name, old_points, new_points)
+        db.commit()
+
+    def _rescale_gradebook_records(
+        self, lab: Lab, exercise: str, cell: str, old_points: float, new_points: float
+    ) -> None:
+        """Rescale the manual marks of one exercise in the gradebook records of a lab.
+
+        Parameters
+        ----------
+        cell : str
+            The grade_id of the notebook cell that carries the exercise's points.
+        """
+        pattern = f"*/{escape(lab.name)}.recorded"
+        for path in self.classroom.list_files(self.classroom.results, pattern):
+            record = read_gradebook_record(path)
+            earlier, shared_marks = record.earlier, record.shared
+            if exercise not in earlier and cell not in shared_marks:
+                continue
+            if exercise in earlier:
+                earlier[exercise][0] = rescale_score(earlier[exercise][0], old_points, new_points)
+            if cell in shared_marks:
+                shared_marks[cell] = rescale_score(shared_marks[cell], old_points, new_points)
+            write_file(path, json.dumps(vars(record)))
+
+    def _save_graded_cells(self, lab: Lab, points: Mapping[str, float]) -> None:
+        """Save the lab's graded cells in the gradebook, as `nbgrader generate_assignment` does.
+
+        The solution notebook passes through the same nbgrader preprocessors.
+        """
+        notebook = lab.read_solution()
+        self._cells.pop(lab.name, None)
+        for cell in notebook.cells:
+            nbgrader = nbgrader_metadata(cell)
+            if nbgrader.get("grade"):
+                nbgrader["points"] = points[lab.item_name(nbgrader["grade_id"])]
+        resources = {
+            "nbgrader": {"notebook": lab.name, "assignment": lab.name, "db_url": self.classroom.db},
+        }
+        for name in self.config.GenerateAssignment.preprocessors:
+            try:
+                notebook, resources = import_item(name)(config=self.config)(notebook, resources)
+            except RuntimeError as error:
+                raise GradebookError(
+                    f"The gradebook holds submissions of another version of {lab.name} "
+                    f"({error_sentence(error)}); "
+                    "give the new version a new classroom with --classroom."
+                ) from None
+
+    # One submission
+
+    def has_recorded(self, submission: Submission, graded_submission: GradedSubmission) -> bool:
+        """Return True if the gradebook already has this result of the submission."""
+        student, lab = submission.student, submission.lab
+        # The gradebook may have been replaced since the record file was written.
+        if (student, lab) not in self._recorded_submissions():
+            return False
+        record = read_gradebook_record(self._record_path(student, lab))
+        return record.stamp == self._stamp(submission, graded_submission)
+
+    def _recorded_submissions(self) -> set[tuple[str, str]]:
+        """Return (student, lab) of all submissions in the gradebook, which are read only once."""
+        if self._submissions is None:
+            submission, lab = api.SubmittedAssignment, api.Assignment
+            rows = self._gradebook.db.query(submission.student_id, lab.name)
+            rows = rows.join(lab, submission.assignment_id == lab.id)
+            self._submissions = {(student, name) for student, name in rows}
+        return self._submissions
+
+    def record_submission(
+        self,
+        submission: Submission,
+        graded_submission: GradedSubmission,
+    ) -> None:
+        """Write one submission's scores and comments, again if the database connection is lost."""
+        path = self._record_path(submission.student, submission.lab)
+        old_record = read_gradebook_record(path)
+        # An empty stamp marks the submission as interrupted until everything is written.
+        write_file(path, json.dumps({**vars(old_record), "stamp": ""}))
+        self._write_timestamp_and_secret(submission)
+        write = partial(self._write_submission, submission, graded_submission, old_record)
+        record = self._write_with_retries(write, writes_one_submission=True)
+        if not graded_submission.faults:
+            stamp = self._stamp(submission, graded_submission)
+            write_file(path, json.dumps({**vars(record), "stamp": stamp}))
+
+    def _write_submission(
+        self,
+        submission: Submission,
+        graded_submission: GradedSubmission,
+        old_record: GradebookRecord,
+    ) -> GradebookRecord:
+        """Write a submission's grades and comments; return its new record with an empty stamp."""
+        db = self._gradebook.db
+        earlier = dict(old_record.earlier)
+        entries = self._load_or_make_rows(submission)
+        self._write_scores_and_retire_manual_marks(entries, graded_submission, old_record, earlier)
+        self._set_auto_comments(entries, graded_submission, earlier)
+        db.bulk_save_objects(entries.new)  # one statement per table, which is fast
+        db.commit()
+        self._recorded_submissions().add((submission.student, submission.lab))
+        shared_marks = {name: score for name, score in old_record.shared.items() if name not in earlier}
+        return GradebookRecord("", dict(graded_submission.answers), earlier, shared_marks)
+
+    def _write_scores_and_retire_manual_marks(
+        self,
+        entries: _SubmissionRows,
+        graded_submission: GradedSubmission,
+        old_record: GradebookRecord,
+        earlier_marks: dict[str, list],
+    ) -> None:
+        """Write the automatic scores of a submission.
+
+        If an answer has changed, its manual mark is moved into the dict `earlier_marks`, and the
+        answer waits for a new manual mark.
+        """
+        results = {result.exercise: result for result in graded_submission.results}
+        tests = {grade_id_of_test(name): result for name, result in results.items()}
+        for cell, (grade, points) in entries.grades.items():
+            result = tests.get(cell) or results.get(cell)
+            if result is None:
+                raise NotRecorded(f"there is no result for the cell {cell!r}.")
+            if result.verdict is Verdict.FAULT:
+                # The autograder failed, so keep any manual mark: the answer may be unchanged.
+                grade.auto_score, grade.needs_manual_grade = None, False
+                continue
+            name = result.exercise
+            old_answer = old_record.answers.get(name, "")
+            is_changed = old_answer != graded_submission.answers.get(name, "")
+            if grade.manual_score is not None and is_changed and old_record.answers:
+                comment = entries.comments.get(grade_id(name))
+                earlier_marks[name] = [grade.manual_score, (comment and comment.manual_comment) or ""]
+                grade.manual_score = None
+                if comment:
+                    comment.manual_comment = None
+                grade.needs_manual_grade = True
+            _set_auto_score(grade, points, result, graded_submission)
+            if name not in earlier_marks:
+                grade.needs_manual_grade = grade.auto_score is None and grade.manual_score is None
+            elif grade.manual_score is not None:  # a person has graded the changed answer
+                del earlier_marks[name]
+                grade.needs_manual_grade = False
+
+    def _set_auto_comments(
+        self,
+        entries: _SubmissionRows,
+        graded_submission: GradedSubmission,
+        earlier_marks: dict[str, list],
+    ) -> None:
+        """Write the autograder's message on each answer as nbgrader's automatic comment."""
+        results = {grade_id(result.exercise): result for result in graded_submission.results}
+        for name, comment in entries.comments.items():
+            text = ""
+            if name in results:
+                text = _auto_comment_text(results[name], graded_submission, earlier_marks)
+            # nbgrader shows comments as HTML.
+            comment.auto_comment = html.escape(text.strip(), quote=False) or None
+
+    def _load_or_make_rows(self, submission: Submission) -> _SubmissionRows:
+        """Load a submission's grades and comments from the database, or make new ones.
+
+        New rows equal those that nbgrader's `Gradebook.add_submission` would make. That method is
+        slow, since it writes and reads the rows one at a time.
+        """
+        db, cells = self._gradebook.db, self._get_lab_cells(submission.lab)
+        assignment, notebook = api.SubmittedAssignment, api.SubmittedNotebook
+        new: list[Any] = []
+        submitted = None
+        if (submission.student, submission.lab) in self._recorded_submissions():
+            submitted = (
+                db.query(assignment)
+                .filter(assignment.assignment_id == cells.assignment_id)
+                .filter(assignment.student_id == submission.student)
+                .one_or_none()
+            )
+        if submitted is None:
+            if db.get(api.Student, submission.student) is None:
+                new.append(api.Student(id=submission.student))
+            submitted = assignment(
+                id=api.new_uuid(), assignment_id=cells.assignment_id, student_id=submission.student
+            )
+            submitted_notebook = notebook(
+                id=api.new_uuid(), assignment_id=submitted.id, notebook_id=cells.notebook_id
+            )
+            owner = submitted_notebook.id
+            grades = [api.Grade(notebook_id=owner, cell_id=cell) for cell in cells.grade_cells]
+            comments = []
+            for cell in cells.comment_cells:
+                comments.append(api.Comment(notebook_id=owner, cell_id=cell))
+            new += [submitted, submitted_notebook, *grades, *comments]
+        else:
+            (owner,) = (
+                db.query(notebook.id)
+                .filter(notebook.assignment_id == submitted.id)
+                .filter(notebook.notebook_id == cells.notebook_id)
+                .one()
+            )
+            grades = db.query(api.Grade).filter(api.Grade.notebook_id == owner).all()
+            comments = db.query(api.Comment).filter(api.Comment.notebook_id == owner).all()
+        submitted.timestamp = parse_timestamp(submission.timestamp)
+        grades_by_name = {}
+        for grade in grades:
+            name, points = cells.grade_cells[grade.cell_id]
+            grades_by_name[name] = grade, points
+        comments_by_name = {cells.comment_cells[comment.cell_id]: comment for comment in comments}
+        return _SubmissionRows(grades_by_name, comments_by_name, new)
+
+    def _get_lab_cells(self, lab: str) -> _LabCells:
+        if lab not in self._cells:
+            notebook = self._gradebook.find_notebook(lab, lab)
+            grade_cells = [*notebook.grade_cells, *notebook.task_cells]
+            comment_cells = [*notebook.solution_cells, *notebook.task_cells]
+            self._cells[lab] = _LabCells(
+                notebook.assignment.id,
+                notebook.id,
+                {cell.id: (cell.name, cell.max_score) for cell in grade_cells},
+                {cell.id: cell.name for cell in comment_cells},
+            )
+        return self._cells[lab]
+
+    def _record_path(self, student: str, lab: str) -> Path:
+        return self.classroom.result_path(student, lab, "recorded")
+
+    def _stamp(self, submission: Submission, graded_submission: GradedSubmission) -> str:
+        """Return a hash of the result, the submission time and the gradebook's address."""
+        fields = json.dumps(graded_submission.to_fields(), sort_keys=True)
+        return hash_parts(fields, str(submission.timestamp), self.classroom.db)
+
+    def _write_timestamp_and_secret(self, submission: Submission) -> None:
+        """Write the files that nbgrader expects beside the executed notebook."""
+        student, lab = submission.student, submission.lab
+        texts = {
+            "timestamp.txt": submission.timestamp and submission.timestamp + "\n",
+            "submission_secret.txt": self.classroom.read_exchange_secret(student, lab),
+        }
+        for name, text in texts.items():
+            path = self.classroom.notebook_path(student, lab, name)
+            if text:
+                write_file(path, text)
+            else:
+                path.unlink(missing_ok=True)
+
+    def record_manual_marks(
+        self,
+        lab: Lab,
+        name: str,
+        marks: Mapping[str, tuple[str, str]],
+    ) -> None:
+        """Write the manual marks of one question or exercise in a single transaction.
+
+        Parameters
+        ----------
+        marks : mapping of str to (str, str)
+            Points and comment by student. With "" as points, the student's old points are kept.
+        """
+        self._write_with_retries(partial(self._write_manual_marks, lab, name, marks))
+
+    def _write_manual_marks(
+        self,
+        lab: Lab,
+        name: str,
+        marks: Mapping[str, tuple[str, str]],
+    ) -> None:
+        grade_cell = comment_cell = name
+        if name in lab.exercises:
+            grade_cell, comment_cell = grade_id_of_test(name), grade_id(name)
+        for student, (points, words) in marks.items():
+            notebook = self._gradebook.find_submission_notebook(lab.name, lab.name, student)
+            for grade in notebook.grades:
+                if grade.name == grade_cell and points:
+                    grade.manual_score, grade.needs_manual_grade = float(points), False
+            for comment in notebook.comments:
+                if comment.name == comment_cell:
+                    comment.manual_comment = words or None
+        self._gradebook.db.commit()
+
+    # The whole class
+
+    def recompute_scores(
+        self, labs: Sequence[str], policy: Policy, class_list: ClassList | None = None
+    ) -> None:
+        """Bring all marks of these labs up to course.toml and the roster.
+
+        Points are applied anew, manual marks are shared within groups, and late penalties are
+        computed again.
+
+        Raises
+        ------
+        AutograderError
+            If the roster cannot be used.
+        """
+        class_list = class_list or read_class_list(self.classroom)
+        with translate_read_errors(self.classroom.db):
+            self._write_with_retries(partial(self._write_roster_names, class_list))
+            for lab in labs:
+                for group in class_list.find_groups(lab):
+                    self._write_with_retries(partial(self._share_group_marks, lab, group))
+            self._write_with_retries(partial(self._update_scores_and_penalties, labs, policy, class_list))
+
+    def _write_roster_names(self, class_list: ClassList) -> None:
+        """Write the roster's names into the gradebook, so that nbgrader's formgrader shows them."""
+        for student in self._gradebook.students:
+            person = class_list.people.get(student.id)
+            if person is None:
+                continue
+            first, last = person.first, person.last
+            if not (first or last):  # the formgrader shows "last, first"
+                first, _, last = person.name.rpartition(" ")
+            texts = {"first_name": first, "last_name": last, "email": person.email}
+            for column, text in texts.items():
+                # Students choose their names: PostgreSQL refuses zero bytes, and texts longer than
+                # the column.
+                text = make_printable(text)[: getattr(api.Student, column).type.length]
+                if text and getattr(student, column) != text:
+                    setattr(student, column, text)
+        self._gradebook.db.commit()
+
+    def _share_group_marks(self, lab: str, group: Sequence[str]) -> None:
+        """Copy manual marks to all members of a group that submitted one notebook together.
+
+        A cell for which the instructor has given the members different marks is left alone.
+        """
+        records = {}
+        for student in group:
+            records[student] = read_gradebook_record(self._record_path(student, lab))
+        notebooks = {}
+        for student in group:
+            with suppress(MissingEntry):
+                notebooks[student] = self._gradebook.find_submission_notebook(lab, lab, student)
+        by_cell: dict[str, dict[str, Any]] = {}
+        for student, notebook in notebooks.items():
+            for grade in notebook.grades:
+                by_cell.setdefault(grade.name, {})[student] = grade
+        updates: set[str] = set()
+        for name, grades in by_cell.items():
+            updates.update(_sync_manual_mark_in_group(name, grades, records, notebooks))
+        self._gradebook.db.commit()
+        for student in updates:
+            write_file(self._record_path(student, lab), json.dumps(vars(records[student])))
+
+    def _update_scores_and_penalties(
+        self, labs: Sequence[str], policy: Policy, class_list: ClassList
+    ) -> None:
+        """Update the automatic scores and late penalties of these labs to the current policy."""
+        db = self._gradebook.db
+        notebook, submission = api.SubmittedNotebook, api.SubmittedAssignment
+        totals = self._update_auto_scores(labs, policy)
+        timings = read_timings(db.query, policy, class_list)
+        notebooks = (
+            db.query(notebook, submission.student_id, api.Assignment.name)
+            .join(submission, notebook.assignment_id == submission.id)
+            .join(api.Assignment, submission.assignment_id == api.Assignment.id)
+            .filter(api.Assignment.name.in_(labs))
+        )
+        for submitted, student, lab in notebooks:
+            score = totals.get(submitted.id, 0.0)
+            penalty = policy.compute_penalty(score, timings[student, lab]) or None
+            if submitted.late_submission_penalty != penalty:
+                submitted.late_submission_penalty = penalty
+        db.commit()
+
+    def _update_auto_scores(self, labs: Sequence[str], policy: Policy) -> dict[str, float]:
+        """Set the automatic scores to the current points of each exercise.
+
+        Returns
+        -------
+        dict of str to float
+            Total points, with manual marks, by the database id of the submitted notebook.
+        """
+        cell, grade = api.GradeCell, api.Grade
+        notebook, submission = api.SubmittedNotebook, api.SubmittedAssignment
+        passes = self._find_passed_exercises(labs)
+        exercises = {grade_id_of_test(name): name for lab in labs for name in policy.points[lab]}
+        rows = (
+            self._gradebook.db.query(
+                grade, cell.max_score, cell.name, submission.student_id, api.Assignment.name
+            )
+            .join(cell, grade.cell_id == cell.id)
+            .join(notebook, grade.notebook_id == notebook.id)
+            .join(submission, notebook.assignment_id == submission.id)
+            .join(api.Assignment, submission.assignment_id == api.Assignment.id)
+            .filter(api.Assignment.name.in_(labs))
+        )
+        totals: dict[str, float] = {}
+        for mark, max_score, name, student, lab in rows:
+            # An exercise gives all of its points or none. A score of 0 does not tell whether it
+            # was passed, since an exercise that was dropped had 0 points: so see the verdict too.
+            has_passed = mark.auto_score or (student, lab, exercises.get(name, name)) in passes
+            if mark.auto_score is not None and has_passed and mark.auto_score != max_score:
+                mark.auto_score = max_score
+            score = mark.auto_score if mark.manual_score is None else mark.manual_score
+            totals.setdefault(mark.notebook_id, 0.0)
+            if max_score:
+                totals[mark.notebook_id] += score or 0.0
+        return totals
+
+    def _find_passed_exercises(self, labs: Sequence[str]) -> set[tuple[str, str, str]]:
+        """Return (student, lab, exercise) of each exercise passed, from the cached results."""
+        passes = set()
+        stored_results = result_store.load_all_results(self.classroom)
+        for (student, lab), graded_submission in stored_results.items():
+            if graded_submission is None or lab not in labs:
+                continue
+            for result in graded_submission.results:
+                if result.verdict is Verdict.PASS:
+                    passes.add((student, lab, result.exercise))
+        return passes
+
+    def _write_with_retries(self, action: Callable[[], Any], writes_one_submission: bool = False) -> Any:
+        """Run an action that writes to the gradebook, again if the connection is lost.
+
+        With `writes_one_submission`, if the action fails twice although the connection is in order,
+        `NotRecorded` is raised for this submission, and the run can go on with the others. One
+        failure is not enough, since another run may just have written the same rows.
+        """
+        for attempt in count(1):
+            try:
+                with silence_nbgrader():
+                    return action()
+            except (SQLAlchemyError, InvalidEntry, MissingEntry) as error:
+                self._roll_back()  # if the connection is lost, this connects again
+                self._clear_cache()
+                is_lost = isinstance(error, (OperationalError, MissingEntry)) or getattr(
+                    error, "connection_invalidated", False
+                )
+                if writes_one_submission and attempt > 1 and not is_lost:
+                    raise NotRecorded(error_sentence(error)) from None
+                if attempt == MAX_TRIES:
+                    raise GradebookError(
+                        f"The gradebook {without_password(self.classroom.db)} could not be "
+                        f"written: {error_sentence(error)} No result is lost: they are kept in "
+                        "results/; run the same command again."
+                    ) from None
+                time.sleep(0.2 * 4 ** (attempt - 1))
+            except BaseException:
+                self._roll_back()  # else the next commit would write a part of this submission
+                raise
+
+    def _roll_back(self) -> None:
+        with suppress(Exception):
+            self._gradebook.db.rollback()
+
+
+def refresh_gradebook(
+    classroom: Classroom, labs: Mapping[str, Lab], class_list: ClassList | None = None
+) -> Policy:
+    """Bring the marks in the gradebook up to course.toml and the roster; return the policy.
+
+    No submission is graded. If the classroom has no gradebook, none is created.
+
+    Raises
+    ------
+    AutograderError
+        If course.toml, the roster or the gradebook cannot be used.
+    """
+    policy = read_policy(classroom.course, labs)
+    if gradebook_exists(classroom.db):
+        with GradebookWriter(classroom) as writer:
+            assignments = {assignment.name for assignment in writer.assignments}
+            names = [lab for lab in labs if lab in assignments]
+            writer.prepare_labs([labs[lab] for lab in names], policy)
+            writer.recompute_scores(names, policy, class_list)
+    return policy
+
+
+def _set_auto_score(
+    grade: Any,
+    points: float,
+    result: Result,
+    graded_submission: GradedSubmission,
+) -> None:
+    """Set the automatic score of one answer: all of its points, 0, or None if not yet known."""
+    if result.verdict is Verdict.MANUAL:
+        grade.auto_score = 0.0 if result.exercise in graded_submission.untouched else None
+    elif result.score is None:
+        grade.auto_score = None
+    else:
+        grade.auto_score = points if result.verdict is Verdict.PASS else 0.0
+
+
+def _auto_comment_text(
+    result: Result,
+    graded_submission: GradedSubmission,
+    earlier_marks: Mapping[str, list],
+) -> str:
+    """Return the autograder's comment on one answer, as plain text."""
+    text = result.message
+    if result.verdict is Verdict.MANUAL:
+        text = "No response." if result.exercise in graded_submission.untouched else ""
+    elif result.verdict is Verdict.FAULT:
+        text = f"Waits for the grader. {text}"
+    if result.exercise in earlier_marks:
+        text += f" ({describe_earlier_mark(earlier_marks[result.exercise], result.max_score)})"
+    return text
+
+
+def _sync_manual_mark_in_group(
+    cell_name: str,
+    grades: Mapping[str, Any],
+    records: Mapping[str, GradebookRecord],
+    notebooks: Mapping[str, Any],
+) -> set[str]:
+    """Copy the manual mark on one notebook cell to all members of a group.
+
+    If the mark that was copied is gone, its copies are removed.
+
+    Parameters
+    ----------
+    cell_name : str
+        The grade_id of the cell.
+    grades, records, notebooks : mapping of str to object
+        The members' grades of this cell, gradebook records and submitted notebooks, by student.
+
+    Returns
+    -------
+    set of str
+        Students whose gradebook records have changed.
+    """
+    originals = {}
+    for student, grade in grades.items():
+        is_copy = records[student].shared.get(cell_name) == grade.manual_score
+        if grade.manual_score is not None and not is_copy:
+            originals[student] = grade.manual_score
+    scores = set(originals.values())
+    if len(scores) > 1:
+        return set()  # the instructor has given the members different marks
+    updates = set()
+    for student, grade in grades.items():
+        if student in originals:
+            continue
+        if originals and grade.manual_score != min(scores):
+            grade.manual_score, grade.needs_manual_grade = min(scores), False
+            records[student].shared[cell_name] = min(scores)
+            updates.add(student)
+            _copy_manual_comment_if_none(notebooks[next(iter(originals))], notebooks[student], cell_name)
+        elif not originals and grade.manual_score is not None:
+            grade.manual_score, grade.needs_manual_grade = None, grade.auto_score is None
+            del records[student].shared[cell_name]
+            updates.add(student)
+    return updates
+
+
+def _copy_manual_comment_if_none(source: Any, target: Any, cell: str) -> None:
+    """Copy the manual comment on one notebook cell from one partner's submission to another's.
+
+    A comment that is already on the other partner's cell is kept.
+    """
+    comments = {comment.name: comment.manual_comment for comment in source.comments}
+    for comment in target.comments:
+        if comment.name == cell and not comment.manual_comment:
+            comment.manual_comment = comments.get(comment.name)

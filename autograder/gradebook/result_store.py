@@ -1,0 +1,120 @@
+"""Cache of grading results, so that a submission is graded again only if it or the lab changes.
+
+    results/<student>/<lab>.json         the verdicts, the notes, and a hash of each answer
+    autograded/<student>/<lab>/          the executed notebook (nbgrader's own folder)
+
+A result is valid as long as the hash stored with it equals `submission_fingerprint`.
+"""
+
+import json
+from glob import escape
+from pathlib import Path
+
+from autograder.authoring.lab import Lab
+from autograder.core.files import hash_parts, write_file
+from autograder.core.results import Verdict
+from autograder.gradebook.classroom import Classroom, Submission
+from autograder.gradebook.fingerprint import lab_fingerprint
+from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
+
+VERSION = 5
+
+_LIMIT_VERDICTS = (Verdict.TIMEOUT, Verdict.CRASH)
+_INVALID_RECORD = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+
+
+def load_result(
+    classroom: Classroom, submission: Submission, lab: Lab, options: GradingOptions
+) -> GradedSubmission | None:
+    """Return the cached result; None if the submission or the lab's code has changed.
+
+    A result from one sandbox is valid in any other. The exception is the choice "none", which does
+    not enforce all limits: a timeout or crash without a sandbox is not reused in a run with a
+    sandbox, nor the other way round.
+
+    The returned result has an empty notebook. The executed notebook is in autograded/.
+    """
+    path = classroom.result_path(submission.student, submission.lab)
+    try:
+        record = json.loads(path.read_text("utf-8"))
+        if record["version"] != VERSION or record["hash"] != submission_fingerprint(
+            submission,
+            lab,
+            options,
+        ):
+            return None
+        graded_submission = GradedSubmission.from_fields(record).with_student(submission.student)
+        other_limits = (record["sandbox"] == "none") != (options.sandbox == "none")
+        verdicts = {result.verdict for result in graded_submission.results}
+        if other_limits and verdicts.intersection(_LIMIT_VERDICTS):
+            return None
+        return graded_submission
+    except _INVALID_RECORD:
+        return None
+
+
+def store_result(
+    classroom: Classroom,
+    submission: Submission,
+    graded_submission: GradedSubmission,
+    lab: Lab,
+    options: GradingOptions,
+) -> None:
+    """Store a result and its executed notebook.
+
+    The notebook is written first, so that no result is left without its notebook if the run is
+    interrupted.
+    """
+    store_notebook(classroom, submission, graded_submission)
+    record = {
+        "version": VERSION,
+        "hash": submission_fingerprint(submission, lab, options),
+        **graded_submission.to_fields(),
+    }
+    path = classroom.result_path(submission.student, submission.lab)
+    write_file(path, json.dumps(record, ensure_ascii=False))
+
+
+def store_notebook(
+    classroom: Classroom,
+    submission: Submission,
+    graded_submission: GradedSubmission,
+) -> None:
+    """Store the executed notebook in autograded/, where nbgrader expects it."""
+    path = classroom.notebook_path(submission.student, submission.lab)
+    write_file(path, json.dumps(graded_submission.notebook, ensure_ascii=False))
+
+
+def load_all_results(
+    classroom: Classroom, student: str | None = None
+) -> dict[tuple[str, str], GradedSubmission | None]:
+    """Return all cached results by student and lab, even if they are no longer up to date.
+
+    Results whose submission is gone are left out. A result that cannot be read is None.
+
+    Parameters
+    ----------
+    student : str, optional
+        Return the results of this student only.
+    """
+    folder = "*" if student is None else escape(student)
+    results: dict[tuple[str, str], GradedSubmission | None] = {}
+    for path in classroom.list_files(classroom.results, f"{folder}/*.json"):
+        name, lab = path.parent.name, path.stem
+        if (classroom.submitted / name / lab).exists():
+            results[name, lab] = _load_file(path)
+    return results
+
+
+def _load_file(path: Path) -> GradedSubmission | None:
+    try:
+        graded_submission = GradedSubmission.from_fields(json.loads(path.read_text("utf-8")))
+    except _INVALID_RECORD:
+        return None
+    return graded_submission.with_student(path.parent.name)
+
+
+def submission_fingerprint(submission: Submission, lab: Lab, options: GradingOptions) -> str:
+    """Return a hash of the submission's bytes, the lab's fingerprint and the grading options."""
+    data = submission.data if submission.data is not None else b""
+    return hash_parts(data, submission.note, lab_fingerprint(lab), str(options.follow_through))

@@ -1,0 +1,165 @@
+"""Choice of the attempt that counts, if course.toml has `attempts = "best"` under [policy].
+
+Each attempt at a lab is graded. The best attempt is the one with the most automatic points, after
+the late penalty for that attempt; among equal attempts, it is the newest. The attempt counts as a
+whole: the lab's mark comes from this attempt's answers, submission time and manual marks only.
+
+    results/<student>/<lab>.attempts     exercises passed by each attempt
+    results/<student>/<lab>.counts       file name of the earlier attempt that counts
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from autograder.authoring.lab import Lab
+from autograder.core.files import read_json, write_file
+from autograder.core.results import Verdict
+from autograder.gradebook import result_store
+from autograder.gradebook.class_list import read_class_list
+from autograder.gradebook.classroom import Classroom, Submission
+from autograder.gradebook.deadlines import Deadlines, parse_timestamp, read_class_deadlines
+from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
+from autograder.gradebook.policy import Policy
+from autograder.grading.pool import GradingPool
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    """Fingerprint (of the file's bytes and the lab) and submission time of one attempt."""
+
+    fingerprint: str
+    submitted_at: datetime | None
+
+
+_Key = tuple[str, str]  # student and lab
+# The attempts of each submission, by the keys that `Classroom.read_attempts` uses.
+_Attempts = Mapping[_Key, Mapping[str, _Attempt]]
+# For each submission, the exercises that each attempt passed, by the attempt's fingerprint.
+_Passes = dict[_Key, dict[str, list[str]]]
+
+
+def choose_attempts(
+    classroom: Classroom,
+    labs: Mapping[str, Lab],
+    submissions: Iterable[tuple[str, str]],
+    policy: Policy,
+    pool: GradingPool,
+    options: GradingOptions,
+    force: bool = False,
+) -> Iterator[str]:
+    """Choose and store the attempt that counts for each submission.
+
+    Attempts that have no stored result yet are graded first.
+
+    Parameters
+    ----------
+    submissions : iterable of (str, str)
+        Student and lab of each submission.
+    force : bool
+        Grade all attempts again, even those with a stored result.
+
+    Yields
+    ------
+    str
+        A sentence about each attempt that could not be graded.
+    """
+    class_list = read_class_list(classroom)
+    deadlines = read_class_deadlines(classroom, policy, class_list)
+    stated_times = class_list.read_submission_times(policy)
+    attempts = _collect_multiple_attempts(classroom, labs, submissions, stated_times, options)
+    passes: _Passes = {}
+    for key in attempts:
+        passes[key] = {} if force else read_json(classroom.result_path(*key, "attempts"))
+    for submission, outcome in pool.grade_all(_read_attempts_without_result(classroom, attempts, passes)):
+        student, lab = submission.student, submission.lab
+        if isinstance(outcome, GradedSubmission) and not outcome.faults:
+            fingerprint = result_store.submission_fingerprint(submission, labs[lab], options)
+            passes[student, lab][fingerprint] = [
+                result.exercise for result in outcome.results if result.verdict is Verdict.PASS
+            ]
+        else:
+            problem = "one of several attempts could not be judged, and is no choice yet"
+            yield f"{student}, {lab}: {problem}."
+    for key, by_name in attempts.items():
+        _store_passes_and_best_attempt(classroom, key, by_name, passes[key], policy, deadlines)
+
+
+def _collect_multiple_attempts(
+    classroom: Classroom,
+    labs: Mapping[str, Lab],
+    submissions: Iterable[_Key],
+    stated_times: Mapping[_Key, datetime],
+    options: GradingOptions,
+) -> _Attempts:
+    """Return the attempts of each submission that has more than one attempt.
+
+    The notebooks are read one submission at a time and not kept, since those of a whole class may
+    not fit into memory.
+    """
+    attempts: dict[_Key, dict[str, _Attempt]] = {}
+    for key in submissions:
+        by_name = classroom.read_attempts(*key)
+        if len(by_name) < 2:
+            continue
+        attempts[key] = {}
+        for name, attempt in by_name.items():
+            fingerprint = result_store.submission_fingerprint(attempt, labs[key[1]], options)
+            submitted_at = stated_times.get(key) or parse_timestamp(attempt.timestamp)
+            attempts[key][name] = _Attempt(fingerprint, submitted_at)
+    return attempts
+
+
+def _read_attempts_without_result(
+    classroom: Classroom,
+    attempts: _Attempts,
+    passes: _Passes,
+) -> Iterator[Submission]:
+    """Return an iterator of the attempts without a stored result.
+
+    It reads each attempt's notebook only when the next attempt is asked for.
+    """
+    ungraded_names = []
+    for key, by_name in attempts.items():
+        for name, attempt in by_name.items():
+            if attempt.fingerprint not in passes[key]:
+                ungraded_names.append((key, name))
+    return _read_each(classroom, ungraded_names)
+
+
+def _read_each(classroom: Classroom, names: Iterable[tuple[_Key, str]]) -> Iterator[Submission]:
+    for key, name in names:
+        attempt = classroom.read_attempt(*key, name)
+        if attempt:
+            yield attempt
+
+
+def _store_passes_and_best_attempt(
+    classroom: Classroom,
+    key: _Key,
+    attempts: Mapping[str, _Attempt],
+    passes: Mapping[str, list[str]],
+    policy: Policy,
+    deadlines: Deadlines,
+) -> None:
+    """Store the exercises that each attempt passed, and the file name of the best attempt."""
+    student, lab = key
+    points = policy.points[lab]
+    scores: dict[str, float] = {}
+    current_passes = {}
+    for name, attempt in attempts.items():
+        if attempt.fingerprint not in passes:
+            continue
+        exercises = current_passes[attempt.fingerprint] = passes[attempt.fingerprint]
+        score = sum(points.get(exercise, 0.0) for exercise in exercises)
+        timing = deadlines.make_timing(student, lab, attempt.submitted_at)
+        scores[name] = score - policy.compute_penalty(score, timing)
+    # The attempts are sorted, newest first, so the newest of equally good attempts is taken.
+    best = max(scores, key=scores.__getitem__, default="")
+    write_file(classroom.result_path(student, lab, "attempts"), json.dumps(current_passes))
+    path = classroom.result_path(student, lab, "counts")
+    if best:
+        write_file(path, best)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,777 @@
+"""Grading of one submission: rebuild the notebook, run it in the sandbox, judge the results.
+
+The results of the student's functions are judged outside the sandbox. `grade_submission` depends
+only on its arguments and on the course's files, so the same submitted file gets the same verdicts
+on any machine.
+"""
+
+import builtins
+import hashlib
+import json
+import re
+from collections.abc import Callable, Collection, Iterable
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
+from functools import cache
+from html import escape
+from typing import Any
+
+import nbformat
+import numpy as np
+from nbformat import NotebookNode
+from nbformat.v4 import new_markdown_cell
+
+from autograder.authoring.exercise import DrawnCase, Exercise
+from autograder.authoring.lab import Lab
+from autograder.authoring.python_names import find_definitions, find_external_names, parse_code
+from autograder.authoring.release import release_notebook
+from autograder.core.errors import backticks_to_html, join_words, make_printable
+from autograder.core.import_guard import find_imports
+from autograder.core.notebook_cells import cell_grade_id, grade_id, nbgrader_metadata
+from autograder.core.results import CellOutcome, Result, ResultReason, Verdict
+from autograder.diagnosis.render import render_html, render_text
+from autograder.gradebook.graded_submission import NOT_RUN_OUTPUT, GradedSubmission
+from autograder.grading.rebuild_notebook import UnreadableNotebook, rebuild_notebook
+from autograder.grading.sanitise import (
+    MAX_COLOURED_CHARACTERS,
+    MAX_SHOWN_CHARACTERS,
+    OutputCleaner,
+    clean_text,
+    make_output,
+    make_plain_markdown,
+    prepare_code,
+    prepare_markdown,
+    source_weight,
+    truncate,
+    truncate_source,
+)
+from autograder.grading.worker import limited_stage
+from autograder.judging.judge import Finding, describe_broken_dependency, judge
+from autograder.sandbox import Cell, CellRun, Sandbox, SandboxError
+from autograder.values.case_inputs import Question
+from autograder.values.structural_mistakes import STRUCTURAL
+
+# Names of the stages (see `limited_stage`) of the work on a submission outside the sandbox.
+READING_STAGE, SHOWING_STAGE = "Reading the notebook", "Showing what it printed"
+MAX_STAGE_SECONDS = 20
+MAX_MESSAGE_CHARACTERS = 5_000  # of one exercise's message to the student
+MIN_CELL_CHARACTERS = 2_000  # of each cell that are shown, even if earlier cells are very long
+MAX_ERROR_CHARACTERS = 300  # of an error message that is quoted
+
+FOLLOW_THROUGH_MESSAGE = (
+    "Right in itself, and marked so: it failed only because it builds on {names}. "
+    "With the right {names} in place, all its cases pass."
+)
+_STOP_REASONS = {
+    CellOutcome.TIMEOUT: "it ran for too long and was stopped",
+    CellOutcome.CRASH: "it ended the Python process (or ran out of memory)",
+}
+_HIDDEN_CASE_SUMMARIES = {
+    "nothing": "it returns None",
+    "type": "it returns another kind of thing than expected",
+    "shape": "the shape is not the expected one",
+    "dtype": "the dtype is not the expected one",
+    "modified": "it changes its argument",
+    "memory": "the result is right, but more memory is held at once than is allowed",
+    "not finite": "numbers that should be finite are not",
+}
+
+_releases: dict[Lab, NotebookNode] = {}
+
+
+def release_for_grading(lab: Lab) -> NotebookNode:
+    """Return the released notebook, but with the marking schemes still in its questions."""
+    if lab not in _releases:
+        _releases[lab] = release_notebook(lab.read_solution(), lab, for_grading=True)
+    return _releases[lab]
+
+
+def load_release(lab: Lab, text: str) -> None:
+    """Use a released notebook that another process made; making it imports all of nbgrader.
+
+    Parameters
+    ----------
+    text : str
+        The released notebook as JSON.
+    """
+    if lab not in _releases:
+        _releases[lab] = nbformat.from_dict(json.loads(text))
+
+
+def prepare_lab(lab: Lab) -> None:
+    """Compute the visible cases of a lab's exercises in advance; all submissions share them."""
+    for exercise in lab.exercises.values():
+        exercise.questions()
+
+
+def hidden_case_seed(data: bytes, lab: str, salt: str) -> int:
+    """Return the seed of a submission's hidden cases, computed from the file and a secret.
+
+    Without the classroom's secret (`salt`), a student could try many versions of the file until the
+    hidden cases happen to pass with a wrong answer.
+    """
+    return int.from_bytes(hashlib.sha256(f"{salt} {lab} ".encode() + data).digest()[:8], "big")
+
+
+def grade_submission(
+    data: bytes,
+    lab: Lab,
+    sandbox: Sandbox,
+    *,
+    salt: str,
+    follow_through: bool = True,
+    plain: bool = False,
+) -> GradedSubmission:
+    """Grade one submission. No content of the submitted file can make this function raise.
+
+    Parameters
+    ----------
+    data : bytes
+        Content of the submitted file.
+    lab : Lab
+    sandbox : Sandbox
+    salt : str
+        The classroom's secret (see `hidden_case_seed`).
+    follow_through : bool
+        If an exercise fails and uses another exercise's wrong answer, judge the exercise again with
+        the reference solution in place of that wrong answer.
+    plain : bool
+        Keep only the plain text of outputs and prose. Use this for a submission whose outputs took
+        too long to clean.
+    """
+    seed = hidden_case_seed(data, lab.name, salt)
+    release = release_for_grading(lab)
+    try:
+        with limited_stage(READING_STAGE, MAX_STAGE_SECONDS):
+            rebuilt = rebuild_notebook(data, release)
+    except UnreadableNotebook as error:
+        return grade_unreadable_submission(lab, str(error), seed)
+    # If the sandbox lacks a package that the course allows, the student is not to blame.
+    fault = sandbox.explain_missing_packages(_find_used_packages(lab, rebuilt.notebook))
+    if fault:
+        return report_grader_fault(lab, fault, seed)
+    try:
+        grader = SubmissionGrader(lab, rebuilt.notebook, seed, sandbox)
+        cell_results = grader.judge_submission(follow_through)
+    except SandboxError as error:
+        return report_grader_fault(lab, str(error), seed)
+    answers, untouched = _hash_answers_and_list_untouched(lab, rebuilt.notebook)
+    notes = rebuilt.notes
+    with limited_stage(SHOWING_STAGE, MAX_STAGE_SECONDS):
+        results = _fill_outputs_and_list_results(lab, rebuilt.notebook, cell_results, plain)
+        if plain:
+            note = "It takes too long to show as it is, so the grader shows it as plain text."
+            notes = (*notes, note)
+        if notes:
+            rebuilt.notebook.cells.insert(0, _notice_cell("How this notebook was read", notes))
+    log = tuple(cell_results.log)
+    return GradedSubmission(
+        results,
+        rebuilt.notebook,
+        notes,
+        seed,
+        answers,
+        untouched,
+        log,
+        sandbox.name,
+    )
+
+
+def grade_unreadable_submission(lab: Lab, reason: str, seed: int = 0) -> GradedSubmission:
+    """Return the result of a submission that cannot be read: no points, and the reason."""
+    notebook = deepcopy(release_for_grading(lab))
+    results = []
+    for cell in notebook.cells:
+        nbgrader = nbgrader_metadata(cell)
+        if nbgrader.get("grade"):
+            name = lab.item_name(nbgrader["grade_id"])
+            results.append(_make_result(lab, name, Verdict.MISSING, reason, nbgrader["points"]))
+            if cell.cell_type == "code":
+                cell.outputs = _make_failed_test_outputs(name, reason)
+    notebook.cells.insert(0, _notice_cell("This submission could not be marked", [reason]))
+    answers, untouched = _hash_answers_and_list_untouched(lab, notebook)
+    return GradedSubmission(tuple(results), notebook, (reason,), seed, answers, untouched)
+
+
+def report_grader_fault(lab: Lab, reason: str, seed: int = 0) -> GradedSubmission:
+    """Return the result of a submission on which the autograder itself failed.
+
+    All exercises have the verdict FAULT and no score, which leaves their marks open.
+    """
+    notebook = deepcopy(release_for_grading(lab))
+    text = make_printable(f"The grader failed, not the student: {reason}")
+    results = []
+    for cell in notebook.cells:
+        nbgrader = nbgrader_metadata(cell)
+        if nbgrader.get("grade"):
+            name = lab.item_name(nbgrader["grade_id"])
+            results.append(
+                _make_result(lab, name, Verdict.FAULT, text, nbgrader["points"], score=None),
+            )
+    return GradedSubmission(tuple(results), notebook, (), seed)
+
+
+def _find_used_packages(lab: Lab, notebook: NotebookNode) -> set[str]:
+    """Return the additional packages of the course (see course.toml) that a student's code imports.
+
+    In cells other than answer cells, indented imports do not count, since they may be in a `try`
+    statement for a package that is optional.
+    """
+    release_sources, packages = _release_sources(lab), set[str]()
+    for cell in notebook.cells:
+        if cell.cell_type != "code" or cell.source in release_sources:
+            continue
+        lines = cell.source.split("\n")
+        if not cell_grade_id(cell):
+            lines = [line for line in lines if not line[:1].isspace()]
+        packages |= find_imports("\n".join(lines))
+    return packages & set(lab.course.imports)
+
+
+def _hash_answers_and_list_untouched(
+    lab: Lab, notebook: NotebookNode
+) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Return a hash of each answer, and the names of answers in which nothing was changed."""
+    hashes, untouched_names = {}, []
+    release_sources = {cell_grade_id(cell): cell.source for cell in release_for_grading(lab).cells}
+    for cell in notebook.cells:
+        nbgrader = nbgrader_metadata(cell)
+        if nbgrader.get("solution"):
+            name = lab.item_name(nbgrader["grade_id"])
+            text = cell.source.strip()
+            if cell.get("attachments"):
+                text += json.dumps(cell.attachments, sort_keys=True)
+            hashes[name] = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+            if cell.source == release_sources.get(cell_grade_id(cell)):
+                untouched_names.append(name)
+    return hashes, tuple(untouched_names)
+
+
+@dataclass
+class CellResults:
+    """Results of running the notebook cells of a submission.
+
+    Parameters
+    ----------
+    runs : dict of str to CellRun
+        Record of each cell that was run, by the cell's id.
+    tests : dict of str to (Result, list of NotebookNode)
+        The exercise's result and the cell's outputs for each test cell, by grade_id.
+    log : list of str
+        Remarks for the instructor.
+    """
+
+    runs: dict[str, CellRun] = field(default_factory=dict)
+    tests: dict[str, tuple[Result, list[NotebookNode]]] = field(default_factory=dict)
+    log: list[str] = field(default_factory=list)
+
+
+def _fill_outputs_and_list_results(
+    lab: Lab, notebook: NotebookNode, cell_results: CellResults, text_only: bool
+) -> tuple[Result, ...]:
+    """Put clean outputs into the notebook's cells, and shorten very long sources.
+
+    Returns
+    -------
+    tuple of Result
+        Results of all exercises and questions, in the notebook's order.
+    """
+    results = []
+    release_sources, clean = _release_sources(lab), OutputCleaner(plain=text_only).clean_within_limits
+    shown_budget, coloured_budget = MAX_SHOWN_CHARACTERS, MAX_COLOURED_CHARACTERS
+    for cell in notebook.cells:
+        name = cell_grade_id(cell)
+        if cell.source not in release_sources:
+            cell.source = truncate_source(cell.source, max(shown_budget, MIN_CELL_CHARACTERS))
+            shown_budget -= source_weight(cell.source)
+        if name in cell_results.tests:
+            result, cell.outputs = cell_results.tests[name]
+            message = make_printable(truncate(result.message, MAX_MESSAGE_CHARACTERS))
+            results.append(replace(result, message=message))
+        elif cell.cell_type == "code":
+            if cell.source not in release_sources:
+                coloured_budget -= source_weight(cell.source)
+                cell.source = prepare_code(cell.source, plain=coloured_budget < 0)
+            outputs = _outputs_or_not_run_remark(cell, cell_results.runs, release_sources)
+            cell.outputs = [clean(output) for output in outputs]
+        elif cell.source not in release_sources:  # prose of the released notebook is kept
+            if text_only:
+                cell.source = make_plain_markdown(cell.source)
+            else:
+                cell.source = prepare_markdown(cell.source, cell.get("attachments", {}))
+        if name and name not in cell_results.tests and cell.metadata["nbgrader"]["grade"]:
+            points = cell.metadata["nbgrader"]["points"]
+            results.append(
+                _make_result(lab, name, Verdict.MANUAL, "Graded manually.", points, score=None),
+            )
+    return tuple(results)
+
+
+def _outputs_or_not_run_remark(
+    cell: NotebookNode,
+    runs: dict[str, CellRun],
+    release_sources: Collection[str],
+) -> list[dict]:
+    """Return a code cell's outputs, or a remark if a cell of the released notebook was not run."""
+    if cell.id in runs:
+        return runs[cell.id].outputs
+    if cell.source in release_sources and cell.source.strip():
+        return [NOT_RUN_OUTPUT]
+    return []
+
+
+def _make_result(
+    lab: Lab, exercise: str, verdict: Verdict, message: str, points: float, **fields: Any
+) -> Result:
+    """Return a `Result` whose field `student` is empty; further fields are given by name."""
+    return Result(
+        lab=lab.name,
+        exercise=exercise,
+        max_score=points,
+        verdict=verdict,
+        message=message,
+        **fields,
+    )
+
+
+class SubmissionGrader:
+    """Grader of one rebuilt submission: runs the notebook and judges its exercises."""
+
+    def __init__(self, lab: Lab, notebook: NotebookNode, seed: int, sandbox: Sandbox):
+        self.lab, self.notebook, self.sandbox = lab, notebook, sandbox
+        # Cached, since follow-through calls the student's functions with the same cases again.
+        self._draw_cases: Callable[[Exercise], list[DrawnCase]]
+        self._draw_cases = cache(lambda exercise: exercise.draw(seed))
+        self._hidden_questions: Callable[[Exercise], list[Question]] = cache(
+            lambda exercise: exercise.make_questions(self._draw_cases(exercise))
+        )
+
+    def judge_submission(self, follow_through: bool) -> CellResults:
+        """Run the whole notebook and judge its exercises, with follow-through if asked for."""
+        results = self.judge_cells(self.notebook, self.sandbox.limits.total_seconds)
+        if follow_through:
+            self.follow_through(results)
+        return results
+
+    def judge_cells(self, notebook: NotebookNode, seconds: float) -> CellResults:
+        """Run the notebook's code cells, for at most so many seconds, and judge its exercises."""
+        code_cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+        cells = self._select_cells_to_run(code_cells)
+        limits = replace(self.sandbox.limits, total_seconds=seconds)
+        runs = self.sandbox.run([self._make_sandbox_cell(cell) for cell in cells], limits)
+        results = CellResults({cell.id: run for cell, run in zip(cells, runs, strict=True)})
+        runs_by_name = {cell_grade_id(cell): results.runs[cell.id] for cell in cells}
+        for cell in cells:
+            name, run = cell_grade_id(cell), results.runs[cell.id]
+            if run.forged:
+                results.log.append(
+                    f"Forged or broken messages came from the cell {name or cell.id!r}; they were refused."
+                )
+            exercise = self.lab.exercises_by_test_cell.get(name)
+            if exercise:
+                answer_run = runs_by_name.get(grade_id(exercise.name), CellRun())
+                results.tests[name] = self._judge_exercise(exercise, run, answer_run)
+        self._blame_failed_dependencies(results)
+        return results
+
+    def _select_cells_to_run(self, cells: list[NotebookNode]) -> list[NotebookNode]:
+        """Return the code cells that may affect a result.
+
+        The illustrations of the released notebook are left out. So are its cells at the end, after
+        the last graded cell and the last cell that the student added or changed.
+        """
+        release_sources, illustrations = _release_sources(self.lab), _illustration_sources(self.lab)
+        end = 0
+        for number, cell in enumerate(cells, 1):
+            is_students = cell.source not in release_sources and cell.source.strip()
+            if cell_grade_id(cell) or is_students:
+                end = number
+        selection = []
+        for cell in cells[:end]:
+            if cell_grade_id(cell) or cell.source not in illustrations:
+                selection.append(cell)
+        return selection
+
+    def _make_sandbox_cell(self, cell: NotebookNode) -> Cell:
+        """Return the notebook cell in the form that the sandbox runs.
+
+        A test cell becomes the list of calls with which the student's function is tried.
+        """
+        exercise = self.lab.exercises_by_test_cell.get(cell_grade_id(cell))
+        if exercise is None:
+            return Cell(cell.source)
+        questions = [question.inputs for question in exercise.questions()]
+        questions += [inputs for _, inputs, _ in self._draw_cases(exercise)]
+        return Cell("", exercise=exercise.name, questions=questions, call=exercise.rules.call)
+
+    def _judge_exercise(
+        self, exercise: Exercise, run: CellRun, answer_run: CellRun
+    ) -> tuple[Result, list[NotebookNode]]:
+        """Return the result and the outputs of one test cell.
+
+        Parameters
+        ----------
+        run, answer_run : CellRun
+            Records of running the test cell and the answer cell of the exercise.
+        """
+        finding = _finding_if_no_answers(exercise, run, answer_run)
+        if finding is None:
+            finding, text, html = self._judge_visible_then_hidden_cases(exercise, run.answers or [])
+        else:
+            text, html = finding.message, ""
+        has_passed = finding.verdict is Verdict.PASS
+        reason = ResultReason.JUDGED
+        if finding.is_unwritten:
+            reason = ResultReason.STUB
+        elif run.status is CellOutcome.SKIPPED:
+            reason = ResultReason.SKIPPED
+        result = _make_result(
+            self.lab,
+            exercise.name,
+            finding.verdict,
+            finding.message,
+            exercise.points,
+            score=exercise.points if has_passed else 0.0,
+            misconception=finding.misconception,
+            seconds=round(run.seconds + answer_run.seconds, 6),
+            kind=reason,
+            cause=finding.cause or None,
+        )
+        if has_passed:
+            return result, [_passed_output(f"{exercise.name}: {text}")]
+        return result, _make_failed_test_outputs(exercise.name, text, html)
+
+    def _judge_visible_then_hidden_cases(self, exercise: Exercise, answers: list) -> tuple[Finding, str, str]:
+        """Judge the results for the visible cases and, if they are right, for the hidden cases.
+
+        Since visible cases come first, a mistake gets the same message as in the check that the
+        student can run.
+
+        Parameters
+        ----------
+        answers : list
+            What the student's function returned for each case, the visible cases first.
+
+        Returns
+        -------
+        finding : Finding
+        text, html : str
+            The finding as text and as HTML. `html` is "" unless a visible case failed.
+        """
+        visible = exercise.questions()
+        finding = self._find_mistake(exercise, visible, answers[: len(visible)])
+        if finding.verdict is Verdict.PASS:
+            questions = visible + self._hidden_questions(exercise)
+            finding = self._find_mistake(exercise, questions, answers, known_right=len(visible))
+        if finding.verdict is Verdict.PASS:
+            hidden_count = len(finding.cases_correct) - len(visible)
+            finding = replace(
+                finding,
+                observation=_describe_passed_cases(len(visible), hidden_count),
+            )
+        elif finding.case_index is not None and finding.case_index < len(visible):
+            return finding, render_text(finding), render_html(finding)
+        else:
+            finding = _reword_without_hidden_inputs(finding, bool(visible))
+        return finding, finding.message, ""
+
+    def _find_mistake(
+        self, exercise: Exercise, questions: list, answers: list, known_right: int = 0
+    ) -> Finding:
+        misconceptions = exercise.misconceptions
+        return judge(questions, answers, exercise.rules, misconceptions, exercise.name, known_right)
+
+    def _blame_failed_dependencies(self, cell_results: CellResults) -> None:
+        """Add a cause to each failed exercise whose answer calls another failed exercise."""
+        results = {result.exercise: result for result, _ in cell_results.tests.values()}
+        for test, (result, outputs) in cell_results.tests.items():
+            exercise = self.lab.exercises[result.exercise]
+            if result.verdict is Verdict.PASS or result.kind is ResultReason.STUB or result.cause:
+                continue
+            names = find_external_names(self._answer_source(exercise))
+            for dependency in exercise.builds_on:
+                cause = results.get(dependency.name)
+                if cause is None or cause.verdict is Verdict.PASS or dependency.name not in names:
+                    continue
+                sentence = describe_broken_dependency(
+                    dependency.name,
+                    cause.kind is not ResultReason.STUB,
+                )
+                message = f"{sentence} {result.message}"
+                cell_results.tests[test] = (
+                    replace(
+                        result,
+                        message=message,
+                        cause=dependency.name,
+                    ),
+                    outputs,
+                )
+                break
+
+    def _answer_source(self, exercise: Exercise) -> str:
+        for cell in self.notebook.cells:
+            if cell_grade_id(cell) == grade_id(exercise.name):
+                return cell.source
+        return ""
+
+    def follow_through(self, results: CellResults) -> None:
+        """Judge failed exercises again, with the reference solution of exercises they build on.
+
+        The notebook is run once more for each such exercise, with the reference solution in place
+        of the wrong answers that the exercise builds on. A run can change the result of that one
+        exercise only. All these runs together may take as long as the first run.
+        """
+        seconds = self.sandbox.limits.total_seconds
+        failures = set()
+        for result, _ in results.tests.values():
+            if result.verdict is not Verdict.PASS:
+                failures.add(result.exercise)
+        for test, (result, _) in list(results.tests.items()):
+            exercise = self.lab.exercises[result.exercise]
+            ancestors = [e.name for e in self.lab.ancestors(exercise) if e.name in failures]
+            if result.exercise not in failures or not ancestors or self._is_stub(exercise):
+                continue
+            cells = _cells_up_to_test(self.notebook.cells, test, set(results.tests))
+            if not self._other_code_uses_exercises(set(ancestors), cells):
+                continue  # a second run would give the same answers
+            if seconds <= 0:
+                return
+            rerun = self._rerun_with_reference_answers(cells, ancestors, results, seconds)
+            seconds -= sum(run.charged_seconds for run in rerun.runs.values())
+            second_result, _ = rerun.tests[test]
+            combined_result = self._result_after_reference_run(exercise, result, second_result, ancestors)
+            if combined_result:
+                results.tests[test] = combined_result
+
+    def _rerun_with_reference_answers(
+        self,
+        cells: list[NotebookNode],
+        ancestors: Iterable[str],
+        results: CellResults,
+        seconds: float,
+    ) -> CellResults:
+        """Run the cells with the reference solution in place of the answers to some exercises.
+
+        Parameters
+        ----------
+        ancestors : iterable of str
+            Exercises whose answers are replaced.
+        results : CellResults
+            Results of the first run.
+        """
+        notebook = NotebookNode(cells=deepcopy(cells))
+        answer_cells = {grade_id(name) for name in ancestors}
+        for cell in notebook.cells:
+            name = cell_grade_id(cell)
+            if name in answer_cells:
+                cell.source = self.lab.reference_cells[name]
+            elif cell.id in results.runs and results.runs[cell.id].status in _STOP_REASONS:
+                cell.source = ""  # the cell was stopped in the first run, and would be again
+        return self.judge_cells(notebook, seconds)
+
+    def _result_after_reference_run(
+        self, exercise: Exercise, first: Result, second: Result, ancestors: list[str]
+    ) -> tuple[Result, list[NotebookNode]] | None:
+        """Return the result and outputs of an exercise after a second run with the reference.
+
+        None if the second run changes nothing. No text and no duration of the second run is shown:
+        the student's code could read the reference solution in that run, and reveal it in them.
+        """
+        names = join_words(f"`{name}`" for name in ancestors)
+        if second.verdict is Verdict.PASS:
+            message = FOLLOW_THROUGH_MESSAGE.format(names=names)
+            result = replace(
+                second,
+                message=message,
+                seconds=first.seconds,
+                kind=ResultReason.FOLLOWED,
+                cause=ancestors[0],
+            )
+            return result, [_passed_output(f"{first.exercise}: {message}")]
+        # The misconception may show only once the other exercises are right.
+        if second.misconception and not first.misconception:
+            meaning = _explain_misconception(exercise, second.misconception)
+            message = f"With the right {names} in place it is still not right. {meaning}".strip()
+            result = replace(first, message=message, misconception=second.misconception)
+            return result, _make_failed_test_outputs(first.exercise, message)
+        return None
+
+    def _other_code_uses_exercises(self, exercises: set[str], cells: list[NotebookNode]) -> bool:
+        """Return True if any other code of the student uses a name that these exercises define."""
+        release_sources = _release_sources(self.lab)
+        answer_cells = {grade_id(name) for name in exercises}
+        names = set(exercises)
+        for cell_name in answer_cells:
+            # An exercise about variables is not named after the variables that its cell defines.
+            names |= set(find_definitions(parse_code(self.lab.reference_cells[cell_name]))[1])
+        for cell in cells:
+            is_answer = cell.cell_type != "code" or cell_grade_id(cell) in answer_cells
+            if is_answer or cell.source in release_sources:
+                continue
+            if names & set(re.findall(r"\w+", cell.source)):
+                return True
+        return False
+
+    def _is_stub(self, exercise: Exercise) -> bool:
+        source = self._answer_source(exercise)
+        return "raise NotImplementedError" in source
+
+
+def _explain_misconception(exercise: Exercise, name: str) -> str:
+    """Return the course author's sentences about a misconception.
+
+    `name` may name two misconceptions that were found together, such as "a + b".
+    """
+    sentences = STRUCTURAL | {m.name: (m.means, m.nudge) for m in exercise.misconceptions}
+    parts = [name] if name in sentences else name.split(" + ")
+    return " ".join(" ".join(sentences.get(part, ())).strip() for part in parts)
+
+
+@cache
+def _release_sources(lab: Lab) -> frozenset[str]:
+    """Return the source of every cell of the released notebook.
+
+    A submission's cell with any other source was added or changed by the student.
+    """
+    return frozenset(cell.source for cell in release_for_grading(lab).cells)
+
+
+@cache
+def _illustration_sources(lab: Lab) -> frozenset[str]:
+    """Return the sources of the released cells with the tag "illustration".
+
+    No other cell depends on them, so they need not be run.
+    """
+    cells = release_for_grading(lab).cells
+    return frozenset(
+        cell.source
+        for cell in cells
+        if "illustration"
+        in cell.metadata.get(
+            "tags",
+            [],
+        )
+    )
+
+
+def _explain_undefined_answer(run: CellRun) -> tuple[Verdict, str]:
+    """Return the verdict on an answer cell that did not define the answer.
+
+    The second value is the error that the cell raised, as text; "" if it raised none.
+    """
+    if run.status in _STOP_REASONS:
+        return Verdict(run.status), _STOP_REASONS[run.status]
+    for output in run.outputs:
+        if output.get("output_type") == "error":
+            parts = [output.get("ename"), output.get("evalue")]
+            return Verdict.MISSING, ": ".join(part for part in parts if part)
+    return Verdict.MISSING, ""
+
+
+def _finding_if_no_answers(
+    exercise: Exercise,
+    run: CellRun,
+    answer_run: CellRun,
+) -> Finding | None:
+    """Return the finding on an exercise for which no results came back from the sandbox.
+
+    None if there are results to judge. A reason for their lack is that the function is not defined,
+    takes too long, or ended the process.
+    """
+    name, verdict = exercise.name, Verdict.CRASH
+    if run.missing:
+        definition = "class"
+        if exercise.rules.is_function_exercise and name[0].islower():
+            definition = "function"
+        text = f"There is no {definition} `{name}` to try."
+        verdict, error = _explain_undefined_answer(answer_run)
+        if error:
+            error = error[:MAX_ERROR_CHARACTERS].rstrip(".")
+            text += f" The cell that should define it failed: {error}."
+    elif run.status is CellOutcome.TIMEOUT:
+        text, verdict = f"`{name}` takes too long. {run.reason}", Verdict.TIMEOUT
+    elif run.status is CellOutcome.SKIPPED:
+        text = f"`{name}` was not tried: the cells before it had used up the notebook's time."
+        verdict = Verdict.TIMEOUT
+    elif run.forged:
+        text = f"`{name}` could not be asked: this notebook writes where only its answers may go."
+    elif run.status is CellOutcome.CRASH or run.answers is None:
+        text = f"`{name}` ended its own process, or went over the memory limit."
+    else:
+        return None
+    return Finding(verdict, observation=text)
+
+
+def _describe_passed_cases(visible: int, hidden: int) -> str:
+    total = visible + hidden
+    if visible and hidden:
+        return f"Right in all {total} cases: {visible} that you can see, {hidden} hidden."
+    return f"Right in all {total} cases." if total > 1 else "Right."
+
+
+def _reword_without_hidden_inputs(finding: Finding, has_visible_cases: bool) -> Finding:
+    """Return a finding on a hidden case in words that do not reveal its inputs and its result."""
+    summary, label = "the result differs", ""
+    if finding.shown_case:
+        label = finding.shown_case.question.label
+        summary = _word_mistake_in_hidden_case(finding)
+    place = "In"
+    if has_visible_cases:
+        place = "Right in the cases you can see, but not with other numbers: in"
+    meaning = nudge = ""
+    if finding.misconception:
+        meaning, nudge = finding.means, finding.nudge
+    observation = f"{place} a hidden case (“{label}”) {summary}."
+    return replace(finding, observation=observation, means=meaning, nudge=nudge)
+
+
+def _word_mistake_in_hidden_case(finding: Finding) -> str:
+    case = finding.shown_case
+    kind = case.difference.kind if case and case.difference else ""
+    if case and kind == "error":
+        error = case.answer.raised
+        # A student could define an error class whose name reveals the inputs.
+        is_standard = hasattr(builtins, error) or hasattr(np.exceptions, error)
+        return f"it raises {error if is_standard else 'an error of its own'}"
+    return _HIDDEN_CASE_SUMMARIES.get(kind, "the result differs")
+
+
+def _make_failed_test_outputs(name: str, text: str, html: str = "") -> list[NotebookNode]:
+    """Return the outputs of a failed test cell: the message, and an error.
+
+    nbgrader gives no points for a test cell whose outputs contain an error.
+    """
+    text = clean_text(truncate(text, MAX_MESSAGE_CHARACTERS))
+    html = html or f"<p>{backticks_to_html(escape(text, quote=False))}</p>"
+    return [
+        make_output("display_data", metadata={}, data={"text/plain": text, "text/html": html}),
+        make_output(
+            "error",
+            ename="CheckFailed",
+            evalue=f"{name}: {text}",
+            traceback=[f"{name}: not right yet."],
+        ),
+    ]
+
+
+def _passed_output(text: str) -> NotebookNode:
+    return make_output("stream", name="stdout", text=f"✓ {text}\n")
+
+
+def _cells_up_to_test(cells: list[NotebookNode], test: str, tests: set[str]) -> list[NotebookNode]:
+    """Return the cells up to and including one test cell, without any other test cells.
+
+    Parameters
+    ----------
+    test : str
+        The grade_id of the test cell.
+    tests : set of str
+        The grade_ids of all test cells.
+    """
+    place = next(i for i, cell in enumerate(cells) if cell_grade_id(cell) == test)
+    return [cell for cell in cells[:place] if cell_grade_id(cell) not in tests] + [cells[place]]
+
+
+def _notice_cell(title: str, sentences: Iterable[str]) -> NotebookNode:
+    lines = "\n".join(f"- {sentence}" for sentence in sentences)
+    return new_markdown_cell(f"**{title}**\n\n{lines}", id="grader-notes")

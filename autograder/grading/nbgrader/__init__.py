@@ -1,1 +1,0 @@
-"""Where nbgrader meets the engine: its gradebook, its `autograde`, its formgrader."""

@@ -1,7 +1,0 @@
-#!/usr/bin/env bash
-# PrairieLearn runs this for each hand-in. The first answer stands if nothing better comes: killed, or out of time.
-mkdir -p /grade/results
-cp /grade/tests/fallback.json /grade/results/results.json
-timeout --kill-after=10 540 /engine/.venv/bin/autograder mark /grade/student \
-    --course /grade/tests/course --lab @LAB@ --as prairielearn --output /grade/results/results.json
-exit 0 # the answer says all, a failure of the grader too

@@ -1,0 +1,37 @@
+"""File submissions from folders and zips in the classroom.
+
+The result is DIR/submitted/<student>/<lab>/<lab>.ipynb.
+
+`collect` does it all. Its steps, each in a module:
+
+archives           list and read the files in folders and zips
+filenames          compare names, and make names safe as names of folders
+filename_patterns  recognise the file names that platforms give to submissions
+platform_metadata  read the lists and receipts that platforms add to a download
+ownership          decide which account of a platform each file belongs to
+roster             read the class list, roster.csv
+identify           match the accounts of a platform to students
+find               make an attempt (one submitted notebook) of each file
+store              file the attempts in the classroom
+student_folders    match the folders that are in submitted/ already to the people of the roster
+upload_limits      limit the number and the size of the files that are read
+"""
+
+from autograder.intake.collect import CollectionReport, collect, find_missing
+from autograder.intake.find import FileOutcome, FileReport
+from autograder.intake.roster import Identity, Person, Roster
+from autograder.intake.store import Origin, read_origin, read_origins
+
+__all__ = [
+    "CollectionReport",
+    "FileOutcome",
+    "FileReport",
+    "Identity",
+    "Origin",
+    "Person",
+    "Roster",
+    "collect",
+    "find_missing",
+    "read_origin",
+    "read_origins",
+]

@@ -1,0 +1,394 @@
+"""Collect submissions from folders and zips into the classroom, for `autograder collect`."""
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder.core.errors import UsageError, format_count
+from autograder.intake.archives import ZipReader
+from autograder.intake.filename_patterns import pattern_from_option
+from autograder.intake.filenames import escape_unprintable
+from autograder.intake.find import Attempt, FileOutcome, FileReport, SubmissionFinder
+from autograder.intake.ownership import IntakeSettings
+from autograder.intake.platform_metadata import find_timezone
+from autograder.intake.roster import Person, Roster, read_roster
+from autograder.intake.store import file_attempts, read_origins
+from autograder.intake.student_folders import folder_by_student, match_folders
+from autograder.intake.upload_limits import ReadingBudget
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+_CLASSROOM_FOLDERS = (
+    "submitted",
+    "submitted-earlier",
+    "collected",
+    "results",
+    "autograded",
+    "feedback",
+    "report",
+    "returned",
+    "answers",
+)
+MAX_LISTED_NAMES = 20
+MAX_TABLE_ROWS = 20  # most rows of the table for one student and one outcome
+_ROUTINE_OUTCOMES = (FileOutcome.FILED, FileOutcome.UNCHANGED, FileOutcome.OLDER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CollectionReport:
+    """Report on a run of `collect`.
+
+    Parameters
+    ----------
+    files : tuple of FileReport
+        Reports on all files, in the order of their names.
+    notes : tuple of str
+        Remarks that concern no single file.
+    missing : mapping of str to tuple of Person
+        People of the roster without a submission, by lab. Only the labs are listed for which this
+        run filed a submission.
+    untimed_count : int
+        Number of this run's submissions whose time is unknown.
+    junk_count : int
+        Number of files that operating systems and editors made.
+    other_file_count : int
+        Number of other files that are no notebooks and were submitted together with a notebook.
+    """
+
+    files: tuple[FileReport, ...]
+    notes: tuple[str, ...] = ()
+    missing: Mapping[str, tuple[Person, ...]]
+    untimed_count: int = 0
+    junk_count: int = 0
+    other_file_count: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        """Exit code of the command: 1 if a file was refused or could not be matched, else 0."""
+        return int(
+            any(file.outcome in (FileOutcome.REFUSED, FileOutcome.UNMATCHED) for file in self.files),
+        )
+
+    @property
+    def summary(self) -> str:
+        """Summary of the run, in one or more lines."""
+        lines = [self._format_outcome_counts()]
+        replacements = [f"{file.student} ({file.lab})" for file in self.files if file.replaced_path]
+        if replacements:
+            lines.append(
+                f"Replaced, the earlier ones being in submitted-earlier/: {_list_first(replacements)}.",
+            )
+        student_chosen = [
+            file.student for file in self.files if file.outcome is FileOutcome.FILED and file.student_chosen
+        ]
+        if student_chosen:
+            names = _list_first(student_chosen)
+            lines.append(
+                f"Filed under names that students chose themselves, so look at them: {names}.",
+            )
+        if self.untimed_count:
+            lines.append(
+                f"{format_count(self.untimed_count, 'submission')} without a time stamp, and so "
+                "without a late penalty: nothing says when they came. roster.csv may, in a "
+                "column 'Submitted <lab>'."
+            )
+        time_changes = [f"{file.student} ({file.lab})" for file in self.files if file.time_changed]
+        if time_changes:
+            names = _list_first(time_changes)
+            lines.append(f"The time was read anew, in the zone that you named: {names}.")
+        lines += self.notes
+        for lab, people in self.missing.items():
+            names = _list_first([person.student for person in people])
+            lines.append(f"{lab}: {format_count(len(people), 'submission')} missing ({names}).")
+        return "\n".join(lines)
+
+    def _format_outcome_counts(self) -> str:
+        """Return a line with the number of files of each outcome, such as "3 filed, 1 refused."."""
+        counts = Counter(file.outcome for file in self.files)
+        parts = [f"{counts[outcome]:,} {outcome}" for outcome in FileOutcome if counts[outcome]]
+        if not parts:
+            parts.append("nothing found")
+        if self.other_file_count:
+            verb = "is no notebook" if self.other_file_count == 1 else "are no notebooks"
+            parts.append(f"{format_count(self.other_file_count, 'file')} beside them that {verb}")
+        if self.junk_count:
+            parts.append(f"{format_count(self.junk_count, 'system file')} ignored")
+        return f"{', '.join(parts)}."
+
+    def table(self) -> "Table | None":
+        """Return a table for rich of the files that the instructor should look at; None if none."""
+        from rich.table import Table
+        from rich.text import Text
+
+        unusual = [file for file in self.files if file.outcome not in _ROUTINE_OUTCOMES]
+        routine = [file for file in self.files if file.outcome in _ROUTINE_OUTCOMES]
+        unusual += [file for file in routine if file.needs_review]
+        if not unusual:
+            return None
+        table = Table(title="What needs a look", title_justify="left")
+        for heading in ("student", "lab", "outcome", "file", "known by", "why"):
+            table.add_column(heading, overflow="fold")
+        colours = {FileOutcome.REFUSED: "red", FileOutcome.UNMATCHED: "yellow"}
+        order = list(FileOutcome)
+        for file in sorted(_limit_rows_per_student(unusual), key=lambda file: order.index(file.outcome)):
+            cells = [
+                Text(escape_unprintable(text, 1000))  # a str could have markup that rich obeys
+                for text in (
+                    file.student,
+                    file.lab,
+                    file.outcome,
+                    file.source,
+                    file.identified_by,
+                    file.reason,
+                )
+            ]
+            cells[2].style = colours.get(file.outcome, "")
+            table.add_row(*cells)
+        return table
+
+
+def _list_first(names: Sequence[str]) -> str:
+    """Return a text with the first names and the number of the others."""
+    text = ", ".join(escape_unprintable(name, 60) for name in names[:MAX_LISTED_NAMES])
+    if len(names) > MAX_LISTED_NAMES:
+        text += f" and {len(names) - MAX_LISTED_NAMES} more"
+    return text
+
+
+def _limit_rows_per_student(files: Sequence[FileReport]) -> list[FileReport]:
+    """Return the first files of each student and outcome, and a remark on how many were left out.
+
+    A student's zip may hold thousands of files that are refused.
+    """
+    groups: dict[tuple[str, str], list[FileReport]] = defaultdict(list)
+    for file in files:
+        groups[file.student or file.source.partition("/")[0], file.outcome].append(file)
+    rows = []
+    for group in groups.values():
+        rows += group[:MAX_TABLE_ROWS]
+        further_files = group[MAX_TABLE_ROWS:]
+        if further_files:
+            reason = f"And {format_count(len(further_files), 'more', 'more')} like these."
+            rows.append(replace(further_files[0], source="…", reason=reason))
+    return rows
+
+
+def collect(
+    paths: Iterable[Path | str],
+    root: Path,
+    labs: Sequence[str],
+    *,
+    grade_ids: Mapping[str, str] | None = None,
+    timezone: str | None = None,
+    course_timezone: str | None = None,
+    file_times: bool = False,
+    pattern: str | None = None,
+    replaces: bool = False,
+) -> CollectionReport:
+    """File the submissions in folders and zips.
+
+    Parameters
+    ----------
+    paths : iterable of path
+        Folders, zips or notebooks.
+    root : Path
+        Folder of the classroom. Its roster.csv lists the class, if there is such a file.
+    labs : sequence of str
+        Labs of the course. Submissions for other labs are reported as unmatched.
+    grade_ids : mapping of str to str, optional
+        Lab of each nbgrader grade_id that belongs to one lab only. With it, the cells of a notebook
+        tell its lab, whatever the name of the file.
+    timezone : str, optional
+        Time zone of times that name no zone, such as "Europe/Berlin". By default the zone in
+        Blackboard's text file, or else the course's. With this option, the times of submissions
+        that are filed already are read again.
+    course_timezone : str, optional
+        The course's time zone; by default UTC.
+    file_times : bool
+        Take the time at which a file was last changed as the time of its submission, if nothing
+        else tells that time. By default it is not used, since Canvas and Moodle give every file the
+        time of the download, and Git the time of the clone. All submissions would then be late.
+    pattern : str, optional
+        Regular expression with named groups, for paths of no known platform.
+    replaces : bool
+        Let a newer submission replace a submission of another platform or account. Also let it do
+        so if students chose the name by which the submission is filed.
+
+    Raises
+    ------
+    UsageError
+        If a path does not exist, or the time zone or the pattern cannot be used.
+    AutograderError
+        If the roster is wrong, or the classroom cannot be written.
+    """
+    inputs = [Path(path) for path in paths]
+    zone, default_zone = _find_time_zones(timezone, course_timezone)
+    filename_pattern = pattern_from_option(pattern) if pattern is not None else None
+    skip = _check_paths_and_list_folders_to_skip(inputs, root)
+    settings = _read_intake_settings(
+        root,
+        tuple(labs),
+        grade_ids=grade_ids or {},
+        zone=zone,
+        default_zone=default_zone,
+        use_file_times=file_times,
+        pattern=filename_pattern,
+    )
+    budget = ReadingBudget()
+    with ZipReader(zone or default_zone, root if root.is_dir() else None) as zips:
+        finder = SubmissionFinder(settings, zips, budget)
+        for path in inputs:
+            finder.search_path(path, skip)
+        attempts = finder.match_attempts()
+        filed_reports = file_attempts(
+            attempts,
+            root,
+            budget,
+            replaces,
+            update_times=zone is not None,
+        )
+    notes = list(_make_roster_and_zone_notes(settings.roster, attempts, course_timezone))
+    return _make_collection_report(root, settings, finder, filed_reports, notes)
+
+
+def _make_collection_report(
+    root: Path,
+    settings: IntakeSettings,
+    finder: SubmissionFinder,
+    filed_reports: list[FileReport],
+    notes: list[str],
+) -> CollectionReport:
+    """Return the report on a run, which also lists the people whose submissions are missing."""
+    files = []
+    for file in [*finder.reports, *filed_reports]:
+        source, student = escape_unprintable(file.source), escape_unprintable(file.student)
+        files.append(replace(file, source=source, student=student))
+    submissions = {
+        (file.student, file.lab)
+        for file in filed_reports
+        if file.outcome in (FileOutcome.FILED, FileOutcome.UNCHANGED)
+    }
+    labs = sorted({lab for _, lab in submissions}, key=settings.labs.index)
+    return CollectionReport(
+        files=tuple(sorted(files, key=lambda file: (file.source, file.student))),
+        notes=tuple(notes),
+        missing=find_missing(root, settings.roster, labs),
+        untimed_count=_count_without_timestamp(root, submissions),
+        junk_count=finder.junk_count,
+        other_file_count=finder.other_file_count,
+    )
+
+
+def _find_time_zones(timezone: str | None, course_timezone: str | None) -> tuple[tzinfo | None, tzinfo]:
+    """Return two time zones: the one that the instructor named or None, and the course's."""
+    zone = None
+    if timezone is not None:
+        zone = find_timezone(timezone)
+        if zone is None:
+            raise UsageError(f"There is no time zone {timezone!r}; name one such as Europe/Berlin.")
+    default_zone = find_timezone(course_timezone or "UTC")
+    if default_zone is None:
+        raise UsageError(
+            f"course.toml, [policy]: there is no time zone {course_timezone!r}; one is Europe/Berlin."
+        )
+    return zone, default_zone
+
+
+def _read_intake_settings(root: Path, labs: tuple[str, ...], **options: Any) -> IntakeSettings:
+    """Return the settings of a run, with the state of the classroom before the run."""
+    roster = read_roster(root / "roster.csv")
+    folders: tuple[str, ...] = ()
+    submitted = root / "submitted"
+    if submitted.is_dir():
+        folders = tuple(sorted(name for name in os.listdir(submitted) if not name.startswith(".")))
+    origins = read_origins(root)
+    folder_by_account = {}
+    for (student, _), origin in origins.items():
+        if origin.lms_id:
+            folder_by_account[origin.platform, origin.lms_id] = student
+    return IntakeSettings(
+        labs=labs,
+        roster=roster,
+        folders=folders,
+        folder_by_account=folder_by_account,
+        folder_by_student=folder_by_student(match_folders(roster, folders, origins)),
+        **options,
+    )
+
+
+def _count_without_timestamp(root: Path, submissions: Iterable[tuple[str, str]]) -> int:
+    """Return the number of submissions without a timestamp.txt.
+
+    The origin of a submission has the time, too, but a run that was killed may have written only
+    the timestamp.txt.
+    """
+    count = 0
+    for student, lab in submissions:
+        count += not (root / "submitted" / student / lab / "timestamp.txt").is_file()
+    return count
+
+
+def _make_roster_and_zone_notes(
+    roster: Roster,
+    attempts: Iterable[Attempt],
+    course_timezone: str | None,
+) -> Iterator[str]:
+    """Yield remarks about the roster and about times without a zone."""
+    for note in roster.notes:
+        yield f"roster.csv: {note}"
+    if any(attempt.owner.in_default_zone for attempt in attempts):
+        zone = "UTC, as course.toml names no zone"
+        if course_timezone:
+            zone = f"{course_timezone}, the zone in course.toml"
+        yield (
+            f"Times without a zone were read in {zone}. If that is wrong, say --timezone and collect again."
+        )
+
+
+def find_missing(root: Path, roster: Roster, labs: Sequence[str]) -> dict[str, tuple[Person, ...]]:
+    """Return the people of the roster without a submission, by lab.
+
+    Labs that everybody has submitted are left out, and so are people who have left the class.
+    """
+    missing = {}
+    origins = read_origins(root)
+    for lab in labs:
+        folders = (root / "submitted").glob(f"*/{lab}")
+        students = {folder.parent.name for folder in folders if folder.is_dir()}
+        students |= {person.student for person in match_folders(roster, students, origins).values()}
+        absent = tuple(
+            person for person in roster.people if person.student not in students and not person.withdrawn
+        )
+        if absent:
+            missing[lab] = absent
+    return missing
+
+
+def _check_paths_and_list_folders_to_skip(paths: Sequence[Path], root: Path) -> set[tuple[int, int]]:
+    """Raise UsageError for paths that cannot be collected, before any file is read.
+
+    Returns
+    -------
+    set of (device, inode)
+        Folders of the classroom, such as submitted/, which must not be searched for submissions.
+    """
+    if not paths:
+        raise UsageError("Nothing to collect: name a folder, a zip or a notebook.")
+    if root.exists() and not root.is_dir():
+        raise UsageError(f"{root} is not a folder.")
+    folders = [root / name for name in _CLASSROOM_FOLDERS]
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"There is no {escape_unprintable(str(path))}.")
+        if any(path.resolve().is_relative_to(folder.resolve()) for folder in folders):
+            raise UsageError(
+                f"{escape_unprintable(str(path))} is the classroom's own; collect from where "
+                "submissions arrive."
+            )
+    statuses = [folder.stat() for folder in folders if folder.is_dir()]
+    return {(status.st_dev, status.st_ino) for status in statuses}

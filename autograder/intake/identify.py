@@ -1,0 +1,332 @@
+"""Match the owners of files to people of the roster.
+
+Without a roster, each owner gets a folder with the platform's name of the student. Two accounts
+that would get the same folder might be two people, so their files are refused with a sentence that
+names both accounts.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from autograder.core.errors import join_words
+from autograder.intake.filenames import (
+    describe_account,
+    escape_unprintable,
+    fold_case,
+    safe_folder_name,
+    to_nfc,
+)
+from autograder.intake.ownership import ROSTER_REMEDY, IntakeSettings, Owner
+from autograder.intake.roster import Identity, Person, find_contradiction
+
+# Words for "participant", by which Moodle names every student in blind marking.
+_BLIND_NAMES = set(
+    "participant teilnehmer teilnehmer-in participante deelnemer partecipante deltaker".split(),
+)
+
+# Columns of the roster that tell two people of the same name apart, by platform.
+_DISTINGUISHING_COLUMNS = {
+    "Canvas": "a column ID, with Canvas's numbers",
+    "Moodle": (
+        "a column Identifier, with the numbers in the names (the assignment's grading worksheet has them)"
+    ),
+    "Brightspace": "a column 'Brightspace ID', with the numbers that the names begin with",
+    "Blackboard": "a column Login",
+    "Gradescope": "a column SID or Email",
+    "GitHub": "a column GitHub",
+}
+_LOGIN_COLUMN = "a column Login, and folders called after the logins"
+
+LabOwner = tuple[str, Owner]  # a lab, and the owner of a submission for it
+
+
+class Unmatched(Exception):
+    """Error for a notebook whose student or lab is uncertain.
+
+    The message is the reason that the report on the file gives.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatchedStudent:
+    """Student who submitted a file.
+
+    Parameters
+    ----------
+    folder : str
+        Name of the student's folder in submitted/.
+    identity : Identity
+        The platform's data about the student, or about the group that the student is in.
+    person : Person or None
+        The student in the roster; None if the roster does not have the student.
+    """
+
+    folder: str
+    identity: Identity
+    person: Person | None = None
+
+
+class StudentMatcher:
+    """Matcher of the owners of all submissions in a run to students.
+
+    Parameters
+    ----------
+    lab_owners : iterable of (lab, Owner)
+        All owners of the run. They are compared, since two of them may get the same folder.
+    """
+
+    def __init__(self, settings: IntakeSettings, lab_owners: Iterable[LabOwner]):
+        self._roster, self._settings = settings.roster, settings
+        self._folders = {to_nfc(name): name for name in settings.folders}
+        unique_owners = list(dict.fromkeys(lab_owners))
+        self._blind_names = _find_blind_marking_names([owner for _, owner in unique_owners])
+        self._matches: dict[LabOwner, tuple[MatchedStudent, ...] | str] = {}
+        for lab, owner in unique_owners:
+            self._matches[lab, owner] = self._match_one_owner(owner)
+        self._refuse_ambiguous_accounts()
+        self._refuse_folders_differing_in_case()
+
+    def match(self, lab: str, owner: Owner) -> tuple[MatchedStudent, ...]:
+        """Return all students who submitted a file; raises `Unmatched` if they are not certain."""
+        match = self._matches[lab, owner]
+        if isinstance(match, str):
+            raise Unmatched(match)
+        return match
+
+    def _match_one_owner(self, owner: Owner) -> tuple[MatchedStudent, ...] | str:
+        """Return the students of an owner without regard to other owners, or a sentence if none."""
+        identity = owner.identities[0]
+        if owner.platform == "Moodle" and identity.name in self._blind_names:
+            people = self._roster.find(Identity(participant=identity.participant))
+            person = people[0] if len(people) == 1 else None
+            folder = safe_folder_name(f"{identity.name}_{identity.participant}")
+            if person:
+                folder = person.student
+            return (MatchedStudent(folder=folder, identity=identity, person=person),)
+        if self._roster.people:
+            return self._match_by_roster(owner)
+        identities = {owner.default_folder: identity}
+        if len(owner.identities) > 1:
+            identities = {identity.default_folder: identity for identity in owner.identities}
+        students = []
+        for name, member in identities.items():
+            folder = self._find_folder_by_account(owner, member) or self._folders.get(name, name)
+            students.append(MatchedStudent(folder=folder, identity=member))
+        return tuple(students)
+
+    def _find_folder_by_account(self, owner: Owner, identity: Identity) -> str:
+        """Return the folder in submitted/ of a person to whom the platform gives a number, or "".
+
+        The folder is found by the number, since people change their names.
+        """
+        if not identity.lms_id:
+            return ""
+        return self._settings.folder_by_account.get((owner.platform, identity.lms_id), "")
+
+    def _match_by_roster(self, owner: Owner) -> tuple[MatchedStudent, ...] | str:
+        """Return the people of the roster who submitted a file, or a sentence if uncertain.
+
+        The name of an owner may be that of a group. Then all members of the group are returned.
+        """
+        students: dict[str, MatchedStudent] = {}
+        for identity in owner.identities:
+            people = self._roster.find(identity)
+            name = identity.name or identity.any_identifier
+            is_group = not people and bool(self._roster.group_members(name))
+            people = people or self._find_group_members(name)
+            if len(people) > 1 and not is_group:
+                column = _DISTINGUISHING_COLUMNS.get(owner.platform, _LOGIN_COLUMN)
+                return (
+                    f"{len(people)} people in the roster could be "
+                    f"{_describe_identity(identity)}. Add {column}."
+                )
+            if not people:
+                return self._unmatched_message(identity)
+            for person in people:
+                folder = self._choose_folder_of_person(person, owner, identity, is_group)
+                student = MatchedStudent(folder=folder, identity=identity, person=person)
+                students[person.student] = student
+        return tuple(students.values())
+
+    def _choose_folder_of_person(
+        self,
+        person: Person,
+        owner: Owner,
+        identity: Identity,
+        is_group: bool,
+    ) -> str:
+        """Return the name of a folder for a person of the roster: an existing one if there is one.
+
+        Parameters
+        ----------
+        is_group : bool
+            True if the identity is that of a group which the person is in.
+        """
+        if person.student in self._folders:
+            return person.student
+        folder = self._settings.folder_by_student.get(person.student, "")
+        if not folder and not is_group:  # the number of a group identifies no single member
+            folder = self._find_folder_by_account(owner, identity)
+        return folder or person.student
+
+    def _unmatched_message(self, identity: Identity) -> str:
+        """Return the sentence for an identity that matches nobody in the roster."""
+        namesakes = self._roster.people_named(identity.name or identity.any_identifier)
+        if namesakes:
+            person = namesakes[0]
+            return (
+                f"The roster has {escape_unprintable(person.name)!r}, but as "
+                f"{find_contradiction(person, identity)}. If they are one person, correct "
+                "roster.csv; if not, add a line to it, and collect it again."
+            )
+        return (
+            f"Nobody in the roster is {_describe_identity(identity)}. Add a line to roster.csv "
+            "and collect it again."
+        )
+
+    def _find_group_members(self, name: str) -> list[Person]:
+        """Return the members of a group, or the one member whom Moodle calls "<group>-<name>"."""
+        for i, character in enumerate(name):
+            if character == "-" and self._roster.group_members(name[:i]):
+                people = self._roster.find(Identity(name=name[i + 1 :]))
+                if len(people) == 1:
+                    return people
+        return self._roster.group_members(name)
+
+    # Accounts that could be one person
+
+    def _refuse_ambiguous_accounts(self) -> None:
+        """Refuse accounts that have several names, and accounts that would share a folder."""
+        messages = self._find_accounts_with_several_names()
+        for (lab, folder), owners in sorted(
+            self._group_owners_by_folder().items(),
+            key=lambda item: item[0],
+        ):
+            if len(owners) < 2:
+                continue
+            groups = [owner for owner in owners if self._is_group_only(owner)]
+            # If one owner's name is in the roster and the others only have the name of a group,
+            # refuse only the others.
+            is_one_alone = groups and len(groups) == len(owners) - 1
+            for owner in groups if is_one_alone else owners:
+                messages.setdefault((lab, owner), self._ambiguity_message(folder, owner, owners))
+        self._matches |= messages
+
+    def _find_accounts_with_several_names(self) -> dict[LabOwner, str]:
+        """Return a sentence for each owner whose account has several names in the same lab."""
+        names: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        for lab, owner in self._matches:
+            name = owner.identities[0].name
+            # Leave out Brightspace, since nothing says that the number in its names belongs to a
+            # person. The numbers of the other platforms do.
+            if owner.platform != "Brightspace" and name:
+                names[lab, owner.platform, owner.account].add(name)
+        messages = {}
+        for lab, owner in self._matches:
+            account_names = names[lab, owner.platform, owner.account]
+            if len(account_names) > 1 and owner.identities[0].name:
+                names_text = [escape_unprintable(repr(name), 60) for name in sorted(account_names)]
+                messages[lab, owner] = (
+                    f"{owner.platform}'s {escape_unprintable(owner.account, 60)!r} is one "
+                    f"account's, and here it stands beside the names {join_words(names_text)}. "
+                    "Look up there whose it is, and collect that one by itself."
+                )
+        return messages
+
+    def _group_owners_by_folder(self) -> dict[tuple[str, str], list[Owner]]:
+        """Return the owners by (lab, student's folder), with each account once."""
+        by_folder: dict[tuple[str, str], dict[tuple[str, str], Owner]] = defaultdict(dict)
+        for (lab, owner), match in self._matches.items():
+            if isinstance(match, tuple):
+                for student in match:
+                    by_folder[lab, student.folder][owner.platform, owner.account] = owner
+        return {key: list(accounts.values()) for key, accounts in by_folder.items()}
+
+    def _is_group_only(self, owner: Owner) -> bool:
+        """Return True if the roster has no person for the owner, so that it matched a group."""
+        if not self._roster.people:
+            return False
+        return not any(self._roster.find(identity) for identity in owner.identities)
+
+    def _ambiguity_message(self, folder: str, owner: Owner, owners: list[Owner]) -> str:
+        """Return the sentence for an owner who would get the same folder as other accounts.
+
+        Parameters
+        ----------
+        owners : list of Owner
+            All accounts that would get the folder, with this owner.
+        """
+        accounts = []
+        for candidate in owners:
+            name = "" if candidate.student_chosen else candidate.identities[0].name
+            accounts.append(describe_account(candidate.platform, name, candidate.account))
+        if len({candidate.platform for candidate in owners}) > 1:
+            remedy = "Collect each by itself; the later one with --replace, if they are one person's"
+        elif owner.student_chosen:
+            remedy = "Put each into a folder called after its student"
+        elif self._roster.people:
+            column = _DISTINGUISHING_COLUMNS.get(owner.platform, _LOGIN_COLUMN)
+            remedy = f"Say in roster.csv which is whose: {column}"
+        else:
+            remedy = f"A name alone does not tell them apart: {ROSTER_REMEDY}"
+        person = self._roster.by_student.get(folder)
+        name = escape_unprintable(person.name if person and person.name else folder)
+        return f"{join_words(accounts)} would all be {name!r}, and may be several people. {remedy}."
+
+    def _refuse_folders_differing_in_case(self) -> None:
+        """Refuse students without a line in the roster whose folder differs from another in case.
+
+        For example "Ada", if there is "ada": the two may be one person.
+        """
+        students = [
+            (key, student)
+            for key, match in self._matches.items()
+            if isinstance(match, tuple)
+            for student in match
+        ]
+        spellings: dict[str, set[str]] = defaultdict(set)
+        for name in [*(student.folder for _, student in students), *self._settings.folders]:
+            spellings[fold_case(name)].add(name)
+        for key, student in students:
+            folder = student.folder
+            variants = sorted(spellings[fold_case(folder)] - {folder})
+            if student.person is None and variants and folder not in self._settings.folders:
+                self._matches[key] = (
+                    f"{escape_unprintable(folder)!r} and {escape_unprintable(variants[0])!r} "
+                    "differ only in case, and may be one person or two: rename one, or "
+                    f"{ROSTER_REMEDY}."
+                )
+
+
+def _find_blind_marking_names(owners: Iterable[Owner]) -> set[str]:
+    """Return the names by which Moodle names every student in blind marking."""
+    accounts: dict[str, set[str]] = defaultdict(set)
+    for owner in owners:
+        if owner.platform == "Moodle":
+            accounts[owner.identities[0].name].add(owner.account)
+    blind_names = {name for name in accounts if name.casefold() in _BLIND_NAMES}
+    if len(accounts) == 1:
+        # If all students have the same name and it is a single word, it must be the word for
+        # "participant" in another language.
+        ((name, numbers),) = accounts.items()
+        if len(numbers) > 1 and " " not in name:
+            blind_names.add(name)
+    return blind_names
+
+
+def _describe_identity(identity: Identity) -> str:
+    """Return the names and identifiers of an identity, joined with "or", for use in a sentence."""
+    texts = [
+        identity.name,
+        identity.any_identifier,
+        identity.login,
+        identity.email,
+        identity.student,
+        identity.lms_id,
+        identity.sid,
+        identity.github,
+    ]
+    return (
+        " or ".join(dict.fromkeys(escape_unprintable(repr(text), 80) for text in texts if text)) or "this one"
+    )

@@ -1,0 +1,754 @@
+"""Decide which account of a platform each file of a download belongs to.
+
+The owner is identified by the name that the platform gave to the file, by a list that the platform
+wrote, by the folder directly above the file, or by the option --pattern. The content of a student's
+file is never used. If the owner is not certain, a sentence tells the instructor what to do.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime, timedelta, timezone, tzinfo
+
+from autograder.core.errors import join_words
+from autograder.intake.filename_patterns import FilenamePattern, PatternGroups, match_patterns
+from autograder.intake.filenames import (
+    escape_unprintable,
+    find_lab_by_name,
+    is_container_folder,
+    is_generic_name,
+    is_zip,
+    normalise_name,
+    safe_folder_name,
+    stem,
+)
+from autograder.intake.platform_metadata import (
+    BLACKBOARD_TIME_FORMAT,
+    GRADESCOPE_METADATA,
+    PlatformSubmission,
+    parse_timestamp,
+)
+from autograder.intake.roster import Identity, Roster
+
+ROSTER_REMEDY = "put a roster that tells them apart into the classroom as roster.csv"
+MAX_FOLDER_LEVELS = 5  # levels of folders that may lie around the folders of the students
+NO_OWNER = (
+    "Neither its name nor a folder says whose it is. Put it into a folder called after the "
+    "student, or say with --pattern where the student's name stands."
+)
+_IDENTITY_FIELDS = {field.name for field in fields(Identity)}
+_GITHUB_USER = r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}"
+_GRADESCOPE_EXPORT = re.compile(r"assignment_\d+_export(?: ?\(\d+\))?")
+_NBGRADER_FOLDERS = {"source", "release", "autograded", "feedback"}  # beside submitted/
+# A time zone that no place has. If a text gives another time in this zone than in a real one, the
+# text names no zone.
+_PROBE_ZONE = timezone(timedelta(hours=13, minutes=37))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owner:
+    """Account that a file belongs to, and what the file's name tells about the submission.
+
+    Two owners are equal if they are the same account. The fields about the submission, such as
+    its time, are not compared.
+
+    Parameters
+    ----------
+    platform : str
+        Name of the platform; "folder", "file" or "pattern" if no platform gave the name.
+    identities : tuple of Identity
+        The student, or all students who submitted the file together.
+    default_folder : str
+        Name of the student's folder in submitted/, if no roster names the folder.
+    account : str
+        Identifier that tells two students of the same name apart in one run.
+    identified_by : str
+        What identifies the student, for reports, such as "the folder's name".
+    student_chosen : bool
+        True if the student chose the name. Such a submission replaces an earlier one only with the
+        option --replace.
+    platform_path : str
+        Part of the path that the platform wrote. The feedback for the platform gets a name that
+        begins with it.
+    upload_number : int
+        Number of the upload, 0 if there is none.
+    time : datetime or None
+        Time of the submission; None if unknown.
+    in_default_zone : bool
+        True if the time was read in the default time zone, since nothing names its zone.
+    is_late : bool
+        True if the platform marks the submission as late.
+    lab : str
+        Lab that the name tells; "" if it tells none.
+    note : str
+        Remark for the report on the file.
+    """
+
+    platform: str
+    identities: tuple[Identity, ...]
+    default_folder: str
+    account: str = ""
+    identified_by: str = ""
+    student_chosen: bool = False
+    platform_path: str = field(default="", compare=False)
+    upload_number: int = field(default=0, compare=False)
+    time: datetime | None = field(default=None, compare=False)
+    in_default_zone: bool = field(default=False, compare=False)
+    is_late: bool = field(default=False, compare=False)
+    lab: str = field(default="", compare=False)
+    note: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IntakeSettings:
+    """Options of a run of `collect`, and the state of the classroom before the run.
+
+    Parameters
+    ----------
+    labs : tuple of str
+        Labs of the course.
+    grade_ids : mapping of str to str
+        Lab of each nbgrader grade_id that belongs to one lab only.
+    folders : tuple of str
+        Names of the folders in submitted/.
+    folder_by_account : mapping of (platform, id) to str
+        Folder in submitted/ of each student to whom a platform gives the same number in all labs.
+    folder_by_student : mapping of str to str
+        Folder in submitted/ of each person of the roster, by the name that the roster gives to the
+        folder.
+    zone : tzinfo or None
+        Time zone that the instructor named for times without a zone.
+    default_zone : tzinfo
+        The course's time zone, for times whose zone neither the instructor nor the platform names.
+    use_file_times : bool
+        Take the time at which a file was last changed as the time of its submission, if nothing
+        else tells that time.
+    pattern : FilenamePattern or None
+        Pattern of the option --pattern.
+    """
+
+    labs: tuple[str, ...]
+    grade_ids: Mapping[str, str]
+    roster: Roster
+    folders: tuple[str, ...]
+    folder_by_account: Mapping[tuple[str, str], str]
+    folder_by_student: Mapping[str, str]
+    zone: tzinfo | None
+    default_zone: tzinfo
+    use_file_times: bool
+    pattern: FilenamePattern | None
+
+
+@dataclass(frozen=True)
+class _NamesByPlatform:
+    """Names in one folder around submissions, sorted by the platform that may have given them.
+
+    Parameters
+    ----------
+    readings : mapping of str to mapping
+        Paths that match a platform's pattern, as `readings[path][platform] = (pattern, groups)`.
+        The paths are relative to the folder.
+    folders : mapping of str to list
+        Folders of no platform's pattern, with the parts of the paths below them.
+    files : list of str
+        Files of no platform's pattern.
+    votes : mapping of str to set of str
+        Names that match the pattern of each platform. The key "" has the names that seem to be
+        students' but match no pattern.
+    """
+
+    readings: dict[str, dict[str, tuple[FilenamePattern, PatternGroups]]]
+    folders: dict[str, list[list[str]]]
+    files: list[str]
+    votes: dict[str, set[str]]
+
+
+class DownloadOwnership:
+    """Owners of all files of one download.
+
+    Each folder around submissions is decided by itself. If most names in it match the pattern of
+    one platform, all are taken to be that platform's. Otherwise each subfolder is a student's. But
+    if all subfolders have names of containers, such as "Lab 2", each of them is searched as a
+    folder around submissions.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        Paths of the notebooks and zips.
+    name : str
+        Name of the download.
+    repositories : collection of str
+        Paths of the folders that hold a Git repository.
+    receipts : mapping of str to PlatformSubmission
+        Submissions in Blackboard's receipts, by the part of the path that Blackboard wrote.
+    metadata : callable
+        Function of a folder's path, which returns the submissions in the folder's Gradescope list.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        name: str,
+        settings: IntakeSettings,
+        *,
+        repositories: Collection[str],
+        receipts: Mapping[str, PlatformSubmission],
+        metadata: Callable[[str], Mapping[str, PlatformSubmission]],
+    ):
+        self._settings, self._labs, self._roster = settings, settings.labs, settings.roster
+        self._repositories, self._receipts, self._metadata = repositories, receipts, metadata
+        self._owners: dict[
+            str,
+            Owner | str,
+        ] = {}  # by path; the owner of a folder, such as "ada/", is the owner of all files in it
+        self._student_levels: list[str] = []  # paths of folders that hold the students' folders
+        if settings.pattern:
+            for path in paths:
+                groups = settings.pattern.match(path)
+                self._owners[path] = "It does not match --pattern."
+                if groups:
+                    self._owners[path] = self._owner_from_pattern(
+                        settings.pattern,
+                        groups,
+                        path,
+                        "",
+                    )
+        else:
+            self._assign_owners_in_folder("", [path.split("/") for path in sorted(paths)], name)
+
+    def find_owner(self, path: str) -> Owner | str:
+        """Return the owner of a file, or a sentence for the instructor if it is uncertain."""
+        if path in self._owners:
+            return self._owners[path]
+        for i in range(len(path) - 1, -1, -1):
+            if path[i] == "/" and path[: i + 1] in self._owners:
+                return self._owners[path[: i + 1]]
+        if not self._settings.pattern:
+            matches = match_patterns(path, self._labs)
+            if matches:
+                return self._owner_from_pattern(*matches[0], path, "")
+        for folder_path in self._student_levels:
+            folder, slash, _ = path[len(folder_path) :].partition("/")
+            if path.startswith(folder_path) and slash and not is_generic_name(folder):
+                return _owner_named_by_folder(folder)
+        return NO_OWNER
+
+    # One folder around submissions
+
+    def _assign_owners_in_folder(self, folder_path: str, paths: list[list[str]], name: str) -> None:
+        """Assign owners to the files in a folder around submissions.
+
+        Parameters
+        ----------
+        folder_path : str
+            Path of the folder, which ends with "/"; "" for the download itself.
+        paths : list of list of str
+            Parts of the paths below the folder.
+        name : str
+            Name of the folder or of the download.
+        """
+        if folder_path.count("/") >= MAX_FOLDER_LEVELS:
+            self._owners[folder_path] = (
+                f"It lies more than {MAX_FOLDER_LEVELS} folders deep; collect the folder that "
+                "holds the students'."
+            )
+            return
+        names = self._sort_names_by_platform(paths, self._make_github_patterns(folder_path, name))
+        platform = _majority_platform(names.votes) if names.readings else ""
+        for path, readings in names.readings.items():
+            owner = self._owner_from_majority_pattern(readings, platform, path, folder_path)
+            self._owners[folder_path + path] = owner
+            if isinstance(owner, Owner) and owner.platform_path.endswith("/"):
+                self._owners[folder_path + owner.platform_path] = owner  # the whole folder
+        if platform == "":
+            self._assign_files_named_after_students(folder_path, names.files)
+            self._assign_owners_of_subfolders(folder_path, names.folders, name)
+            return
+        majority = "as many names of a platform's form"
+        if platform:
+            majority = f"names of {platform}'s form"
+        message = (
+            f"It lies beside {majority}, and its name is not of that form. Collect it by itself, or "
+            "use --pattern."
+        )
+        for folder in names.folders:
+            self._owners[f"{folder_path}{folder}/"] = message
+        for file in names.files:
+            self._owners[folder_path + file] = NO_OWNER
+
+    def _sort_names_by_platform(
+        self,
+        paths: list[list[str]],
+        repositories: list[FilenamePattern],
+    ) -> _NamesByPlatform:
+        """Sort the names in a folder by whether they match a platform's pattern.
+
+        Parameters
+        ----------
+        paths : list of list of str
+            Parts of the paths below the folder.
+        repositories : list of FilenamePattern
+            Patterns of the Git repositories in the folder.
+        """
+        names = _NamesByPlatform({}, defaultdict(list), [], defaultdict(set))
+        for top, *subparts in paths:
+            path = "/".join([top, *subparts])
+            matches = match_patterns(path, self._labs, repositories)
+            if matches:
+                # If two patterns of the same platform match, keep the first, which is likelier.
+                readings = names.readings.setdefault(path, {})
+                for pattern, groups in matches:
+                    readings.setdefault(pattern.platform, (pattern, groups))
+                    student = top if subparts else path.removesuffix(groups["file"])
+                    names.votes[pattern.platform].add(student)
+            elif subparts:
+                names.folders[top].append(subparts)
+            else:
+                names.files.append(top)
+        names.votes[""] = {*names.folders, *self._files_named_after_students(names.files)}
+        if "nbgrader" in names.votes:
+            names.votes[""] -= _NBGRADER_FOLDERS
+        return names
+
+    def _files_named_after_students(self, files: list[str]) -> list[str]:
+        """Return the files that have neither a lab's name nor a generic one such as "final"."""
+        return [
+            file
+            for file in files
+            if not find_lab_by_name(file, self._labs) and not is_generic_name(stem(file))
+        ]
+
+    def _assign_files_named_after_students(self, folder_path: str, files: list[str]) -> None:
+        """Assign owners to files named after students, in a folder without a platform's names."""
+        student_files = self._files_named_after_students(files)
+        for file in files:
+            is_believed = file in student_files
+            if student_files == [file] and not is_zip(file):
+                # A single notebook could have any name, so believe only one from the roster.
+                is_believed = self._is_in_roster(stem(file))
+            self._owners[folder_path + file] = (
+                _owner_named_by_file(folder_path + file) if is_believed else NO_OWNER
+            )
+
+    def _owner_from_majority_pattern(
+        self,
+        readings: Mapping[str, tuple[FilenamePattern, PatternGroups]],
+        platform: str | None,
+        path: str,
+        folder_path: str,
+    ) -> Owner | str:
+        """Return the owner of a name, or a sentence if most names beside it have another pattern.
+
+        A student who chooses the name of a file could imitate the pattern of another platform.
+
+        Parameters
+        ----------
+        readings : mapping of str to (FilenamePattern, PatternGroups)
+            Patterns that the name matches, by platform.
+        platform : str or None
+            Platform of most names in the folder; "" for no platform, None without a majority.
+        path : str
+            The name, which is a path relative to the folder.
+        folder_path : str
+            Path of the folder.
+        """
+        if platform is not None and platform in readings:
+            return self._owner_from_pattern(*readings[platform], folder_path + path, folder_path)
+        platforms = join_words(sorted(readings))
+        if platform is None:
+            reason = (
+                "Of the names in this folder no more than half are of one form, and this one is "
+                f"{platforms}'s"
+            )
+        elif platform:
+            reason = f"Its name is of {platforms}'s form, and most beside it are of {platform}'s"
+        else:
+            reason = f"Its name is of {platforms}'s form, and most beside it are of no platform's"
+        return f"{reason}: a student could have chosen it. Collect each platform's download by itself."
+
+    # Folders whose names match no platform's pattern
+
+    def _assign_owners_of_subfolders(
+        self,
+        folder_path: str,
+        folders: Mapping[str, list[list[str]]],
+        name: str,
+    ) -> None:
+        """Assign owners to folders whose names match no platform's pattern.
+
+        If all have names of containers, such as "Lab 2", their contents are searched instead.
+        """
+        containers = set()
+        for folder, subpaths in folders.items():
+            if self._has_container_name(folder, subpaths, name):
+                containers.add(folder)
+        if containers == set(folders):
+            for folder, subpaths in folders.items():
+                self._assign_owners_in_folder(f"{folder_path}{folder}/", subpaths, folder)
+            return
+        self._student_levels.append(folder_path)
+        is_student_level = any(
+            self._is_in_roster(folder) or self._holds_submission(subpaths)
+            for folder, subpaths in folders.items()
+            if folder not in containers
+        )
+        for folder, subpaths in folders.items():
+            if folder in containers:
+                owner: Owner | str = _several_students_message(folder)
+            else:
+                owner = self._owner_of_student_folder(folder, subpaths, is_student_level)
+            self._owners[f"{folder_path}{folder}/"] = owner
+
+    def _has_container_name(self, folder: str, subpaths: list[list[str]], download_name: str) -> bool:
+        """Return True if a folder has a container's name or the download's, and not a student's."""
+        if self._is_in_roster(folder):
+            return False
+        if is_container_folder(folder, self._labs) or _GRADESCOPE_EXPORT.fullmatch(folder):
+            return True
+        normalised_download = normalise_name(re.sub(r" ?\(\d+\)$", "", download_name))
+        if not normalised_download or normalised_download != normalise_name(folder):
+            return False
+        return not self._holds_submission(subpaths)
+
+    def _owner_of_student_folder(
+        self,
+        folder: str,
+        subpaths: list[list[str]],
+        is_student_level: bool,
+    ) -> Owner | str:
+        """Return the owner of a folder, or a sentence if the folder could hold a whole class.
+
+        Parameters
+        ----------
+        is_student_level : bool
+            True if this folder or one beside it seems to be a student's, since its name is in the
+            roster or it holds a submission directly.
+        """
+        if self._is_in_roster(folder):
+            return _owner_named_by_folder(folder)
+        if is_generic_name(folder):
+            return NO_OWNER
+        if not is_student_level:
+            return (
+                f"It cannot be told whether {escape_unprintable(folder)!r} or "
+                f"{escape_unprintable(stem(subpaths[0][0]))!r} is the student's name. Collect "
+                f"{escape_unprintable(folder)!r} by itself if it holds the class, say with "
+                f"--pattern where the name stands, or {ROSTER_REMEDY}."
+            )
+        if holds_several_students(subpaths, self._labs):
+            return _several_students_message(folder)
+        return _owner_named_by_folder(folder)
+
+    def _holds_submission(self, subpaths: list[list[str]]) -> bool:
+        """Return True if a folder holds a submission, or a subfolder named after a lab.
+
+        Parameters
+        ----------
+        subpaths : list of list of str
+            Parts of the paths below the folder.
+        """
+        for parts in subpaths:
+            is_file = len(parts) == 1
+            if find_lab_by_name(parts[0], self._labs, exact=not is_file) or is_generic_name(
+                stem(parts[0]),
+            ):
+                return True
+        return False
+
+    def _is_in_roster(self, name: str) -> bool:
+        return len(self._roster.find(Identity(any_identifier=name))) == 1
+
+    # Names that match a platform's pattern
+
+    def _make_github_patterns(self, folder_path: str, name: str) -> list[FilenamePattern]:
+        """Return the patterns of GitHub Classroom's repositories: <assignment>-<username>.
+
+        The assignment may be a lab. It may also be known from a folder <assignment>-submissions
+        around the repositories, or from the beginning that their names have in common.
+        """
+        assignments = {*self._labs}
+        if name.endswith("-submissions"):
+            assignments.add(name.removesuffix("-submissions"))
+        siblings = []
+        for path in self._repositories:
+            parent, _, repository = path.rpartition("/")
+            if repository and parent == folder_path.rstrip("/"):
+                siblings.append(repository)
+        if len(siblings) > 1:
+            assignments.add(_common_prefix(siblings).rpartition("-")[0])
+        patterns = []
+        # The longest assignment comes first, so that "lab-2-b-ada" is not read as "b-ada" for
+        # "lab-2".
+        for assignment in sorted(assignments - {""}, key=lambda slug: (-len(slug), slug)):
+            note = ""
+            if assignment not in self._labs:
+                note = f"The assignment was taken to be {assignment!r}."
+            user = rf"(?P<github>{_GITHUB_USER})(?<!-submissions)"
+            pattern = FilenamePattern(
+                platform="GitHub",
+                identified_by="GitHub's name of the repository",
+                pattern=rf"(?i:{re.escape(assignment)})-{user} / (?P<file>.+)",
+                note=note,
+            )
+            patterns.append(pattern)
+        return patterns
+
+    def _owner_from_pattern(
+        self, pattern: FilenamePattern, groups: PatternGroups, path: str, folder_path: str
+    ) -> Owner | str:
+        """Return the owner that a path of a platform's pattern tells, or a sentence if uncertain.
+
+        Parameters
+        ----------
+        groups : dict of str to str
+            Texts of the pattern's groups in the path.
+        folder_path : str
+            Folder around the submissions, with "/" at its end. The pattern matches the rest of the
+            path.
+        """
+        file = groups.get("file", "")
+        platform_path = path[len(folder_path) : len(path) - len(file)]
+        is_flat = not platform_path.endswith("/")
+        ambiguous_file = pattern.ambiguous_file
+        if ambiguous_file and is_flat and re.fullmatch(ambiguous_file, file, re.VERBOSE):
+            return (
+                f"It cannot be told where {pattern.platform}'s part of the name ends: a person's "
+                "own name may look like it. Download the submissions in folders, or say with "
+                "--pattern where the name stands."
+            )
+        owner = _owner_from_pattern_groups(pattern, groups, path, platform_path)
+        identity = owner.identities[0]
+        if pattern.platform == "Gradescope":
+            return self._owner_from_gradescope_list(owner, identity.participant, folder_path)
+        time, zone = groups.get("time", ""), self._settings.zone
+        if pattern.platform == "Blackboard":
+            receipt = self._receipts.get(path.removesuffix(file))
+            blackboard_owner = self._owner_with_blackboard_login(owner, receipt)
+            if isinstance(blackboard_owner, str):
+                return blackboard_owner
+            owner = blackboard_owner
+            if receipt and receipt.time and f"{receipt.time:{BLACKBOARD_TIME_FORMAT}}" == time:
+                zone = zone or receipt.time.tzinfo  # the file's name has this time without a zone
+        elif pattern.platform == "GitHub":
+            user = identity.github.lower()  # GitHub ignores the case of user names
+            identity = Identity(github=user, any_identifier=user)
+            owner = _replace_identity(owner, identity, user)
+        elif pattern.platform == "Canvas" and identity.lms_id:
+            folder = safe_folder_name(f"{identity.name}-{identity.lms_id}")
+            owner = replace(owner, default_folder=folder)
+        elif pattern.platform == "Moodle" and not identity.participant:
+            return (
+                "Moodle gives no number in its name: it comes from those who are in no group. "
+                "Look up in Moodle who that is, and put it into a folder called after the "
+                "student."
+            )
+        return self._owner_with_time_in_name(owner, time, zone) if time else owner
+
+    def _owner_with_time_in_name(self, owner: Owner, time_text: str, zone: tzinfo | None) -> Owner:
+        """Return the owner with the time of submission that the file's name states.
+
+        Parameters
+        ----------
+        time_text : str
+            Time as the platform wrote it.
+        zone : tzinfo or None
+            Time zone of the text; None if neither the instructor nor the platform names one.
+        """
+        time = parse_timestamp(time_text, zone or self._settings.default_zone)
+        if time is None:
+            return replace(
+                owner,
+                time=None,
+                note=f"{escape_unprintable(time_text)} in its name is no time.",
+            )
+        in_default_zone = zone is None and time != parse_timestamp(time_text, _PROBE_ZONE)
+        return replace(owner, time=time, in_default_zone=in_default_zone, note="")
+
+    def _owner_from_gradescope_list(
+        self, owner: Owner, submission_folder: str, export_folder: str
+    ) -> Owner | str:
+        """Return the owner with the submitters and the time that Gradescope's list states.
+
+        Return a sentence if the list cannot be used or has no submitter.
+
+        Parameters
+        ----------
+        submission_folder : str
+            Folder of the submission, such as "submission_123".
+        export_folder : str
+            Folder around the submissions, with the list.
+        """
+        if export_folder and not _GRADESCOPE_EXPORT.fullmatch(export_folder.rstrip("/")):
+            return (
+                f"{GRADESCOPE_METADATA} counts only at the top of Gradescope's export: anywhere "
+                "else a student could have put it there. Collect the export by itself."
+            )
+        entry = self._metadata(export_folder).get(submission_folder)
+        if not entry or not entry.submitters:
+            return (
+                f"{GRADESCOPE_METADATA} beside it does not say who submitted "
+                f"{escape_unprintable(submission_folder)!r}. Collect Gradescope's export as it was downloaded."
+            )
+        if not all(identity.distinguishing_identifier for identity in entry.submitters):
+            return (
+                f"{GRADESCOPE_METADATA} beside it names no one for {escape_unprintable(submission_folder)!r}."
+            )
+        return replace(
+            owner,
+            identities=entry.submitters,
+            default_folder=entry.submitters[0].default_folder,
+            time=entry.time,
+        )
+
+    def _owner_with_blackboard_login(self, owner: Owner, receipt: PlatformSubmission | None) -> Owner | str:
+        """Return the owner with the login in Blackboard's file name, or a sentence if uncertain.
+
+        If there is a receipt for the login, the owner gets the student's name from it.
+        """
+        text = owner.identities[0].login
+        submitter = receipt.submitters[0] if receipt else Identity()
+        login = self._find_blackboard_login(text, submitter.login)
+        if not login:
+            return (
+                "It cannot be told where the assignment's name ends and the student's begins in "
+                f"{escape_unprintable(text)!r}. Keep Blackboard's text files beside the "
+                f"submissions, or {ROSTER_REMEDY}."
+            )
+        if submitter.login != login:
+            submitter = Identity(login=login)
+        owner = _replace_identity(owner, submitter, login)
+        if submitter.name:
+            owner = replace(owner, identified_by="Blackboard's text file")
+        return owner
+
+    def _find_blackboard_login(self, text: str, receipt_login: str) -> str:
+        """Return the login in a text "<assignment>_<login>"; "" if it is uncertain.
+
+        Both parts may contain "_". The receipt or the roster tells then where the login begins.
+        """
+        if receipt_login and text.endswith(f"_{receipt_login}"):
+            return receipt_login
+        if text.count("_") == 1:
+            return text.partition("_")[2]
+        endings = [text[i + 1 :] for i, character in enumerate(text) if character == "_"]
+        logins = [ending for ending in endings if self._roster.find(Identity(login=ending))]
+        return logins[0] if len(logins) == 1 else ""
+
+
+def _majority_platform(votes: Mapping[str, set[str]]) -> str | None:
+    """Return the platform whose pattern more than half of the names match.
+
+    Return "" if more than half of the names are of no platform, and None without such a majority.
+
+    Parameters
+    ----------
+    votes : mapping of str to set of str
+        Names by platform, as in `_NamesByPlatform`.
+    """
+    all_names = set().union(*votes.values())
+    first, *lower_platforms = sorted(votes, key=lambda platform: -len(votes[platform]))
+    is_alone = all(len(votes[platform]) < len(votes[first]) for platform in lower_platforms)
+    return first if is_alone and 2 * len(votes[first]) > len(all_names) else None
+
+
+def _owner_from_pattern_groups(
+    pattern: FilenamePattern,
+    groups: PatternGroups,
+    path: str,
+    platform_path: str,
+) -> Owner:
+    """Return the owner that the groups of a platform's pattern describe."""
+    identity = Identity(**{key: groups[key] for key in groups.keys() & _IDENTITY_FIELDS})
+    number = groups.get("number", "")
+    return Owner(
+        platform=pattern.platform,
+        identities=(identity,),
+        default_folder=identity.default_folder,
+        account=path if pattern.student_chosen else identity.distinguishing_identifier,
+        identified_by=pattern.identified_by or f"{pattern.platform}'s name of the file",
+        student_chosen=pattern.student_chosen,
+        platform_path=platform_path,
+        upload_number=int(number[:18]) if number.isdecimal() else 0,
+        is_late=bool(groups.get("late")),
+        lab=groups.get("lab", ""),
+        note=pattern.note,
+    )
+
+
+def _replace_identity(owner: Owner, identity: Identity, account: str) -> Owner:
+    """Return a copy of the owner with another identity and account."""
+    folder = identity.default_folder
+    return replace(owner, identities=(identity,), default_folder=folder, account=account)
+
+
+def _owner_named_by_folder(folder: str) -> Owner:
+    """Return the owner of a folder that is named after a student."""
+    identity = Identity(any_identifier=folder)
+    return Owner(
+        platform="folder",
+        identities=(identity,),
+        default_folder=identity.default_folder,
+        account=folder,
+        identified_by="the folder's name",
+    )
+
+
+def _owner_named_by_file(path: str) -> Owner:
+    """Return the owner of a file that is named after a student."""
+    return replace(
+        _owner_named_by_folder(stem(path)),
+        platform="file",
+        account=path,
+        identified_by="the file's name, which its student may have chosen",
+        student_chosen=True,
+    )
+
+
+def _several_students_message(folder: str) -> str:
+    return (
+        f"{escape_unprintable(folder)!r} seems to hold several people's submissions. If it is a "
+        "download and no student's folder, collect it by itself."
+    )
+
+
+def holds_several_students(paths: list[list[str]], labs: Sequence[str]) -> bool:
+    """Return True if files seem to be the submissions of several people.
+
+    That is so if a path matches a platform's pattern, if notebooks of the same lab lie in two
+    folders, or if a folder holds several notebooks or zips whose names are neither labs nor generic
+    names such as "final".
+
+    Parameters
+    ----------
+    paths : list of list of str
+        Parts of the paths of the notebooks and zips.
+    """
+    folders_by_lab: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    named_files: Counter[tuple[str, ...]] = Counter()
+    for *folders, file in paths:
+        for i in range(min(len(folders), 2) + 1):
+            if match_patterns("/".join([*folders[i:], file]), labs):
+                return True
+        lab = find_lab_by_name(file, labs)
+        if lab:
+            named_folders = [
+                folder
+                for folder in folders
+                if not find_lab_by_name(folder, labs, exact=True) and not is_generic_name(folder)
+            ]
+            folders_by_lab[lab].add(tuple(named_folders))
+        elif not is_generic_name(stem(file)):
+            named_files[tuple(folders)] += 1
+    if max(named_files.values(), default=0) > 1:
+        return True
+    return any(len(folders - {()}) > 1 for folders in folders_by_lab.values())
+
+
+def _common_prefix(names: list[str]) -> str:
+    """Return the longest text with which all of the names begin."""
+    first, last = min(names), max(names)
+    for i, character in enumerate(first):
+        if not last.startswith(character, i):
+            return first[:i]
+    return first

@@ -1,0 +1,488 @@
+"""Say what the failing cases, or the wrong numbers, of an unexplained answer have in common."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from autograder.core.errors import join_words
+from autograder.judging.compare import JudgedCase, same_answer
+from autograder.values.case_inputs import (
+    Answer,
+    ComparisonRules,
+    DeferredCall,
+    Question,
+    Value,
+    memory_layout,
+)
+from autograder.values.tolerance import elements_agree
+from autograder.values.value_types import apply_view, arrays_in, short_repr
+from autograder.values.wording import describe_axis, ordinal
+
+LARGE_NUMBER = 300
+SCALAR_TYPES = (bool, int, float, str, DeferredCall)
+
+# Features that separate failing cases from right ones
+
+
+def describe_failing_cases(cases: Sequence[JudgedCase]) -> str:
+    """Name a feature, such as `axis=0`, that only failing or only right cases have; else ""."""
+    failing: list[list[str]] = []
+    passing: list[list[str]] = []
+    for case in cases:
+        features = list_features(case.question)
+        if case.is_right:
+            passing.append(features)
+        else:
+            failing.append(features)
+    if not passing or not failing:
+        return ""
+    right = f"It is right in {len(passing)} cases"
+    in_all = _separating_features(failing, passing)
+    if in_all:
+        return f"{right}; all failing cases have {in_all[0]}."
+    pair = _features_of_several_and_no_other(failing, passing)[:2]
+    if pair and not any(set(pair).isdisjoint(features) for features in failing):
+        return f"{right}; all failing cases have {join_words(pair, 'or')}."
+    in_right = _separating_features(passing, failing)
+    if in_right and len(passing) > 1:
+        return f"Only {len(passing)} of {len(cases)} cases are right: those with {in_right[0]}."
+    return ""
+
+
+def _separating_features(feature_lists: list[list[str]], other_feature_lists: list[list[str]]) -> list[str]:
+    """Return the features that are in all of the first lists and in none of the others."""
+    common = set(feature_lists[0]).intersection(*feature_lists).difference(*other_feature_lists)
+    return [feature for feature in feature_lists[0] if feature in common]
+
+
+def _features_of_several_and_no_other(
+    feature_lists: list[list[str]], other_feature_lists: list[list[str]]
+) -> list[str]:
+    """Return the features that are in several of the first lists and in none of the others."""
+    counts: dict[str, int] = {}
+    for features in feature_lists:
+        for feature in dict.fromkeys(features):
+            counts[feature] = counts.get(feature, 0) + 1
+    other_features = set().union(*other_feature_lists)
+    shared_features = []
+    for feature, count in counts.items():
+        if count > 1 and feature not in other_features:
+            shared_features.append(feature)
+    return shared_features
+
+
+def list_features(question: Question) -> list[str]:
+    """List the features of a case's inputs, the most specific first."""
+    inputs = question.inputs
+    features = []
+    if question.edge is not None:
+        features.append(_describe_edge_case(*question.edge))
+    for name, value in inputs.kwargs.items():
+        # Skip the argument that holds a test function. Its name is no Python identifier.
+        if name.isidentifier() and not arrays_in(value):
+            features.append(f"`{name}={_format_value(value)}`")
+    for i, value in enumerate(inputs.args, 1):
+        if not arrays_in(value) and type(value) in SCALAR_TYPES:
+            features.append(f"`{_format_value(value)}` as argument {i}")
+    arrays = arrays_in((*inputs.args, *inputs.kwargs.values()))
+    dtypes = {array.dtype.name for array in arrays} - {"float64", "bool", "int64"}
+    features += [f"{name} numbers" for name in sorted(dtypes)]
+    if arrays:
+        axes = max(array.ndim for array in arrays)
+        if axes > 2:
+            features.append(f"arrays with {axes} axes")
+        features += [text for text, has_feature in _ARRAY_FEATURES if has_feature(arrays)]
+    return features
+
+
+def _describe_edge_case(name: str, value: Value) -> str:
+    if name == "magnitude":
+        return f"numbers as large as {value:g}"
+    if name.isidentifier():
+        return f"`{name}={_format_value(value)}`"
+    return f"{name} {_format_value(value)}".strip()
+
+
+def _row_counts(arrays: Sequence[np.ndarray]) -> tuple[int, int]:
+    """Return the numbers of rows of the first two arrays; (0, 0) if there are fewer."""
+    if len(arrays) < 2 or not arrays[0].ndim or not arrays[1].ndim:
+        return 0, 0
+    return _count_rows(arrays[0]), _count_rows(arrays[1])
+
+
+def _count_rows(array: np.ndarray) -> int:
+    """Return the number of rows of a matrix, or of entries of a vector."""
+    return array.shape[-2] if array.ndim > 1 else len(array)
+
+
+def _has_single_axis(array: np.ndarray) -> bool:
+    return array.ndim > 1 and 1 in array.shape
+
+
+def _is_empty(array: np.ndarray) -> bool:
+    return 0 in array.shape
+
+
+def _has_large_numbers(array: np.ndarray) -> bool:
+    if array.dtype.kind != "f" or not array.size:
+        return False
+    return bool(np.nanmax(np.abs(array.astype(np.float64))) >= LARGE_NUMBER)
+
+
+def _is_not_contiguous(array: np.ndarray) -> bool:
+    return memory_layout(array) in ("F", "strided")
+
+
+def _is_square_matrix(array: np.ndarray) -> bool:
+    return array.ndim == 2 and array.shape[0] == array.shape[1]
+
+
+def _have_same_shape(arrays: Sequence[np.ndarray]) -> bool:
+    return len(arrays) > 1 and () != arrays[0].shape == arrays[1].shape
+
+
+_ARRAY_FEATURES: Sequence[tuple[str, Callable[[Sequence[np.ndarray]], bool]]] = [
+    ("arrays with one axis only", lambda arrays: max(array.ndim for array in arrays) == 1),
+    ("arrays that do not lie in one piece in memory, as slices and transposes do",
+     lambda arrays: any(map(_is_not_contiguous, arrays))),
+    ("an axis of length 1", lambda arrays: any(map(_has_single_axis, arrays))),
+    ("an empty axis", lambda arrays: any(map(_is_empty, arrays))),
+    ("very large numbers", lambda arrays: any(map(_has_large_numbers, arrays))),
+    ("more than one row in the first array",
+     lambda arrays: _row_counts(arrays)[0] > _row_counts(arrays)[1] == 1),
+    ("more rows in the first array than in the second",
+     lambda arrays: _row_counts(arrays)[0] > _row_counts(arrays)[1] != 1),
+    ("more rows in the second array than in the first",
+     lambda arrays: _row_counts(arrays)[0] < _row_counts(arrays)[1]),
+    ("two arrays of the same shape", _have_same_shape),
+    ("a square matrix", lambda arrays: any(map(_is_square_matrix, arrays))),
+]  # fmt: skip
+
+
+def _format_value(value: Value) -> str:
+    return short_repr(value) if isinstance(value, (type, DeferredCall)) else str(value)
+
+
+# Relations between the expected and the returned numbers
+
+# The expected array, the returned array, and a mask of the places where the two agree.
+ArrayPair = tuple[np.ndarray, np.ndarray, np.ndarray]
+# A test of the three arrays of a pair. It returns None if it does not apply to them.
+Predicate = Callable[[np.ndarray, np.ndarray, np.ndarray], bool | None]
+# Rows of a sentence, and the predicate for which the sentence is true.
+PatternTable = Sequence[tuple[str, Predicate]]
+
+
+def describe_differences(pairs: Sequence[tuple[Value, Value]], rules: ComparisonRules) -> str:
+    """Say what all pairs of expected and returned values have in common; "" if nothing.
+
+    Only pairs of single numbers, or of arrays of equal shape, are considered. A pattern must fit
+    every pair that it applies to.
+    """
+    numeric_pairs = []
+    for expected, value in pairs:
+        pair = _to_differing_array_pair(expected, value, rules)
+        if pair:
+            numeric_pairs.append(pair)
+
+    def first_match(table: PatternTable) -> str:
+        for text, predicate in table:
+            if _fits_all(predicate, numeric_pairs):
+                return text
+        return ""
+
+    zeros = first_match(_ZERO_PATTERNS)
+    relation = ""
+    if not zeros:
+        relation = first_match(_RELATION_PATTERNS)
+    relation = relation or first_match(_DIAGONAL_PATTERNS)
+    if relation:
+        return _join_sentences(relation, zeros)
+    places = [first_match(table) for table in _PLACE_PATTERNS]
+    if zeros:
+        return _join_sentences(*places, zeros)
+    if not any(places):
+        places = [first_match(_SIZE_PATTERNS)]
+    return _join_sentences(*places, _describe_correlation(numeric_pairs))
+
+
+def _fits_all(predicate: Predicate, pairs: Sequence[ArrayPair]) -> bool:
+    """Return True if a predicate holds for the first pair, and for all others it applies to."""
+    results = [predicate(*pair) for pair in pairs]
+    return True in results and False not in results and results[0] is not None
+
+
+def _join_sentences(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
+
+
+def _describe_correlation(pairs: Sequence[ArrayPair]) -> str:
+    """Say that returned and expected numbers are strongly, or hardly, correlated; else "".
+
+    If every result is a single number, the numbers are correlated across the cases.
+    """
+    samples = [np.array([np.ravel(expected), np.ravel(values)]) for expected, values, _ in pairs]
+    if samples and all(sample.shape[1] == 1 for sample in samples):
+        samples = [np.concatenate(samples, axis=1)]
+    correlations = []
+    with np.errstate(all="ignore"):
+        for sample in samples:
+            if sample.shape[1] >= 4 and np.ptp(sample, axis=1).min() > 1e-9:
+                correlations.append(float(np.corrcoef(sample)[0, 1]))
+    if correlations and np.median(correlations) > 0.9:
+        return (
+            "Your numbers are strongly correlated with the expected ones "
+            f"(r = {np.median(correlations):.2f}): most of the formula is right."
+        )
+    if len(correlations) > 2 and np.mean(np.abs(correlations)) < 0.3:
+        return (
+            "Your numbers are hardly correlated with the expected ones: "
+            "look at the first steps, and at what goes into them."
+        )
+    return ""
+
+
+def _to_differing_array_pair(expected: Value, value: Value, rules: ComparisonRules) -> ArrayPair | None:
+    """Return two values as an `ArrayPair`; None if they are not numeric, or do not differ."""
+    if type(expected) in (int, float) and type(value) in (int, float):
+        expected, value = np.asarray(expected), np.asarray(value)
+    elif not isinstance(expected, np.ndarray) or not isinstance(value, np.ndarray):
+        return None
+    else:
+        expected, value = apply_view(expected, rules), apply_view(value, rules)
+    if expected.shape != value.shape or not expected.size or value.dtype.kind not in "fiub":
+        return None
+    expected_floats, floats = expected.astype(np.float64), value.astype(np.float64)
+    agree = elements_agree(expected, value, rules.tolerance)
+    if not np.isfinite(floats).all() or not np.isfinite(expected_floats).all() or agree.all():
+        return None
+    return expected_floats, floats, agree
+
+
+def _is_scaled_along_axis(axis: int) -> Predicate:
+    """Make a predicate: each row (axis -1) or column (-2) is the expected one times a number."""
+
+    def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
+        if expected.ndim < 2 or min(expected.shape[-2:]) < 2:
+            return None
+        nonzero = np.abs(expected) > 1e-9
+        if (values[~nonzero] != expected[~nonzero]).any() or (nonzero.sum(axis=axis) < 2).all():
+            return False
+        ratio = np.divide(values, expected, out=np.full(expected.shape, np.nan), where=nonzero)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # NumPy warns about rows of zeros
+            mean = np.nanmean(ratio, axis=axis, keepdims=True)
+        means = np.broadcast_to(mean, ratio.shape)
+        return bool(np.allclose(ratio[nonzero], means[nonzero], rtol=1e-6, atol=0))
+
+    return predicate
+
+
+def _is_rearranged(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
+    """Return True if the numbers are the expected ones in other places."""
+    if expected.size < 3:
+        return None
+    # A smaller difference comes from rounding, not from numbers in other places.
+    differs = np.abs(values - expected).max() > 1e-3 * np.abs(expected).max()
+    expected_sorted, values_sorted = np.sort(expected, axis=None), np.sort(values, axis=None)
+    return bool(differs and np.allclose(expected_sorted, values_sorted, rtol=1e-6, atol=1e-9))
+
+
+def _differs_only_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> Predicate:
+    """Make a predicate: along an axis, exactly the chosen positions differ."""
+
+    def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
+        wrong = _wrong_places(agree, axis)
+        if wrong is None:
+            return None
+        return np.array_equal(wrong, choose_positions(np.arange(len(wrong)), len(wrong)))
+
+    return predicate
+
+
+def _differs_at_one_place(axis: int) -> Predicate:
+    """Make a predicate: along an axis, exactly one position holds differences."""
+
+    def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
+        wrong = _wrong_places(agree, axis)
+        if wrong is None:
+            return None
+        return bool(wrong.sum() == 1)
+
+    return predicate
+
+
+def _wrong_places(agree: np.ndarray, axis: int) -> np.ndarray | None:
+    """Return a mask of the positions along an axis with a difference; None for a short axis."""
+    if agree.ndim < -axis or agree.shape[axis] < 3:
+        return None
+    other_axes = tuple(i for i in range(agree.ndim) if i != agree.ndim + axis)
+    return np.logical_not(agree.all(axis=other_axes))
+
+
+def _differs_only_on_side_of_diagonal(is_on_side: Callable[[np.ndarray], np.ndarray]) -> Predicate:
+    """Make a predicate: numbers differ only on one side of the diagonal, or only on it.
+
+    `is_on_side` takes `column - row` of the differing numbers, and must be true for all of them.
+    """
+
+    def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
+        if agree.ndim < 2 or agree.shape[-1] != agree.shape[-2] or agree.shape[-1] < 3:
+            return None
+        rows, columns = np.argwhere(~agree)[:, -2:].T
+        return bool(is_on_side(columns - rows).all())
+
+    return predicate
+
+
+def _holds_where_wrong(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Predicate:
+    """Make a predicate: `compare(values, expected)` is true wherever they differ."""
+    return lambda expected, values, agree: bool(compare(values[~agree], expected[~agree]).all())
+
+
+_ZERO_PATTERNS: PatternTable = [
+    ("What differs is 0 in your result.", _holds_where_wrong(lambda values, expected: values == 0)),
+]
+_RELATION_PATTERNS: PatternTable = [
+    ("Each row is the expected one times a number of its own, so its proportions are right.",
+     _is_scaled_along_axis(-1)),
+    ("Each column is the expected one times a number of its own, so its proportions are right.",
+     _is_scaled_along_axis(-2)),
+    ("The numbers are the right ones, but they stand in other places.", _is_rearranged),
+]  # fmt: skip
+_DIAGONAL_PATTERNS: PatternTable = [
+    ("Only the diagonal differs.", _differs_only_on_side_of_diagonal(lambda d: d == 0)),
+    ("Only places above the diagonal differ.", _differs_only_on_side_of_diagonal(lambda d: d > 0)),
+    ("Only places below the diagonal differ.", _differs_only_on_side_of_diagonal(lambda d: d < 0)),
+]
+# Rows for an axis of n positions: a sentence, and a test of which positions i differ.
+_AXIS_PATTERNS: list[tuple[str, Callable[[Any, int], Any]]] = [
+    ("Only the last {} differs.", lambda i, n: i == n - 1),
+    ("Only the first {} differs.", lambda i, n: i == 0),
+    ("Only the first {} is right.", lambda i, n: i > 0),
+    ("Only the last {} is right.", lambda i, n: i < n - 1),
+    ("Only the first two {}s are right.", lambda i, n: i > 1),
+    ("Every second {} is right, the first among them.", lambda i, n: i % 2 == 1),
+    ("Every second {} differs, the first among them.", lambda i, n: i % 2 == 0),
+    ("Only the first half of the {}s is right.", lambda i, n: i >= n // 2),
+    ("Only the second half of the {}s is right.", lambda i, n: i < n // 2),
+]  # fmt: skip
+
+
+def _axis_patterns(axis: int, name: str) -> PatternTable:
+    patterns: list[tuple[str, Predicate]] = []
+    for text, places in _AXIS_PATTERNS:
+        patterns.append((text.format(name), _differs_only_at(axis, places)))
+    return [*patterns, (f"Only one {name} differs.", _differs_at_one_place(axis))]
+
+
+_PLACE_PATTERNS = [
+    _axis_patterns(-2, "row"),
+    _axis_patterns(-1, "column"),
+    _axis_patterns(-3, "matrix"),
+]
+
+
+def _is_farther_from_zero(values: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    return (np.abs(values) > np.abs(expected)) & (values * expected >= 0)
+
+
+def _is_nearer_to_zero(values: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    return (np.abs(values) < np.abs(expected)) & (values * expected >= 0)
+
+
+def _has_other_sign(values: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    return values * expected < 0
+
+
+_SIZE_PATTERNS: PatternTable = [
+    (f"In every case that fails, what differs {text}.", _holds_where_wrong(compare))
+    for text, compare in (
+        ("is too large", np.greater),
+        ("is too small", np.less),
+        ("is too far from 0", _is_farther_from_zero),
+        ("is too near to 0", _is_nearer_to_zero),
+        ("has the other sign", _has_other_sign),
+    )
+]  # fmt: skip
+
+
+# Results with some parts right
+
+
+def describe_right_return_values(pairs: Sequence[tuple[Value, Value]], rules: ComparisonRules) -> str:
+    """Say which of several returned values are right in all pairs; "" if none is."""
+    if not isinstance(pairs[0][0], (tuple, list)):
+        return ""
+    length = len(pairs[0][0])
+    for pair in pairs:
+        if not all(isinstance(value, (tuple, list)) and len(value) == length for value in pair):
+            return ""
+    right = []
+    for i in range(length):
+        parts = [(Answer(expected[i]), Answer(value[i])) for expected, value in pairs]
+        if all(same_answer(expected, value, rules) for expected, value in parts):
+            right.append(ordinal(i + 1))
+    if not right:
+        return ""
+    verb = "is" if len(right) == 1 else "are"
+    return f"Right in every case {verb} the {join_words(right)}."
+
+
+def describe_length_difference(pairs: Sequence[tuple[Value, Value]]) -> str:
+    """Say that an array is right but too short, or too long, along an axis; "" if it is not."""
+    if not isinstance(pairs[0][0], np.ndarray):
+        return ""
+    axes = pairs[0][0].ndim
+    for pair in pairs:
+        if not all(isinstance(array, np.ndarray) and array.ndim == axes for array in pair):
+            return ""
+    for axis in range(-axes, 0):
+        if not all(_same_shape_but_for(axis, expected, value) for expected, value in pairs):
+            continue
+        for text, fits in _LENGTH_PATTERNS:
+            if all(_fits_along(axis, fits, *pair) for pair in pairs):
+                return text.format(describe_axis(axis))
+    return ""
+
+
+def _fits_along(axis: int, fits: Callable, expected: np.ndarray, value: np.ndarray) -> bool:
+    """Apply `fits`, which tests two arrays along their first axis, along another axis."""
+    return fits(np.moveaxis(expected, axis, 0), np.moveaxis(value, axis, 0))
+
+
+def _same_shape_but_for(axis: int, expected: np.ndarray, value: np.ndarray) -> bool:
+    """Return True if two arrays hold numbers, and have the same shape except along one axis."""
+    if not expected.size or not value.size:
+        return False
+    return np.array_equal(np.delete(expected.shape, axis), np.delete(value.shape, axis))
+
+
+def _starts_with(array: np.ndarray, part: np.ndarray) -> bool:
+    return len(part) < len(array) and bool(np.allclose(part, array[: len(part)], equal_nan=True))
+
+
+_LENGTH_PATTERNS: Sequence[tuple[str, Callable[[np.ndarray, np.ndarray], bool]]] = [
+    ("What is there is right; along {} it ends too early.",
+     lambda expected, value: _starts_with(expected, value)),
+    ("What is there is right; along {} it begins too late.",
+     lambda expected, value: _starts_with(expected[::-1], value[::-1])),
+    ("Along {} it begins with the expected numbers; the rest does not belong to it.",
+     lambda expected, value: _starts_with(value, expected)),
+    ("Along {} it ends with the expected numbers; the part before does not belong to it.",
+     lambda expected, value: _starts_with(value[::-1], expected[::-1])),
+]  # fmt: skip
+
+
+def describe_multiple(expected: Value, value: Value) -> str:
+    """Say that a large number is a whole multiple or fraction of the expected one; "" if not."""
+    numeric = type(expected) in (int, float) and type(value) in (int, float)
+    if not numeric or abs(expected) < 1000 or not value:
+        return ""
+    factor = max(value / expected, expected / value)
+    if not 1 < factor <= 1024 or abs(factor - round(factor)) > 1e-9 * factor:
+        return ""
+    size = "as large as it should be" if value > expected else "too small"
+    return f"Here it is {round(factor)} times {size}."

@@ -1,0 +1,763 @@
+"""Explain a wrong answer as the expected result transformed: another sign, a factor, an order.
+
+A transformation is applied to the expected result. If that does not explain the answer, it is
+applied to the result of a known misconception, and then both are named. The transformed result must
+equal the student's answer in all cases, right ones included, and in so many numbers that chance is
+excluded.
+"""
+
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations, permutations
+from typing import Any
+
+import numpy as np
+
+from autograder.core.errors import join_words
+from autograder.judging.compare import JudgedCase, failing_cases, same_answer
+from autograder.values.case_inputs import Answer, Inputs, Misconception, Value
+from autograder.values.structural_mistakes import STRUCTURAL
+from autograder.values.tolerance import elements_agree
+from autograder.values.wording import describe_axis, ordinal
+
+# Transformations that say less than a misconception together with any transformation does.
+_VAGUE_TRANSFORMATIONS = ("times-a-constant", "times-a-size", "plus-a-constant", "a-step-too-many")
+MIN_DIFFERING_NUMBERS = 8  # with fewer of them, an explanation may be chance
+MIN_DIFFERING_SCALARS = 3  # the same for results that are no arrays
+MAX_PARTS = 4  # of a returned tuple; transformations of longer ones are not tried
+MAX_PIVOT_PARTS = 100  # no lab returns so many; to count them all would take half a minute
+MAX_PIVOT_NUMBERS = 4000
+
+
+@dataclass(frozen=True)
+class Transformation:
+    """A transformation of results.
+
+    Parameters
+    ----------
+    name : str
+        A key of `STRUCTURAL`, the mistakes common to all exercises.
+    means : str
+        Explanation for an answer that is the transformed expected result.
+    apply : callable
+        Takes a value and its case's inputs, and returns the transformed value. Raises where it
+        makes no sense.
+    combined_means : str
+        Explanation for an answer that is the transformed result of a misconception; "" if the
+        transformation is not combined with misconceptions.
+    """
+
+    name: str
+    means: str
+    apply: Callable[[Value, Inputs], Value]
+    combined_means: str = ""
+
+
+@dataclass(frozen=True)
+class _Deviation:
+    """Amount by which the answer to a case differs from the expected result.
+
+    Parameters
+    ----------
+    numbers : int
+        How many numbers in arrays differ.
+    scalar : str
+        The expected value as text, if a value that is no array differs; else "".
+    """
+
+    numbers: int
+    scalar: str
+
+
+Deviations = Mapping[JudgedCase, _Deviation]
+
+# Search
+
+
+def explain_by_transformation(
+    cases: Sequence[JudgedCase], misconceptions: Sequence[Misconception]
+) -> Misconception | None:
+    """Return the transformation, alone or with a misconception, that gives all answers; or None."""
+    rules, has_queries = cases[0].rules, any(case.inputs.result_queries for case in cases)
+    if has_queries or rules.view or rules.compare or rules.returns != "array":
+        return None
+    failing = failing_cases(cases)
+    returning_cases = [case for case in failing if not case.answer.error]
+    if any(case.value is None for case in returning_cases):
+        return None
+    deviations = {case: _measure_deviation(case) for case in returning_cases}
+    if not _have_enough_differences(deviations, returning_cases):
+        return None
+    if len(returning_cases) < len(failing):
+        explanation = _find_misconception_combined_with_transformation(cases, deviations, misconceptions)
+        return explanation or _find_misconception_combined_with_error(cases, deviations, misconceptions)
+    alone = None
+    transformation = find_transformation(cases, failing)
+    if transformation:
+        nudge = STRUCTURAL[transformation.name][1]
+        alone = Misconception(transformation.name, transformation.means, nudge)
+        if transformation.name not in _VAGUE_TRANSFORMATIONS:
+            return alone
+    return _find_misconception_combined_with_transformation(cases, deviations, misconceptions) or alone
+
+
+def find_transformation(
+    cases: Sequence[JudgedCase],
+    failing: Sequence[JudgedCase],
+) -> Transformation | None:
+    """Return the transformation of the expected results that gives all the answers, or None."""
+    pivot = _choose_pivot(failing)
+    ordered_cases = [pivot, *(case for case in cases if case is not pivot)]
+    for transformation in _candidate_transformations(pivot.expected, pivot.value, pivot.inputs):
+        if all(_turns_expected_into_answer(transformation, case) for case in ordered_cases):
+            return transformation
+    return None
+
+
+def _find_misconception_combined_with_transformation(
+    cases: Sequence[JudgedCase],
+    deviations: Deviations,
+    misconceptions: Sequence[Misconception],
+) -> Misconception | None:
+    """Return a misconception whose results, transformed, are the answers in all cases."""
+    for misconception in misconceptions:
+        if " + " in misconception.name or misconception.name in STRUCTURAL:
+            continue
+        covered_cases = _cases_with(misconception.name, cases)
+        differing_cases = [case for case in covered_cases if case in deviations]
+        if not _have_enough_differences(deviations, differing_cases):
+            continue
+        pivot = _choose_pivot(differing_cases)
+        prediction = pivot.question.mistakes[misconception.name]
+        if prediction.error or not _have_same_shapes(prediction.value, pivot.expected):
+            continue  # a transformation of the shape would fit for other reasons
+        for transformation in _candidate_transformations(prediction.value, pivot.value, pivot.inputs):
+            if not transformation.combined_means:
+                continue
+            if not _turns_source_into_answer(transformation, prediction, pivot):
+                continue
+            if all(
+                _turns_misconception_into_answer_or_error(transformation, misconception.name, case)
+                for case in covered_cases
+            ):
+                means = f"Two things at once. {misconception.means} {transformation.combined_means}"
+                return Misconception(
+                    f"{misconception.name} + {transformation.name}", means, misconception.nudge
+                )
+    return None
+
+
+def _find_misconception_combined_with_error(
+    cases: Sequence[JudgedCase],
+    deviations: Deviations,
+    misconceptions: Sequence[Misconception],
+) -> Misconception | None:
+    """Return a misconception that explains all results, if all other cases raise the same error."""
+    raising_cases = [case for case in cases if case.answer.error]
+    errors = {case.mistake for case in raising_cases if case.difference}
+    wrong = []
+    for case in deviations:
+        if case.difference and case.difference.kind != "modified":
+            wrong.append(case)
+    if len(errors) != 1 or None in errors or "not-written-yet" in errors:
+        return None
+    if not _have_enough_differences(deviations, wrong):
+        return None
+    error = errors.pop()
+    for misconception in misconceptions:
+        covered_cases = _cases_with(misconception.name, cases)
+        returning_cases = [case for case in covered_cases if not case.answer.error]
+        explained_cases = [case for case in wrong if case in returning_cases]
+        failing = [case for case in covered_cases if case in wrong or case in raising_cases]
+        # If the function returns only in a few special cases (those with one row, say), these may
+        # agree with the misconception by chance.
+        if 4 * len(explained_cases) < len(failing):
+            continue
+        if not _have_enough_differences(deviations, explained_cases):
+            continue
+        if all(_misconception_gives(misconception.name, case) for case in returning_cases):
+            types = join_words(sorted({case.answer.raised for case in raising_cases}), "or")
+            error_means, _ = STRUCTURAL[error]  # type: ignore[index]
+            count = "one case" if len(raising_cases) == 1 else f"{len(raising_cases)} cases"
+            means = (
+                f"Where your function runs to its end: {misconception.means} In {count} it raises "
+                f"{types}. {error_means}"
+            )
+            return Misconception(f"{misconception.name} + {error}", means, misconception.nudge)
+    return None
+
+
+def _cases_with(name: str, cases: Sequence[JudgedCase]) -> list[JudgedCase]:
+    """Return the cases for which the answer of this misconception is known."""
+    return [case for case in cases if name in case.question.mistakes]
+
+
+def _misconception_gives(name: str, case: JudgedCase) -> bool:
+    return _is_same_result(case.question.mistakes[name], case)
+
+
+def _measure_deviation(case: JudgedCase) -> _Deviation:
+    numbers, scalar = 0, ""
+    for expected, value in zip(_parts_of(case.expected), _parts_of(case.value), strict=False):
+        if not isinstance(expected, np.ndarray):
+            if type(value) not in (int, float, str, bool) or expected != value:
+                scalar = str(expected)
+        elif isinstance(value, np.ndarray) and expected.shape == value.shape:
+            numbers += int((~elements_agree(expected, value, case.rules.tolerance)).sum())
+        else:
+            numbers += expected.size
+    return _Deviation(numbers, scalar)
+
+
+def _have_enough_differences(deviations: Deviations, cases: Sequence[JudgedCase]) -> bool:
+    """Return True if so many numbers differ that to explain all of them cannot be chance."""
+    if len(cases) < 2:
+        return False
+    if sum(deviations[case].numbers for case in cases) >= MIN_DIFFERING_NUMBERS:
+        return True
+    scalars = {deviations[case].scalar for case in cases} - {""}
+    return len(scalars) >= MIN_DIFFERING_SCALARS
+
+
+def _parts_of(value: Value) -> Sequence[Value]:
+    return value if isinstance(value, (tuple, list)) else [value]
+
+
+def _have_same_shapes(first: Value, second: Value) -> bool:
+    return _shapes_of(first) == _shapes_of(second)
+
+
+def _shapes_of(value: Value) -> list[tuple[int, ...]]:
+    return [getattr(part, "shape", ()) for part in _parts_of(value)]
+
+
+def _choose_pivot(failing: Sequence[JudgedCase]) -> JudgedCase:
+    """Choose the failing case to try first: one with many numbers, but not very many."""
+    sizes = {case: _count_numbers(case.value) for case in failing}
+    moderate = [case for case in failing if sizes[case] <= MAX_PIVOT_NUMBERS]
+    if moderate:
+        return max(moderate, key=sizes.__getitem__)
+    return min(failing, key=sizes.__getitem__)
+
+
+def _count_numbers(value: Value) -> int:
+    parts = _parts_of(value)
+    if len(parts) > MAX_PIVOT_PARTS:
+        return len(parts)
+    count = 0
+    for part in parts:
+        count += part.size if isinstance(part, np.ndarray) else 1
+    return count
+
+
+def _turns_expected_into_answer(transformation: Transformation, case: JudgedCase) -> bool:
+    return _turns_source_into_answer(transformation, Answer(case.expected), case)
+
+
+def _turns_source_into_answer(transformation: Transformation, source: Answer, case: JudgedCase) -> bool:
+    """Return True if `source`, transformed, equals the student's answer to the case."""
+    if source.error or source.value is None or case.value is None:
+        return False
+    with np.errstate(all="ignore"):
+        try:
+            value = transformation.apply(source.value, case.inputs)
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
+            return False
+        if getattr(value, "shape", None) != getattr(case.value, "shape", None):
+            return False
+        return _is_same_result(replace(source, value=value), case)
+
+
+def _turns_misconception_into_answer_or_error(
+    transformation: Transformation, name: str, case: JudgedCase
+) -> bool:
+    """Return True if a misconception, transformed, gives the student's answer or the same error."""
+    prediction = case.question.mistakes[name]
+    if prediction.error and case.answer.error:
+        return same_answer(prediction, case.answer, case.rules)
+    return _turns_source_into_answer(transformation, prediction, case)
+
+
+def _is_same_result(answer: Answer, case: JudgedCase) -> bool:
+    """Return True if an answer equals the student's answer, whatever arguments were modified."""
+    first, second = replace(answer, modified=()), replace(case.answer, modified=())
+    return same_answer(first, second, case.rules)
+
+
+# Tables of transformations
+
+
+@dataclass(frozen=True)
+class _AxisOrPartChoice:
+    """The axes or parts of a result that a transformation changes.
+
+    `words` fill the braces of the transformation's sentences. `arguments` are passed to the
+    functions of its `_Rule`.
+    """
+
+    words: dict[str, Any]
+    arguments: dict[str, Any]
+
+
+_NO_CHOICE = _AxisOrPartChoice({}, {})
+
+
+@dataclass(frozen=True)
+class _Rule:
+    """A row of the tables below, for `_make_transformations`: one transformation per choice.
+
+    Parameters
+    ----------
+    name, means, combined_means : str
+        As in `Transformation`, with braces for the words of an `_AxisOrPartChoice`.
+    change : callable
+        Takes a value and the arguments of an `_AxisOrPartChoice`. Returns the transformed value.
+    is_sensible : callable
+        Takes the expected value, the returned value and the arguments of an `_AxisOrPartChoice`.
+        Returns True if the transformation is worth a try.
+    """
+
+    name: str
+    means: str
+    combined_means: str
+    change: Callable
+    is_sensible: Callable
+
+
+def _make_transformations(
+    rules: Sequence[_Rule],
+    expected: Value,
+    value: Value,
+    choices: Iterable[_AxisOrPartChoice] = (_NO_CHOICE,),
+) -> Iterator[Transformation]:
+    """Yield a transformation for each rule and each choice for which the rule is sensible."""
+    for choice in choices:
+        for rule in rules:
+            if rule.is_sensible(expected, value, **choice.arguments):
+                means = rule.means.format(**choice.words)
+                combined_means = rule.combined_means.format(**choice.words)
+                apply = partial(_apply_choice, rule.change, choice)
+                yield Transformation(rule.name, means, apply, combined_means)
+
+
+def _apply_choice(change: Callable, choice: _AxisOrPartChoice, value: Value, inputs: Inputs) -> Value:
+    return change(value, **choice.arguments)
+
+
+def _is_always_sensible(expected: Value, value: Value, **_: Any) -> bool:
+    return True
+
+
+def _same_shape(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
+    """Return True for arrays of one shape with several places along the axis."""
+    return expected.shape == value.shape and (not expected.ndim or expected.shape[axis] > 1)
+
+
+def _same_shape_floats(expected: np.ndarray, value: np.ndarray) -> bool:
+    return expected.shape == value.shape and expected.dtype.kind == "f"
+
+
+def _same_shape_batch(expected: np.ndarray, value: np.ndarray) -> bool:
+    return expected.shape == value.shape and expected.ndim > 1
+
+
+def _same_shape_booleans(expected: np.ndarray, value: np.ndarray) -> bool:
+    return expected.shape == value.shape and expected.dtype == bool
+
+
+def _same_shape_numbers(expected: np.ndarray, value: np.ndarray) -> bool:
+    return expected.shape == value.shape and expected.dtype != bool
+
+
+def _only_expected_booleans(expected: np.ndarray, value: np.ndarray) -> bool:
+    return expected.dtype == bool != value.dtype
+
+
+def _lacks_axis(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
+    return expected.ndim == value.ndim + 1
+
+
+def _lacks_single_axis(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
+    return expected.ndim == value.ndim + 1 and expected.shape[axis] == 1
+
+
+def _has_extra_axis(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
+    return expected.ndim == value.ndim - 1 and value.shape[axis] == 1
+
+
+def _other_length(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
+    return expected.ndim == value.ndim and expected.shape != value.shape
+
+
+def _transposed_matrix(expected: np.ndarray, value: np.ndarray, **axes: int) -> bool:
+    return expected.ndim == 2 and np.swapaxes(expected, **axes).shape == value.shape
+
+
+def _swapped_axes(expected: np.ndarray, value: np.ndarray, **axes: int) -> bool:
+    return expected.ndim > 2 and np.swapaxes(expected, **axes).shape == value.shape
+
+
+def _permuted_axes(expected: np.ndarray, value: np.ndarray, axes: tuple[int, ...]) -> bool:
+    return expected.ndim in (3, 4) and np.transpose(expected, axes).shape == value.shape
+
+
+def _softmax(x: np.ndarray, axis: int) -> np.ndarray:
+    e = np.exp(x - x.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def _make_slicer(part: slice) -> Callable:
+    """Make a function that takes a slice of an array along an axis."""
+    return lambda value, axis: value[(slice(None),) * (value.ndim + axis) + (part,)]
+
+
+def _make_slice_zeroer(part: slice) -> Callable:
+    """Make a function that sets a slice of an array to 0 along an axis."""
+
+    def change(value: np.ndarray, axis: int) -> np.ndarray:
+        value = value.copy()
+        _make_slicer(part)(value, axis)[...] = 0
+        return value
+
+    return change
+
+
+_ARRAY_RULES: tuple[_Rule, ...] = (
+    _Rule("numbers-not-booleans", "",
+          "Besides, it holds the numbers 0 and 1 in place of True and False.",
+          lambda v: v.astype(int), _only_expected_booleans),
+    # Not combined with a misconception (hence the empty sentence): to negate one misconception's
+    # result often gives another misconception's.
+    _Rule("the-other-way-round", "True and False have changed places everywhere.", "",
+          np.logical_not, _same_shape_booleans),
+    _Rule("other-sign", "Every number has the other sign; all else is right.",
+          "Besides, every number has the other sign.", np.negative, _same_shape_numbers),
+)  # fmt: skip
+_AXIS_RULES: tuple[_Rule, ...] = (
+    _Rule("in-reverse-order",
+          "The numbers are right, but along {axis} they stand in the opposite order.", "",
+          np.flip, _same_shape),
+    _Rule("one-place-off", "The numbers are right, but along {axis} each stands one place too far.", "",
+          lambda v, axis: np.roll(v, 1, axis), _same_shape),
+    _Rule("one-place-off", "The numbers are right, but along {axis} each stands one place too early.", "",
+          lambda v, axis: np.roll(v, -1, axis), _same_shape),
+    _Rule("places-left-empty", "Along {axis} the last place holds {zero}; the rest is right.", "",
+          _make_slice_zeroer(slice(-1, None)), _same_shape),
+    _Rule("places-left-empty", "Along {axis} the first place holds {zero}; the rest is right.", "",
+          _make_slice_zeroer(slice(0, 1)), _same_shape),
+    _Rule("places-left-empty", "Along {axis} all places but the first hold {zero}; the rest is right.", "",
+          _make_slice_zeroer(slice(1, None)), _same_shape),
+)  # fmt: skip
+_OR_INVERSE = ", or its opposite is missing"
+_EXTRA_STEPS: tuple[tuple[str, Callable, str], ...] = (
+    ("the exponentials", np.exp, _OR_INVERSE),
+    ("the logarithms", np.log, _OR_INVERSE),
+    ("the squares", np.square, _OR_INVERSE),
+    ("the roots", np.sqrt, _OR_INVERSE),
+    ("the inverses (1 / x)", np.reciprocal, _OR_INVERSE),
+    ("the absolute values", np.abs, ""),
+    ("the tanh", np.tanh, ""),
+    ("the softmax (along the last axis)", lambda v: _softmax(v, -1), ""),
+    ("the softmax (along the first axis)", lambda v: _softmax(v, 0), ""),
+    ("the sums so far (along the last axis)", lambda v: np.cumsum(v, axis=-1), ""),
+)
+_NUMBER_RULES: tuple[_Rule, ...] = (
+    _Rule("the-first-for-all",
+          "Along the first axis the first result stands again and again; it is right there alone.", "",
+          lambda v: np.repeat(v[:1], len(v), axis=0), _same_shape_batch),
+    *(_Rule("a-step-too-many",
+            f"Your numbers are {name} of the expected ones: there is a step too many{inverse}.",
+            "", function, _same_shape_floats)
+      for name, function, inverse in _EXTRA_STEPS),
+    _Rule("one-minus-it", "Your numbers are 1 minus the expected ones.", "",
+          lambda v: 1 - v, _same_shape_floats),
+)  # fmt: skip
+_SWAP_RULES: tuple[_Rule, ...] = (
+    _Rule("transposed", "The numbers are right, but {axis1} and {axis2} have changed places.",
+          "Besides, rows and columns have changed places.", np.swapaxes, _transposed_matrix),
+    _Rule("axes-exchanged", "The numbers are right, but {axis1} and {axis2} have changed places.",
+          "Besides, {axis1} and {axis2} have changed places.", np.swapaxes, _swapped_axes),
+)  # fmt: skip
+_PERMUTATION_RULES: tuple[_Rule, ...] = (
+    _Rule("axes-exchanged",
+          "The numbers are right, but the axes stand in another order: "
+          "yours are, counted from 0, the axes {axes} of the expected result.",
+          "", np.transpose, _permuted_axes),
+)  # fmt: skip
+_SHAPE_RULES: tuple[_Rule, ...] = (
+    _Rule("one-of-several", "Only the first place along {axis} comes back; expected all of them.",
+          "Besides, only the first place along {axis} comes back.",
+          lambda v, axis: np.take(v, 0, axis), _lacks_axis),
+    _Rule("one-of-several", "Only the last place along {axis} comes back; expected all of them.",
+          "Besides, only the last place along {axis} comes back.",
+          lambda v, axis: np.take(v, -1, axis), _lacks_axis),
+    _Rule("an-axis-added-up", "The numbers were added up along {axis}, which should stay.", "",
+          np.sum, _lacks_axis),
+    _Rule("an-axis-added-up", "The numbers were averaged along {axis}, which should stay.", "",
+          np.mean, _lacks_axis),
+    _Rule("missing-axis", STRUCTURAL["missing-axis"][0], "Besides, an axis of length 1 got lost.",
+          np.squeeze, _lacks_single_axis),
+    _Rule("extra-axis", STRUCTURAL["extra-axis"][0], "Besides, there is an axis of length 1 too many.",
+          np.expand_dims, _has_extra_axis),
+    _Rule("one-place-short", "What is there is right, but the last place along {axis} is missing.", "",
+          _make_slicer(slice(None, -1)), _other_length),
+    _Rule("one-place-short", "What is there is right, but the first place along {axis} is missing.", "",
+          _make_slicer(slice(1, None)), _other_length),
+)  # fmt: skip
+_ONE_PART_RULES: tuple[_Rule, ...] = (
+    _Rule("one-part-only", "Only the {part} of the {count} values comes back.",
+          "Besides, only the {part} of the {count} values comes back.",
+          lambda v, part: v[part], _is_always_sensible),
+)  # fmt: skip
+_PART_ORDER_RULES: tuple[_Rule, ...] = (
+    _Rule("parts-in-another-order",
+          "The parts are right, but in another order: the {order} of the expected ones.",
+          "Besides, the parts come in another order: the {order} of the expected ones.",
+          lambda v, order: tuple(v[i] for i in order), _is_always_sensible),
+)  # fmt: skip
+_LIST_RULES: tuple[_Rule, ...] = (
+    _Rule(
+        "returns-a-list",
+        "",
+        "Besides, it is a list; expected a NumPy array.",
+        np.ndarray.tolist,
+        _is_always_sensible,
+    ),
+)
+_SCALAR_STEPS: tuple[tuple[str, Callable], ...] = (
+    ("exponential", lambda v: float(np.exp(v))),
+    ("logarithm", lambda v: float(np.log(v))),
+    ("root", lambda v: float(np.sqrt(v))),
+)
+_SCALAR_RULES: tuple[_Rule, ...] = (
+    _Rule("other-sign", "The number has the other sign.", "Besides, the number has the other sign.",
+          operator.neg, _is_always_sensible),
+    *(_Rule("a-step-too-many", f"Your number is the {name} of the expected one: "
+            "there is a step too many, or its opposite is missing.",
+            "", function, lambda expected, value: type(expected) is float)
+      for name, function in _SCALAR_STEPS),
+)  # fmt: skip
+
+
+# Candidates for one case
+
+
+def _candidate_transformations(expected: Value, value: Value, inputs: Inputs) -> Iterator[Transformation]:
+    """Yield the transformations that may turn a case's expected result into the returned value."""
+    if isinstance(expected, (tuple, list)):
+        yield from _candidate_part_transformations(expected, value, inputs)
+    elif isinstance(expected, np.ndarray):
+        yield from _candidate_array_transformations(expected, value, inputs)
+    elif _is_int64_number(expected) and _is_int64_number(value):
+        yield from _make_transformations(_SCALAR_RULES, expected, value)
+        yield from _candidate_factors_and_offsets(expected, value, inputs, "Your number")
+
+
+def _is_int64_number(value: Value) -> bool:
+    """Return True for an int or float in the range of int64."""
+    return type(value) in (int, float) and abs(value) < 2**63
+
+
+def _candidate_part_transformations(
+    expected: Sequence[Value],
+    value: Value,
+    inputs: Inputs,
+) -> Iterator[Transformation]:
+    count = len(expected)
+    if count > MAX_PARTS or not any(isinstance(part, np.ndarray) for part in expected):
+        return
+    if not isinstance(value, (tuple, list)):
+        for i in range(count):
+            choice = _AxisOrPartChoice({"part": ordinal(i + 1), "count": count}, {"part": i})
+            yield from _make_transformations(_ONE_PART_RULES, expected, value, [choice])
+        return
+    if len(value) != count:
+        return
+    for order in list(permutations(range(count)))[1:]:
+        words = ", then the ".join(ordinal(i + 1) for i in order)
+        choice = _AxisOrPartChoice({"order": words}, {"order": order})
+        yield from _make_transformations(_PART_ORDER_RULES, expected, value, [choice])
+    for i, part in enumerate(expected):
+        if isinstance(part, (tuple, list)):
+            continue
+        for candidate in _candidate_transformations(part, value[i], inputs):
+            place = f"the {ordinal(i + 1)} of the {count} values"
+            means = f"All is right but {place}. There: {candidate.means}"
+            apply = partial(_transform_part, i, candidate, type(value))
+            yield Transformation(candidate.name, means, apply)
+
+
+def _transform_part(
+    index: int,
+    transformation: Transformation,
+    sequence_type: Callable,
+    values: Sequence[Value],
+    inputs: Inputs,
+) -> Value:
+    parts = list(values)
+    if index < len(parts):  # a case may expect fewer values
+        parts[index] = transformation.apply(parts[index], inputs)
+    return sequence_type(parts)
+
+
+def _candidate_array_transformations(
+    expected: np.ndarray,
+    value: Value,
+    inputs: Inputs,
+) -> Iterator[Transformation]:
+    if isinstance(value, list):
+        yield from _make_transformations(_LIST_RULES, expected, value)
+    if not isinstance(value, np.ndarray):
+        return
+    zero = "False" if expected.dtype == bool else "0"
+    axes = range(-1, -max(expected.ndim, value.ndim) - 1, -1)
+    axis_choices = []
+    for axis in axes:
+        words = {"axis": describe_axis(axis), "zero": zero}
+        axis_choices.append(_AxisOrPartChoice(words, {"axis": axis}))
+    pair_choices = []
+    for axis1, axis2 in combinations(range(-expected.ndim, 0), 2):
+        words = {"axis1": describe_axis(axis1), "axis2": describe_axis(axis2)}
+        pair_choices.append(_AxisOrPartChoice(words, {"axis1": axis1, "axis2": axis2}))
+    order_choices = []
+    if expected.ndim in (3, 4):
+        for order in list(permutations(range(expected.ndim)))[1:]:
+            order_choices.append(_AxisOrPartChoice({"axes": join_words(order)}, {"axes": order}))
+    yield from _make_transformations(_ARRAY_RULES, expected, value)
+    yield from _make_transformations(_AXIS_RULES, expected, value, axis_choices)
+    yield from _make_transformations(_NUMBER_RULES, expected, value)
+    if _same_shape_floats(expected, value):
+        yield from _candidate_factors_and_offsets(expected, value, inputs, "Every number")
+    yield from _make_transformations(_SWAP_RULES, expected, value, pair_choices)
+    yield from _make_transformations(_PERMUTATION_RULES, expected, value, order_choices)
+    yield from _make_transformations(_SHAPE_RULES, expected, value, axis_choices)
+
+
+def _candidate_factors_and_offsets(
+    expected: Value, value: Value, inputs: Inputs, subject: str
+) -> Iterator[Transformation]:
+    """Yield multiplications by a constant or by a size (of an axis, say), and added constants."""
+    expected_floats, floats = np.atleast_1d(_to_floats(expected)), np.atleast_1d(_to_floats(value))
+    largest = np.max(np.abs(expected_floats), initial=0.0)
+    with np.errstate(all="ignore"):
+        nonzero = np.abs(expected_floats) > 1e-9 * largest
+        ratios = (floats / expected_floats)[nonzero]
+        gaps = (floats - expected_floats).ravel()
+    if _is_constant(ratios, absolute=0):
+        factor = _round_to_simple_fraction(float(ratios[0]))
+        if abs(factor) > 1e-13 and abs(factor - 1) > 1e-3:
+            means = f"{subject} is {factor:.4g} times the one expected."
+            yield Transformation("times-a-constant", means, partial(_multiply_by_constant, factor))
+            yield from _candidate_size_factors(inputs, expected, factor, subject)
+    if _is_constant(gaps, absolute=1e-9):
+        gap = _round_to_simple_fraction(float(gaps[0]))
+        if abs(gap) > 1e-4 * max(largest, 1e-3):
+            size = "large" if gap > 0 else "small"
+            means = f"{subject} is too {size} by {abs(gap):.4g}."
+            yield Transformation("plus-a-constant", means, partial(_add_constant, gap))
+
+
+def _is_constant(numbers: np.ndarray, absolute: float) -> bool:
+    """Return True if all numbers are equal, within an absolute and a small relative tolerance."""
+    if not numbers.size or not np.isfinite(numbers).all():
+        return False
+    return np.allclose(numbers, numbers[0], rtol=1e-5, atol=absolute)
+
+
+def _multiply_by_constant(factor: float, value: Value, inputs: Inputs) -> Value:
+    return _convert_result_to_type_of(value, _to_floats(value) * factor)
+
+
+def _add_constant(term: float, value: Value, inputs: Inputs) -> Value:
+    return _convert_result_to_type_of(value, _to_floats(value) + term)
+
+
+Size = Callable[[Value, Inputs], float]  # computed from a case's expected result and inputs
+_POWERS: dict[str, Callable[[float], float]] = {
+    "n": lambda n: n,
+    "1/n": lambda n: 1 / n,
+    "√n": lambda n: n**0.5,
+    "1/√n": lambda n: n**-0.5,
+}
+
+
+def _candidate_size_factors(
+    inputs: Inputs, expected: Value, factor: float, subject: str
+) -> Iterator[Transformation]:
+    """Yield multiplications by a power of a size, such as 1/√n, that equals `factor` here."""
+    for name, size in _named_sizes(inputs, expected):
+        n = size(expected, inputs)
+        for power, function in _POWERS.items():
+            if n > 1 and np.isclose(function(n), factor, rtol=1e-5):
+                means = f"{subject} is {power} times the one expected, where n is {name}."
+                apply = partial(_multiply_by_size, size, function)
+                yield Transformation("times-a-size", means, apply)
+
+
+def _multiply_by_size(size: Size, function: Callable, value: Value, inputs: Inputs) -> Value:
+    return _multiply_by_constant(function(float(size(value, inputs))), value, inputs)
+
+
+def _named_sizes(inputs: Inputs, expected: Value) -> Iterator[tuple[str, Size]]:
+    """Yield the sizes that a factor may be made of: the description and the function of each."""
+    for i, argument in enumerate(inputs.args):
+        name = f"the {ordinal(i + 1)} argument"
+        if isinstance(argument, np.ndarray):
+            for axis in range(-1, -argument.ndim - 1, -1):
+                yield f"`shape[{axis}]` of {name}", partial(_argument_length, i, axis)
+        elif type(argument) is int:
+            yield name, partial(_positional_argument, i)
+    for keyword, argument in inputs.kwargs.items():
+        if type(argument) is int:
+            yield f"`{keyword}`", partial(_keyword_argument, keyword)
+    if isinstance(expected, np.ndarray):
+        for axis in range(-1, -expected.ndim - 1, -1):
+            yield f"`shape[{axis}]` of the result", partial(_result_length, axis)
+        yield "how many numbers the result has", lambda value, inputs: value.size
+
+
+def _positional_argument(index: int, value: Value, inputs: Inputs) -> int:
+    return inputs.args[index]
+
+
+def _keyword_argument(name: str, value: Value, inputs: Inputs) -> int:
+    return inputs.kwargs[name]
+
+
+def _result_length(axis: int, value: Value, inputs: Inputs) -> int:
+    return value.shape[axis]
+
+
+def _argument_length(index: int, axis: int, value: Value, inputs: Inputs) -> int:
+    return inputs.args[index].shape[axis]
+
+
+def _to_floats(value: Value) -> np.ndarray:
+    return np.asarray(value, dtype=np.float64)
+
+
+def _convert_result_to_type_of(value: Value, result: np.ndarray) -> Value:
+    """Convert a result to the type of `value`, but to int only if the result is a whole number."""
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "f":
+            return result.astype(value.dtype)
+        return result
+    number = float(result)
+    if type(value) is int and abs(number - round(number)) < 1e-6 * abs(number):
+        return round(number)
+    return number
+
+
+def _round_to_simple_fraction(number: float) -> float:
+    """Return the simple fraction that a number equals up to rounding; other numbers as they are.
+
+    >>> _round_to_simple_fraction(0.33333333), _round_to_simple_fraction(0.1234)
+    (0.3333333333333333, 0.1234)
+    """
+    for denominator in range(1, 13):
+        fraction = round(number * denominator) / denominator
+        if fraction and abs(number - fraction) < 1e-6 * abs(number):
+            return fraction
+    return number

@@ -1,0 +1,248 @@
+"""Grade one submission on a platform such as Gradescope, without a class or a gradebook."""
+
+import hashlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from autograder.authoring.lab import Lab, LabError, labs_by_grade_id, read_lab
+from autograder.core.course import Course
+from autograder.core.errors import UsageError
+from autograder.core.notebook_cells import cell_grade_id
+from autograder.core.results import Result
+from autograder.gradebook.classroom import Submission, read_lab_notebook, read_notebook
+from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions, apply_points
+from autograder.gradebook.policy import read_policy
+from autograder.grading.grade_submission import grade_unreadable_submission, report_grader_fault
+from autograder.grading.pool import GradingPool, find_sandbox_for
+from autograder.grading.run import describe_error
+from autograder.intake.filenames import find_grade_ids, find_lab_by_cells, find_lab_by_name
+from autograder.reports.feedback_summary import build_standalone_summary
+from autograder.reports.student_page import FeedbackSummary
+from autograder.sandbox import SandboxError
+
+UNKNOWN_LAB = "Nothing in it says which lab it is for: submit the lab's own notebook, which has its name."
+
+
+@dataclass(frozen=True)
+class PlatformResult:
+    """Result of one submission, from which the response for any platform is made.
+
+    Parameters
+    ----------
+    lab : str
+        Name of the lab; "" if it is unknown.
+    results : tuple of Result
+        Results of the exercises and questions, in the notebook's order and with the current points.
+        Their field `student` is "".
+    summary : FeedbackSummary
+        The results in words, as on the feedback page.
+    manual_questions : frozenset of str
+        Names of the manually graded questions.
+    fault : str
+        The reason if the grader failed, so that there is no mark; else "".
+    seconds : float
+        Running time of the student's cells and of the calls of the student's functions. Second
+        runs, which use the reference's results in place of a wrong answer's, are not counted.
+    sandbox : str
+        Name of the sandbox that the submission ran in; "" if it did not run.
+    """
+
+    lab: str
+    results: tuple[Result, ...]
+    summary: FeedbackSummary
+    manual_questions: frozenset[str] = frozenset()
+    fault: str = ""
+    seconds: float = 0.0
+    sandbox: str = ""
+
+    @property
+    def graded_results(self) -> tuple[Result, ...]:
+        """Results of the automatically graded exercises that are worth points."""
+        results = []
+        for result in self.results:
+            if result.exercise not in self.manual_questions and result.max_score:
+                results.append(result)
+        return tuple(results)
+
+    @property
+    def score(self) -> float:
+        """Points for the automatically graded exercises."""
+        return sum(result.score or 0.0 for result in self.graded_results)
+
+    @property
+    def max_score(self) -> float:
+        """Maximum points for the automatically graded exercises."""
+        return sum(result.max_score for result in self.graded_results)
+
+    @property
+    def awaiting_points(self) -> float:
+        """Points of all manually graded questions, which are not in `score` and `max_score`.
+
+        Unanswered questions count, too, so that this and `max_score` add up to all points of the
+        lab. 0 if the submission could not be graded.
+        """
+        if self.fault or self.summary.unreadable:
+            return 0.0
+        manual = [result for result in self.results if result.exercise in self.manual_questions]
+        return sum(result.max_score for result in manual)
+
+
+def grade_file(
+    course: Course,
+    path: Path,
+    name: str | None,
+    sandbox: Callable[[], str],
+) -> PlatformResult:
+    """Grade a notebook.
+
+    Parameters
+    ----------
+    path : Path
+        The notebook, or a folder with the notebook.
+    name : str or None
+        Name of the lab. With None, the lab is the one whose cells the notebook holds, or whose name
+        the file has.
+    sandbox : callable
+        Function without arguments that returns the name of the sandbox to use, or raises
+        SandboxError if there is none.
+
+    Raises
+    ------
+    UsageError
+        If there is no such file or lab.
+    LabError, CourseError
+        If the definition of the lab or the course has a mistake.
+    """
+    data, reason, lab = _read_notebook_and_find_lab(course, path, name)
+    if lab is None:
+        return make_unknown_lab_result(course, reason or UNKNOWN_LAB)
+    if data is not None:
+        mismatch = _wrong_lab_message(course, lab, data)
+        if mismatch:
+            data, reason = None, mismatch
+    return make_platform_result(lab, _grade_or_report_fault(lab, data, reason, sandbox))
+
+
+def make_platform_result(lab: Lab, submission: GradedSubmission) -> PlatformResult:
+    """Rescore a graded submission by the course's current points, and describe its results.
+
+    The running time covers only the first run of the student's code. A second run may call the
+    reference, and the student's code could tell what it sees there by the time that it takes.
+    """
+    points = read_policy(lab.course, {lab.name: lab}).points[lab.name]
+    return PlatformResult(
+        lab.name,
+        tuple(apply_points(submission, points)),
+        build_standalone_summary(lab, submission, points),
+        frozenset(lab.manual_questions),
+        submission.faults[0] if submission.faults else "",
+        round(sum(result.seconds for result in submission.results), 3),
+        submission.sandbox,
+    )
+
+
+def make_unknown_lab_result(course: Course, reason: str) -> PlatformResult:
+    """Return the result for a file of which the lab is unknown; the reason is shown to students."""
+    title = course.title
+    summary = FeedbackSummary(title, "", "", title, "", "0 points", (), (), unreadable=reason)
+    return PlatformResult("", (), summary)
+
+
+def _read_notebook_and_find_lab(
+    course: Course,
+    path: Path,
+    name: str | None,
+) -> tuple[bytes | None, str, Lab | None]:
+    """Read a submission and find its lab.
+
+    Returns
+    -------
+    (bytes or None, str, Lab or None)
+        Content of the notebook, or None if it cannot be read. A remark on the file, or the reason
+        why it cannot be read, or "". The lab, or None if it is unknown.
+    """
+    lab = read_lab(course, name) if name else None
+    if path.is_dir() and not path.is_symlink():
+        if lab is None:
+            advice = "say with --lab which lab's notebook is expected in it"
+            raise UsageError(f"{path} is a folder: {advice}.")
+        return *read_lab_notebook(path, lab.name), lab
+    if not path.is_symlink() and not path.exists():
+        raise UsageError(f"There is no file {path}.")
+    data, remark = read_notebook(path)
+    if lab is None:
+        lab_name = find_lab_by_cells(data, _map_grade_ids_to_labs(course)) if data else ""
+        lab_name = lab_name or find_lab_by_name(path.name, course.labs)
+        if not lab_name and len(course.labs) == 1:
+            lab_name = course.labs[0]
+        if lab_name:
+            lab = read_lab(course, lab_name)
+    return data, remark, lab
+
+
+def _map_grade_ids_to_labs(course: Course) -> dict[str, str]:
+    """Return the name of the lab that each nbgrader grade_id belongs to.
+
+    Labs of the course that are not there are left out, since a package may hold one lab only.
+    """
+    labs = {}
+    for name in course.labs:
+        with suppress(LabError):
+            labs[name] = read_lab(course, name)
+    return labs_by_grade_id(labs)
+
+
+def _wrong_lab_message(course: Course, lab: Lab, data: bytes) -> str:
+    """Return a sentence for the student if a notebook is that of another lab than the expected one.
+
+    Return "" if the notebook has an answer cell or a test cell of the expected lab, or if it has no
+    cell of another lab.
+    """
+    grade_ids = find_grade_ids(data)
+    lab_cells = {cell_grade_id(cell) for cell in lab.read_solution().cells}
+    answer_cells = {*lab.exercises_by_answer_cell, *lab.manual_questions}
+    answer_cells |= lab.exercises_by_test_cell.keys()
+    if grade_ids & answer_cells or grade_ids <= lab_cells:
+        return ""
+    other_labs = {}
+    for grade_id, lab_name in _map_grade_ids_to_labs(course).items():
+        if lab_name != lab.name:
+            other_labs[grade_id] = lab_name
+    other_lab = find_lab_by_cells(data, other_labs) or "another lab"
+    problem = f"This is the notebook of {other_lab}; {lab.name} is expected here."
+    return f"{problem} Submit {lab.name}.ipynb."
+
+
+def _grade_or_report_fault(
+    lab: Lab,
+    notebook_data: bytes | None,
+    remark: str,
+    choose_sandbox: Callable[[], str],
+) -> GradedSubmission:
+    if notebook_data is None:
+        return grade_unreadable_submission(lab, remark)
+    unavailable_reason = lab.unavailable_reason()
+    if unavailable_reason:
+        return report_grader_fault(lab, f"{lab.name} cannot be marked here. {unavailable_reason}")
+    try:
+        sandbox_name = find_sandbox_for([lab], choose_sandbox()).name
+    except SandboxError as error:
+        return report_grader_fault(lab, str(error))
+    options = GradingOptions(sandbox=sandbox_name, salt=_make_salt(lab))
+    submission = Submission("", lab.name, notebook_data, remark, None)
+    with GradingPool(str(lab.course.root), [lab.name], options, workers=1) as pool:
+        ((_, outcome),) = pool.grade_all([submission])
+    if isinstance(outcome, Exception):
+        return report_grader_fault(lab, describe_error(outcome))
+    return outcome
+
+
+def _make_salt(lab: Lab) -> str:
+    """Return the salt for the seeds of the hidden test cases, a hash of the solution notebook.
+
+    Students cannot compute it, since they do not have the solution. It is the same on every machine
+    and in every run, so that the same submission always gets the same mark.
+    """
+    return hashlib.sha256(lab.solution.read_bytes()).hexdigest()

@@ -1,0 +1,386 @@
+"""Instructor's report about a class: labs, misconceptions, and students who need attention.
+
+The page needs no network. It can be read without scripts; its own small script sorts and searches
+the table of students. Verdicts come from the stored results, marks from the gradebook, so that
+manual grading and late penalties count.
+"""
+
+import shutil
+from base64 import b64encode
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property, partial
+from hashlib import sha256
+from itertools import starmap
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import Markup
+
+from autograder.authoring.lab import Lab, read_labs
+from autograder.core.errors import AutograderError, format_count
+from autograder.core.files import write_file
+from autograder.core.results import Result, Verdict
+from autograder.gradebook import result_store
+from autograder.gradebook.class_list import alphabetical_key
+from autograder.gradebook.classroom import Classroom
+from autograder.reports.marks import ClassMarks, Mark, display_name, read_current_marks
+from autograder.reports.platform_csv import (
+    PlatformTable,
+    build_platform_tables,
+    format_grades_csv,
+    select_platforms,
+)
+from autograder.reports.pseudonyms import assign_pseudonyms
+from autograder.reports.safe_html import TEMPLATES, render_page
+from autograder.reports.statistics import (
+    MIN_STUDENTS_FOR_DISCRIMINATION,
+    VERDICT_ADVICE,
+    Distribution,
+    ExerciseGroup,
+    count_misconceptions,
+    find_students_in_need,
+    group_exercises,
+    is_blank,
+    lab_statistics,
+    student_percentages,
+    summarise_distribution,
+)
+from autograder.reports.term import (
+    ClassTerm,
+    build_term_tables,
+    compute_terms,
+    format_term_csv,
+    read_term_rules,
+)
+
+MAX_PAGE_NAME_BYTES = 200  # students with longer names have no page of their own
+
+
+def write_report(
+    classroom: Classroom,
+    *,
+    anonymous: bool = False,
+    platforms: Iterable[str] = (),
+    now: datetime | None = None,
+) -> list[str]:
+    """Write `report/`: the page, and the marks in the formats of the learning platforms.
+
+    Parameters
+    ----------
+    anonymous : bool
+        Use pseudonyms, and show nothing that students wrote. The pseudonyms are listed in
+        `pseudonyms.csv`, outside of the report's folder.
+    platforms : iterable of str
+        Platforms that need a table besides those that submissions came from.
+    now : datetime, optional
+        Time for which the term is computed.
+
+    Returns
+    -------
+    list of str
+        Sentences about the tables.
+
+    Raises
+    ------
+    AutograderError
+        If nothing is graded, nothing can be written, or the gradebook or roster cannot be used.
+    """
+    report = build_report(classroom, now)
+    if anonymous:
+        students = {*report.marks.students}
+        for student, _ in (*report.marks.submissions, *report.unreadable_results):
+            students.add(student)
+        report = report.with_pseudonyms(assign_pseudonyms(students, classroom.root))
+    else:
+        tables = build_platform_tables(report.marks, platforms)
+        if report.terms:
+            selected_platforms = select_platforms(report.marks, platforms)
+            tables += build_term_tables(report.terms, report.marks, selected_platforms)
+        report = replace(report, pages=_find_feedback_page_addresses(classroom), files=tuple(tables))
+    _replace_report_files(classroom, report)
+    sentences = _describe_mark_tables(report)
+    if not anonymous:
+        sentences += report.marks.class_list.notes
+    return sentences
+
+
+def build_report(classroom: Classroom, now: datetime | None = None) -> "ClassReport":
+    """Return the report of a class, with real names and without addresses of pages and tables.
+
+    Raises
+    ------
+    AutograderError
+        If nothing is graded, nothing can be written, or the gradebook or roster cannot be used.
+    """
+    labs = read_labs(classroom.course)
+    if not any(classroom.results.glob("*/*.json")):
+        raise AutograderError(
+            f"Nothing is graded in {classroom.root} yet, so there is nothing to report; "
+            "run `autograder grade`."
+        )
+    classroom.require_writable()
+    marks = read_current_marks(classroom, labs)
+    readable_results, unreadable_results = {}, []
+    for (student, lab), submission in result_store.load_all_results(classroom).items():
+        if lab not in labs:
+            continue
+        if submission is None:
+            unreadable_results.append((student, lab))
+        else:
+            readable_results[student, lab] = submission
+    marks.add_results(classroom, readable_results)
+    marks.sort(classroom.course.labs)
+    rules = read_term_rules(classroom.course)
+    return ClassReport(
+        marks=marks,
+        labs=labs,
+        missing=marks.missing_students,
+        unreadable_results=sorted(unreadable_results),
+        terms=compute_terms(rules, marks, now) if rules else None,
+        now=marks.policy.to_local_time(now or datetime.now(UTC)),
+    )
+
+
+def _replace_report_files(classroom: Classroom, report: "ClassReport") -> None:
+    """Write the page, the students' pages and the tables in place of those of an earlier report."""
+    html = render_class_page(report)
+    for old_table in classroom.report.glob("*.csv"):  # perhaps of another platform
+        old_table.unlink()
+    write_file(classroom.report / "grades.csv", format_grades_csv(report.marks))
+    if report.terms:
+        write_file(classroom.report / "term.csv", format_term_csv(report.terms, report.marks))
+    for table in report.files:
+        write_file(classroom.report / table.name, table.text)
+    shutil.rmtree(classroom.report / "students", ignore_errors=True)
+    for student, overview in render_student_overviews(report):
+        write_file(classroom.report / "students" / f"{student}.html", overview)
+    write_file(classroom.report / "index.html", html)
+
+
+def _describe_mark_tables(report: "ClassReport") -> list[str]:
+    names = ["grades.csv"]
+    if report.terms:
+        names.append("term.csv")
+    names += [table.name for table in report.files]
+    sentences = [f"Tables of marks beside it: {', '.join(names)}."]
+    count = report.marks.awaiting_manual_count
+    if count:
+        grades, verb, auxiliary = format_count(count, "grade"), "await", "are"
+        if count == 1:
+            verb, auxiliary = "awaits", "is"
+        sentences.append(f"{grades} {verb} manual grading, and {auxiliary} left empty in the tables.")
+    for table in report.files:
+        if table.omitted_count:
+            students = format_count(table.omitted_count, "student")
+            sentences.append(f"{table.name} leaves out {students}: {table.omission_reason}.")
+    return sentences
+
+
+def _find_feedback_page_addresses(classroom: Classroom) -> dict[tuple[str, str], str]:
+    """Return the address of each feedback page, relative to the report, by student and lab."""
+    addresses = {}
+    for path in classroom.list_files(classroom.feedback, "*/*/*.html"):
+        student, lab = path.parent.parent.name, path.parent.name
+        if path.stem == lab:
+            addresses[student, lab] = f"../{quote(path.relative_to(classroom.root).as_posix())}"
+    return addresses
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassReport:
+    """Everything that the pages of the report show.
+
+    Parameters
+    ----------
+    marks : ClassMarks
+        Marks, to which the cached results have been added.
+    labs : mapping of str to Lab
+        All labs of the course.
+    missing : mapping of str to sequence of str
+        Students without a submission, by lab.
+    unreadable_results : sequence of (str, str)
+        Students and labs whose stored results cannot be read.
+    terms : ClassTerm or None
+        None if the course has no rules for a term.
+    now : datetime
+        In the course's time zone.
+    anonymous : bool
+        Students have pseudonyms, and nothing that they wrote is shown.
+    pages : mapping of (str, str) to str
+        Addresses of the feedback pages, by student and lab.
+    files : tuple of PlatformTable
+        Tables beside the page.
+    """
+
+    marks: ClassMarks
+    labs: Mapping[str, Lab]
+    missing: Mapping[str, Sequence[str]]
+    unreadable_results: Sequence[tuple[str, str]]
+    terms: ClassTerm | None
+    now: datetime
+    anonymous: bool = False
+    pages: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    files: tuple[PlatformTable, ...] = ()
+
+    def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "ClassReport":
+        """Return a copy of the report with pseudonyms instead of the students' names."""
+        missing = {}
+        for lab, students in self.missing.items():
+            missing[lab] = [pseudonyms[student] for student in students]
+        unreadable_results = [(pseudonyms[student], lab) for student, lab in self.unreadable_results]
+        return replace(
+            self,
+            marks=self.marks.with_pseudonyms(pseudonyms),
+            missing=missing,
+            unreadable_results=sorted(unreadable_results),
+            terms=self.terms and self.terms.with_pseudonyms(pseudonyms),
+            anonymous=True,
+        )
+
+    def display_name(self, student: str) -> str:
+        """Return a student's name as instructors read it."""
+        person = self.marks.students.get(student)
+        return display_name(person) if person else student
+
+    @cached_property
+    def graded_submissions(self) -> list[Mark]:
+        """Marks of all submissions with cached results, sorted by student's name and by lab."""
+        marks = [mark for mark in self.marks.marks.values() if mark.rows]
+        names = {mark.student: self.display_name(mark.student) for mark in marks}
+        return sorted(marks, key=lambda mark: (alphabetical_key(names[mark.student]), mark.lab))
+
+    @cached_property
+    def ungraded_submissions(self) -> list[tuple[str, str]]:
+        """Submissions that are not graded yet, or on which the autograder failed."""
+        graded_keys = {(mark.student, mark.lab) for mark in self.graded_submissions}
+        return sorted(self.marks.submissions - graded_keys)
+
+    @cached_property
+    def percentages(self) -> dict[str, float]:
+        """Each student's percentage of the points so far."""
+        return student_percentages(self.graded_submissions)
+
+    @cached_property
+    def addresses(self) -> dict[str, str]:
+        """Address of each student's page in the report, except for names too long for a file."""
+        addresses = {}
+        for student in self.marks.students:
+            if len(student.encode()) < MAX_PAGE_NAME_BYTES:
+                addresses[student] = f"students/{quote(student)}.html"
+        return addresses
+
+
+def render_class_page(report: ClassReport) -> str:
+    """Return the page as HTML, in which everything that students wrote is escaped."""
+    script = Markup((TEMPLATES / "report.js").read_text("utf-8"))
+    script_hash = b64encode(sha256(script.encode()).digest()).decode()
+    course = next(iter(report.labs.values())).course.title if report.labs else ""
+    return render_page(
+        "report.html",
+        report=report,
+        marks=report.marks,
+        policy=report.marks.policy,
+        course=course,
+        sections=_summarise_sections(report),
+        script=script,
+        script_hash=f"sha256-{script_hash}",
+        grades=_count_grades(report.terms, report.marks) if report.terms else [],
+        min_students=MIN_STUDENTS_FOR_DISCRIMINATION,
+        display_name=report.display_name,
+        **_statistics_for_template(report),
+        **_open_matters_for_template(report),
+    )
+
+
+def _statistics_for_template(report: ClassReport) -> dict[str, Any]:
+    """Return the statistics that the page's template uses, by name."""
+    marks, submissions = report.marks, report.graded_submissions
+    by_lab: dict[str, list[Mark]] = {}
+    for lab in report.labs:
+        marks_of_lab = [mark for mark in submissions if mark.lab == lab]
+        if marks_of_lab:
+            by_lab[lab] = marks_of_lab
+    enrolled_students = [person.student for person in marks.enrolled]
+    dropped_exercises = {}
+    for lab in by_lab:
+        points = marks.policy.points[lab]
+        dropped_exercises[lab] = [name for name in points if not points[name]]
+    return {
+        "labs": list(starmap(lab_statistics, by_lab.items())),
+        "overall": _summarise_percentages(report, enrolled_students),
+        "students_in_need": find_students_in_need(submissions, marks, report.missing, list(by_lab)),
+        "misconceptions": count_misconceptions(submissions, report.labs),
+        "blank": group_exercises(submissions, is_blank),
+        "dropped": dropped_exercises,
+    }
+
+
+def _open_matters_for_template(report: ClassReport) -> dict[str, Any]:
+    """Return the matters that need the instructor, by their variable names in the template."""
+    marks = report.marks
+    verdict_groups: list[tuple[Verdict, str, str, list[ExerciseGroup]]] = []
+    for verdict, (title, advice) in VERDICT_ADVICE.items():
+        groups = group_exercises(report.graded_submissions, partial(_has_verdict, verdict))
+        if groups:
+            verdict_groups.append((verdict, title, advice, groups))
+    late_without_time = []
+    for mark in report.graded_submissions:
+        origin = marks.origins.get((mark.student, mark.lab))
+        if origin and origin.late and not mark.timestamp:
+            late_without_time.append(mark)
+    open_requests = []
+    for (student, lab), by_exercise in marks.requests.items():
+        for name, requests in by_exercise.items():
+            for request in requests:
+                if not request.answer:
+                    open_requests.append((student, lab, name, request.question))
+    return {
+        "verdict_groups": verdict_groups,
+        "late_without_time": late_without_time,
+        "open_requests": open_requests,
+        "partners": sorted({(lab, group) for (_, lab), group in marks.partners.items()}),
+    }
+
+
+def render_student_overviews(report: ClassReport) -> Iterator[tuple[str, str]]:
+    """Yield each student who has an address, with a page of all the student's labs in one table."""
+    graded_labs = {mark.lab for mark in report.graded_submissions}
+    labs = [lab for lab in report.labs if lab in graded_labs]
+    for student in report.addresses:
+        context = {"report": report, "marks": report.marks, "student": student, "labs": labs}
+        yield student, render_page("student.html", **context)
+
+
+def _summarise_sections(report: ClassReport) -> list[tuple[str, int, Distribution]]:
+    """Return name, size and marks of each section of the class; nothing if there is only one."""
+    members: dict[str, list[str]] = defaultdict(list)
+    for student, person in report.marks.students.items():
+        members[person.section].append(student)
+    if len(members) < 2:
+        return []
+    sections = []
+    for name, students in sorted(members.items()):
+        sections.append((name, len(students), _summarise_percentages(report, students)))
+    return sections
+
+
+def _summarise_percentages(report: ClassReport, students: Iterable[str]) -> Distribution:
+    """Return the distribution of the students' percentages; students without one are left out."""
+    percentages = []
+    for student in students:
+        if student in report.percentages:
+            percentages.append(report.percentages[student])
+    return summarise_distribution(percentages)
+
+
+def _count_grades(terms: ClassTerm, marks: ClassMarks) -> list[tuple[str, int]]:
+    """Return each grade and the number of students who have it so far."""
+    counts = Counter(terms.by_student[person.student].grade for person in marks.enrolled)
+    return [(name, counts[name]) for _, name in terms.rules.grades]
+
+
+def _has_verdict(verdict: Verdict, row: Result) -> bool:
+    return row.verdict is verdict and not is_blank(row)

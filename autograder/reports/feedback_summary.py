@@ -1,0 +1,282 @@
+"""Summary at the top of a feedback page: a submission's points, mistakes, comments and dates."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+from autograder.authoring.lab import Lab
+from autograder.authoring.release import release_notebook
+from autograder.core.errors import format_count, join_words
+from autograder.core.notebook_cells import cell_grade_id, grade_id
+from autograder.core.results import Result, ResultReason, Verdict
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.gradebook_records import describe_earlier_mark, read_earlier_marks
+from autograder.gradebook.graded_submission import GradedSubmission
+from autograder.grading.grade_submission import release_for_grading
+from autograder.grading.sanitise import truncate
+from autograder.judging.judge import describe_broken_dependency
+from autograder.reports.marks import ClassMarks, Mark, full_name
+from autograder.reports.safe_html import format_duration, format_time
+from autograder.reports.student_page import (
+    AWAITING_MANUAL_GRADING,
+    FeedbackSummary,
+    ReleasedLab,
+    SummaryLine,
+)
+from autograder.values.structural_mistakes import NOT_WRITTEN, STRUCTURAL
+
+MAX_MESSAGE_CHARACTERS = 600
+
+
+@cache
+def read_released_lab(lab: Lab) -> ReleasedLab:
+    """Return the parts of a released lab that are needed to render its feedback pages."""
+    notebook = release_notebook(lab.read_solution(), lab)
+    cells = (*release_for_grading(lab).cells, *notebook.cells)
+    return ReleasedLab(
+        exercises=frozenset(lab.exercises),
+        cells=tuple(notebook.cells),
+        sources=frozenset(cell.source for cell in cells),
+    )
+
+
+def build_summary(
+    classroom: Classroom,
+    lab: Lab,
+    student: str,
+    marks: ClassMarks,
+    submission: GradedSubmission | None,
+) -> FeedbackSummary:
+    """Return the summary of one student's submission.
+
+    Parameters
+    ----------
+    submission : GradedSubmission or None
+        The cached results; None if `nbgrader autograde` graded the submission, which stores none.
+
+    Raises
+    ------
+    KeyError
+        If the gradebook does not contain the submission.
+    """
+    mark = marks.marks[student, lab.name]
+    results = {}
+    if submission:
+        results = {result.exercise: result for result in submission.results}
+    earlier_marks = read_earlier_marks(classroom, student, lab.name)
+    requests = marks.requests.get((student, lab.name), {})
+    lines = []
+    for name in _names_in_notebook_order(lab, mark):
+        line = _build_summary_line(lab, name, mark, results, earlier_marks.get(name))
+        lines.append(replace(line, requests=requests.get(name, ())))
+    facts = [*_describe_partners(lab, student, marks), *_describe_dates_and_lateness(lab, mark, marks)]
+    if classroom.counted_attempt(student, lab.name):
+        facts.append(
+            "Of your attempts an earlier one counts, which has more points than the newest.",
+        )
+    person = marks.students.get(student)
+    return replace(
+        _build_nameless_summary(lab, mark, tuple(lines), submission),
+        student=student,
+        name=full_name(person) if person else student,
+        facts=tuple(facts),
+    )
+
+
+def build_standalone_summary(
+    lab: Lab, submission: GradedSubmission, points: Mapping[str, float]
+) -> FeedbackSummary:
+    """Return the summary of a submission that belongs to no classroom, without name and dates.
+
+    Parameters
+    ----------
+    points : mapping of str to float
+        Maximum points of each exercise and question.
+    """
+    results: dict[str, Result] = {}
+    scores: dict[str, float | None] = {}
+    max_scores: dict[str, float] = {}
+    for result in submission.results:
+        name = result.exercise
+        results[name] = result.rescore(points[name])
+        scores[name], max_scores[name] = results[name].score, results[name].max_score
+    for name in submission.untouched:
+        if name in lab.manual_questions:
+            scores[name] = 0.0
+    mark = Mark(student="", lab=lab.name, scores=scores, points=max_scores)
+    lines = [
+        _build_summary_line(lab, name, mark, results, None) for name in _names_in_notebook_order(lab, mark)
+    ]
+    return _build_nameless_summary(lab, mark, tuple(lines), submission)
+
+
+def _build_nameless_summary(
+    lab: Lab, mark: Mark, lines: tuple[SummaryLine, ...], submission: GradedSubmission | None
+) -> FeedbackSummary:
+    """Return a summary in which the fields about the student and the dates are empty."""
+    unreadable, notes = "", tuple[str, ...]()
+    if submission:
+        unreadable = _find_unreadable_reason(submission)
+        notes = tuple(submission.notes)
+    return FeedbackSummary(
+        course=lab.course.title,
+        student="",
+        name="",
+        title=lab.title,
+        lab=lab.name,
+        total=_describe_total(mark),
+        facts=(),
+        lines=lines,
+        awaiting=tuple(line.name for line in lines if line.state == AWAITING_MANUAL_GRADING),
+        notes=() if unreadable else notes,
+        unreadable=unreadable,
+    )
+
+
+def _find_unreadable_reason(submission: GradedSubmission) -> str:
+    """Return the reason if a submission could not be read at all, else "".
+
+    A submission is taken as unreadable if all of its results are "missing" with the same message,
+    and this message is its only note (see `grade_unreadable_submission`).
+    """
+    messages = {result.message for result in submission.results}
+    all_missing = all(result.verdict is Verdict.MISSING for result in submission.results)
+    if all_missing and messages and messages == set(submission.notes):
+        return messages.pop()
+    return ""
+
+
+def _names_in_notebook_order(lab: Lab, mark: Mark) -> list[str]:
+    """Return the names of the exercises and questions in a mark, in the notebook's order."""
+    ids = [cell_grade_id(cell) for cell in release_for_grading(lab).cells]
+    position = {}
+    for name in mark.scores:
+        for cell_id in (grade_id(name), name):
+            if cell_id in ids:
+                position[name] = ids.index(cell_id)
+    return sorted(mark.scores, key=lambda name: position.get(name, len(ids)))
+
+
+def _describe_total(mark: Mark) -> str:
+    ungraded_points = sum(mark.points[name] for name, score in mark.scores.items() if score is None)
+    if mark.awaiting_manual_count or ungraded_points:
+        return f"{mark.score:g} of {mark.graded_points:g} points so far"
+    return f"{mark.score:g} of {mark.max_score:g} points"
+
+
+def _describe_partners(lab: Lab, student: str, marks: ClassMarks) -> Iterator[str]:
+    """Yield a sentence that names the student's partners, if there are any."""
+    partners = []
+    for partner in marks.partners.get((student, lab.name), ()):
+        if partner != student:
+            partners.append(full_name(marks.students[partner]))
+    if partners:
+        yield f"Submitted together with {join_words(partners)}."
+
+
+def _describe_dates_and_lateness(lab: Lab, mark: Mark, marks: ClassMarks) -> Iterator[str]:
+    """Yield sentences about the due date, the time of submission and lateness."""
+    policy = marks.policy
+    assignment = marks.labs.get(lab.name)
+    due_date = assignment and assignment.due
+    if due_date and mark.extension:
+        due_date += mark.extension
+    extension = " (with your extension)" if mark.extension else ""
+    due_text = due_clause = ""
+    if due_date:
+        due_text = f"{format_time(policy.to_local_time(due_date))}{extension}"
+        due_clause = f"; it was due on {due_text}"
+    if mark.timestamp:
+        submission_time = format_time(policy.to_local_time(mark.timestamp))
+        yield f"Submitted on {submission_time}{due_clause}."
+    elif due_date:
+        yield f"Due on {due_text}."
+    if mark.seconds_late:
+        yield _describe_lateness(mark, policy.late_days)
+
+
+def _describe_lateness(mark: Mark, late_days: int) -> str:
+    cost = "nothing is taken off"
+    if mark.penalty:
+        cost = f"{mark.penalty:g} of {mark.raw_score:g} points are taken off"
+    if mark.late_days_used:
+        cost = f"{mark.late_days_used} of your {format_count(late_days, 'late day')} used, {cost}"
+    return f"{format_duration(mark.seconds_late)} late: {cost}."
+
+
+def _build_summary_line(
+    lab: Lab,
+    name: str,
+    mark: Mark,
+    results: Mapping[str, Result],
+    earlier_mark: Sequence | None,
+) -> SummaryLine:
+    """Return the line of the summary about one exercise or question.
+
+    Parameters
+    ----------
+    earlier_mark : sequence, optional
+        Points and comment that a person gave for an earlier answer, if there was one.
+    """
+    max_score, score, result = mark.points[name], mark.scores[name], results.get(name)
+    comment = mark.comments.get(name, "")
+    if earlier_mark:
+        comment += f"\n{describe_earlier_mark(earlier_mark, max_score)}"
+    comment = comment.strip()
+    points = f"{format_points(score)} of {max_score:g}"
+
+    def line(sign: str, state: str, wrong: str = "", nudge: str = "") -> SummaryLine:
+        return SummaryLine(name, sign, state, points, wrong, nudge, comment)
+
+    if not max_score:
+        return replace(line("·", "does not count"), points="–")
+    if score is None:
+        return line("…", AWAITING_MANUAL_GRADING, "A person will read this answer.")
+    if name not in lab.exercises:
+        if name in mark.manually_graded:
+            return line("✎", "read by a person")
+        return line("✗", "no answer", "No answer was written here.")
+    wrong = nudge = ""
+    if result:
+        wrong, nudge = _describe_mistake_and_hint(lab, result, results)
+    if name in mark.manually_graded:
+        return line("✎", "points given by a person", wrong, nudge)
+    if score >= max_score:
+        if result and result.kind is ResultReason.FOLLOWED:
+            return line("✓", "right", result.message)
+        return line("✓", "right")
+    return line("✗", "not right yet", wrong, nudge)
+
+
+def format_points(score: float | None) -> str:
+    """Return points as text; a dash (–) for None, which means that the answer is not graded yet.
+
+    >>> format_points(2.0), format_points(0.5), format_points(None)
+    ('2', '0.5', '–')
+    """
+    return "–" if score is None else f"{score:g}"
+
+
+def _describe_mistake_and_hint(lab: Lab, result: Result, results: Mapping[str, Result]) -> tuple[str, str]:
+    """Return a description of the mistake in an answer, and a hint.
+
+    If the mistake is a known misconception, both are the course author's; else the description is
+    the message of the check, and the hint is "".
+    """
+    if result.verdict is Verdict.PASS:
+        return "", ""
+    if result.kind is ResultReason.STUB:
+        return NOT_WRITTEN, ""
+    sentences = dict(STRUCTURAL)
+    for misconception in lab.exercises[result.exercise].misconceptions:
+        sentences[misconception.name] = (misconception.means, misconception.nudge)
+    if result.misconception not in sentences:
+        return truncate(result.message, MAX_MESSAGE_CHARACTERS), ""
+    means, nudge = sentences[result.misconception]
+    if not means:
+        return truncate(result.message, MAX_MESSAGE_CHARACTERS), nudge
+    cause = results.get(result.cause or "")
+    if cause is not None:
+        is_written = cause.kind is not ResultReason.STUB
+        means = f"{describe_broken_dependency(cause.exercise, is_written)} {means}"
+    return means, nudge

@@ -1,0 +1,56 @@
+"""Pseudonyms of students for anonymous reports; a student keeps the same one in all reports."""
+
+import csv
+import io
+import os
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+from autograder.core.files import write_file
+from autograder.reports.platform_csv import escape_formula
+
+
+def assign_pseudonyms(students: Iterable[str], classroom_folder: Path) -> dict[str, str]:
+    """Return a pseudonym for each student, such as "student-017".
+
+    The file `pseudonyms.csv` in the classroom's folder lists all pseudonyms, and must be kept
+    secret. New pseudonyms are added to it.
+    """
+    path = classroom_folder / "pseudonyms.csv"
+    try:
+        rows = list(csv.reader(io.StringIO(path.read_text("utf-8"))))[1:]
+    except OSError:
+        rows = []
+    pseudonym_by_cell = {row[1]: row[0] for row in rows if len(row) == 2}
+    all_students = sorted(set(students))
+    new_cells = []
+    for student in all_students:
+        cell = _student_cell(student)
+        if cell not in pseudonym_by_cell:
+            new_cells.append(cell)
+    # Draw from twice as many numbers as needed. Otherwise students who are added later would always
+    # get the highest numbers, by which they could be recognised.
+    number_count = 2 * (len(pseudonym_by_cell) + len(new_cells))
+    pseudonyms = {f"student-{number:03}" for number in range(1, number_count + 1)}
+    unused_pseudonyms = sorted(pseudonyms - set(pseudonym_by_cell.values()))
+    new_pseudonyms = secrets.SystemRandom().sample(unused_pseudonyms, len(new_cells))
+    pseudonym_by_cell |= zip(new_cells, new_pseudonyms, strict=True)
+    _write_pseudonym_list(path, pseudonym_by_cell)
+    return {student: pseudonym_by_cell[_student_cell(student)] for student in all_students}
+
+
+def _write_pseudonym_list(path: Path, pseudonym_by_cell: dict[str, str]) -> None:
+    """Write pseudonyms.csv, sorted by pseudonym, so that only the file's owner can read it."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("pseudonym", "student_id"))
+    writer.writerows(sorted((pseudonym, cell) for cell, pseudonym in pseudonym_by_cell.items()))
+    write_file(path, text.getvalue(), mode=0o600)
+    os.chmod(path, 0o600)
+
+
+def _student_cell(student: str) -> str:
+    """Return a student's table cell in pseudonyms.csv, which no spreadsheet reads as a formula."""
+    escaped_cell = str(escape_formula(student))
+    return f"'{student}" if escaped_cell == student else escaped_cell

@@ -1,0 +1,255 @@
+"""Conversion of students' texts, code and outputs to safe HTML, and rendering of page templates.
+
+Everything from a student is escaped or cleaned, and limited in size. Pages are rendered in worker
+processes with limits of time and memory (`grading.worker`). A page that exceeds the limits is
+rendered again in a plain form.
+"""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from autograder.core.errors import backticks_to_html, make_encodable
+from autograder.grading.sanitise import (
+    clean_html,
+    extract_pictures,
+    is_picture,
+    prepare_code,
+    render_formula,
+    render_markdown,
+    truncate,
+)
+
+TEMPLATES = Path(__file__).parent / "templates"
+MAX_HIGHLIGHTED_CHARACTERS = 20_000  # of code with syntax colours on a page
+MAX_MARKDOWN_CHARACTERS = 20_000  # of Markdown that is rendered on a page
+MAX_TEXT_CHARACTERS = 30_000  # of one text without colours or Markdown; the rest is left out
+MAX_OUTPUT_CHARACTERS = 4_000
+# A displayed formula, or one that is probably wider than the screen of a phone.
+_WIDE_FORMULA = re.compile(
+    r"""<math(?= display="block"|[^>]{0,80}>(?:(?!</math>).){350})""",
+    re.DOTALL,
+)
+
+
+class StudentTextRenderer:
+    """Renderer of one student's code and prose, with limits for the page as a whole.
+
+    Parameters
+    ----------
+    plain : bool
+        Show code without syntax colours, and Markdown as plain text.
+    """
+
+    def __init__(self, plain: bool = False):
+        self._code_characters = self._prose_characters = 0
+        if not plain:
+            self._code_characters = MAX_HIGHLIGHTED_CHARACTERS
+            self._prose_characters = MAX_MARKDOWN_CHARACTERS
+
+    def render_code(self, source: str) -> Markup:
+        """Return Python code as the content of a <pre> element.
+
+        It has syntax colours unless the page's limit for coloured code is reached.
+        """
+        self._code_characters -= len(source)
+        if self._code_characters < 0 or prepare_code(source) != source:
+            return escape(truncate(source, MAX_TEXT_CHARACTERS))
+        return highlight_python(source)
+
+    def render_prose(self, cell: Mapping[str, Any], source: str) -> Markup:
+        """Return Markdown from a notebook cell as HTML.
+
+        If the page's limit for Markdown is reached, the source is shown as plain text.
+
+        Parameters
+        ----------
+        cell : mapping
+            The notebook cell, which may contain pasted pictures.
+        source : str
+            The Markdown.
+        """
+        self._prose_characters -= len(source)
+        if self._prose_characters < 0:
+            return Markup("<pre>{}</pre>").format(truncate(source, MAX_TEXT_CHARACTERS))
+        return Markup(_make_formulas_scrollable(render_markdown(source, extract_pictures(cell))))
+
+
+def highlight_python(source: str) -> Markup:
+    """Return Python code as the content of a <pre> element, with syntax colours."""
+    return Markup(highlight(source, _lexer(), _formatter()).rstrip("\n"))
+
+
+@cache
+def _lexer() -> PythonLexer:
+    return PythonLexer(stripnl=False, ensurenl=False)
+
+
+@cache
+def _formatter() -> HtmlFormatter:
+    return HtmlFormatter(nowrap=True)
+
+
+def render_sentences(text: str) -> Markup:
+    """Return the autograder's sentences as HTML, with text in `backticks` as code."""
+    return Markup(backticks_to_html(str(escape(text))))
+
+
+def render_output(output: Mapping[str, Any]) -> Markup:
+    """Return an output of a student's notebook cell as HTML: its picture, or else its text."""
+    data = _output_data(output)
+    for mime in ("image/png", "image/jpeg"):
+        picture = _join_lines(data.get(mime, ""))
+        if is_picture(mime, picture):
+            image = Markup('<img alt="a picture that this cell drew" src="data:{};base64,{}">')
+            return image.format(mime, "".join(picture.split()))
+    if output.get("output_type") == "error":
+        text = f"{output.get('ename', '')}: {output.get('evalue', '')}"
+    else:
+        text = _output_text(output)
+    if not text.strip():
+        return Markup("")
+    return Markup("<pre>{}</pre>").format(truncate(text, MAX_OUTPUT_CHARACTERS))
+
+
+def render_finding(output: Mapping[str, Any]) -> Markup:
+    """Return the output of a test cell, which says what is wrong with an answer, as safe HTML."""
+    html = _join_lines(_output_data(output).get("text/html", ""))
+    if html:
+        return Markup(clean_html(html, keep_styles=True))
+    text = _output_text(output)
+    if not text.strip():
+        return Markup("")
+    return Markup("<p>{}</p>").format(render_sentences(truncate(text, MAX_OUTPUT_CHARACTERS)))
+
+
+def _output_data(output: Mapping[str, Any]) -> Mapping[str, Any]:
+    data = output.get("data")
+    return data if isinstance(data, dict) else {}
+
+
+def _output_text(output: Mapping[str, Any]) -> str:
+    return _join_lines(output.get("text") or _output_data(output).get("text/plain") or "")
+
+
+def _join_lines(content: object) -> str:
+    """Return a notebook's text as a str; notebooks may store a text as a list of its lines."""
+    return "".join(map(str, content)) if isinstance(content, list) else str(content)
+
+
+def render_lab_markdown(source: str) -> Markup:
+    """Return Markdown by the course's author as HTML. Do not use it for Markdown by students."""
+    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+    class LabMarkdownRenderer(IPythonRenderer):
+        """Markdown renderer that writes formulas as MathML, and drops links to files."""
+
+        def inline_math(self, body: str) -> str:
+            return render_formula(body, "inline")
+
+        def block_math(self, body: str) -> str:
+            return render_formula(body, "block")
+
+        def link(self, text: str, url: str, title: str | None = None) -> str:
+            """Return a link; only the link's text if it leads to a file of the course."""
+            if url.startswith(("#", "https://")):
+                return super().link(text, url, title)
+            return text
+
+    renderer = LabMarkdownRenderer(escape=False, attachments={}, exclude_anchor_links=True)
+    return Markup(_make_formulas_scrollable(MarkdownWithMath(renderer=renderer).render(source)))
+
+
+def _make_formulas_scrollable(html: str) -> str:
+    """Let wide formulas get the keyboard focus, so that they can be scrolled by keyboard."""
+    return _WIDE_FORMULA.sub('<math tabindex="0"', html)
+
+
+def render_page(template: str, **context: Any) -> str:
+    """Render a Jinja template of this package as HTML; text in the context is escaped."""
+    return make_encodable(_make_template_environment().get_template(template).render(**context).lstrip())
+
+
+@cache
+def _make_template_environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        percent=_format_percent,
+        share=_format_share,
+        number=_format_number,
+        code=_format_name,
+        ticks=render_sentences,
+        breaks=lambda name: Markup("-<wbr>").join(name.split("-")),
+        moment=format_time,
+        points=lambda number: f"{number:g}",
+        span=format_duration,
+        plural=_format_plural,
+    )
+    return environment
+
+
+def _format_percent(number: float | None) -> str:
+    return "–" if number is None else f"{number:.0f}\N{NO-BREAK SPACE}%"
+
+
+def _format_share(share: float | None) -> str:
+    return "–" if share is None else _format_percent(100 * share)
+
+
+def _format_number(number: float | None) -> str:
+    return "–" if number is None else f"{round(number, 2) + 0.0:.2f}".replace("-", "−")
+
+
+def _format_name(name: str) -> Markup:
+    """Return a name as code in HTML, with possible line breaks after the underscores."""
+    return Markup("<code>{}</code>").format(Markup("_<wbr>").join(name.split("_")))
+
+
+def _format_plural(count: int, singular: str, plural: str = "") -> str:
+    if count == 1:
+        return f"{count} {singular}"
+    return f"{count} {plural or singular + 's'}"
+
+
+def format_time(time: datetime) -> str:
+    """Return a time in the form in which pages show it.
+
+    >>> from datetime import UTC
+    >>> format_time(datetime(2026, 1, 2, 18, tzinfo=UTC))
+    'Fri 2 January 2026, 18:00 UTC'
+    """
+    return f"{time:%a} {time.day} {time:%B %Y, %H:%M} {time.tzname()}"
+
+
+def format_duration(seconds: float) -> str:
+    """Return a length of time in words.
+
+    >>> format_duration(0.25), format_duration(75), format_duration(7300), format_duration(200_000)
+    ('0.2 s', '1 min 15 s', '2 h 1 min', '2 d 7 h')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, seconds_left = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds_left} s"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours} h {minutes} min"
+    return f"{hours // 24} d {hours % 24} h"

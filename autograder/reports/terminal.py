@@ -1,0 +1,121 @@
+"""One student's verdicts, messages and marks as text for the terminal (`autograder show`)."""
+
+from collections.abc import Iterator, Sequence
+
+from autograder.authoring.lab import Lab, read_labs
+from autograder.core.errors import UsageError, make_printable
+from autograder.core.results import Verdict
+from autograder.gradebook import result_store
+from autograder.gradebook.class_list import alphabetical_key, read_class_list
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.graded_submission import GradedSubmission, apply_points
+from autograder.reports.feedback_summary import format_points
+from autograder.reports.marks import ClassMarks, Mark, full_name, read_current_marks
+from autograder.reports.safe_html import format_time
+from autograder.reports.term import StudentTerm, compute_terms, read_term_rules
+
+_SIGNS = {Verdict.PASS: "✓", Verdict.MANUAL: "✎", Verdict.FAULT: "!"}
+
+
+def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) -> str:
+    """Return one student's results in the given labs, as text without control characters.
+
+    Parameters
+    ----------
+    student : str
+        Name of the student's folder in the classroom, or the student's full name in the roster.
+
+    Raises
+    ------
+    UsageError
+        If the student has no submission.
+    """
+    lab_names = [lab.name for lab in labs]
+    submissions = set(classroom.list_submissions(lab_names))
+    if not any(folder == student for folder, _ in submissions):
+        student = _find_folder_by_name(classroom, student)
+    submitted_labs = [lab for lab in labs if (student, lab.name) in submissions]
+    if not submitted_labs:
+        raise UsageError(
+            f"There is no submission of {make_printable(student)!r} in {classroom.submitted}; a student is "
+            "named as the folder there, or as roster.csv says."
+        )
+    rules = read_term_rules(classroom.course)
+    # The result of the term depends on all labs, not only on those to show.
+    course_labs = read_labs(classroom.course, None if rules else lab_names)
+    marks = read_current_marks(classroom, course_labs)
+    stored_results = result_store.load_all_results(classroom, student)
+    paragraphs = []
+    for lab in submitted_labs:
+        submission = stored_results.get((student, lab.name))
+        if submission is None:
+            state = marks.state(student, lab.name)
+            paragraphs.append(f"{student}, {lab.name}: {state}; run `autograder grade {lab.name}`.")
+        else:
+            paragraphs.append("\n".join(_describe_submission(student, lab.name, marks, submission)))
+    if rules:
+        term = compute_terms(rules, marks).by_student[student]
+        paragraphs.append(_describe_term(student, term))
+    return make_printable("\n\n".join(paragraphs))
+
+
+def _find_folder_by_name(classroom: Classroom, name: str) -> str:
+    """Return the folder of the student with this full name in the roster.
+
+    If no student has the name, or several have it, the name itself is returned.
+    """
+    folders = []
+    for folder, person in read_class_list(classroom).people.items():
+        if alphabetical_key(full_name(person)) == alphabetical_key(name):
+            folders.append(folder)
+    return folders[0] if len(folders) == 1 else name
+
+
+def _describe_submission(
+    student: str, lab: str, marks: ClassMarks, submission: GradedSubmission
+) -> Iterator[str]:
+    """Yield the lines of text about one submission."""
+    mark = marks.marks.get((student, lab))
+    submission_time = ""
+    if mark and mark.timestamp:
+        submission_time = f", submitted {format_time(marks.policy.to_local_time(mark.timestamp))}"
+    yield f"{student}, {lab}{submission_time}"
+    for note in (*submission.notes, *submission.log):
+        yield f"  Note: {note}"
+    requests = marks.requests.get((student, lab), {})
+    for row in apply_points(submission, marks.policy.points[lab]):
+        score = mark.scores.get(row.exercise) if mark else row.score
+        points = f"{format_points(score)} of {row.max_score:g}"
+        misconception = f" [{row.misconception}]" if row.misconception else ""
+        sign = _SIGNS.get(row.verdict, "✗")
+        yield f"  {sign} {row.exercise:<28} {points:>9}  {row.verdict}{misconception}"
+        if row.verdict not in (Verdict.PASS, Verdict.MANUAL):
+            # In a single line, since a message may quote text that a student chose. With line
+            # breaks, the text could imitate the lines about other exercises.
+            yield f"      {' '.join(row.message.split())}"
+        for request in requests.get(row.exercise, ()):
+            yield f"      Asked: {request.question} Answer: {request.answer or 'not yet.'}"
+    if mark:
+        yield _describe_total_and_open_grading(mark)
+
+
+def _describe_total_and_open_grading(mark: Mark) -> str:
+    total = f"  In all {mark.score:g} of {mark.max_score:g}"
+    if mark.penalty:
+        total += f", {mark.penalty:g} off for lateness"
+    if mark.awaiting_manual_count:
+        total += f"; {mark.awaiting_manual_count} awaiting manual grading"
+    if mark.interrupted:
+        total += "; interrupted: run `autograder grade` again"
+    return total
+
+
+def _describe_term(student: str, term: StudentTerm) -> str:
+    result = "nothing counts yet"
+    if term.result is not None:
+        result = f"{term.result} of 100"
+        if term.grade:
+            result += f", grade {term.grade}"
+    if term.awaits_grading:
+        result += "; a lab awaits grading"
+    return f"{student}, the term so far: {result}"

@@ -1,0 +1,421 @@
+"""Send one submission its cells, one after another, and enforce its time limits.
+
+All sandboxes use this code. It runs outside the submission's process: in the supervisor, or in the
+grader for WebAssembly. The submission's replies may have been forged by the student's code. Their
+size is limited here, and `protocol` and `outputs` check their form.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields
+from time import monotonic
+from typing import Any, get_origin
+
+import numpy as np
+
+from autograder.core.cpu_time import (
+    OVERTIME_FACTOR,
+    WALL_SECONDS_PER_CPU_SECOND,
+    Stopwatch,
+    describe_overrun,
+)
+from autograder.core.results import CellOutcome
+from autograder.sandbox.inside import protocol
+from autograder.sandbox.inside.outputs import CellOutputs, OutputBudget
+from autograder.sandbox.inside.run_limits import RunLimits
+from autograder.values import encoding
+from autograder.values.case_inputs import Answer
+
+MAX_INTERRUPTS = 3  # a cell over its time limit is interrupted up to 3 times, then it is killed
+# CPU time in which a submission must react to an interrupt, or report that the process that
+# answers questions was killed.
+GRACE_SECONDS = 0.5
+MAX_ANSWERS_BYTES = 64 << 20  # size of all encoded answers to one exercise
+# Memory that is not counted when the memory of an answer is limited: Python itself writes to some
+# memory while it calls the function. 3 to 4 MB were measured in a forked process, 2 to 3 MB in
+# WebAssembly.
+UNCOUNTED_BYTES = 8 << 20
+
+
+class SubmissionStopped(Exception):
+    """The submission exceeded a limit and cannot go on.
+
+    `status` and `reason` are for the result of the cell that was running.
+    """
+
+    def __init__(self, status: CellOutcome, reason: str) -> None:
+        super().__init__(reason)
+        self.status, self.reason = status, reason
+
+
+@dataclass
+class CellRun:
+    """Result of running one cell of a submission, or of testing one exercise.
+
+    Parameters
+    ----------
+    outputs : list of dict
+        Outputs as in nbformat 4, limited in size but not sanitised.
+    status : CellOutcome
+        "error" means that an ordinary cell raised an exception. After "timeout" or "crash" in an
+        ordinary cell, all cells have run again without it, unless an interrupt was enough to stop
+        it. "timeout" or "crash" in a test cell concerns only its exercise. "skipped" means that
+        the time or the reruns had been used up before this cell.
+    seconds : float
+        Wall-clock time.
+    charged_seconds : float
+        Seconds that count against the cell's limit. This is the CPU time or, for a cell that
+        waits, a fraction of the wall-clock time.
+    answers : list of Answer, optional
+        Results of calling the tested function, in the order of the questions. After a timeout or
+        crash some are missing at the end.
+    missing : bool
+        True if the notebook has not defined the name of the tested function.
+    reason : str
+        A sentence about a timeout or crash.
+    forged : bool
+        True if the student's code tried to forge a reply: data came that the sandbox's own code
+        never sends.
+    completed_statements : int
+        Number of statements that an ordinary cell had completed when it was stopped; 0 if unknown.
+    index : int
+        Position among the cells.
+    total_charged_seconds : float
+        Sum of `charged_seconds` over the submission up to and including this cell.
+    ended_process : bool
+        True if the submission's process ended in this cell.
+    answer_groups : list of dict
+        The undecoded answers: a dict for each group of questions that one process answered.
+        `parts` is the number of arrays that belong to this group, in the list of arrays beside
+        the report. `exit` is the exit code of the process. `held` is its peak memory in bytes, or
+        0 if that was within the limit.
+    """
+
+    outputs: list[dict[str, Any]] = field(default_factory=list)
+    status: CellOutcome = CellOutcome.OK
+    seconds: float = 0.0
+    charged_seconds: float = 0.0
+    answers: list[Answer] | None = None
+    missing: bool = False
+    reason: str = ""
+    forged: bool = False
+    completed_statements: int = 0
+    index: int = 0
+    total_charged_seconds: float = 0.0
+    ended_process: bool = False
+    answer_groups: list[dict[str, Any]] = field(default_factory=list)
+
+    def to_fields(self) -> dict[str, Any]:
+        """Return all fields except `answers` as a dict, to be sent to the grader as JSON."""
+        return {name: value for name, value in vars(self).items() if name != "answers"}
+
+    @classmethod
+    def from_fields(cls, report_fields: dict[str, Any]) -> "CellRun":
+        """Make a result from the dict of `to_fields`; raise ProtocolError if that is malformed."""
+        types: dict[str, Any] = {}
+        for spec in fields(cls):
+            if spec.name != "answers":
+                types[spec.name] = get_origin(spec.type) or spec.type
+        run = cls(**encoding.check_fields(report_fields, types | {"status": str}))
+        if run.status not in set(CellOutcome) or len(run.reason) > encoding.MAX_TEXT_CHARACTERS:
+            raise protocol.ProtocolError("no report")
+        run.status = CellOutcome(run.status)
+        run.outputs = [protocol.check_output(output) for output in run.outputs]
+        return run
+
+
+CellReport = tuple[CellRun, list[np.ndarray]]
+
+
+class SubmissionDriver(ABC):
+    """Runs one submission from outside its process: sends its cells, and limits its time.
+
+    Each sandbox has a subclass, which implements how messages reach the submission. Methods raise
+    SubmissionStopped if the submission exceeds a limit, and `protocol.ChannelClosed` if its
+    process has ended.
+
+    Parameters
+    ----------
+    limits : RunLimits
+        Limits for the submission and its cells.
+    seconds : float
+        Time limit for the whole submission in this run; less than `limits.total_seconds` if an
+        earlier run has used up some of that.
+    """
+
+    def __init__(self, limits: RunLimits, seconds: float) -> None:
+        self.limits, self._seconds = limits, seconds
+        self.total_watch = Stopwatch(self._submission_cpu_seconds)
+        self.start_part(seconds, 0)
+
+    @abstractmethod
+    def _submission_cpu_seconds(self) -> float:
+        """Return the submission's CPU time in seconds, as of the last `measure_usage`."""
+
+    @abstractmethod
+    def measure_usage(self) -> None:
+        """Measure the CPU time and memory that the submission uses."""
+
+    @abstractmethod
+    def send_order(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
+        """Tell the submission to run a cell (op "run") or to answer questions (op "ask")."""
+
+    @abstractmethod
+    def receive_event(self) -> encoding.Frame:
+        """Wait for the submission's next message, such as an output, an answer or "done"."""
+
+    @abstractmethod
+    def describe_death(self) -> str:
+        """Return a sentence on how the submission's process ended, if it ended by itself."""
+
+    @abstractmethod
+    def interrupt_cell(self) -> None:
+        """Interrupt the running cell, as Ctrl+C does.
+
+        Raise SubmissionStopped if this sandbox cannot interrupt a cell.
+        """
+
+    @abstractmethod
+    def end_answer(self) -> None:
+        """End the process that answers questions."""
+
+    @abstractmethod
+    def start_memory_measurement(self, memory: int | None) -> None:
+        """Start to measure the memory of the next answer, from outside its process.
+
+        `memory` is the limit for that answer in bytes. Do nothing if it is None.
+        """
+
+    @abstractmethod
+    def finish_memory_measurement(self) -> int:
+        """End the measurement; return the peak in bytes if it exceeded the limit, else 0."""
+
+    @abstractmethod
+    def note_progress(self, written: bytearray) -> None:
+        """Record in `part_watch` that more answers have arrived; `written` are all bytes so far."""
+
+    # Time limits
+
+    def start_part(self, seconds: float, stop_requests: int, is_question: bool = False) -> None:
+        """Start to measure the time of the next cell, or of all questions on an exercise.
+
+        Parameters
+        ----------
+        seconds : float
+            Time limit of this part of the work.
+        stop_requests : int
+            Number of times that the part is asked to stop once it has exceeded the limit. After
+            that the submission is ended.
+        is_question : bool
+            True if the part consists of questions.
+        """
+        # After each request to stop, this watch is replaced by a new one.
+        self.part_watch = self._interval_watch = Stopwatch(self._submission_cpu_seconds)
+        self._interval_seconds, self._stop_requests = seconds, stop_requests
+        self._is_question = is_question
+        self.stop_requested = False
+
+    def check_time(self) -> None:
+        """Enforce the time limits; subclasses call this every few milliseconds during the run."""
+        self.measure_usage()
+        if self.total_watch.charged_seconds() > self._seconds:
+            seconds = self.limits.total_seconds
+            reason = f"The whole notebook ran for more than {seconds:g} s."
+            raise SubmissionStopped(CellOutcome.TIMEOUT, reason)
+        if self._interval_watch.charged_seconds() <= self._interval_seconds:
+            return
+        if not self._stop_requests:
+            raise SubmissionStopped(CellOutcome.TIMEOUT, self.describe_timeout(finished=False))
+        self._stop_requests, self.stop_requested = self._stop_requests - 1, True
+        self._interval_watch = Stopwatch(self._submission_cpu_seconds)
+        self._interval_seconds = GRACE_SECONDS
+        if self._is_question:
+            self.end_answer()
+        else:
+            self.interrupt_cell()
+
+    def describe_timeout(self, *, finished: bool) -> str:
+        """Return a sentence on the exceeded time limit of the current cell or questions.
+
+        `finished` is True if the work came to its end, False if it was stopped.
+        """
+        cpu_seconds, limits = self.part_watch.cpu_seconds(), self.limits
+        if self._is_question:
+            is_stuck = self.part_watch.is_stuck()
+            return describe_overrun(
+                cpu_seconds,
+                limits.call_seconds,
+                finished=finished,
+                stuck=is_stuck,
+            )
+        if cpu_seconds > limits.cell_seconds:
+            return f"This cell ran for more than {limits.cell_seconds:g} s."
+        wall_seconds = WALL_SECONDS_PER_CPU_SECOND * limits.cell_seconds
+        return f"This cell did not end in {wall_seconds:g} s, and hardly did anything in them."
+
+    # Cells
+
+    def run_cells(
+        self, cells: Sequence[dict[str, Any] | None], arrays: list[np.ndarray]
+    ) -> Iterator[CellReport]:
+        """Run the cells in order, and yield a report on each; stop if a cell ends the process.
+
+        `arrays` holds the encoded questions of all cells. A cell that is None is left out.
+        """
+        budget = OutputBudget(self.limits.output_bytes, self.limits.outputs)
+        last = max((index for index, cell in enumerate(cells) if cell is not None), default=None)
+        execution_count = 0
+        for index, cell in enumerate(cells):
+            if cell is None:
+                continue
+            report, outputs = CellRun(index=index, ended_process=True), CellOutputs(budget)
+            start = monotonic()
+            answer_arrays: list[np.ndarray] = []
+            try:
+                if cell["exercise"] is None:
+                    execution_count += 1
+                    self._run_cell(cell["source"], execution_count, report, outputs)
+                else:
+                    questions = arrays[cell["first_array"] :]
+                    is_last = index == last
+                    self._ask_questions(cell, questions, report, answer_arrays, outputs, is_last)
+                report.ended_process = False
+            except SubmissionStopped as stop:
+                report.status, report.reason = stop.status, stop.reason
+            except protocol.ChannelClosed:
+                report.status, report.reason = CellOutcome.CRASH, self.describe_death()
+            except protocol.ProtocolError:
+                report.status, report.reason = CellOutcome.CRASH, protocol.FORGED_MESSAGE
+                report.forged = True
+            if report.ended_process and cell["exercise"] is None:
+                outputs.add_stop_error(report.reason)
+            report.outputs, report.seconds = outputs.to_list(), round(monotonic() - start, 6)
+            report.charged_seconds = self.part_watch.charged_seconds()
+            report.total_charged_seconds = self.total_watch.charged_seconds()
+            yield report, answer_arrays
+            if report.ended_process:
+                return
+
+    def _run_cell(
+        self,
+        source: str,
+        execution_count: int,
+        report: CellRun,
+        outputs: CellOutputs,
+    ) -> None:
+        self.start_part(self.limits.cell_seconds, MAX_INTERRUPTS)
+        self.send_order({"op": "run", "source": source, "count": execution_count})
+        while True:
+            header, _ = self._next_event()
+            if header["op"] == "done":
+                break
+            if header["op"] == "step":
+                report.completed_statements += 1
+            else:
+                outputs.add_event(header, execution_count)
+        if self.stop_requested:
+            report.status = CellOutcome.TIMEOUT
+            report.reason = self.describe_timeout(finished=False)
+            outputs.add_stop_error(report.reason)
+            return
+        if header.get("status") not in (CellOutcome.OK, CellOutcome.ERROR):
+            raise protocol.ProtocolError("no such status")
+        report.status = CellOutcome(header["status"])
+
+    def _ask_questions(
+        self,
+        cell: dict[str, Any],
+        questions: Sequence[np.ndarray],
+        report: CellRun,
+        answer_arrays: list[np.ndarray],
+        outputs: CellOutputs,
+        is_last: bool,
+    ) -> None:
+        """Let the submission answer the questions of a test cell, one group after another.
+
+        The undecoded answers are appended to `answer_arrays`. Each group is answered in a process
+        of its own. Only the last group of the last exercise (`is_last`) is answered in the
+        submission's process, since no later answer could be affected.
+        """
+        self.measure_usage()  # so that CPU time used before does not count for the answers
+        call_seconds = self.limits.call_seconds
+        self.start_part(OVERTIME_FACTOR * call_seconds, 1, is_question=True)
+        remaining_bytes = MAX_ANSWERS_BYTES
+        for number, group in enumerate(cell["groups"], 1):
+            is_last_group = is_last and number == len(cell["groups"]) and group["memory"] is None
+            order = {"op": "ask", "exercise": cell["exercise"], "call": cell["call"]}
+            group_questions, questions = questions[: group["parts"]], questions[group["parts"] :]
+            self.start_memory_measurement(group["memory"])
+            try:
+                self.send_order({**order, "last": is_last_group}, group_questions)
+                written, end = self._collect_answers(remaining_bytes, outputs)
+            finally:
+                peak_bytes = self.finish_memory_measurement()
+            if end.get("missing") is True:
+                report.missing = True
+                return
+            exit_code = end.get("exit")
+            parts = protocol.split_bytes(written)
+            answer_arrays += parts
+            reported_code = exit_code if _is_exit_code(exit_code) else None
+            group_report = {"parts": len(parts), "exit": reported_code, "held": peak_bytes}
+            report.answer_groups.append(group_report)
+            remaining_bytes -= len(written)
+            if self.stop_requested:
+                report.status = CellOutcome.TIMEOUT
+                report.reason = self.describe_timeout(finished=False)
+                return
+            # A process whose memory is measured is killed as soon as its answer is complete, so
+            # its exit code then says nothing.
+            was_ended = group["memory"] is not None and is_complete_frame(written)
+            if exit_code != 0 and not was_ended:
+                return
+        self.measure_usage()
+        if self.part_watch.cpu_seconds() > call_seconds:
+            report.status = CellOutcome.TIMEOUT
+            report.reason = self.describe_timeout(finished=True)
+
+    def _collect_answers(
+        self,
+        max_bytes: int,
+        outputs: CellOutputs,
+    ) -> tuple[bytearray, dict[str, Any]]:
+        """Receive answers until the message "asked", which comes when all questions are done.
+
+        Return the encoded answers and that message.
+        """
+        written = bytearray()
+        while True:
+            header, chunks = self._next_event()
+            if header["op"] == "asked":
+                return written, header
+            if header["op"] == "answers":
+                for chunk in chunks:
+                    written += chunk.tobytes()
+                if len(written) > max_bytes:
+                    raise SubmissionStopped(CellOutcome.CRASH, protocol.TOO_LARGE_MESSAGE)
+                self.note_progress(written)
+            else:
+                outputs.add_event(header, None)
+
+    def _next_event(self) -> encoding.Frame:
+        header, arrays = self.receive_event()
+        if not isinstance(header.get("op"), str):
+            raise protocol.ProtocolError("no such event")
+        return header, arrays
+
+
+def _is_exit_code(code: object) -> bool:
+    """Return True if a value, which may be forged, is a possible exit code of a process."""
+    return type(code) is int and -128 < code < 256
+
+
+def is_complete_frame(written: bytearray) -> bool:
+    """Return True if these bytes contain the whole first frame, judging by its length only.
+
+    Decoding the frame would take too long here.
+    """
+    if len(written) < encoding.PREFIX.size:
+        return False
+    _, header, payload = encoding.PREFIX.unpack_from(written)
+    return len(written) >= encoding.PREFIX.size + int(header) + int(payload)

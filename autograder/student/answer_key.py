@@ -1,0 +1,413 @@
+"""Read and write answer keys, with which a student's notebook checks the exercises of a lab.
+
+An answer key holds the test cases that students may see: arguments, expected results and feedback
+sentences, but no code. A lab's key is the folder `answers` beside the lab's notebook for students.
+There `lab.json` describes the lab, and `criteria.json` holds the marking schemes of the manually
+graded questions, if the course shows them to students. `<exercise>.key` is a compressed message
+in the format of `autograder.values.encoding`. `autograder build` writes these files, and `check`
+reads them. A key may name functions of the course's own packages, to compare results or to be
+passed as arguments; it can run no other functions.
+"""
+
+import json
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from autograder.core import course
+from autograder.core.course import LAB_INDEX
+from autograder.core.cpu_time import DEFAULT_CALL_SECONDS
+from autograder.core.errors import AutograderError
+from autograder.diagnosis.argument_probe import find_unused_arrays
+from autograder.judging.judge import adapt_rules_to_precision
+from autograder.values.case_inputs import (
+    Answer,
+    ComparisonRules,
+    Misconception,
+    MistakeAnswers,
+    Question,
+    Tolerance,
+)
+from autograder.values.encoding import (
+    ANSWER_DEFAULTS,
+    decode,
+    encode,
+    pack_answer,
+    pack_inputs,
+    unpack_answer,
+    unpack_inputs,
+)
+from autograder.values.tolerance import arrays_agree
+from autograder.values.value_types import pack_value, unpack_value
+
+CRITERIA_FILE = "criteria.json"
+KEY_VERSION = 2
+
+
+class AnswerKeyError(AutograderError):
+    """An answer key is missing or unreadable."""
+
+    @classmethod
+    def unreadable(cls, path: Path, error: Exception) -> "AnswerKeyError":
+        """Make the error for an answer key that exists but cannot be read because of `error`."""
+        return cls(f"The answer key {path} cannot be read ({error}); get the lab anew.")
+
+
+@dataclass(frozen=True)
+class LabKey:
+    """Description of a lab, from its `lab.json`.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder `answers` that holds the lab's answer key.
+    order : int
+        The lab's number in the course, from 1.
+    minutes : int
+        Approximate working time for a student.
+    points : mapping of str to float
+        Points of the exercises by name, in the order of the notebook.
+    by_hand : mapping of str to float
+        Points of the manually graded questions, by the grade_ids of their cells.
+    certificate : str
+        Text that the student is shown once all exercises have passed.
+    call_seconds : float
+        Limit of CPU time for all calls of one exercise's function together.
+    packages : sequence of str
+        Packages that the notebooks may import in addition to those of every course (see
+        `autograder.core.import_guard`).
+    """
+
+    folder: Path
+    lab: str
+    title: str
+    difficulty: str
+    order: int
+    minutes: int
+    points: Mapping[str, float]
+    by_hand: Mapping[str, float]
+    certificate: str = ""
+    call_seconds: float = DEFAULT_CALL_SECONDS
+    packages: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class ExerciseKey:
+    """Answer key of one exercise, with which `check` judges a student's function."""
+
+    name: str
+    lab: str
+    points: float
+    builds_on: tuple[str, ...]
+    rules: ComparisonRules
+    misconceptions: list[Misconception]
+    questions: list[Question]
+    # Names of array arguments that do not change the correct result.
+    unused_arrays: tuple[str, ...] = ()
+
+
+def load_lab_keys() -> dict[str, LabKey]:
+    """Return the descriptions of all available labs by the lab's name, in the course's order."""
+    return _load_lab_keys(tuple(course.list_answer_folders()))
+
+
+@cache
+def _load_lab_keys(folders: tuple[Path, ...]) -> dict[str, LabKey]:
+    keys: dict[str, LabKey] = {}
+    for folder in folders:
+        if (folder / LAB_INDEX).is_file():
+            key = _read_lab_key(folder)
+            keys.setdefault(key.lab, key)
+    if course.find_course_folder() is not None:
+        return keys  # already in the order of course.toml
+    return dict(sorted(keys.items(), key=lambda item: item[1].order))
+
+
+def _read_lab_key(folder: Path) -> LabKey:
+    try:
+        entries = json.loads((folder / LAB_INDEX).read_text("utf-8"))
+        if entries.pop("version") != KEY_VERSION:
+            raise ValueError("of another version")
+        return LabKey(folder=folder, **entries)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise AnswerKeyError.unreadable(folder / LAB_INDEX, error) from None
+
+
+def read_criteria(lab: LabKey) -> dict[str, str]:
+    """Return the marking schemes of a lab's manually graded questions, by grade_id.
+
+    The result is empty if the course does not show the schemes to students.
+    """
+    try:
+        encoded_schemes = json.loads((lab.folder / CRITERIA_FILE).read_text("utf-8"))
+        return {name: b64decode(text).decode("utf-8") for name, text in encoded_schemes.items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError, TypeError) as error:
+        raise AnswerKeyError.unreadable(lab.folder / CRITERIA_FILE, error) from None
+
+
+def encode_criteria(schemes: Mapping[str, str]) -> bytes:
+    """Return the content of `criteria.json`, the marking schemes encoded as base64.
+
+    The encoding only keeps a student from reading a scheme by accident. A student who wants to read
+    it before answering can decode it.
+    """
+    encoded_schemes = {}
+    for name, text in schemes.items():
+        encoded_schemes[name] = b64encode(text.encode("utf-8")).decode("ascii")
+    return (json.dumps(encoded_schemes, indent=1) + "\n").encode()
+
+
+def find_lab(exercise: str) -> LabKey:
+    """Return the description of the lab that has this exercise; raise KeyError if none has it."""
+    for key in load_lab_keys().values():
+        if exercise in key.points:
+            return key
+    raise KeyError(exercise)
+
+
+def list_exercises() -> list[str]:
+    """Return the names of all exercises that have an answer key, in the course's order."""
+    exercises: list[str] = []
+    for key in load_lab_keys().values():
+        exercises += key.points
+    return exercises
+
+
+def load_key(name: str) -> ExerciseKey:
+    """Return the answer key of an exercise; raise KeyError if no lab has the exercise."""
+    return _read_exercise_key(find_lab(name).folder / f"{name}.key", name)
+
+
+@cache
+def _read_exercise_key(path: Path, name: str) -> ExerciseKey:
+    try:
+        header, questions = _decode_key(path.read_bytes())
+        rules = ComparisonRules(**header["rules"])
+    except (OSError, ValueError, KeyError, TypeError, zlib.error) as error:
+        raise AnswerKeyError.unreadable(path, error) from None
+    return ExerciseKey(
+        name=name,
+        lab=header["lab"],
+        points=header["points"],
+        builds_on=tuple(header["builds_on"]),
+        rules=rules,
+        misconceptions=[Misconception(**entry) for entry in header["misconceptions"]],
+        questions=questions,
+        unused_arrays=tuple(header.get("idle", ())),
+    )
+
+
+def _decode_key(data: bytes) -> tuple[dict, list[Question]]:
+    """Decode an answer key; return its header (rules, misconceptions …) and its test cases."""
+    header, arrays = decode(zlib.decompress(data))
+    questions = [_unpack_question(case, arrays) for case in header.pop("cases")]
+    return header, questions
+
+
+def _unpack_question(case: Mapping[str, Any], arrays: list[np.ndarray]) -> Question:
+    unpack_mistake = partial(_unpack_mistake, case["mistakes"], arrays, case["inputs"]["memory"])
+    edge = None
+    if case["edge"] is not None:
+        name, value = case["edge"]
+        edge = (name, unpack_value(value, arrays))
+    return Question(
+        case["label"],
+        unpack_inputs(case["inputs"], arrays),
+        unpack_value(case["expected"], arrays),
+        MistakeAnswers(case["mistakes"], unpack_mistake),
+        edge,
+    )
+
+
+def _unpack_mistake(
+    entries: Mapping[str, dict], arrays: list[np.ndarray], max_bytes: int | None, name: str
+) -> Answer:
+    """Decode the result that code with the misconception `name` gives for one test case."""
+    entry = dict(entries[name])
+    exceeds_memory = entry.pop("too_much", False)
+    peak_bytes = (max_bytes or 0) + 1 if exceeds_memory else 0
+    return replace(unpack_answer(entry, arrays), peak_bytes=peak_bytes)
+
+
+def encode_lab_index(
+    lab: str, lab_facts: dict[str, Any], exercises: Sequence[Any], by_hand: Mapping[str, float]
+) -> bytes:
+    """Return the content of `lab.json`.
+
+    Parameters
+    ----------
+    lab_facts : dict
+        Fields of `LabKey`: order, title, minutes, difficulty and packages, and if the lab has them
+        also certificate and call_seconds.
+    exercises : sequence of autograder.authoring.Exercise
+        The exercises of the lab.
+    by_hand : mapping of str to float
+        Points of the manually graded questions, by the grade_ids of their cells.
+    """
+    points = {exercise.name: exercise.points for exercise in exercises}
+    entries = {
+        "version": KEY_VERSION,
+        "lab": lab,
+        **lab_facts,
+        "points": points,
+        "by_hand": dict(by_hand),
+    }
+    return (json.dumps(entries, ensure_ascii=False, indent=1) + "\n").encode()
+
+
+def encode_key(exercise: Any) -> bytes:
+    """Return the content of the answer key of an exercise (an `autograder.authoring.Exercise`)."""
+    arrays: list[np.ndarray] = []
+    questions = exercise.questions()
+    rules = exercise.rules
+    cases = [_pack_question(question, rules, arrays) for question in questions]
+    misconceptions = []
+    for misconception in exercise.misconceptions:
+        misconceptions.append(
+            {
+                "name": misconception.name,
+                "means": misconception.means,
+                "nudge": misconception.nudge,
+            }
+        )
+    header = {
+        "lab": exercise.lab.name,
+        "points": exercise.points,
+        "builds_on": [dependency.name for dependency in exercise.builds_on],
+        "rules": asdict(rules),
+        "misconceptions": misconceptions,
+        "cases": cases,
+    }
+    ordinary_questions = [question for question in questions if not question.edge]
+    unused_arrays = find_unused_arrays(exercise.reference, ordinary_questions, rules)
+    if unused_arrays:
+        header["idle"] = unused_arrays
+    return zlib.compress(encode(header, arrays), 9)
+
+
+def _pack_question(
+    question: Question,
+    rules: ComparisonRules,
+    arrays: list[np.ndarray],
+) -> dict[str, Any]:
+    """Encode a test case as JSON, and append its arrays to `arrays`."""
+    mistakes = {}
+    if not question.edge:
+        for name, answer in question.mistakes.items():
+            mistakes[name] = _pack_mistake(answer, question, rules, arrays)
+    edge = _pack_edge(question, arrays)
+    return {
+        "label": question.label,
+        "inputs": pack_inputs(question.inputs, arrays),
+        "expected": pack_value(question.expected, arrays),
+        "mistakes": mistakes,
+        "edge": edge,
+    }
+
+
+def _pack_edge(question: Question, arrays: list[np.ndarray]) -> list | None:
+    if not question.edge:
+        return None
+    name, value = question.edge
+    return [name, pack_value(value, arrays)]
+
+
+def _pack_mistake(
+    answer: Answer, question: Question, rules: ComparisonRules, arrays: list[np.ndarray]
+) -> dict:
+    packed_answer = {**ANSWER_DEFAULTS, **pack_answer(answer, arrays)}
+    names = ["type", "error", "modified", "value"]
+    if rules.returns == "printed":
+        names.append("printed")
+    entry = {name: packed_answer[name] for name in names}
+    max_bytes = question.inputs.memory
+    if max_bytes is not None and answer.peak_bytes > max_bytes:
+        entry["too_much"] = True  # the exact size depends on NumPy's version
+    return entry
+
+
+def keys_are_equal(first: bytes, second: bytes) -> bool:
+    """Return True if two encoded answer keys are equal, apart from small differences of numbers.
+
+    The last digits of a number depend on the processor. So two numbers count as equal if a
+    student's result may differ as much from the expected result.
+    """
+    try:
+        first_header, first_questions = _decode_key(first)
+        second_header, second_questions = _decode_key(second)
+    except (OSError, ValueError, KeyError, TypeError, zlib.error):
+        return False
+    if first_header != second_header or len(first_questions) != len(second_questions):
+        return False
+    rules = ComparisonRules(**first_header["rules"])
+    return all(
+        _questions_are_equal(first_question, second_question, rules)
+        for first_question, second_question in zip(first_questions, second_questions)
+    )
+
+
+def _questions_are_equal(first: Question, second: Question, rules: ComparisonRules) -> bool:
+    tolerance = adapt_rules_to_precision(rules, first.expected).tolerance
+    first_entry, first_arrays = _pack_question_for_comparison(first)
+    second_entry, second_arrays = _pack_question_for_comparison(second)
+    if not _entries_are_equal(first_entry, second_entry, tolerance):
+        return False
+    return len(first_arrays) == len(second_arrays) and all(
+        a.dtype == b.dtype and arrays_agree(a, b, tolerance) for a, b in zip(first_arrays, second_arrays)
+    )
+
+
+def _pack_question_for_comparison(question: Question) -> tuple[Any, list[np.ndarray]]:
+    """Return the parts of a test case as JSON, and the arrays in it, to compare two cases."""
+    arrays: list[np.ndarray] = []
+    mistakes = {name: pack_answer(answer, arrays) for name, answer in question.mistakes.items()}
+    edge = _pack_edge(question, arrays)
+    expected = pack_value(question.expected, arrays)
+    inputs = pack_inputs(question.inputs, arrays)
+    return [question.label, inputs, expected, mistakes, edge], arrays
+
+
+def _entries_are_equal(first: Any, second: Any, tolerance: Tolerance) -> bool:
+    """Return True if two parts of the JSON of answer keys are equal within the tolerance.
+
+    Of an error message only the exception's type is compared, because the wording differs between
+    versions of Python and NumPy.
+    """
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, dict):
+        if first.keys() != second.keys():
+            return False
+        for name in first:
+            first_entry = _strip_error_wording(name, first[name])
+            second_entry = _strip_error_wording(name, second[name])
+            if not _entries_are_equal(first_entry, second_entry, tolerance):
+                return False
+        return True
+    if isinstance(first, list):
+        return len(first) == len(second) and all(
+            _entries_are_equal(a, b, tolerance) for a, b in zip(first, second)
+        )
+    if isinstance(first, float):
+        return arrays_agree(np.asarray(first), np.asarray(second), tolerance)
+    return bool(first == second)
+
+
+def _strip_error_wording(name: str, entry: Any) -> Any:
+    if name == "error" and isinstance(entry, str):
+        return entry.split(":")[0]
+    return entry
+
+
+def clear_cache() -> None:
+    """Forget all answer keys that were read, to be called when the files have changed."""
+    _load_lab_keys.cache_clear()
+    _read_exercise_key.cache_clear()

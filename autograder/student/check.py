@@ -1,0 +1,638 @@
+"""Functions that a lab notebook calls: `check` an exercise, show `progress`, read `criteria`."""
+
+import dis
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from types import CodeType
+from typing import Any, NoReturn
+
+from autograder.core import import_guard
+from autograder.core.blas_threads import limit_threads
+from autograder.core.errors import backticks_to_html, format_count, join_words
+from autograder.core.notebook_cells import cell_grade_id, cell_source, grade_id
+from autograder.core.results import Verdict
+from autograder.core.time_limit import TimeLimitExceeded, deadline
+from autograder.diagnosis.argument_probe import explain_by_arguments
+from autograder.diagnosis.render import render_html, render_text
+from autograder.diagnosis.repair import find_repair
+from autograder.judging.call_answer import call_answer
+from autograder.judging.judge import Finding, describe_broken_dependency, judge
+from autograder.student import answer_key, reuse
+from autograder.student.answer_key import ExerciseKey, LabKey
+from autograder.student.reuse import in_notebook_kernel
+from autograder.student.workspace import is_unanswered, read_cells
+from autograder.values.wording import with_article
+
+limit_threads()
+
+
+class CheckFailed(AssertionError):
+    """A student's function is not correct yet; the text is the whole feedback.
+
+    Parameters
+    ----------
+    line : str, optional
+        The only line that IPython shows instead of a traceback; by default the message.
+    """
+
+    def __init__(self, message: str, line: str = ""):
+        super().__init__(message)
+        self._line = line or message
+
+    def _render_traceback_(self) -> list[str]:  # IPython shows this instead of a traceback
+        return [self._line]
+
+
+class NotWrittenYet(CheckFailed):
+    """The student has not changed the exercise's cell yet."""
+
+
+_passed_checks: dict[str, bool] = {}
+# Misconceptions whose feedback explains the error well enough. For these, no small change of the
+# student's code is searched that would repair it.
+_SELF_EXPLANATORY = (
+    "asks-the-keyboard",
+    "ends-the-program",
+    "calls-itself",
+    "name-not-defined",
+    "own-assert",
+)
+
+
+def check(answer: Any) -> None:
+    """Try your function on the visible cases and say what kind of mistake it makes, if any.
+
+    Parameters
+    ----------
+    answer : callable
+        Your function (or layer class), under the name of its exercise: ``check(softmax)``.
+
+    Raises
+    ------
+    CheckFailed
+        If a case is not right, so that graders see the failure as well.
+    """
+    namespace = _get_caller_namespace()
+    key = _load_key_of_function(answer, namespace)
+    code = _find_reachable_notebook_code(answer, namespace)
+    forbidden_package = import_guard.find_forbidden_package(code, namespace)
+    if forbidden_package:
+        _passed_checks[key.name] = False
+        raise CheckFailed(f"{key.name}: {import_guard.describe_refusal(forbidden_package)}")
+    if not key.questions:
+        plan = "Its test cases are hidden; they run when it is graded."
+        text = f"{key.name} is there. {plan}"
+        _display_message(text, lambda: _render_paragraph(text))
+        return
+    try:
+        finding = _judge_answer(key, answer, key.misconceptions)
+        finding = _add_explanation(key, answer, finding)
+    except TimeLimitExceeded as overrun:
+        _passed_checks[key.name] = False
+        raise CheckFailed(f"{key.name}: {overrun}") from None
+    _passed_checks[key.name] = finding.verdict is Verdict.PASS
+    if finding.verdict is not Verdict.PASS:
+        _show_failure_and_raise(key, answer, finding, namespace)
+    _show_success_and_next_exercise(key)
+    if key.rules.call == "function":
+        reuse.save_function(
+            key.name,
+            answer,
+            namespace,
+            lambda function: _judge_answer(key, function).verdict is Verdict.PASS,
+        )
+
+
+def _show_failure_and_raise(
+    key: ExerciseKey,
+    answer: Any,
+    finding: Finding,
+    namespace: Mapping[str, Any],
+) -> NoReturn:
+    """Show what is wrong with a student's function, then raise `CheckFailed`."""
+    is_own_stub = finding.is_unwritten and "NotImplementedError" in _get_code(answer).co_names
+    cause = ""
+    if not is_own_stub:
+        cause = _explain_broken_dependency(key, answer, namespace)
+        cause = cause or _explain_undefined_exercise(key, finding)
+    if finding.is_unwritten and cause:
+        _display_message(cause, lambda: _render_paragraph(cause))
+        raise CheckFailed(f"{key.name}: {cause}")
+    summary = "" if finding.is_unwritten else _print_cases_and_summarise(key, finding)
+    text = "\n".join(filter(None, (cause, render_text(finding))))
+    _display_message(text, lambda: _render_paragraph(cause) + render_html(finding))
+    if finding.is_unwritten:
+        raise NotWrittenYet(f"{key.name}: {finding.message}", f"{key.name}: not written yet.")
+    message = " ".join(filter(None, (f"{key.name}:", cause, finding.message)))
+    raise CheckFailed(message, summary)
+
+
+def ready(*answers: Any) -> bool:
+    """Return True if these functions are right, for cells that show what they do.
+
+    Prints the names of the functions that are not right yet.
+
+    Parameters
+    ----------
+    *answers : callable
+        Functions written for exercises of the lab: ``if ready(softmax): …``
+    """
+    namespace = _get_caller_namespace()
+    wrong_exercises = []
+    for answer in answers:
+        key = answer_key.load_key(_require_exercise_name(answer, namespace))
+        try:
+            is_right = _judge_answer(key, answer).verdict is Verdict.PASS
+        except TimeLimitExceeded:
+            is_right = False
+        if not is_right:
+            wrong_exercises.append(key.name)
+    if wrong_exercises:
+        print(f"This cell waits for: {', '.join(wrong_exercises)}.")
+    return not wrong_exercises
+
+
+def progress(lab: str | None = None) -> None:
+    """Show a lab's exercises, their points, and which have passed their check in this session.
+
+    Parameters
+    ----------
+    lab : str, optional
+        The lab's name; by default the lab of the exercise checked last.
+    """
+    labs = _require_lab_keys()
+    if not lab and _passed_checks:
+        lab = answer_key.find_lab(list(_passed_checks)[-1]).lab
+    if lab not in labs:
+        names = join_words(labs)
+        if lab is None:
+            raise CheckFailed(f"progress() needs the name of a lab, one of {names}.")
+        raise CheckFailed(f"There is no lab {lab!r}; the labs are {names}.")
+    key = labs[lab]
+    marks = {True: "✓", False: "✗", None: "·"}
+    earned_points = 0.0
+    for name, points in key.points.items():
+        print(f"{marks[_passed_checks.get(name)]} {name:<28} {format_count(points, 'point')}")
+        if _passed_checks.get(name):
+            earned_points += points
+    for name, points in key.by_hand.items():
+        print(f"✎ {name:<28} {format_count(points, 'point')}, graded manually")
+    summary = f"{lab}: {earned_points:g} of {sum(key.points.values()):g} points so far"
+    if key.by_hand:
+        manual_points = format_count(sum(key.by_hand.values()), "point")
+        summary += f"; {manual_points} more for what you explain in words"
+    print(f"{summary}.")
+    if key.certificate and all(_passed_checks.get(name) for name in key.points):
+        print(f"\n{key.certificate.strip()}")
+
+
+class answers:
+    """Callable that returns current values of notebook variables, so that `check` can check them.
+
+    Parameters
+    ----------
+    *names : str
+        Names of variables in the notebook. After
+        ``answer_height = answers("height", "width")`` a call ``answer_height()`` returns a dict
+        with copies of the two values. So ``check(answer_height)`` checks them like the result of a
+        function.
+    """
+
+    def __init__(self, *names: str):
+        # Let this object have `__globals__` as a function has, where the check looks for the
+        # notebook's functions.
+        notebook_globals = self.__globals__ = sys._getframe(1).f_globals
+        self._names = names
+        self._copies: dict[str, Any] = {}
+        for name in names:
+            if name in notebook_globals:
+                self._copies[name] = _copy_if_possible(notebook_globals[name])
+
+    def __call__(self) -> dict[str, Any]:
+        for name in self._names:
+            if name not in self._copies:
+                raise NameError(f"name {name!r} is not defined")
+        return dict(self._copies)
+
+
+def _copy_if_possible(value: Any) -> Any:
+    """Return a copy of a value, since later cells may change it; the value itself if that fails."""
+    try:
+        return deepcopy(value)
+    except Exception:  # noqa: BLE001 - a value of the notebook may raise anything
+        return value
+
+
+def list_my_functions() -> None:
+    """Say which of the functions in this notebook are yours, and which the course's."""
+    print(reuse.describe_functions(dict(_get_caller_namespace()), _passed_checks))
+
+
+def criteria(question: str | None = None) -> None:
+    """Show the marking scheme of a question in words, once you have written your own answer.
+
+    It reads the saved notebook, so save it first (Ctrl+S). Compare your answer with the points one
+    by one, and then put it right: that is what the criteria are for.
+
+    Parameters
+    ----------
+    question : str, optional
+        The name of the answer's cell, such as "explain-flat"; may be left out in a notebook with
+        one question.
+    """
+    labs_by_question = {}
+    for lab in answer_key.load_lab_keys().values():
+        if _notebook_path(lab).is_file():
+            labs_by_question.update(dict.fromkeys(lab.by_hand, lab))
+    if question is None and len(labs_by_question) == 1:
+        question = next(iter(labs_by_question))
+    if question not in labs_by_question:
+        problem = f"There is no question {question!r}"
+        if question is None:
+            problem = "criteria needs the name of a question"
+        names = join_words(labs_by_question) or "none"
+        raise CheckFailed(f"{problem}; in the saved notebook beside this one there are: {names}.")
+    lab = labs_by_question[question]
+    cell = _find_cell(read_cells(_notebook_path(lab)), question)
+    if cell is None or is_unanswered(cell) or not cell_source(cell).strip():
+        raise CheckFailed(
+            f"{question}: write an answer of your own first and save the notebook (Ctrl+S); "
+            "then run this again."
+        )
+    scheme = answer_key.read_criteria(lab).get(question)
+    if scheme is None:
+        raise CheckFailed(f"{question}: its marking scheme is not shown in this course.")
+    points = format_count(lab.by_hand[question], "point")
+    text = f"Marking scheme of “{question}” ({points}):\n\n{scheme}"
+    if in_notebook_kernel():
+        from IPython.display import Markdown, display
+
+        display(Markdown(text))
+    else:
+        print(text)
+
+
+def _notebook_path(lab: LabKey) -> Path:
+    """Return the path at which a lab's notebook lies if the working directory is the lab's."""
+    return Path.cwd() / f"{lab.lab}.ipynb"
+
+
+def _find_cell(cells: Sequence[dict], name: str) -> dict | None:
+    """Return the notebook cell with this grade_id; None if there is none."""
+    for cell in cells:
+        if cell_grade_id(cell) == name:
+            return cell
+    return None
+
+
+def _judge_answer(key: ExerciseKey, answer: Any, misconceptions: Any = ()) -> Finding:
+    """Call a student's function with the cases of the answer key, and judge the results.
+
+    Raises
+    ------
+    TimeLimitExceeded
+        If all calls together take longer than the lab's time limit.
+    """
+    results = []
+    call_seconds = answer_key.find_lab(key.name).call_seconds
+    with deadline(call_seconds, _get_code(answer).co_filename) as limit:
+        for question in key.questions:
+            limit.begin(question.label)
+            results.append(call_answer(answer, question.inputs, key.rules.call))
+    return judge(key.questions, results, key.rules, misconceptions, key.name)
+
+
+def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:
+    """Explain a wrong result that no known misconception explains, by trying out the function.
+
+    The added sentences say which arguments the function seems to ignore, and which small change
+    of its code would make it right.
+    """
+    if finding.verdict is Verdict.PASS or finding.is_unwritten or finding.cause:
+        return finding
+    shown_case = finding.shown_case
+    if shown_case and shown_case.difference and shown_case.difference.kind == "time":
+        return finding  # the function is slow, and would be called many more times
+    is_unnamed = finding.verdict is Verdict.WRONG and finding.misconception is None
+    is_error = finding.verdict is Verdict.ERROR
+    is_unclear_error = is_error and finding.misconception not in _SELF_EXPLANATORY
+    if not is_unnamed and not finding.is_partial and not is_unclear_error:
+        return finding
+    failing, passing = [], []
+    for question, is_right in zip(key.questions, finding.cases_correct, strict=True):
+        if is_right:
+            passing.append(question)
+        else:
+            failing.append(question)
+    dependence = repair = ""
+    call_seconds = answer_key.find_lab(key.name).call_seconds
+    try:
+        with deadline(call_seconds, _get_code(answer).co_filename):
+            if is_unnamed:
+                dependence = explain_by_arguments(
+                    answer,
+                    failing,
+                    key.rules,
+                    key.unused_arrays,
+                    passing,
+                )
+            repair = find_repair(answer, failing, passing, key.rules)
+    except TimeLimitExceeded:
+        pass  # give the feedback without the explanation
+    if finding.is_partial:
+        if not repair:
+            return finding
+        return replace(finding, misconception=None, means=repair, nudge="")
+    sentences = [dependence, repair]
+    if not (repair and is_unnamed):
+        sentences.insert(0, finding.means)
+    return replace(finding, means=" ".join(filter(None, sentences)))
+
+
+def _explain_broken_dependency(key: ExerciseKey, answer: Any, namespace: Mapping[str, Any]) -> str:
+    """Return a sentence on the first exercise that the function calls and that is wrong.
+
+    The result is "" if all other exercises that the function calls are right.
+    """
+    global_names = _find_global_names(answer, namespace)
+    for name in key.builds_on:
+        if name not in global_names or not callable(namespace.get(name)):
+            continue
+        try:
+            finding = _judge_answer(answer_key.load_key(name), namespace[name])
+        except TimeLimitExceeded:
+            continue
+        if finding.is_unwritten:
+            return describe_broken_dependency(name, written=False)
+        if finding.verdict is not Verdict.PASS:
+            return describe_broken_dependency(name, written=True)
+    return ""
+
+
+def _explain_undefined_exercise(key: ExerciseKey, finding: Finding) -> str:
+    """Explain a NameError if the undefined name is that of another exercise; else return ""."""
+    if not finding.shown_case:
+        return ""
+    match = re.search(r"name '(\w+)' is not defined", finding.shown_case.answer.error)
+    if not match or match[1] not in answer_key.list_exercises():
+        return ""
+    name = match[1]
+    lab = answer_key.find_lab(name).lab
+    if lab == key.lab:
+        return f"`{name}` is another exercise of this lab: its cell has to be run first."
+    limits = "each notebook knows only what is written in it"
+    return f"`{name}` is an exercise of the lab {lab}, and {limits}."
+
+
+def _find_global_names(answer: Any, namespace: Mapping[str, Any]) -> set[str]:
+    """Return the global names that a function uses, including those that its helpers use."""
+    names = set(_get_code(answer).co_freevars)
+    for code in _find_reachable_code(answer, namespace):
+        names.update(_list_global_names(code))
+    return names
+
+
+def _list_global_names(code: CodeType) -> Iterator[str]:
+    """Yield the global names that a code object uses, without those of functions defined in it."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield str(instruction.argval)
+
+
+def _find_reachable_code(answer: Any, namespace: Mapping[str, Any]) -> Iterator[CodeType]:
+    """Yield the code of a function, of functions defined in it, and of functions that it calls."""
+    visited_codes: set[CodeType] = set()
+    answer_code = _get_code(answer)
+    pending = [answer_code]
+    while pending:
+        code = pending.pop()
+        if code in visited_codes:
+            continue
+        visited_codes.add(code)
+        yield code
+        pending += filter(inspect.iscode, code.co_consts)
+        names = set(_list_global_names(code))
+        if code is answer_code:
+            names.update(code.co_freevars)
+        for name in names:
+            if inspect.isfunction(namespace.get(name)):
+                pending.append(_get_code(namespace[name]))
+
+
+def _find_reachable_notebook_code(answer: Any, namespace: Mapping[str, Any]) -> Iterator[CodeType]:
+    """Yield the code of a function and its helpers, as far as it is defined in the notebook."""
+    files = {_get_code(answer).co_filename}
+    for value in namespace.values():
+        if getattr(value, "__module__", "") == "__main__":
+            files.add(_get_code(value).co_filename)
+    for code in _find_reachable_code(answer, namespace):
+        if code.co_filename in files:
+            yield code
+
+
+def _get_code(function: Any) -> CodeType:
+    """Return the code object of a function; that of an empty function for other callables."""
+    return getattr(inspect.unwrap(function), "__code__", None) or (lambda: None).__code__
+
+
+def _get_caller_namespace() -> Mapping[str, Any]:
+    """Return the variables of the notebook cell that called `check` or another public function."""
+    frame = sys._getframe(2)
+    return {**frame.f_globals, **frame.f_locals}
+
+
+def _find_exercise_name(answer: Any, namespace: Mapping[str, Any]) -> str:
+    """Return the name of the exercise that a student's function is for.
+
+    This is an exercise's name to which the notebook has assigned the function, else the name after
+    `def`.
+    """
+    exercises = answer_key.list_exercises()
+    own_name = str(getattr(answer, "__name__", ""))
+    bound_names = [name for name in exercises if namespace.get(name) is answer]
+    if not bound_names or (own_name in exercises and own_name in bound_names):
+        return own_name
+    return bound_names[0]
+
+
+def _load_key_of_function(answer: Any, namespace: Mapping[str, Any]) -> ExerciseKey:
+    if isinstance(answer, str) or not callable(answer):
+        description = with_article(type(answer).__name__)
+        if isinstance(answer, str):
+            description = f"the text {answer!r}"
+        raise CheckFailed(
+            f"check needs the function itself, not {description}: write its name without quotes, "
+            "brackets or arguments, as in check(softmax)."
+        )
+    key = answer_key.load_key(_require_exercise_name(answer, namespace))
+    if key.rules.is_function_exercise:
+        for question in key.questions:
+            _require_fitting_signature(answer, key.name, question.inputs)
+    return key
+
+
+def _require_lab_keys() -> dict[str, LabKey]:
+    """Return the answer keys of the available labs; raise `CheckFailed` if there is none."""
+    keys = answer_key.load_lab_keys()
+    if not keys:
+        raise CheckFailed(
+            "There is no answer key here: a lab's notebook belongs beside its folder `answers`, "
+            "as it was handed out."
+        )
+    return keys
+
+
+def _require_exercise_name(answer: Any, namespace: Mapping[str, Any]) -> str:
+    """Return the name of the exercise that a student's function is for.
+
+    Raise `CheckFailed` if there is no such exercise, or no answer key.
+    """
+    labs = list(_require_lab_keys().values())
+    name = _find_exercise_name(answer, namespace)
+    if name in answer_key.list_exercises():
+        return name
+    likely_labs = [lab for lab in labs if _notebook_path(lab).is_file()]
+    if not likely_labs:
+        likely_labs = [lab for lab in labs if not namespace.keys().isdisjoint(lab.points)]
+    choices: list[str] = []
+    for lab in likely_labs or labs:
+        choices += lab.points
+    raise CheckFailed(
+        f"No exercise is called {name!r}; give the function the name that the stub had. "
+        f"The exercises are {join_words(choices)}."
+    )
+
+
+def _require_fitting_signature(function: Any, name: str, inputs: Any) -> None:
+    """Raise `CheckFailed` if a function has other parameters than the exercise requires."""
+    try:
+        signature = inspect.signature(function)
+    except (ValueError, TypeError):
+        return
+    try:
+        signature.bind(*inputs.args, **inputs.kwargs)
+    except TypeError as error:
+        arguments = ["…"] * len(inputs.args) + [f"{keyword}=…" for keyword in inputs.kwargs]
+        parameters = map(_format_parameter, signature.parameters.values())
+        raise CheckFailed(
+            f"Your {name}({', '.join(parameters)}) cannot be called as "
+            f"{name}({', '.join(arguments)}): {error}. "
+            "Put the stub's first line back as it was."
+        ) from None
+
+
+def _format_parameter(parameter: inspect.Parameter) -> str:
+    """Return a parameter as written in the `def` line, with a long default value shortened."""
+    text = str(parameter)
+    return text if len(text) <= 40 else f"{parameter.name}=…"
+
+
+def _suggest_next_exercise(name: str) -> str:
+    """Return a sentence that names the next exercise to write, or says that all are right."""
+    lab = answer_key.find_lab(name)
+    exercises = list(lab.points)
+    following = exercises[exercises.index(name) + 1 :]
+    for exercise in following + exercises:
+        if not _passed_checks.get(exercise):
+            return f"Next: {exercise}."
+    if lab.by_hand:
+        return "All code of this lab is right; what is left is to explain in your own words."
+    return "That was the last one to write in this lab."
+
+
+def _show_success_and_next_exercise(key: ExerciseKey) -> None:
+    labels = [question.label for question in key.questions if not question.edge]
+    edge_count = len(key.questions) - len(labels)
+    edge_text = f" and {format_count(edge_count, 'edge case')}" if edge_count else ""
+    points = format_count(key.points, "point")
+    summary = f"{key.name}: right in all {len(labels)} cases{edge_text}. {points}."
+    next_step = _suggest_next_exercise(key.name)
+    lines = [f"✓ {label}" for label in labels]
+    text = "\n".join([*lines, f"{summary} {next_step}"])
+    rows = "".join(f"<li>{escape(label)}</li>" for label in labels)
+    tick = "<span style='color:#2a9d5c;font-weight:bold'>✓</span>"
+    html = (
+        "<div style='border-left:4px solid #2a9d5c;padding:.2em .9em;margin:.3em 0'>"
+        f"<p style='margin:.35em 0'>{tick} <strong>{escape(summary)}</strong> "
+        f"{escape(next_step)}</p>"
+        "<details><summary>what was tried</summary>"
+        f"<ul style='margin:.2em 0'>{rows}</ul></details></div>"
+    )
+    _display_message(text, lambda: html)
+
+
+def _print_cases_and_summarise(key: ExerciseKey, finding: Finding) -> str:
+    """Print each test case with a tick or a cross, and return a sentence on how many are right.
+
+    Edge cases, such as empty arrays, are printed only if they fail and all ordinary cases pass.
+    """
+    cases = list(zip(key.questions, finding.cases_correct, strict=True))
+    ordinary = [is_right for question, is_right in cases if not question.edge]
+    edge = [is_right for question, is_right in cases if question.edge]
+    for question, is_right in cases:
+        if not question.edge or (all(ordinary) and not is_right):
+            print(f"{'✓' if is_right else '✗'} {question.label}")
+    if not all(ordinary):
+        return f"{key.name}: {sum(ordinary)} of {len(ordinary)} cases are right."
+    edge_cases = format_count(len(edge), "edge case")
+    wrong = f"wrong in {len(edge) - sum(edge)} of {edge_cases}"
+    return f"{key.name}: right in all {len(ordinary)} cases, {wrong}."
+
+
+def _render_paragraph(sentence: str) -> str:
+    if not sentence:
+        return ""
+    html = backticks_to_html(escape(sentence))
+    return f"<p style='margin:.35em 0'><strong>{html}</strong></p>"
+
+
+def _show_name_error(
+    shell: Any, error_type: type, error: Any, trace: Any, tb_offset: int | None = None
+) -> None:
+    """Handle a NameError in the notebook.
+
+    If the undefined name is that of an exercise, show which cell to run instead of a traceback.
+    """
+    if error.name in answer_key.list_exercises():
+        text = _explain_missing_function(error.name)
+        error._render_traceback_ = lambda: [text]
+    shell.showtraceback((error_type, error, trace), tb_offset=tb_offset)
+
+
+def _explain_missing_function(name: str) -> str:
+    """Return a sentence on why an exercise's function is not defined, by the saved notebook."""
+    lab = answer_key.find_lab(name)
+    cells = read_cells(_notebook_path(lab))
+    cell = _find_cell(cells, grade_id(name))
+    if cells and cell is None:
+        command = f"autograder reset {lab.lab}.ipynb {name}"
+        return f"{name}: its cell is missing; `{command}` puts it back."
+    definitions = [name]
+    if cell:
+        definitions = re.findall(r"^(?:def|class) (\w+)", cell_source(cell), re.M)
+    if definitions and name not in definitions:
+        return (
+            f"{name} is not there: its cell defines {join_words(definitions)}. "
+            "Give the function the name that the stub had."
+        )
+    return f"{name} is not there yet: run the cell in which you write it, and then this one again."
+
+
+if reuse.get_shell() is not None:
+    reuse.get_shell().set_custom_exc((NameError,), _show_name_error)
+
+
+def _display_message(text: str, make_html: Callable[[], str]) -> None:
+    """Show a message as HTML in a notebook; print it as plain text elsewhere."""
+    if in_notebook_kernel():
+        from IPython.display import display
+
+        display({"text/plain": text, "text/html": make_html()}, raw=True)
+    else:
+        print(text)

@@ -1,0 +1,71 @@
+"""Write a JupyterLab extension and settings for narrow windows and for dark mode.
+
+In a narrow window the extension hides the file list. It lets wide formulas, tables and pictures
+scroll sideways, so that the text in them stays readable. The settings let JupyterLab follow the
+system's dark mode. Both `autograder lab` and the course's website use them.
+"""
+
+import json
+from pathlib import Path
+
+# The student's own settings take precedence over these.
+SETTINGS = {"@jupyterlab/apputils-extension:themes": {"adaptive-theme": True}}
+
+EXTENSION_NAME = "autograder-screen"
+_PACKAGE = {
+    "name": EXTENSION_NAME,
+    "version": "1.0.0",
+    "jupyterlab": {
+        "extension": True,
+        "_build": {"load": "static/entry.js", "extension": "./extension"},
+    },
+}
+# JavaScript of the extension. It is a module federation container, that is, an object whose
+# `init` and then `get("./extension")` JupyterLab calls.
+_ENTRY = """\
+"use strict";
+(() => {
+  const style = document.createElement("style");
+  style.textContent = `
+    .jp-RenderedMarkdown mjx-container[display="true"] { overflow: auto hidden; max-width: 100%; }
+    @media (max-width: 34rem) {
+      .jp-Notebook .jp-InputPrompt, .jp-Notebook .jp-OutputPrompt { display: none; }
+    }
+    @media (max-width: 45rem) {
+      .jp-Notebook .jp-RenderedMarkdown { overflow-wrap: anywhere; }
+      .jp-RenderedHTMLCommon table { display: block; overflow-x: auto; overflow-wrap: normal; max-width: 100%; }
+      .jp-RenderedHTMLCommon mjx-container:not([display]) { display: inline-block; overflow: auto hidden; max-width: 100%; }
+      .jp-OutputArea-output.jp-RenderedHTML { overflow-x: auto; }
+      .jp-RenderedHTML img { max-width: none !important; zoom: .75; }
+    }`;
+  const activate = (app) => {
+    document.head.append(style);
+    const narrow = window.matchMedia("(max-width: 60rem)");
+    narrow.addEventListener("change", () => narrow.matches ? app.shell.collapseLeft() : app.shell.expandLeft());
+    app.restored.then(() => narrow.matches && app.shell.collapseLeft());
+    // What scrolls is reached by the keyboard too. Only a narrow window has anything that does.
+    let waits;
+    const reach = () => {
+      waits = undefined;
+      const scrollers = ".jp-RenderedHTMLCommon, .jp-RenderedHTMLCommon :is(table, mjx-container)";
+      for (const one of document.querySelectorAll(scrollers))
+        if (one.scrollWidth > one.clientWidth + 1 && one.tabIndex < 0) one.tabIndex = 0;
+    };
+    const look = () => { if (narrow.matches) waits ??= setTimeout(reach, 500); };
+    new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+    narrow.addEventListener("change", look);
+  };
+  const extension = { __esModule: true, default: { id: "@NAME@:plugin", autoStart: true, activate } };
+  (window._JUPYTERLAB ??= {})["@NAME@"] = { init() {}, get: async () => () => extension };
+})();
+"""
+
+
+def write_extension(folder: Path) -> Path:
+    """Write the extension into a subfolder of `folder`, and return the path of the subfolder."""
+    extension = folder / EXTENSION_NAME
+    (extension / "static").mkdir(parents=True)
+    (extension / "package.json").write_text(json.dumps(_PACKAGE), "utf-8")
+    entry = _ENTRY.replace("@NAME@", EXTENSION_NAME)
+    (extension / "static" / "entry.js").write_text(entry, "utf-8")
+    return extension

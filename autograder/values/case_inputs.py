@@ -1,0 +1,315 @@
+"""Data classes for judging an exercise: cases, answers, misconceptions and comparison rules.
+
+Course authors define exercises with `autograder.authoring`. The answer key that students receive
+holds the same data.
+
+A **value** is an argument or a result of a call: None, a bool, int, float, complex or text, a date
+or a duration, an array of one of `DTYPES`, of texts or of dates, a pandas table, a NumPy scalar
+type, or a tuple, list, set or mapping of values. An argument may also be a `DeferredCall`. A result
+may also be the data of a figure. `autograder.values.value_types` explains the class that handles
+each type of value.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+_INTEGERS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64"
+DTYPES = frozenset(f"bool {_INTEGERS} float16 float32 float64".split())
+LAYOUTS = ("C", "F", "strided", "repeated")
+
+Value = Any  # see the module's docstring; no type annotation can express it
+Tolerance = float | tuple[float, float]  # relative error, or (relative error, absolute error)
+
+_NAMES = {np.dtype(name): name for name in DTYPES}
+
+
+def dtype_name(dtype: np.dtype) -> str:
+    """Return `dtype.name`. Common dtypes are looked up, which is faster than to compute the name.
+
+    >>> dtype_name(np.dtype("float32")), dtype_name(np.dtype(">f8")), dtype_name(np.dtype("U3"))
+    ('float32', 'float64', 'str96')
+    """
+    return _NAMES.get(dtype) or dtype.name
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of one case: the arguments of a call, and queries of the result of that call.
+
+    Parameters
+    ----------
+    args, kwargs : tuple and mapping of values
+    memory : int, optional
+        Largest number of bytes that the call may hold at once, its inputs not counted.
+    result_queries : tuple of DeferredCall
+        Calls, attributes and items to evaluate on the result of the call, such as `result(2.0)`
+        or `result.balance`. If there are any, the tuple of the values that they give is judged
+        in place of the result.
+    """
+
+    args: tuple = ()
+    kwargs: Mapping[str, Value] = field(default_factory=dict)
+    memory: int | None = None
+    result_queries: tuple = ()
+
+    def then(self, *queries: Any) -> "Inputs":
+        """Return this call with further calls, attributes or items to evaluate on its result.
+
+        For example, `inputs(…).then(result(2.0))` also calls the returned function with 2.0. See
+        `autograder.values.derived.result`.
+        """
+        return replace(self, result_queries=(*self.result_queries, *queries))
+
+
+def inputs(*args: Value, **kwargs: Value) -> Inputs:
+    """Return the inputs of a case. Write the arguments as in a call: `inputs(array, axis=0)`."""
+    return Inputs(args, kwargs)
+
+
+@dataclass(frozen=True)
+class DeferredCall:
+    """An argument that is a function, or an object that a call makes, such as a generator.
+
+    Only the name of the function is sent to the process that calls the student's function. That
+    process imports it. What a student's function returns never contains a `DeferredCall`.
+
+    Parameters
+    ----------
+    function : str or callable
+        "module:function". Course authors write the function itself, which is converted to its
+        name. In a query of a result, "" stands for the result.
+    args, kwargs : tuple and mapping of values
+        Arguments of the deferred call, which is made anew before each call of the student's
+        function. If `args` is None, the function itself is the argument.
+    """
+
+    function: Any
+    args: tuple | None = None
+    kwargs: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ExpectedError:
+    """Outcome of a case that must raise an error: the name of its type, and a part of its message."""
+
+    type: str
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class Misconception:
+    """A named mistake that students make, with its explanation (`means`) and a hint (`nudge`).
+
+    `function` is a wrong implementation of the exercise that makes the mistake. It is None in the
+    answer key that students receive, which holds only the results of the mistake. `raises` names
+    the types of errors that the mistake raises, as the course's author declared them.
+    """
+
+    name: str
+    means: str
+    nudge: str
+    function: Callable | None = None
+    raises: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The outcome of one call of a student's function: its result or error, and its side effects.
+
+    The outcomes of the reference solution and of misconceptions are held in the same way.
+
+    Parameters
+    ----------
+    value : value or None
+        The returned value. It is None as well if an object of an unsupported type was returned;
+        then `type` names its type. If the case has queries of the result, it is the tuple of what
+        they gave, up to the first query that raised or gave an object of an unsupported type.
+    type : str
+        Type of the returned object, or of the unsupported object that a query gave: "ndarray",
+        "tensor"…
+    error : str
+        "ValueError: message of the error" if the call raised, else "".
+    modified : tuple of str
+        Names of the arguments that the call changed in place.
+    printed : str
+        The text that the call printed.
+    line : str
+        The line of the student's code that raised an error, with its number: "3: return a @ b".
+    within : str
+        The name of the student's function that holds this line.
+    peak_bytes : int
+        Peak memory of the call without its inputs, if the question limits memory; else 0.
+    """
+
+    value: Value = None
+    type: str = "ndarray"
+    error: str = ""
+    modified: tuple[str, ...] = ()
+    printed: str = ""
+    line: str = ""
+    within: str = ""
+    peak_bytes: int = 0
+
+    @property
+    def raised(self) -> str:
+        """The error's type name, such as "ValueError"; "" if the call did not raise."""
+        return self.error.partition(":")[0]
+
+
+class MistakeAnswers(Mapping[str, Answer]):
+    """The answer that each misconception gives in one case, computed when it is first looked up.
+
+    A right answer of a student is not compared with misconceptions, so nothing is computed for it.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of the misconceptions.
+    compute : callable
+        Maps a misconception's name to its answer.
+    """
+
+    def __init__(self, names: Iterable[str], compute: Callable[[str], Answer]):
+        self._compute = compute
+        self._answers = dict[str, Answer | None].fromkeys(names)
+
+    def __getitem__(self, name: str) -> Answer:
+        answer = self._answers[name]
+        if answer is None:
+            answer = self._answers[name] = self._compute(name)
+        return answer
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._answers  # Mapping's own method would compute the answer
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._answers)
+
+    def __len__(self) -> int:
+        return len(self._answers)
+
+
+@dataclass(frozen=True)
+class Question:
+    """One case of an exercise: its inputs, and the results of the reference and of misconceptions.
+
+    Parameters
+    ----------
+    label : str
+        Description of the case for people: "along the columns".
+    inputs : Inputs
+    expected : value
+        Result of the reference solution for these inputs.
+    mistakes : mapping of str to Answer
+        The answer that each misconception gives, by the name of the misconception (see
+        `MistakeAnswers`). Empty for edge cases in an answer key.
+    edge : tuple of str and value, optional
+        Only for an edge case: the name and the value of the argument that makes it one, such as
+        ("axis", -1).
+    """
+
+    label: str
+    inputs: Inputs
+    expected: Value
+    mistakes: Mapping[str, Answer]
+    edge: tuple[str, Value] | None = None
+
+
+RETURNS = ("array", "tensor", "printed")
+CALLS = ("function", "in place", "figure")
+
+
+@dataclass(frozen=True)
+class ComparisonRules:
+    """Rules for comparing the answers to one exercise.
+
+    Parameters
+    ----------
+    tolerance : float or pair of floats
+        Largest relative error of float64 numbers. With a pair (r, a), an error of up to
+        ``r * abs(expected) + a`` is accepted. The tolerance is widened for float32 and float16.
+    view : str
+        "module:function" that is applied to the expected and the returned array before they are
+        compared; "" for none.
+    compare : str
+        "module:function" that replaces the usual comparison. It is called with the expected value, the
+        answer's value, the tolerance and (if it takes a fourth argument) the inputs; it returns a
+        sentence that describes the difference, or None if there is none.
+    properties : tuple of str
+        "module:function"s that are called with the answer's value and the inputs if no
+        misconception explains an answer. Each returns a sentence about a property that the value
+        lacks, or None.
+    floats_too : bool
+        Accept a float of the same value for an expected int, and 1 or 0 for True or False.
+    exact_dtype : bool
+        Require exactly the expected dtype. By default an array of wider floats is accepted, too.
+    returns : {"array", "tensor", "printed"}
+        "array" compares the result as it is, whatever its type. "tensor" accepts the tensors of
+        Keras's backends besides arrays, in any dtype. "printed" compares the text that is printed.
+    call : {"function", "in place", "figure"} or str
+        "function" judges what the function returns. "in place" judges a mapping that holds the
+        arguments that the call changed, by position or name, and under "" the returned value, if
+        it is not None. "figure" judges the figure that is drawn, see `autograder.values.plots`.
+        "module:function" is called with the student's function (or class) and the arguments, and
+        returns the value to judge.
+    """
+
+    tolerance: Tolerance = 1e-7
+    view: str = ""
+    compare: str = ""
+    properties: Sequence[str] = ()
+    floats_too: bool = False
+    exact_dtype: bool = False
+    returns: str = "array"
+    call: str = "function"
+
+    @property
+    def is_function_exercise(self) -> bool:
+        """True if the student's function is called directly with the inputs of a case.
+
+        False if a function of the course's library calls it, usually because it is a class.
+        """
+        return self.call in CALLS
+
+    def __post_init__(self) -> None:
+        if isinstance(self.tolerance, list):  # from the JSON of an answer key
+            object.__setattr__(self, "tolerance", tuple(self.tolerance))
+        if self.returns not in RETURNS:
+            raise ValueError(f"returns is {self.returns!r}; it can be {', '.join(RETURNS)}")
+        if self.call not in CALLS and ":" not in self.call:
+            raise ValueError(f"call is {self.call!r}; it can be {', '.join(CALLS)}")
+
+
+def memory_layout(array: np.ndarray) -> str:
+    """Return how an array lies in memory: "C", "F", "strided" or "repeated".
+
+    "repeated" means that all rows share the memory of the first row, as after `np.broadcast_to`.
+    """
+    if array.ndim and len(array) > 1 and array.strides[0] == 0 and array.size:
+        return "repeated"
+    if array.flags.c_contiguous:
+        return "C"
+    if array.flags.f_contiguous:
+        return "F"
+    return "strided"
+
+
+def copy_with_layout(array: np.ndarray, layout: str) -> np.ndarray:
+    """Return a copy of an array with this memory layout (see `memory_layout`).
+
+    "strided" leaves a gap after each element. "repeated" copies the first row only, and all rows
+    share its memory.
+
+    >>> copy_with_layout(np.ones((2, 3)), "strided").flags.contiguous
+    False
+    """
+    if layout == "strided" and array.ndim:
+        wide = np.zeros((*array.shape[:-1], 2 * array.shape[-1]), array.dtype)
+        wide[..., ::2] = array
+        return wide[..., ::2]
+    if layout == "repeated" and array.ndim:
+        return np.broadcast_to(np.array(array[:1], subok=False), array.shape)
+    return np.array(array, order="F" if layout == "F" else "C", subok=False)

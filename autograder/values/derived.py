@@ -1,0 +1,102 @@
+"""Notation for course authors: arguments that a call makes, and queries of a returned object.
+
+For example, `made(iter, [1, 2])` is an argument that is an iterator, and `result.balance` asks for
+an attribute of what the student's function returns. Both become a `DeferredCall`, which is plain
+data: the name of a function and its arguments.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any
+
+from autograder.values.case_inputs import DeferredCall, Value
+
+CALL, ATTRIBUTE, ITEM = "operator:call", "builtins:getattr", "operator:getitem"
+
+
+class Recorder:
+    """Placeholder for a result that does not exist yet. It records calls, attributes and items.
+
+    >>> result.scaled(2.0)[0]._autograder_call.function
+    'operator:getitem'
+    """
+
+    __iter__ = None  # otherwise Python would iterate by __getitem__, without end
+
+    def __init__(self, call: DeferredCall) -> None:
+        self._autograder_call = call
+
+    def __call__(self, *args: Value, **kwargs: Value) -> "Recorder":
+        return Recorder(DeferredCall(CALL, (self, *args), kwargs))
+
+    def __getattr__(self, name: str) -> "Recorder":
+        if name.startswith("__"):  # Python's own look-ups, such as how to copy the object
+            raise AttributeError(name)
+        return Recorder(DeferredCall(ATTRIBUTE, (self, name)))
+
+    def __getitem__(self, key: Value) -> "Recorder":
+        return Recorder(DeferredCall(ITEM, (self, key)))
+
+
+result = Recorder(DeferredCall(""))
+
+
+def made(function: Callable, *args: Value, **kwargs: Value) -> Recorder:
+    """Defer a call, so that what it returns becomes an argument of the student's function.
+
+    The function must be in the course's library or in another module that students have. In a query
+    of a result, `result` may be one of the arguments.
+
+    >>> made(iter, [1, 2])._autograder_call.args
+    ([1, 2],)
+    """
+    return Recorder(DeferredCall(function, args, kwargs))
+
+
+def first(items: Any, count: int) -> Any:
+    """Return the first `count` items of a generator, or of another iterable, as a list.
+
+    >>> first(iter("abc"), 2), isinstance(first(result, 2), Recorder)
+    (['a', 'b'], True)
+    """
+    if isinstance(items, Recorder):
+        return made(first, items, count)
+    iterable: Iterable = items
+    return list(islice(iterable, count))
+
+
+def format_call(call: DeferredCall, short_repr: Callable[[Value], str]) -> str:
+    """Return a deferred call as the code that the course's author wrote: "result.scaled(2.0)".
+
+    `short_repr` formats each value in the call.
+    """
+    if not call.function:
+        return "result"
+    function = str(call.function).rpartition(":")[2]
+    if call.args is None:
+        return function
+    args = [short_repr(arg) for arg in call.args]
+    if call.function == ATTRIBUTE:
+        return f"{args[0]}.{call.args[1]}"
+    if call.function == ITEM:
+        return f"{args[0]}[{args[1]}]"
+    if call.function == CALL:
+        function, *args = args
+    args += [f"{name}={short_repr(arg)}" for name, arg in call.kwargs.items()]
+    return f"{function}({', '.join(args)})"
+
+
+def describe_query(query: DeferredCall, short_repr: Callable[[Value], str]) -> tuple[str, str]:
+    """Return the subject and the verb of a sentence about what a query of a result gives.
+
+    The subject is, for example, "Your result, called with 2.0,"; the verb is "gives" or "is".
+    """
+    code = format_call(query, short_repr)
+    verb = "gives" if query.function == CALL else "is"
+    if query.function == CALL and code.startswith("result("):
+        arguments = code.removeprefix("result(").removesuffix(")")
+        with_arguments = f"with {arguments}" if arguments else "without arguments"
+        return f"Your result, called {with_arguments},", verb
+    if code.startswith("result."):
+        return f"Your result's `{code.removeprefix('result.')}`", verb
+    return f"`{code}` of your result", verb

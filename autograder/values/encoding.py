@@ -1,0 +1,364 @@
+"""Encode and decode answer keys, and the messages between the grader and its sandbox.
+
+Each is one frame of bytes: a fixed prefix, a JSON object, and the raw bytes of the arrays that the object lists::
+
+    b"ALW1" | length of the JSON, 4 bytes | length of the arrays, 8 bytes | JSON | arrays
+
+The sender may be hostile, because it runs students' code. So every length is checked before
+anything is allocated, nothing is unpickled, and anything unexpected raises `FrameError`.
+"""
+
+import json
+import re
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from autograder.values import value_types
+from autograder.values.case_inputs import DTYPES, Answer, Inputs, dtype_name
+from autograder.values.value_types import (
+    MAX_ANSWER_CHARACTERS,
+    MAX_ANSWER_NUMBERS,
+    MAX_ANSWER_PARTS,
+    Arrays,
+    FrameError,
+    SingleUseArrays,
+)
+
+PREFIX = struct.Struct("!4sIQ")
+MAGIC = b"ALW1"
+MAX_HEADER_BYTES = 64 << 20  # of JSON; the code and outputs of a submission take far less
+MAX_PAYLOAD_BYTES = 128 << 20  # of arrays in one frame
+MAX_JSON_DEPTH = 32
+MAX_JSON_NODES = 2_000_000  # values in one JSON object
+MAX_ARRAYS = MAX_ANSWER_PARTS  # in one frame: each part of an answer may be an array
+MAX_AXES = 32
+MAX_TEXT_CHARACTERS = 2_000  # in the type or the error of an answer
+_MAX_MODIFIED = 100  # names of changed arguments in one answer
+_MAX_TEXTS = 110  # texts in one answer, the names of changed arguments included
+_INFINITY = float("inf")
+
+_DTYPES = {name: np.dtype(name) for name in DTYPES}
+
+
+Frame = tuple[dict, list[np.ndarray]]
+
+
+def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
+    """Encode a JSON object and arrays as one frame.
+
+    Parameters
+    ----------
+    header : dict
+        Plain JSON values, without the key "arrays".
+    arrays : sequence of numpy.ndarray
+        Arrays with the dtypes in `autograder.values.case_inputs.DTYPES`.
+
+    Examples
+    --------
+    >>> decode(encode({"op": "answer"}, [np.zeros((2, 3), "float16")]))[1][0].shape
+    (2, 3)
+    """
+    native = [_to_native(array) for array in arrays]
+    layouts = [[dtype_name(array.dtype), list(array.shape)] for array in native]
+    try:
+        text = _to_json({**header, "arrays": layouts})
+    except (TypeError, ValueError, RecursionError) as error:
+        raise FrameError(f"not plain JSON: {error}") from None
+    data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?"
+    blobs = [array.data if array.flags.c_contiguous else array.tobytes() for array in native]
+    prefix = PREFIX.pack(MAGIC, len(data), sum(array.nbytes for array in native))
+    return b"".join([prefix, data, *blobs])
+
+
+def _to_native(array: np.ndarray) -> np.ndarray:
+    if dtype_name(array.dtype) not in DTYPES:
+        raise FrameError(f"an array of {array.dtype.name} cannot be encoded")
+    if not array.dtype.isnative:
+        return array.astype(array.dtype.newbyteorder("="))
+    return array
+
+
+def read_frame(
+    read: Callable[[int], bytes | bytearray | memoryview],
+    max_header: int = MAX_HEADER_BYTES,
+    max_payload: int = MAX_PAYLOAD_BYTES,
+) -> Frame:
+    """Read and check one frame. Return its JSON object and its arrays.
+
+    Parameters
+    ----------
+    read : callable
+        ``read(n)`` returns exactly `n` bytes or raises.
+    max_header, max_payload : int
+        The largest lengths accepted, in bytes.
+
+    Raises
+    ------
+    FrameError
+        For anything that `encode` would not have written, or that is too large.
+    """
+    magic, header_size, payload_size = PREFIX.unpack(read(PREFIX.size))
+    if magic != MAGIC:
+        raise FrameError("no frame begins here")
+    if header_size > max_header or payload_size > max_payload:
+        raise FrameError(f"a frame of {header_size} + {payload_size} bytes is too large")
+    header = _decode_json_header(bytes(read(header_size)))
+    layouts = [_parse_array_layout(item) for item in _check_list(header.pop("arrays", None), MAX_ARRAYS)]
+    if sum(size for *_, size in layouts) != payload_size:
+        raise FrameError("the arrays have another length than their shapes say")
+    return header, [_array_from_bytes(read(size), dtype, shape) for dtype, shape, size in layouts]
+
+
+def decode(data: bytes, **limits: int) -> Frame:
+    """Decode the bytes of exactly one frame. Raise FrameError if more bytes follow.
+
+    `limits` are the arguments `max_header` and `max_payload` of `read_frame`.
+    """
+    reader = ByteReader(data)
+    frame = read_frame(reader.read, **limits)
+    if reader.remaining:
+        raise FrameError("bytes after the frame")
+    return frame
+
+
+class ByteReader:
+    """Reads bytes in memory piece by piece, for `read_frame`. Raises FrameError past their end."""
+
+    def __init__(self, data: bytes):
+        self._data, self._position = memoryview(data), 0
+        self.hit_end = False  # True after a read past the end
+
+    @property
+    def remaining(self) -> int:
+        """Number of unread bytes."""
+        return len(self._data) - self._position
+
+    def read(self, n: int) -> memoryview:
+        """Return the next `n` bytes."""
+        if n > self.remaining:
+            self.hit_end = True
+            raise FrameError("the bytes end in the middle of a frame")
+        self._position += n
+        return self._data[self._position - n : self._position]
+
+
+def _decode_json_header(data: bytes) -> dict:
+    # Count the values before parsing, because a parsed list or object takes twenty times the memory
+    # of its JSON. Leave out what stands inside strings only if the quick count is too high.
+    may_be_large = _count_nodes(data) > MAX_JSON_NODES
+    if may_be_large and _count_nodes(_JSON_TEXT.sub(b"", data)) > MAX_JSON_NODES:
+        raise FrameError("too much JSON")
+    try:
+        header = _from_json(data.decode("utf-8"))
+    except FrameError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise FrameError(f"not JSON: {type(error).__name__}") from None
+    if not isinstance(header, dict):
+        raise FrameError("a frame's JSON must be an object")
+    _refuse_unsafe_json(header, has_escapes=b"\\u" in data)
+    return header
+
+
+_JSON_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"')
+
+
+def _count_nodes(data: bytes) -> int:
+    """Return an upper bound on the number of values in JSON.
+
+    It is the count of `[`, `{` and `,`, including those inside strings.
+    """
+    return sum(map(data.count, (b"[", b"{", b",")))
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise FrameError(f"{name} is not JSON")
+
+
+def _unique_keys(pairs: list) -> dict:
+    mapping = dict(pairs)
+    if len(mapping) != len(pairs):
+        raise FrameError("a key appears twice")
+    return mapping
+
+
+# Create the JSON encoder and decoder once. For small frames, to create them takes longer than to
+# use them.
+_to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_from_json = json.JSONDecoder(
+    parse_constant=_refuse_constant,
+    object_pairs_hook=_unique_keys,
+).decode
+
+
+def _refuse_unsafe_json(header: dict, has_escapes: bool) -> None:
+    """Refuse JSON that is too deep, too large, or has numbers too large.
+
+    If `has_escapes`, refuse texts with lone surrogates as well: they cannot be written as UTF-8.
+    """
+    level: list[Any] = [header]
+    count = depth = 0
+    while level:
+        count += len(level)
+        if count > MAX_JSON_NODES or depth > MAX_JSON_DEPTH:
+            raise FrameError("too deep or too much JSON")
+        children: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind is str:
+                if has_escapes and any("\ud800" <= character <= "\udfff" for character in item):
+                    raise FrameError("text that is not Unicode")
+            elif kind is list:
+                children += item
+            elif kind is dict:
+                children += item
+                children += item.values()
+            elif kind is int:
+                if not -(2**63) <= item < 2**63:
+                    raise FrameError("an integer too large")
+            elif kind is float and not abs(item) < _INFINITY:
+                raise FrameError("a number too large")  # 1e999 is parsed as infinity
+        level, depth = children, depth + 1
+
+
+def _check_list(value: Any, max_items: int) -> list:
+    if not isinstance(value, list) or len(value) > max_items:
+        raise FrameError(f"expected a list of at most {max_items} items")
+    return value
+
+
+def _parse_array_layout(item: Any) -> tuple[np.dtype, tuple[int, ...], int]:
+    """Check the entry of an array in a frame's JSON; return its dtype, shape and size in bytes."""
+    if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
+        raise FrameError("an array needs a dtype and a shape")
+    name, shape = item
+    if name not in _DTYPES:
+        raise FrameError("no such dtype")
+    numbers = 1
+    for axis in _check_list(shape, MAX_AXES):
+        if type(axis) is not int or not 0 <= axis <= MAX_ANSWER_NUMBERS:
+            raise FrameError("no such shape")
+        numbers *= max(axis, 1)  # a 0 must not hide sizes whose product NumPy refuses
+    if numbers > MAX_ANSWER_NUMBERS:
+        raise FrameError("too large an array")
+    if 0 in shape:
+        numbers = 0
+    dtype = _DTYPES[name]
+    return dtype, tuple(shape), dtype.itemsize * numbers
+
+
+def _array_from_bytes(
+    data: bytes | bytearray | memoryview,
+    dtype: np.dtype,
+    shape: tuple[int, ...],
+) -> np.ndarray:
+    if dtype.kind == "b" and bytes(data).translate(None, b"\x00\x01"):
+        raise FrameError("a boolean is 0 or 1")
+    if not isinstance(data, bytearray):
+        data = bytearray(data)  # so that the array can be written to
+    return np.ndarray(shape, dtype, data)
+
+
+# Values in a frame: the inputs of a case, and an answer
+
+
+def pack_inputs(inputs: Inputs, arrays: list[np.ndarray]) -> dict:
+    """Encode the inputs of a case as a JSON object. Append the arrays in them to `arrays`."""
+    pack_value = value_types.pack_value
+    data = {
+        "args": [pack_value(value, arrays) for value in inputs.args],
+        "kwargs": {name: pack_value(value, arrays) for name, value in inputs.kwargs.items()},
+        "memory": inputs.memory,
+    }
+    if inputs.result_queries:
+        data["asked"] = [pack_value(query, arrays) for query in inputs.result_queries]
+    return data
+
+
+def unpack_inputs(data: Any, arrays: Sequence[np.ndarray]) -> Inputs:
+    """Decode the inputs of a case from what `pack_inputs` returned."""
+    types = {"args": list, "kwargs": dict, "memory": (int, type(None)), "asked": list}
+    if isinstance(data, dict):
+        data = {"asked": [], **data}
+    fields = check_fields(data, types)
+    return Inputs(
+        tuple(value_types.unpack_value(value, arrays) for value in fields["args"]),
+        {name: value_types.unpack_value(value, arrays) for name, value in fields["kwargs"].items()},
+        fields["memory"],
+        tuple(value_types.unpack_value(query, arrays) for query in fields["asked"]),
+    )
+
+
+_OPTIONAL_TEXTS = ("error", "line", "within")
+_TEXTS = ("type", *_OPTIONAL_TEXTS)
+# Default values of an answer's fields. A field that has its default value is not encoded.
+ANSWER_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys((*_OPTIONAL_TEXTS, "printed"), ""),
+    "modified": [],
+}
+_ANSWER_TYPES: dict[str, Any] = {
+    **dict.fromkeys((*_TEXTS, "printed"), str),
+    "modified": list,
+    "value": (dict, type(None)),
+}
+
+
+def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
+    """Encode an answer as a JSON object. Append the arrays in it to `arrays`.
+
+    The answer's peak memory is left out, because the process that ran the student's code is not
+    trusted to measure it.
+
+    >>> list(pack_answer(Answer(np.ones(2)), [])), pack_answer(Answer(), [])["type"]
+    (['type', 'value'], 'ndarray')
+    """
+    data: dict[str, Any] = {"type": str(answer.type)[:MAX_TEXT_CHARACTERS], "value": None}
+    if answer.value is not None:
+        data["value"] = value_types.pack_value(answer.value, arrays)
+    for name in _OPTIONAL_TEXTS:
+        text = getattr(answer, name)
+        if text:
+            data[name] = str(text)[:MAX_TEXT_CHARACTERS]
+    if answer.printed:
+        data["printed"] = answer.printed[:MAX_ANSWER_CHARACTERS]
+    if answer.modified:
+        names = answer.modified[:_MAX_MODIFIED]
+        data["modified"] = [str(name)[:MAX_TEXT_CHARACTERS] for name in names]
+    return data
+
+
+def unpack_answer(data: Any, arrays: Arrays) -> Answer:
+    """Decode an answer from what `pack_answer` returned. Raise FrameError for any other data."""
+    if not isinstance(data, dict):
+        raise FrameError("expected an answer")
+    if isinstance(arrays, SingleUseArrays):
+        arrays.begin_answer()
+    type_name, value = data.get("type"), data.get("value")
+    has_only_value = len(data) == 2 and type(value) is dict  # true of nearly all answers
+    if has_only_value and type(type_name) is str and len(type_name) <= MAX_TEXT_CHARACTERS:
+        return Answer(value_types.unpack_value(value, arrays), type_name)
+    fields = check_fields({**ANSWER_DEFAULTS, **data}, _ANSWER_TYPES)
+    texts = [*(fields[name] for name in _TEXTS), *fields["modified"]]
+    if len(texts) > _MAX_TEXTS:
+        raise FrameError("an answer has too many texts")
+    if not all(isinstance(text, str) and len(text) <= MAX_TEXT_CHARACTERS for text in texts):
+        raise FrameError("an answer's texts are too long, or not texts")
+    if len(fields["printed"]) > MAX_ANSWER_CHARACTERS:
+        raise FrameError("an answer prints too much")
+    if fields["value"] is not None:
+        fields["value"] = value_types.unpack_value(fields["value"], arrays)
+    return Answer(**{**fields, "modified": tuple(fields["modified"])})
+
+
+def check_fields(data: Any, types: dict[str, Any]) -> dict:
+    """Return `data` if it is a dict with exactly these keys and types, or raise FrameError."""
+    if not isinstance(data, dict) or data.keys() != types.keys():
+        raise FrameError(f"expected the fields {', '.join(types)}")
+    for name, expected_type in types.items():
+        is_bool_for_int = expected_type is int and isinstance(data[name], bool)
+        if not isinstance(data[name], expected_type) or is_bool_for_int:
+            raise FrameError(f"{name} is of another type")
+    return data

@@ -1,0 +1,72 @@
+"""Compare numbers, and arrays of numbers, to a tolerance."""
+
+import numpy as np
+
+from autograder.values.case_inputs import ComparisonRules, Tolerance
+
+# Smallest sensible tolerances for numbers of low precision: (relative error, absolute error).
+_FLOAT16 = (2e-2, 2e-3)
+_FLOAT32 = (2e-4, 2e-6)
+
+
+def effective_tolerance(tolerance: Tolerance, *arrays: np.ndarray) -> tuple[float, float]:
+    """Return the relative and absolute tolerance for the least precise of the arrays' dtypes."""
+    codes = {array.dtype.char for array in arrays}
+    minimum = None
+    if "e" in codes:
+        minimum = _FLOAT16
+    elif "f" in codes:
+        minimum = _FLOAT32
+    if isinstance(tolerance, tuple):
+        relative, absolute = minimum or (0.0, 0.0)
+        return max(relative, tolerance[0]), max(absolute, tolerance[1])
+    return minimum or (tolerance, tolerance * 1e-3)
+
+
+def arrays_agree(expected: np.ndarray, value: np.ndarray, tolerance: Tolerance) -> bool:
+    """Return True if two arrays have one shape and agree to tolerance; NaN equals NaN.
+
+    >>> arrays_agree(np.ones(2), np.ones(2) + 1e-9, 1e-7)
+    True
+    """
+    return expected.shape == value.shape and all_true(elements_agree(expected, value, tolerance))
+
+
+def elements_agree(expected: np.ndarray, value: np.ndarray, tolerance: Tolerance) -> np.ndarray:
+    """Compare two arrays of one shape element by element, to tolerance; NaN equals NaN.
+
+    The result is a boolean array like that of `np.isclose`, which takes five times as long. Judging
+    answers spends most of its time in this function.
+    """
+    expected64 = expected.astype(np.float64, copy=False)
+    value64 = value.astype(np.float64, copy=False)
+    equal = expected64 == value64
+    if all_true(equal):
+        return equal
+    with np.errstate(all="ignore"):
+        relative, absolute = effective_tolerance(tolerance, expected, value)
+        close = np.abs(value64 - expected64) <= absolute + relative * np.abs(expected64)
+        both_nan = np.isnan(expected64) & np.isnan(value64)
+        return equal | (close & np.isfinite(expected64)) | both_nan
+
+
+def numbers_agree(expected: float, value: float, rules: ComparisonRules, size: float = 0.0) -> bool:
+    """Return True if two numbers agree to tolerance.
+
+    For the real or the imaginary part of a complex number, give the magnitude of the complex number
+    as `size`. The relative tolerance then refers to that magnitude.
+    """
+    expected, value = float(expected), float(value)
+    if size and np.isfinite([expected, value, size]).all():
+        relative, absolute = effective_tolerance(rules.tolerance)
+        return abs(value - expected) <= absolute + relative * size
+    return arrays_agree(np.asarray(expected), np.asarray(value), rules.tolerance)
+
+
+def all_true(booleans: np.ndarray) -> bool:
+    """Return `booleans.all()`. For small arrays this takes a fifth of the time.
+
+    >>> all_true(np.ones(2) == 1), all_true(np.arange(2) == 1)
+    (True, False)
+    """
+    return b"\0" not in booleans.tobytes()

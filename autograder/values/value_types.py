@@ -1,0 +1,470 @@
+"""Base class of the classes that convert, encode, compare and describe one type of value each.
+
+A value is an argument or a result of a call (see `autograder.values.case_inputs`). The result of a
+call is converted to a value once. Everything else is done with that value, by the class for its
+type. To support another type of value, add a class. The classes are in `scalars`, `arrays`, `containers` and
+`objects`; each registers itself when it is defined.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from importlib import import_module
+from typing import Any, TypeVar
+
+import numpy as np
+
+from autograder.core.errors import truncate
+from autograder.core.import_guard import allowed_packages
+from autograder.values.case_inputs import (
+    DTYPES,
+    ComparisonRules,
+    DeferredCall,
+    Inputs,
+    Value,
+    dtype_name,
+)
+from autograder.values.dataframes import is_pandas
+from autograder.values.derived import Recorder
+from autograder.values.structural_mistakes import Difference
+from autograder.values.wording import PLAIN_WORDING, ResultWording, with_article
+
+MAX_ANSWER_NUMBERS = 1_000_000  # of one answer; no case needs more than a few thousand
+MAX_ARGUMENT_CELLS = 20_000_000  # table cells, or characters of text, in an argument
+MAX_ANSWER_PARTS = 20_000  # an array is one part; each takes some 40 bytes of a frame's JSON
+MAX_DEPTH = 8  # levels of nested containers
+MAX_ANSWER_CHARACTERS = 20_000  # of text in one answer, and of printed text
+_MAX_QUOTED_CHARACTERS = 80
+
+
+class FrameError(ValueError):
+    """Encoded bytes or data are not valid, or an object cannot be encoded as a value."""
+
+
+class UnsupportedValue(Exception):
+    """A result is too large or of an unsupported type, named in the text: "ndarray of object"."""
+
+
+class SizeBudget:
+    """Count of parts, numbers and characters that a result may still have while it is converted."""
+
+    def __init__(
+        self,
+        parts: int = MAX_ANSWER_PARTS,
+        numbers: int = MAX_ANSWER_NUMBERS,
+        characters: int = MAX_ANSWER_CHARACTERS,
+    ):
+        self._parts, self._numbers, self._characters = parts, numbers, characters
+
+    @classmethod
+    def for_argument(cls) -> "SizeBudget":
+        """Return the budget for an argument, which may be larger than a result."""
+        return cls(numbers=MAX_ARGUMENT_CELLS, characters=MAX_ARGUMENT_CELLS)
+
+    def suffices(self, parts: int = 0, numbers: int = 0, characters: int = 0) -> bool:
+        """Return True if at least this much is left."""
+        fits = parts <= self._parts and numbers <= self._numbers
+        return fits and characters <= self._characters
+
+    def spend(
+        self,
+        description: str,
+        parts: int = 0,
+        numbers: int = 0,
+        characters: int = 0,
+    ) -> None:
+        """Take from the budget. Raise UnsupportedValue with `description` if too little is left."""
+        if not self.suffices(parts, numbers, characters):
+            raise UnsupportedValue(description)
+        self._parts -= parts
+        self._numbers -= numbers
+        self._characters -= characters
+
+
+class SingleUseArrays:
+    """The arrays in an encoded message with students' answers. Each may be used only once.
+
+    Otherwise a small message could refer to one array many times, and decode to a huge value.
+    """
+
+    def __init__(self, arrays: Sequence[np.ndarray]):
+        self._arrays: list[np.ndarray | None] = list(arrays)
+        self._parts = 0
+
+    def begin_answer(self) -> None:
+        """Start to count the parts of the next answer."""
+        self._parts = 0
+
+    def count_part(self) -> None:
+        """Count one part of the current answer. Raise FrameError after `MAX_ANSWER_PARTS` parts."""
+        self._parts += 1
+        if self._parts > MAX_ANSWER_PARTS:
+            raise FrameError("an answer of too many parts")
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __getitem__(self, index: int) -> np.ndarray:
+        array, self._arrays[index] = self._arrays[index], None
+        if array is None:
+            raise FrameError("an array is used twice")
+        return array
+
+
+Arrays = Sequence[np.ndarray] | SingleUseArrays
+Call = TypeVar("Call", Inputs, DeferredCall)
+VALUE_TYPES: list["ValueType"] = []
+_TYPE_BY_NAME: dict[str, "ValueType"] = {}
+_TYPE_BY_CLASS: dict[type, "ValueType"] = {}
+
+
+class ValueType:
+    """Base of the classes for one type of value each. Its methods suit most types.
+
+    Attributes
+    ----------
+    names : tuple of str
+        Keys that mark values of this type in encoded JSON, such as "array".
+    types : tuple of type
+        Python classes whose objects are all of this type of value. They are looked up in a mapping,
+        because to ask each value type in turn would take longer than most other work here.
+    """
+
+    names: tuple[str, ...] = ()
+    types: tuple[type, ...] = ()
+
+    def __init_subclass__(cls) -> None:
+        value_type = cls()
+        VALUE_TYPES.append(value_type)
+        _TYPE_BY_NAME.update(dict.fromkeys(cls.names, value_type))
+        _TYPE_BY_CLASS.update(dict.fromkeys(cls.types, value_type))
+
+    def accepts(self, result: Any) -> bool:
+        """Return True if a call's result can be converted to a value of this type."""
+        return self.matches(result)
+
+    def convert(self, result: Any, budget: SizeBudget, depth: int) -> Value:
+        """Convert a call's result to a value. Raise UnsupportedValue if the budget is too small."""
+        return result
+
+    def matches(self, value: Value) -> bool:
+        """Return True if a value is of this type."""
+        raise NotImplementedError
+
+    def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
+        """Encode a value as `{name: data}` with one of `names`. Append its arrays to `arrays`."""
+        raise NotImplementedError
+
+    def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> Value:
+        """Decode a value from the data that `pack` put under `name`, or raise FrameError."""
+        raise NotImplementedError
+
+    def map_parts(self, value: Value, function: Callable[[Value], Value]) -> Value:
+        """Return the value with `function` applied to each part, or the value if it has none."""
+        return value
+
+    def copy(self, value: Value) -> Value:
+        """Return a copy of a value to pass to the student's function, which may modify the copy."""
+        return self.map_parts(value, copy_value)
+
+    def blank(self, value: Value) -> Value:
+        """Return a value of the same type and shape with empty content, such as zeros."""
+        return self.map_parts(value, blank_like)
+
+    def is_unchanged(self, original: Value, current: Any) -> bool:
+        """Return True if `current`, which was passed to a call, still equals the original value."""
+        is_nan = original != original
+        return type(original) is type(current) and (bool(original == current) or is_nan)
+
+    def is_comparable(self, expected: Value, value: Value) -> bool:
+        """Return True if a value has the expected type, so that its content can be compared."""
+        return self.matches(value)
+
+    def agrees(self, first: Value, second: Value, rules: ComparisonRules) -> bool:
+        """Return True if two values, the first of this type, agree to tolerance."""
+        return find_difference(first, second, rules) is None
+
+    def find_difference(
+        self, expected: Value, value: Value, rules: ComparisonRules, wording: ResultWording
+    ) -> Difference | None:
+        """Return the first difference of a value from the expected one of this type; or None."""
+        if expected == value:
+            return None
+        texts = f"{self.short_repr(value)}; expected {self.short_repr(expected)}"
+        return Difference("values", wording.complete(f"{wording.lead_in} {texts}."))
+
+    def describe(self, value: Value) -> str:
+        """Describe the type of a value: "a NumPy array of shape (2, 3)"."""
+        return with_article(type(value).__name__)
+
+    def short_repr(self, value: Value) -> str:
+        """Format an argument of a case in a few characters, such as "(4, 3)" for an array."""
+        return truncate(repr(value), 60)
+
+
+def type_of(value: Value) -> ValueType:
+    """Return the class that handles this type of value. Raise FrameError if there is none."""
+    value_type = _TYPE_BY_CLASS.get(type(value))
+    if value_type is not None:
+        return value_type
+    for value_type in VALUE_TYPES:
+        if value_type.matches(value):
+            return value_type
+    raise FrameError(f"a {type(value).__name__} is no value")
+
+
+def result_to_value(result: Any, budget: SizeBudget, depth: int = 0) -> Value:
+    """Convert a call's result to a value. Raise UnsupportedValue if that is impossible."""
+    description = f"{type(result).__name__} of too many parts"
+    if depth > MAX_DEPTH:
+        raise UnsupportedValue(description)
+    budget.spend(description, parts=1)
+    value_type = _TYPE_BY_CLASS.get(type(result))
+    if value_type is not None:
+        return value_type.convert(result, budget, depth)
+    for value_type in VALUE_TYPES:
+        if value_type.accepts(result):
+            return value_type.convert(result, budget, depth)
+    raise UnsupportedValue(type(result).__name__)
+
+
+def pack_value(value: Value, arrays: list[np.ndarray]) -> dict:
+    """Encode a value as a JSON object. Append the arrays in it to `arrays`.
+
+    >>> pack_value((1, "a"), [])
+    {'tuple': [{'value': 1}, {'value': 'a'}]}
+    """
+    return type_of(value).pack(value, arrays)
+
+
+def have_colliding_hashes(keys: Iterable[Value]) -> bool:
+    """Return True if so many keys share a hash that a hash table of them would take quadratic time.
+
+    Whole numbers that differ by a multiple of 2^61 - 1 have the same hash, and each is compared
+    with all others of that hash. Powers of two, which students do use, have only 61 different
+    hashes. So a hundred comparisons for each key are accepted. Raise TypeError if a key cannot be hashed.
+    """
+    counts = Counter(map(hash, keys)).values()
+    return sum(count * count for count in counts) > 100 * sum(counts) + 10_000
+
+
+def unpack_value(data: Any, arrays: Arrays, depth: int = 0) -> Value:
+    """Decode a value from what `pack_value` returned. Raise FrameError for any other data."""
+    if not isinstance(data, dict) or len(data) != 1 or depth > MAX_DEPTH:
+        raise FrameError("a value is an object with one key, nested not too deep")
+    if isinstance(arrays, SingleUseArrays):
+        arrays.count_part()
+    ((name, content),) = data.items()
+    if name not in _TYPE_BY_NAME:
+        raise FrameError("no such kind of value")
+    return _TYPE_BY_NAME[name].unpack(name, content, arrays, depth)
+
+
+def map_arrays(value: Value, function: Callable[[np.ndarray], Value]) -> Value:
+    """Return a copy of a value with `function` applied to each array in it."""
+    if isinstance(value, np.ndarray):
+        return function(value)
+    return type_of(value).map_parts(value, partial(map_arrays, function=function))
+
+
+def copy_value(value: Value) -> Value:
+    """Return a copy of a value to pass to the student's function, which may modify the copy.
+
+    Arrays keep their memory layout. Tables become DataFrames or Series. Deferred calls are made.
+    """
+    return type_of(value).copy(value)
+
+
+def map_inputs(inputs: Inputs, function: Callable[[Value], Value]) -> Inputs:
+    """Return the inputs with `function` applied to each argument and each query."""
+    queries = tuple(map(function, inputs.result_queries))
+    return replace(map_arguments(inputs, inputs.args, function), result_queries=queries)
+
+
+def map_arguments(call: Call, args: tuple, function: Callable[[Value], Value]) -> Call:
+    """Return the call with `function` applied to the positional `args` and to its keywords."""
+    kwargs = {name: function(value) for name, value in call.kwargs.items()}
+    return replace(call, args=tuple(map(function, args)), kwargs=kwargs)
+
+
+def copy_inputs(inputs: Inputs) -> Inputs:
+    """Return the inputs with a copy of each argument, which the student's function may modify."""
+    kwargs = {name: copy_value(value) for name, value in inputs.kwargs.items()}
+    return Inputs(tuple(map(copy_value, inputs.args)), kwargs, inputs.memory)
+
+
+def argument_to_value(argument: Any) -> Value:
+    """Convert an argument, as a course's author writes it, to a value.
+
+    A pandas table becomes a `DataTable`. A function becomes a `DeferredCall` with its name.
+    """
+    if type(argument) in (bool, int, float, str):
+        return argument
+    if type(argument) is np.ndarray and dtype_name(argument.dtype) in DTYPES:
+        return argument
+    if is_pandas(argument):
+        return result_to_value(argument, SizeBudget.for_argument())
+    if isinstance(argument, Recorder):
+        return argument_to_value(argument._autograder_call)
+    if callable(argument) and not any(value_type.matches(argument) for value_type in VALUE_TYPES):
+        return DeferredCall(importable_name(argument))
+    if isinstance(argument, DeferredCall) and callable(argument.function):
+        argument = replace(argument, function=importable_name(argument.function))
+    if isinstance(argument, (np.datetime64, np.timedelta64)):
+        name = type(argument).__name__
+        raise FrameError(f"a {name} is no value by itself: give Python's own, or an array")
+    if isinstance(argument, np.ndarray) and dtype_name(argument.dtype) not in DTYPES:
+        return result_to_value(argument, SizeBudget.for_argument())
+    return type_of(argument).map_parts(argument, argument_to_value)
+
+
+def blank_like(value: Value) -> Value:
+    """Return a value of the same type and shape with empty content, such as zeros."""
+    return type_of(value).blank(value)
+
+
+def arrays_in(value: Value) -> list[np.ndarray]:
+    """Return all the arrays in a value."""
+    arrays: list[np.ndarray] = []
+    map_arrays(value, arrays.append)
+    return arrays
+
+
+def is_unchanged(original: Value, current: Any) -> bool:
+    """Return True if `current`, which was passed to a call, still equals the original value."""
+    return type_of(original).is_unchanged(original, current)
+
+
+def values_agree(first: Value, second: Value, rules: ComparisonRules) -> bool:
+    """Return True if two values agree to tolerance."""
+    return type_of(first).agrees(first, second, rules)
+
+
+def find_difference(
+    expected: Value, value: Value, rules: ComparisonRules, wording: ResultWording = PLAIN_WORDING
+) -> Difference | None:
+    """Return the first difference of a value from the expected one; None if they agree."""
+    value_type = type_of(expected)
+    if not value_type.is_comparable(expected, value):
+        return type_difference(expected, value, rules, wording)
+    return value_type.find_difference(expected, value, rules, wording)
+
+
+def describe_value(value: Value) -> str:
+    """Describe the type of a value: "a NumPy array of shape (2, 3)"."""
+    return type_of(value).describe(value)
+
+
+def short_repr(value: Value) -> str:
+    """Format an argument of a case in a few characters, such as "(4, 3)" for an array."""
+    return type_of(value).short_repr(value)
+
+
+def type_difference(
+    expected: Value, value: Value, rules: ComparisonRules, wording: ResultWording
+) -> Difference:
+    """Return the difference between the expected value and a value of another type."""
+    expected_words = describe_value(expected)
+    if rules.returns == "tensor":
+        expected_words = expected_words.replace("NumPy array", "tensor")
+    mistake = None
+    if isinstance(expected, np.ndarray):
+        mistake = _NOT_AN_ARRAY.get(type(value))
+    elif isinstance(value, tuple) and not isinstance(expected, (tuple, list, Mapping)):
+        mistake = "returns-a-tuple"
+    value_words = describe_value(value)
+    if isinstance(value, (list, tuple)):  # name the type only, not the number of parts
+        value_words = with_article(type(value).__name__)
+    sentence = f"{wording.lead_in} {value_words}; expected {expected_words}."
+    return Difference("type", wording.complete(sentence), mistake)
+
+
+_NOT_AN_ARRAY: dict[type, str] = {
+    list: "returns-a-list",
+    tuple: "returns-a-tuple",
+    float: "one-number",
+}
+
+
+def text_difference(
+    subject: str, expected: str, value: str, wording: ResultWording = PLAIN_WORDING
+) -> Difference | None:
+    """Return the difference in the first line in which two texts differ; None if they are equal.
+
+    `subject` names the student's text in the sentence: "Your text".
+    """
+    if expected == value:
+        return None
+    expected_lines, value_lines = expected.split("\n"), value.split("\n")
+    index = 0
+    while expected_lines[index : index + 1] == value_lines[index : index + 1]:
+        index += 1
+    line = f"in line {index + 1} " if len(expected_lines) > 1 or len(value_lines) > 1 else ""
+    if index == len(value_lines):
+        expected_line = _quote(expected_lines[index])
+        sentence = f"{subject} ends after line {index}; expected {expected_line} next."
+    elif index == len(expected_lines):
+        value_line = _quote(value_lines[index])
+        sentence = f"{subject} goes on {line}with {value_line}; expected nothing more."
+    else:
+        value_line, expected_line = _quote(value_lines[index]), _quote(expected_lines[index])
+        sentence = f"{subject} says {line}{value_line}; expected {expected_line}."
+    return Difference("values", wording.complete(sentence))
+
+
+def _quote(text: str) -> str:
+    return repr(truncate(text, _MAX_QUOTED_CHARACTERS))
+
+
+@cache
+def import_function(name: str) -> Callable[..., Any]:
+    """Import the function with this name: "numpy:sin" is the function `sin` of `numpy`."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def importable_name(function: Any) -> str:
+    """Return the name "module:function" by which every process can import a function.
+
+    Raise FrameError if this name does not give the function, or if students lack the module.
+
+    >>> importable_name(np.sin), importable_name(len)
+    ('numpy:sin', 'builtins:len')
+    """
+    module = getattr(function, "__module__", None) or type(function).__module__
+    name = getattr(function, "__qualname__", "") or getattr(function, "__name__", "")
+    packages = allowed_packages()
+    try:
+        available = packages is None or module.partition(".")[0] in packages
+        if available and import_function(f"{module}:{name}") is function:
+            return f"{module}:{name}"
+    except (ImportError, AttributeError, ValueError):
+        pass
+    raise FrameError(
+        f"{name or with_article(type(function).__name__)} is not found by its name in the course's "
+        "library, nor in what else students have: define it at the top of a module of the library"
+    )
+
+
+def apply_view(value: np.ndarray, rules: ComparisonRules) -> np.ndarray:
+    """Return what is to be compared: `rules.view` of the array, or the array if there is no view."""
+    if not rules.view:
+        return value
+    return import_function(rules.view)(value)
+
+
+def is_tensor(result: Any) -> bool:
+    """Return True for a tensor of one of Keras's backends, such as TensorFlow."""
+    return (
+        hasattr(result, "__array__")
+        and not isinstance(result, (np.ndarray, np.generic, type))
+        and not any(base.__module__.partition(".")[0] == "pandas" for base in type(result).__mro__)
+    )
+
+
+def get_array(arrays: Any, index: Any) -> Any:
+    """Return the array with this index in an encoded message. Raise FrameError if there is none."""
+    if type(index) is not int or not 0 <= index < len(arrays):
+        raise FrameError("no such item")
+    return arrays[index]

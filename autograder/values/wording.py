@@ -1,0 +1,114 @@
+"""Words for sentences that tell students about their results: numbers, articles, places."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+
+def format_number(number: Any) -> str:
+    """Format a number for a sentence to students, with at most four digits.
+
+    >>> format_number(np.float64(0.123456)), format_number(np.True_)
+    ('0.1235', 'True')
+    """
+    if isinstance(number, (bool, np.bool_)):
+        return str(bool(number))
+    return f"{float(number) + 0.0:.4g}"  # + 0.0 turns -0.0 into 0.0
+
+
+def format_megabytes(size: float) -> str:
+    """Return a number of bytes in megabytes.
+
+    >>> format_megabytes(72_000_000), format_megabytes(1_250_000)
+    ('72 MB', '1.2 MB')
+    """
+    if size >= 10e6:
+        return f"{size / 1e6:.0f} MB"
+    return f"{size / 1e6:.1f} MB"
+
+
+def with_article(noun: str) -> str:
+    """Return a noun with its indefinite article.
+
+    >>> with_article("int"), with_article("float64"), with_article("ndarray of object")
+    ('an int', 'a float64', 'an ndarray of object')
+    >>> with_article("uint8")
+    'a uint8'
+    """
+    spoken = noun.lower()
+    starts_with_un = spoken.startswith("un") and not spoken.startswith("uni")
+    if spoken[:1] in "aeio" or spoken.startswith("nd") or starts_with_un:
+        return f"an {noun}"
+    return f"a {noun}"
+
+
+def ordinal(number: int) -> str:
+    """Return "first", "second" … "ninth", then "10th", "11th" …"""
+    words = "first second third fourth fifth sixth seventh eighth ninth".split()
+    return words[number - 1] if number <= len(words) else f"{number}th"
+
+
+def describe_axis(axis: int) -> str:
+    """Describe an axis that is counted from the end: -2 is "the last axis but one"."""
+    if axis < -4:
+        return f"axis {axis}"
+    offset = ("", " but one", " but two", " but three")[-1 - axis]
+    return f"the last axis{offset}"
+
+
+def format_index(index: tuple[int, ...]) -> str:
+    """Format an index into an array: "[0, 2]"; "its only place" if the array has no axes."""
+    if not index:
+        return "its only place"
+    return f"[{', '.join(map(str, index))}]"
+
+
+def prefix_place(place: str, sentence: str) -> str:
+    """Put the place that a sentence is about before the sentence. "" stands for no place.
+
+    >>> prefix_place("In plot 2: ", "The title is ''."), prefix_place("", "The title is ''.")
+    ("In plot 2: the title is ''.", "The title is ''.")
+    """
+    if not place:
+        return sentence
+    return f"{place}{sentence[0].lower()}{sentence[1:]}"
+
+
+@dataclass(frozen=True)
+class ResultWording:
+    """Wording in sentences to students for a result, a part of it, or the value of a query.
+
+    Parameters
+    ----------
+    place : str
+        Beginning of each sentence, such as "Under 'a': "; "" for the result as a whole.
+    lead_in : str
+        Beginning of a sentence that goes on with the returned value: "Your function returned".
+    result : str
+        Name of the result in a sentence: "Your result".
+    names_place : bool
+        True if `lead_in` itself names the place, so that `place` is not put before it.
+    """
+
+    place: str = ""
+    lead_in: str = "Your function returned"
+    result: str = "Your result"
+    names_place: bool = False
+
+    def complete(self, sentence: str) -> str:
+        """Return the sentence with the place before it."""
+        if self.names_place and sentence.startswith(self.lead_in):
+            return sentence
+        return prefix_place(self.place, sentence)
+
+    def shape_sentence(self, shape: tuple[int, ...], expected: tuple[int, ...]) -> str:
+        """Return the sentence for a result that has another shape than expected."""
+        return self.complete(f"{self.result} has shape {shape}; expected {expected}.")
+
+    def for_part(self, place: str) -> "ResultWording":
+        """Return the wording for the part of the result that `place` names."""
+        return ResultWording(self.complete(place), "there is", "the result")
+
+
+PLAIN_WORDING = ResultWording()

@@ -1,0 +1,1 @@
+"""Import of another grader's notebooks as labs of a course: `autograder import`."""

@@ -1,0 +1,457 @@
+"""Classification of the assertions in a test cell: of a value, an error, or a property."""
+
+import ast
+import math
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from autograder.authoring.python_names import find_definitions, find_used_names, get_called_name
+from autograder.values.case_inputs import Tolerance
+
+EXACT = 1e-7  # tolerance in place of `==` of numbers: rounding is no mistake
+
+# Functions that return True for close numbers, with their default tolerances (relative, absolute).
+_CLOSE: dict[str, tuple[float, float]] = {
+    "isclose": (1e-5, 1e-8),
+    "allclose": (1e-5, 1e-8),
+    "assert_allclose": (1e-7, 0.0),
+    "approx": (1e-6, 1e-12),
+}
+_MATH_ISCLOSE = (1e-9, 0.0)
+# Index of a keyword argument in such a pair.
+_TOLERANCE_KEYWORDS = {"rtol": 0, "rel_tol": 0, "rel": 0, "atol": 1, "abs_tol": 1, "abs": 1}
+_EQUAL = frozenset(
+    """
+    array_equal array_equiv equals assert_equal assert_equals assertEqual assertEquals assert_array_equal
+    eq_ assert_frame_equal assert_series_equal assert_index_equal assertListEqual assertDictEqual
+    assertSetEqual assertTupleEqual assertSequenceEqual assertCountEqual
+    """.split(),
+)
+_DECIMALS = {  # default number of decimals, and tolerance in units of the last one
+    "assert_almost_equal": (7, 1.5),
+    "assert_array_almost_equal": (6, 1.5),
+    "assertAlmostEqual": (7, 0.5),
+}
+_TRUE = frozenset({"all", "bool", "assert_true", "assertTrue", "ok_", "assert_"})
+_RAISES = frozenset(
+    {"assert_raises", "assertRaises", "raises", "assert_raises_regex", "assertRaisesRegex"},
+)
+# Functions that only convert their argument: a comparison of the result is a comparison of the
+# argument.
+_CONVERSIONS = frozenset(
+    """
+    list tuple set frozenset dict sorted array asarray float int str round tolist item to_numpy strip all
+    any squeeze flatten ravel lower upper bool abs compute get_value
+    """.split(),
+)
+# Functions that return a part or a property of their argument.
+_PROPERTIES = frozenset("len type isinstance sum max min hasattr callable dir id".split())
+_DISTANCES = frozenset("abs norm absolute fabs".split())
+_AUTOTEST = re.compile(r"^#{1,3} *(HASHED +)?AUTOTEST\b")
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """One assertion of a test cell, or a statement that asserts nothing.
+
+    Parameters
+    ----------
+    kind : {"value", "property", "error", "nothing"}
+    expression : ast.AST
+        The assertion as it is written.
+    expansion : ast.AST
+        The expression with the cell's local names replaced by their assigned expressions.
+    lines : range
+        Lines of the cell that the statement covers, from 1.
+    hidden : bool
+        True among the hidden tests.
+    tolerance : float or (float, float)
+        Tolerance of a value.
+    references : mapping of str to list of (int, int)
+        Names in the expansion, each with the first and last lines of its calls.
+    indirect_names : set of str
+        Names that the local ones depend on in another way, as in a loop.
+    """
+
+    kind: str
+    expression: ast.AST
+    expansion: ast.AST
+    lines: range
+    hidden: bool
+    tolerance: Tolerance
+    references: Mapping[str, list[tuple[int, int]]]
+    indirect_names: Set[str]
+
+    @cached_property
+    def source(self) -> str:
+        """Source of the expression."""
+        return ast.unparse(self.expression)
+
+    @property
+    def names(self) -> set[str]:
+        """Names that the assertion depends on, also those in a string: `'x' in vars()`."""
+        strings = re.findall(
+            r"'(\w+)' in (?:vars|globals|locals|dir)\(\)",
+            ast.unparse(self.expansion),
+        )
+        return {*self.references, *strings, *self.indirect_names}
+
+    @property
+    def is_truth_of_call(self) -> bool:
+        """True for an assertion of one call's truth: `assert prime(7)`, `assert not prime(8)`."""
+        match self.expansion:
+            case ast.Call(func=ast.Name()):
+                return True
+            case ast.UnaryOp(op=ast.Not(), operand=ast.Call(func=ast.Name())):
+                return True
+        return False
+
+    def find_inner_functions(self, functions: Set[str]) -> set[str]:
+        """Return the functions called only for an argument of another: g in `f(g(2)) == 3`."""
+        calls = [node for node in ast.walk(self.expansion) if get_called_name(node) in functions]
+        inner_calls = []
+        for call in calls:
+            inner_calls += [node for node in ast.walk(call) if node is not call and node in calls]
+        outer_calls = [call for call in calls if call not in inner_calls]
+        return {*map(get_called_name, inner_calls)} - {*map(get_called_name, outer_calls)}
+
+    def has_call(self, function: str, line: int) -> bool:
+        """Return True if a call of the function in this line is part of the statement."""
+        return any(first <= line <= last for first, last in self.references.get(function, ()))
+
+
+def read_assertions(
+    source: str,
+    bare_values: bool = False,
+    student_names: Set[str] | None = None,
+    hidden: Set[int] = frozenset(),
+) -> list[Assertion]:
+    """Return the assertions of a test cell; raise SyntaxError if the cell is no Python.
+
+    Parameters
+    ----------
+    bare_values : bool
+        True if a bare expression is an assertion of its value, as in otter's tests.
+    student_names : set of str, optional
+        Names that students define: a comparison of anything else asks them nothing. By default,
+        every name.
+    hidden : set of int
+        The lines of hidden tests.
+    """
+    reader = _AssertionReader(source, bare_values, student_names, hidden)
+    return list(reader.read(ast.parse(uncomment_autotests(source)).body))
+
+
+def uncomment_autotests(source: str) -> str:
+    """Turn the `### AUTOTEST …` comments of nbgrader's format in a test cell into statements."""
+    lines = []
+    for line in source.split("\n"):
+        if _AUTOTEST.match(line.strip()):
+            line = _AUTOTEST.sub("", line.strip()).strip()
+        lines.append(line)
+    return "\n".join(lines)
+
+
+class _AssertionReader:
+    """Reader of one test cell: see `read_assertions`.
+
+    Attributes
+    ----------
+    autotests : set of int
+        Lines of AUTOTEST comments.
+    local_values : dict of str to ast.expr
+        Expressions assigned to the cell's local names, expanded.
+    dependencies : dict of str to set of str
+        Names that each name defined or changed in the cell depends on.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        bare_values: bool,
+        student_names: Set[str] | None,
+        hidden: Set[int],
+    ):
+        self.bare_values, self.student_names, self.hidden = bare_values, student_names, hidden
+        self.autotests = set()
+        for number, line in enumerate(source.split("\n"), 1):
+            if _AUTOTEST.match(line.strip()):
+                self.autotests.add(number)
+        self.local_values: dict[str, ast.expr] = {}
+        self.dependencies: dict[str, set[str]] = {}
+        for statement in ast.parse(uncomment_autotests(source)).body:
+            names = find_used_names(statement)
+            for name in [*names]:
+                names = names | self.dependencies.get(name, set())
+            functions, variables = find_definitions(statement)
+            for name in [*functions, *variables]:
+                self.dependencies.setdefault(name, set()).update(names)
+
+    def read(self, body: Sequence[ast.stmt]) -> Iterator[Assertion]:
+        for statement in body:
+            match statement:
+                case ast.Assign(targets=[target], value=value):
+                    self._bind(target, value)
+                case ast.Try():
+                    yield self._make_assertion(statement, statement, "error")
+                case ast.With(items=[ast.withitem(context_expr=call), *_]) if (
+                    get_called_name(call) in _RAISES
+                ):
+                    yield self._make_assertion(statement, statement, "error")
+                case ast.FunctionDef() | ast.For() | ast.While() | ast.If() | ast.With():
+                    yield from self.read([*statement.body, *getattr(statement, "orelse", [])])
+                case ast.Assert(test=test):
+                    for part in _split_conjunction(test):
+                        yield self._make_assertion(statement, part)
+                case ast.Expr(value=part):
+                    yield self._read_expression(statement, part)
+
+    def _bind(self, target: ast.expr, value: ast.expr) -> None:
+        if isinstance(target, ast.Name):
+            self.local_values[target.id] = self._expand(value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            value = deepcopy(value)
+            for node in ast.walk(value):
+                node.unpacked = True  # type: ignore[attr-defined]
+            for part in target.elts:
+                self._bind(part, value)
+
+    def _expand(self, node: Any) -> Any:
+        """Replace the cell's local names in an expression by their assigned expressions."""
+        local_values = self.local_values
+
+        class Expander(ast.NodeTransformer):
+            def visit_Name(self, node: ast.Name) -> ast.expr:
+                if isinstance(node.ctx, ast.Load):
+                    return local_values.get(node.id, node)
+                return node
+
+        return Expander().visit(deepcopy(node)) if isinstance(node, ast.expr) else node
+
+    def _read_expression(self, statement: ast.stmt, expression: ast.expr) -> Assertion:
+        name = get_called_name(expression)
+        if name in _RAISES:
+            return self._make_assertion(statement, expression, "error")
+        if name in _TRUE - {"all", "bool"} or name.startswith(("assert", "eq_")):
+            return self._make_assertion(statement, expression)
+        if statement.lineno in self.autotests:
+            return self._make_assertion(statement, expression, "value")
+        if self.bare_values and name not in ("print", "display") and not name.startswith("test"):
+            is_bare = not isinstance(expression, (ast.Compare, ast.BoolOp, ast.UnaryOp))
+            return self._make_assertion(statement, expression, is_bare=is_bare)
+        return self._make_assertion(statement, expression, "nothing")
+
+    def _make_assertion(
+        self, statement: ast.stmt, expression: ast.AST, kind: str = "", is_bare: bool = False
+    ) -> Assertion:
+        """Return an assertion's record; a bare expression asserts an unchanged value."""
+        expansion = self._expand(expression)
+        tolerance: Tolerance = EXACT
+        if not kind:
+            kind, tolerance = self._classify(expansion)
+            if is_bare and kind == "property" and _is_full_value(expansion):
+                kind = "value"
+        lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+        references: dict[str, list[tuple[int, int]]] = {}
+        for node in ast.walk(expansion):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                call_lines = (node.lineno, node.end_lineno or node.lineno)
+                references.setdefault(node.func.id, []).append(call_lines)
+            elif isinstance(node, ast.Name):
+                places = references.setdefault(node.id, [])
+                if kind == "error":  # assert_raises(ValueError, f, 3)
+                    places.append((lines[0], lines[-1]))
+        indirect_names: set[str] = set()
+        for name in find_used_names(expression):
+            indirect_names |= self.dependencies.get(name, set())
+        hidden = not self.hidden.isdisjoint(lines)
+        return Assertion(
+            kind,
+            expression,
+            expansion,
+            lines,
+            hidden,
+            tolerance,
+            references,
+            indirect_names,
+        )
+
+    def _classify(self, test: ast.AST) -> tuple[str, Tolerance]:
+        """Return the kind of a test, value or property, and the tolerance of a comparison."""
+        name = get_called_name(test)
+        match test:
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                return self._classify_comparison(left, op, right)
+            case ast.Call(func=ast.Attribute(value=inner, attr="all"), args=[]):  # (a == b).all()
+                return self._classify(inner)
+            case ast.Call(args=[ast.GeneratorExp(elt=item) | ast.ListComp(elt=item), *_]) if name == "all":
+                return self._classify(item)
+            case ast.Call(args=[inner, *_]) if name in _TRUE:
+                return self._classify(inner)
+            case ast.Call(args=sides) if name in _CLOSE:
+                return self._classify_sides(sides, _read_tolerance(test, *_CLOSE[name]))
+            case ast.Call(func=ast.Attribute(value=owner, attr="equals"), args=sides):
+                return self._classify_sides([owner, *sides], EXACT)
+            case ast.Call(args=sides) if name in _EQUAL:
+                return self._classify_sides(sides, EXACT)
+            case ast.Call(args=sides, keywords=keywords) if name in _DECIMALS:
+                decimals: float
+                decimals, units = _DECIMALS[name]
+                arguments = sides[2:3]
+                arguments += [k.value for k in keywords if k.arg in ("decimal", "places")]
+                if arguments:
+                    decimals = _read_number(arguments[-1], decimals)
+                return self._classify_sides(sides, (0.0, units * 10.0**-decimals))
+        return "property", EXACT
+
+    def _classify_comparison(
+        self,
+        left: ast.expr,
+        op: ast.cmpop,
+        right: ast.expr,
+    ) -> tuple[str, Tolerance]:
+        if isinstance(op, (ast.Gt, ast.GtE)):
+            left, right, op = right, left, ast.Lt()
+        if isinstance(op, (ast.Eq, ast.Is)):
+            tolerance: Tolerance = EXACT
+            for side in (left, right):
+                match side:
+                    case ast.Call(args=[_, *decimals]) if get_called_name(side) == "round":
+                        places = _read_number(decimals[0], 0) if decimals else 0
+                        tolerance = (0.0, 0.51 * 10.0**-places)
+                    case ast.Call() if get_called_name(side) == "approx":
+                        tolerance = _read_tolerance(side, *_CLOSE["approx"])
+            return self._classify_sides([left, right], tolerance)
+        difference = _find_difference(left) if isinstance(op, (ast.Lt, ast.LtE)) else None
+        if difference is not None:
+            sides = [difference.left, difference.right]
+            return self._classify_sides(sides, (0.0, abs(_read_number(right, EXACT))))
+        return "property", EXACT
+
+    def _classify_sides(
+        self,
+        sides: Sequence[ast.expr],
+        tolerance: Tolerance,
+    ) -> tuple[str, Tolerance]:
+        """Return "value" if one side is a full value of students', not its length or type."""
+        names = self.student_names
+        sides = sides[:2]
+        student_sides = [side for side in sides if names is None or names & find_used_names(side)]
+        if not any(map(_is_full_value, student_sides)) or (names and _share_function(sides, names)):
+            return "property", EXACT
+        return "value", tolerance
+
+
+def _split_conjunction(test: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+        for part in test.values:
+            yield from _split_conjunction(part)
+    else:
+        yield test
+
+
+def _find_difference(expression: ast.expr) -> ast.BinOp | None:
+    """Return a - b from abs(a - b), norm(a - b), max(abs(a - b)); None for any other expression."""
+    has_distance = False
+    while isinstance(expression, ast.Call):
+        name = get_called_name(expression)
+        has_distance = has_distance or name in _DISTANCES
+        if name not in {*_DISTANCES, "max", "amax", "sum", "mean"}:
+            return None
+        if expression.args:
+            expression = expression.args[0]
+        elif isinstance(expression.func, ast.Attribute):
+            expression = expression.func.value
+        else:
+            return None
+    if has_distance and isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Sub):
+        return expression
+    return None
+
+
+def _share_function(sides: Sequence[ast.expr], functions: Set[str]) -> bool:
+    """Return True if a function is called on both sides or inside itself: f(f(x)) == x."""
+
+    def find_calls(tree: ast.AST) -> list[ast.Call]:
+        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+        # The value of an unpacked call is known by the name of its part only.
+        return [call for call in calls if not hasattr(call, "unpacked")]
+
+    def find_functions(tree: ast.AST) -> set[str]:
+        return {*map(get_called_name, find_calls(tree))} & functions
+
+    for side in sides:
+        for call in find_calls(side):
+            if any(get_called_name(call) in find_functions(argument) for argument in call.args):
+                return True
+    return len(sides) > 1 and bool(find_functions(sides[0]) & find_functions(sides[1]))
+
+
+def _is_full_value(side: ast.AST) -> bool:
+    """Return True for a call or a variable, or for a conversion of one that loses nothing."""
+    match side:
+        case ast.Name():
+            return True
+        case ast.Subscript(value=container):
+            return _is_full_value(container)
+        case ast.Call(func=ast.Attribute(value=owner, attr=name), args=arguments):
+            if name not in _CONVERSIONS:
+                return False
+            return not arguments or _is_full_value(owner) or _is_full_value(arguments[0])
+        case ast.Call(args=arguments) if get_called_name(side) in _CONVERSIONS:
+            return bool(arguments) and _is_full_value(arguments[0])
+        case ast.Call():
+            return get_called_name(side) not in _PROPERTIES
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return any(map(_is_full_value, parts))
+    return False
+
+
+def _read_tolerance(call: ast.Call, relative: float, absolute: float) -> tuple[float, float]:
+    """Return the tolerance (relative, absolute) in a comparing call, or the default."""
+    tolerance = [relative, absolute]
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    if get_called_name(call) == "isclose" and not keywords.keys().isdisjoint(
+        ("rel_tol", "abs_tol"),
+    ):
+        tolerance = [*_MATH_ISCLOSE]
+    arguments = dict(enumerate(call.args[2:4]))
+    for name, value in keywords.items():
+        if name in _TOLERANCE_KEYWORDS:
+            arguments[_TOLERANCE_KEYWORDS[name]] = value
+    for index, argument in arguments.items():
+        tolerance[index] = _read_number(argument, tolerance[index])
+    return tolerance[0], tolerance[1]
+
+
+def _read_number(expression: ast.expr, default: float) -> float:
+    """Return the number that an expression of constants stands for: 1e-8, 10**-8, 1/100."""
+    try:
+        return _evaluate(expression)
+    except (ValueError, ArithmeticError):
+        return default
+
+
+_OPERATIONS: dict[type, Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: math.pow,  # a power of floats cannot grow without limit
+}
+
+
+def _evaluate(expression: ast.expr) -> float:
+    match expression:
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
+        case ast.UnaryOp(op=ast.USub(), operand=part):
+            return -_evaluate(part)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATIONS:
+            return _OPERATIONS[type(op)](_evaluate(left), _evaluate(right))
+    raise ValueError("no number")

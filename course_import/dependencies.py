@@ -1,0 +1,273 @@
+"""Packages, modules and files that an imported notebook needs, copied into the course."""
+
+import ast
+import base64
+import sys
+import zlib
+from collections.abc import Iterable, Iterator, Set
+from importlib.util import find_spec
+from pathlib import Path, PurePosixPath
+
+from autograder.authoring.python_names import parse_code
+from autograder.authoring.skeleton import add_to_course_list
+from autograder.core.course import Course
+from autograder.core.files import write_file
+from autograder.core.import_guard import ENGINE_PACKAGES
+from course_import.nbgrader_source import CellImportReport
+
+FILES_PACKAGE = "course_files"  # the package of the course's library for imported labs' files
+MAX_FILE_BYTES = 4 << 20  # all the files of a lab, compressed
+
+_FILES_MODULE = '''"""Files of the imported notebook {lab}; students have them, too."""
+
+import base64
+import sys
+import tempfile
+import zlib
+from pathlib import Path
+
+_FOLDER = tempfile.TemporaryDirectory()
+_FILES = {{
+{files}}}
+
+
+def beside(name: str) -> str:
+    """Return the path of a copy of a file that the notebook reads."""
+    return str(_write(Path(_FOLDER.name, name), name))
+
+
+def put_files() -> None:
+    """Put the files where a notebook looks for them, unless they are there already."""
+    ipython = sys.modules.get("IPython")
+    if ipython is None or ipython.get_ipython() is None:
+        return  # not in a notebook
+    for name in _FILES:
+        if not Path(name).exists():
+            _write(Path(name), name)
+
+
+def _write(path: Path, name: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(zlib.decompress(base64.b85decode(_FILES[name])))
+    return path
+'''
+
+
+class Dependencies:
+    """Modules, packages and files that a notebook needs and the course does not have yet.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the notebook.
+
+    Attributes
+    ----------
+    files : dict of str to bytes
+        Compressed files, by the name that the notebook has for each.
+    modules : dict of str to dict of str to bytes
+        Files of each module that lies beside the notebook, as a package.
+    packages : list of str
+        Installed packages that the notebook imports and the course did not list.
+    """
+
+    def __init__(self, folder: Path, course: Course):
+        self.folder, self.course = folder, course
+        self.files: dict[str, bytes] = {}
+        self.modules: dict[str, dict[str, bytes]] = {}
+        self.packages: list[str] = []
+        self._processed = {
+            *ENGINE_PACKAGES,
+            *sys.stdlib_module_names,
+            *course.library,
+            *course.imports,
+        }
+
+    def add(self, report: CellImportReport, tree: ast.AST, visible_modules: Set[str]) -> None:
+        """Add the imports and files of a cell's code, and say so in the cell's report.
+
+        Parameters
+        ----------
+        visible_modules : set of str
+            Modules that code which students get imports; any other beside the notebook stays with
+            its author.
+        """
+        for name in _find_imports(tree):
+            is_new = name not in visible_modules and name not in self._processed
+            if is_new and read_module(self.folder, name):
+                report.problems.append(
+                    f"only its solution imports `{name}`, which lies beside the notebook, so "
+                    f"`{name}` does not come along, for students would have it: write what the "
+                    "solution needs into its cell",
+                )
+            else:
+                self._add_module(report, name)
+        for node in _find_strings(tree):
+            if is_file_beside(node.value, self.folder):
+                self._add_file(report, _normalize(node.value))
+
+    def _add_file(self, report: CellImportReport, name: str) -> None:
+        if name in self.files:
+            return
+        data = zlib.compress((self.folder / name).read_bytes(), 9)
+        if sum(map(len, self.files.values())) + len(data) > MAX_FILE_BYTES:
+            report.problems.append(
+                f"it reads `{name}`, which is too large to come along: let the library give it out",
+            )
+            return
+        self.files[name] = data
+        report.additions.append(
+            f"`{name}` came along: the notebook's first cell puts it where the notebook looks, for "
+            "students, in every check and where it is graded",
+        )
+
+    def _add_module(self, report: CellImportReport, name: str) -> None:
+        """Add a module or package, and the ones that it imports."""
+        if name in self._processed:
+            return
+        self._processed.add(name)
+        files = read_module(self.folder, name)
+        if not files:
+            self._add_package(report, name)
+            return
+        home = self.course.root / name
+        present = {}
+        for file_name in files:
+            if (home / file_name).is_file():
+                present[file_name] = (home / file_name).read_bytes()
+        if home.exists() and present != files:
+            report.problems.append(
+                f"it imports `{name}`, and the course has another {name}: rename one of them",
+            )
+            return
+        self.modules[name] = files
+        report.additions.append(f"`{name}` came along: it is in the course's library now")
+        for file_name, data in files.items():
+            tree = parse_code(data)
+            if tree is None:
+                report.problems.append(f"`{name}/{file_name}` is no Python")
+                continue
+            for imported_name in {*_find_imports(tree)}:
+                self._add_module(report, imported_name)
+
+    def _add_package(self, report: CellImportReport, name: str) -> None:
+        if find_spec(name) is None:
+            report.problems.append(
+                f"it imports `{name}`, which is not installed here: install it beside the engine, "
+                "and add it to `imports` in course.toml",
+            )
+        else:
+            self.packages.append(name)
+            report.additions.append(
+                f"it imports `{name}`: that is among `imports` in course.toml now",
+            )
+
+    def replace_file_names(self, source: str) -> str:
+        """Replace the names of copied files in a cell's source by calls of `beside`."""
+        lines = [line.encode() for line in source.split("\n")]
+        strings = _find_strings(parse_code(source) or ast.Module([], []))
+        # From the end, so that the columns of earlier strings stay valid.
+        for node in sorted(strings, key=lambda node: (node.lineno, node.col_offset), reverse=True):
+            name = _normalize(node.value)
+            if name in self.files and node.lineno == node.end_lineno:
+                line = lines[node.lineno - 1]
+                call = f'beside("{name}")'.encode()
+                lines[node.lineno - 1] = line[: node.col_offset] + call + line[node.end_col_offset :]
+        return b"\n".join(lines).decode()
+
+    def write(self, lab: str) -> None:
+        """Write the copied modules, packages and files into the course."""
+        for name, files in self.modules.items():
+            for file_name, data in files.items():
+                write_file(self.course.root / name / file_name, data)
+            if name not in self.course.library:
+                add_to_course_list(self.course, "library", name)
+        for package in self.packages:
+            add_to_course_list(self.course, "imports", package)
+        entries = [f'    "{name}": {_format_bytes(data)},\n' for name, data in self.files.items()]
+        if entries:
+            source = _FILES_MODULE.format(lab=lab, files="".join(entries))
+            title = "Files that came with imported labs."
+            add_to_library(self.course, FILES_PACKAGE, title, lab, source)
+
+
+def add_to_library(course: Course, package: str, title: str, lab: str, source: str) -> None:
+    """Write a lab's module into a package of the course's library; make the package."""
+    if package not in course.library:
+        write_file(course.root / package / "__init__.py", f'"""{title}"""\n')
+        add_to_course_list(course, "library", package)
+    write_file(course.root / package / f"{get_module_name(lab)}.py", source)
+
+
+def make_files_import(lab: str, notebook: bool = False) -> str:
+    """Return the lines that import a lab's files into its notebook or checks."""
+    line = f"from {FILES_PACKAGE}.{get_module_name(lab)} import beside"
+    return f"{line}, put_files\n\nput_files()" if notebook else line
+
+
+def get_module_name(lab: str) -> str:
+    """Return the name of a lab's module in a library package."""
+    return lab.replace("-", "_")
+
+
+def read_module(folder: Path, name: str) -> dict[str, bytes]:
+    """Read the files of a module beside the notebook, as in a package; {} if there is none."""
+    single_file = folder / f"{name}.py"
+    if single_file.is_file() and not single_file.is_symlink():
+        return {"__init__.py": single_file.read_bytes()}
+    package = folder / name
+    files = {}
+    if not package.is_symlink():
+        for path in sorted(package.rglob("*.py")):
+            if not path.is_symlink():
+                files[path.relative_to(package).as_posix()] = path.read_bytes()
+    return files
+
+
+def find_imported_modules(trees: Iterable[ast.AST | None]) -> set[str]:
+    """Return the top-level modules that these pieces of code import."""
+    return {name for tree in trees if tree for name in _find_imports(tree)}
+
+
+def _find_imports(tree: ast.AST) -> Iterator[str]:
+    """Yield the top-level modules that a piece of code imports by name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield alias.name.partition(".")[0]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def _find_strings(tree: ast.AST) -> Iterator[ast.Constant]:
+    """Yield the string constants in a piece of code, without the parts of f-strings."""
+    todo = [tree]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node
+        elif not isinstance(node, ast.JoinedStr):
+            todo += ast.iter_child_nodes(node)
+
+
+def _normalize(name: object) -> str:
+    return str(PurePosixPath(str(name)))
+
+
+def is_file_beside(value: object, folder: Path) -> bool:
+    """Return True if a string in a notebook is the name of a file beside it."""
+    if not isinstance(value, str) or not 3 <= len(value) <= 200:
+        return False
+    if not set(value).isdisjoint("\0\n\"\\'{}"):
+        return False
+    path = PurePosixPath(value)
+    if path.is_absolute() or ".." in path.parts:
+        return False
+    file = folder / path
+    return file.is_file() and file.resolve().is_relative_to(folder.resolve())
+
+
+def _format_bytes(data: bytes) -> str:
+    text = base64.b85encode(data).decode()
+    lines = [f'        "{text[i : i + 96]}"\n' for i in range(0, len(text), 96)]
+    return "(\n" + "".join(lines) + "    )"

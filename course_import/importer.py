@@ -1,0 +1,1103 @@
+"""Import of another grader's source notebook as a lab of the course: `autograder import`.
+
+The functions that its tests call become exercises, whose reference is the notebook's own solution
+and whose cases are the calls that the tests make, recorded by running them (`record_calls`).
+Variables that tests read become exercises, too (`autograder.answers`). The report says of every
+cell what was imported, what was not, and how many points depend on that.
+"""
+
+import ast
+import builtins
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.authoring.python_names import (
+    find_changed_names,
+    find_definitions,
+    find_free_names,
+    find_import_and_class_names,
+    find_used_names,
+    parse_code,
+)
+from autograder.authoring.skeleton import SkeletonError, add_lab, hyphenate, is_exercise_name
+from autograder.core.course import Course
+from autograder.core.errors import AutograderError, format_count, join_words, truncate
+from autograder.core.files import write_file
+from autograder.core.notebook_cells import grade_id, grade_id_of_test, make_nbgrader_metadata
+from autograder.values.case_inputs import Tolerance, Value
+from course_import import otter_source
+from course_import.assertions import EXACT, Assertion, read_assertions, uncomment_autotests
+from course_import.dependencies import (
+    Dependencies,
+    add_to_library,
+    find_imported_modules,
+    get_module_name,
+    is_file_beside,
+    make_files_import,
+)
+from course_import.kept_tests import KeptTest, NotebookDefinitions
+from course_import.nbgrader_source import (
+    HIDDEN_TESTS,
+    CellImportReport,
+    NoSource,
+    SourceCell,
+    read_cells,
+    read_source,
+    split_points,
+    split_source,
+)
+from course_import.record_calls import RecordedCall, Recording, record_notebook
+from course_import.write_exercise import (
+    CaseSource,
+    explain_unwritable,
+    format_exception_name,
+    make_exercise_source,
+    propose_domain,
+)
+
+REPORT_FILE = "imported.md"
+CHECKS_PACKAGE = "course_checks"  # the package of the course's library for imported checks
+MAX_CASES = 60
+MAX_GRADE_ID_CHARACTERS = 60
+
+
+class ImportFailed(AutograderError):
+    """A notebook cannot be imported at all; the text says why."""
+
+
+@dataclass
+class ExercisePlan:
+    """An exercise to be written: a function, or the variables of one solution cell.
+
+    Parameters
+    ----------
+    home : SourceCell
+        Cell with the solution.
+    variables : list of str
+        The variables of the answer; empty for a function.
+    tests : list of int
+        Numbers of the test cells.
+    calls : list of (RecordedCall, bool, str)
+        Calls for cases, each with True if it is hidden, and its label.
+    hidden : bool
+        True if only hidden tests compare the value of some variable.
+    compared_variables : list of str
+        Variables of which one value only is right.
+    test_cases : list of CaseSource
+        Test functions.
+    further_functions : set of str
+        Other functions that the test functions call.
+    checks_type : bool
+        True if a test checks a type, too.
+    """
+
+    name: str
+    home: SourceCell
+    variables: list[str] = field(default_factory=list)
+    points: float = 0.0
+    tests: list[int] = field(default_factory=list)
+    calls: list[tuple[RecordedCall, bool, str]] = field(default_factory=list)
+    hidden: bool = False
+    tolerances: list[Tolerance] = field(default_factory=list)
+    compared_variables: list[str] = field(default_factory=list)
+    test_cases: list[CaseSource] = field(default_factory=list)
+    further_functions: set[str] = field(default_factory=set)
+    checks_type: bool = False
+
+    def compare_variables(self, names: Sequence[str]) -> None:
+        """Compare these variables by their values."""
+        _add_new(self.variables, names)
+        _add_new(self.compared_variables, names)
+
+    @property
+    def tolerance(self) -> Tolerance:
+        """Largest tolerance of all tests, so that every answer that they accept is right."""
+        relative, absolute = [], []
+        for tolerance in self.tolerances:
+            if tolerance != EXACT:
+                pair = tolerance if isinstance(tolerance, tuple) else (tolerance, 0.0)
+                relative.append(pair[0])
+                absolute.append(pair[1])
+        return (max(relative), max(absolute)) if relative else EXACT
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """Report of an import, cell by cell."""
+
+    lab: str
+    cells: list[CellImportReport]
+
+    @property
+    def is_complete(self) -> bool:
+        """True if everything was imported."""
+        return not any(cell.problems for cell in self.cells)
+
+    def text(self) -> str:
+        """Return the report as Markdown, for a file and for the terminal."""
+        lines = [f"# What became of {self.lab}", ""]
+        for report in self.cells:
+            cell = report.cell
+            name = f" `{cell.name}`" if cell.name else ""
+            worth = f" ({format_count(cell.points, 'point')})" if cell.points else ""
+            lines.append(f"- cell {cell.number}{name}{worth}: {report.outcome or 'left out'}")
+            lines += [f"    - {sentence}" for sentence in report.additions]
+            lines += [f"    - not: {sentence}" for sentence in report.problems]
+            if report.lost_points:
+                lines.append(f"    - {format_count(report.lost_points, 'point')} hang on this")
+        all_points = sum(report.cell.points for report in self.cells)
+        points = all_points - sum(report.lost_points for report in self.cells)
+        summary = f"{format_count(points, 'point')} of {all_points:g} came over"
+        problems = sum(len(report.problems) for report in self.cells)
+        if problems:
+            summary += f"; {format_count(problems, 'thing')} did not, or not wholly"
+        return "\n".join([*lines, "", f"{summary}."]) + "\n"
+
+
+def import_notebook(path: Path, course: Course) -> ImportReport:
+    """Make a lab of a source notebook, below `solutions/`, with its entry in course.toml.
+
+    Raises
+    ------
+    NoSource
+        If the file is no source notebook of nbgrader or otter in Python.
+    ImportFailed
+        If the notebook passes none of its tests, so that it seems to have no solutions.
+    RecordingError
+        If running the notebook takes too long or ends its process.
+    SkeletonError
+        If the course has a lab of this name.
+    """
+    notebook = read_source(path)
+    is_otter = otter_source.is_otter_source(notebook)
+    if is_otter:
+        notebook = otter_source.convert_to_nbgrader(notebook)
+    cells = read_cells(notebook)
+    if not any(cell.points for cell in cells):
+        raise NoSource(
+            f"{path} has no cell with points: it is no source notebook of nbgrader or otter.",
+        )
+    lab = _make_lab_name(path, course)
+    importer = _NotebookImporter(lab, cells, is_otter, _find_exercise_names(course))
+    recording = record_notebook(importer.list_cells_to_run(), path.parent)
+    importer.plan_exercises(recording, path.parent, course)
+    test_errors = [recording.errors.get(cell.number) for cell in cells if cell.role == "test"]
+    if not importer.exercises and test_errors and all(test_errors):
+        error = truncate(str(test_errors[0]).removesuffix(": "), 100)
+        raise ImportFailed(
+            f"{path} passes none of its own tests ({error}): is it what students get, without the "
+            "solutions? Import the source notebook.",
+        )
+    files = importer.make_files(path.name)
+    checks = importer.make_checks()
+    if checks:
+        title = "Checks that came with imported labs."
+        add_to_library(course, CHECKS_PACKAGE, title, lab, checks)
+    importer.dependencies.write(lab)
+    add_lab(course, lab, files)
+    report = ImportReport(lab, list(importer.reports.values()))
+    write_file(course.solutions / lab / REPORT_FILE, report.text())
+    return report
+
+
+def _make_lab_name(path: Path, course: Course) -> str:
+    """Return a lab name made of the file's; raise SkeletonError if the course has it."""
+    name = hyphenate(path.stem) or "lab"
+    if not name[0].isalpha():
+        name = f"lab-{name}"
+    if name in course.labs or (course.solutions / name).exists():
+        raise SkeletonError(
+            f"There is a lab {name!r} already: take it out of course.toml and of solutions/, "
+            f"or give {path} another name.",
+        )
+    return name
+
+
+def _find_exercise_names(course: Course) -> set[str]:
+    """Return the names of the exercises that the course has."""
+    names = set()
+    for lab in course.labs:
+        for path in (course.solutions / lab).glob("[!_]*.py"):
+            names.add(path.stem)
+    return names
+
+
+class _NotebookImporter:
+    """Import of one notebook: its exercises, and the report on its cells.
+
+    Attributes
+    ----------
+    functions : dict of str to SourceCell
+        Functions of solution cells, each with the cell of its last definition.
+    variables : dict of str to list of SourceCell
+        Variables that depend on solution cells, with the solution cells that they belong to.
+    assertions : dict of int to list of Assertion
+        Assertions of each test cell.
+    without_comparison : dict of int to list of Assertion
+        Assertions of each test cell that compare no recorded value.
+    lost_values : dict of int to dict of str to str
+        Names whose values cannot be compared in a test cell, with the reason.
+    recent_solutions : dict of int to list of SourceCell
+        Solution cells before each test cell, since the last tests.
+    kept_tests : dict of int to list of KeptTest
+        Test functions that each test cell could be converted to.
+    """
+
+    def __init__(
+        self,
+        lab: str,
+        cells: list[SourceCell],
+        is_otter: bool,
+        course_exercises: set[str],
+    ):
+        self.lab, self.cells, self.course_exercises = lab, cells, course_exercises
+        self.reports = {cell.number: CellImportReport(cell) for cell in cells}
+        self.exercises: dict[str, ExercisePlan] = {}
+        self.functions: dict[str, SourceCell] = {}
+        self.variables: dict[str, list[SourceCell]] = {}
+        self._find_student_names()
+        self.assertions = {}
+        for cell in self._select("test"):
+            self.assertions[cell.number] = self._read_assertions(cell, is_otter)
+        self.without_comparison: dict[int, list[Assertion]] = {}
+        self.lost_values: dict[int, dict[str, str]] = {}
+        self.recent_solutions = _find_recent_solutions(cells)
+        definitions = NotebookDefinitions(
+            self._select("given", "solution", "test"),
+            {*self.functions},
+        )
+        self.kept_tests = {}
+        for cell in self._select("test"):
+            self.kept_tests[cell.number] = list(self._convert_to_tests(cell, definitions))
+
+    def _find_student_names(self) -> None:
+        solution: SourceCell | None = None
+        for cell in self._select("solution", "given"):
+            functions, variables = find_definitions(cell.tree)
+            if cell.role == "solution":
+                solution = cell
+                self.functions |= dict.fromkeys(functions, cell)
+            elif not find_used_names(cell.tree) & self.student_names:
+                continue  # the cell does not depend on students' code
+            for name in variables:
+                if solution:
+                    self.variables.setdefault(name, []).append(solution)
+
+    def _read_assertions(self, cell: SourceCell, is_otter: bool) -> list[Assertion]:
+        try:
+            return read_assertions(cell.plain, is_otter, self.student_names, cell.hidden)
+        except SyntaxError as error:
+            problem = f"it is no Python ({error.msg}, line {error.lineno})"
+            self.reports[cell.number].problems.append(problem)
+            return []
+
+    @property
+    def student_names(self) -> set[str]:
+        """Functions and variables that students write."""
+        return {*self.functions, *self.variables}
+
+    def _select(self, *roles: str) -> list[SourceCell]:
+        return [cell for cell in self.cells if cell.role in roles and cell.code]
+
+    def _convert_to_tests(
+        self,
+        cell: SourceCell,
+        definitions: NotebookDefinitions,
+    ) -> Iterator[KeptTest]:
+        """Yield test functions: one for each tested function, and one for all variables."""
+        if not cell.tree:
+            return
+        for hidden in (False, True):
+            lines: dict[str, set[int]] = {}
+            variables: list[str] = []
+            for assertion in self.assertions[cell.number]:
+                if assertion.kind == "nothing" or assertion.hidden != hidden:
+                    continue
+                names = []
+                for name in assertion.references:
+                    if name in self.variables and self._is_new(name, cell):
+                        names.append(name)
+                _add_new(variables, names)
+                subjects = [*(assertion.names & set(self.functions))]
+                if names:
+                    subjects.append("")
+                for subject in subjects:
+                    lines.setdefault(subject, set()).update(assertion.lines)
+            for subject, asserted_lines in lines.items():
+                test = definitions.make_test(
+                    cell,
+                    asserted_lines,
+                    hidden,
+                    subject,
+                    [] if subject else variables,
+                )
+                if test:
+                    yield test
+
+    def _is_new(self, name: str, test: SourceCell) -> bool:
+        """Return True for a function or variable of a solution since the last tests."""
+        homes = [self.functions[name]] if name in self.functions else self.variables[name]
+        return any(home in self.recent_solutions[test.number] for home in homes)
+
+    def list_cells_to_run(self) -> list[dict]:
+        """Return the cells as `record_notebook` takes them."""
+        cells = []
+        for cell in self._select("given", "solution", "test", "by hand"):
+            is_test = cell.role == "test"
+            if cell.tree is None and not is_test:
+                continue
+            tests = self.kept_tests.get(cell.number, [])
+            variables: set[str] = set()
+            for assertion in self.assertions.get(cell.number, ()):
+                variables |= {*assertion.references}
+            variables -= set(dir(builtins))
+            for test in tests:
+                variables |= {*test.values}
+            cells.append(
+                {
+                    "number": cell.number,
+                    "source": uncomment_autotests(cell.plain) if is_test else cell.plain,
+                    "functions": [name for name, home in self.functions.items() if home == cell],
+                    "is_test": is_test,
+                    "variables": sorted(variables),
+                    "tests": [*map(asdict, tests)],
+                },
+            )
+        return cells
+
+    # Exercises from tests
+
+    def plan_exercises(self, recording: Recording, folder: Path, course: Course) -> None:
+        """Make exercises of the test cells, and complete the report on every cell."""
+        self.recording, self.folder = recording, folder
+        for number, error in recording.errors.items():
+            report, text = self.reports[number], truncate(error.removesuffix(": "), 160)
+            if report.cell.role == "test":
+                report.problems.append(f"the notebook's own solution does not pass it: {text}")
+            else:
+                report.problems.append(f"it raises {text}")
+            report.lost_points = report.cell.points
+        for cell in self._select("test"):
+            if cell.number not in recording.errors:
+                self._plan_comparisons(cell)
+        for cell in self._select("test"):
+            self._plan_properties(cell)
+        for plan in list(self.exercises.values()):
+            self._drop_if_impossible(plan)
+        self.dependencies = Dependencies(folder, course)
+        visible_modules = find_imported_modules(cell.visible for cell in self.cells if cell.code)
+        for number, tree in self._list_imported_code():
+            self.dependencies.add(self.reports[number], tree, visible_modules)
+        for report in self.reports.values():
+            self._complete_report(report)
+
+    def _plan_comparisons(self, cell: SourceCell) -> None:
+        """Make cases of a test cell's comparisons, and give its points to their exercises."""
+        comparisons_by_name: dict[str, list[tuple[RecordedCall | None, Assertion]]] = {}
+        without_comparison: list[Assertion] = []
+        lost_values: dict[str, str] = {}
+        for assertion in self.assertions[cell.number]:
+            comparisons = list(self._find_comparisons(assertion, cell))
+            for name, call, problem in comparisons:
+                if problem:
+                    lost_values.setdefault(name, problem)
+                else:
+                    comparisons_by_name.setdefault(name, []).append((call, assertion))
+            if not comparisons and assertion.kind != "nothing":
+                without_comparison.append(assertion)
+        plans = self._add_comparisons(cell, comparisons_by_name)
+        if plans:
+            self._share_points(cell, plans)
+        else:
+            self.reports[cell.number].lost_points = cell.points
+        self._note_type_checks(cell, without_comparison)
+        self.without_comparison[cell.number], self.lost_values[cell.number] = without_comparison, lost_values
+
+    def _add_comparisons(
+        self,
+        cell: SourceCell,
+        comparisons_by_name: Mapping[str, list[tuple[RecordedCall | None, Assertion]]],
+    ) -> list[ExercisePlan]:
+        """Add a test cell's cases to the exercises; prefer answers since the last tests."""
+        names = [name for name in comparisons_by_name if self._is_new(name, cell)]
+        if not names:
+            names = [name for name in comparisons_by_name if name in self.functions] or list(
+                comparisons_by_name
+            )
+        plans = []
+        variables = []
+        for name in names:
+            if name not in self.functions:
+                variables.append(name)
+                continue
+            plan = self._get_function_plan(name)
+            for call, assertion in comparisons_by_name[name]:
+                plan.tolerances.append(assertion.tolerance)
+                if call:
+                    plan.calls.append((call, assertion.hidden, assertion.source))
+            plans.append(plan)
+        if variables:
+            plan = self._get_variables_plan(variables, cell)
+            plan.compare_variables(variables)
+            for name in variables:
+                plan.hidden |= all(assertion.hidden for _, assertion in comparisons_by_name[name])
+                plan.tolerances += [assertion.tolerance for _, assertion in comparisons_by_name[name]]
+            plans.append(plan)
+        return plans
+
+    def _note_type_checks(self, cell: SourceCell, without_comparison: Sequence[Assertion]) -> None:
+        names: set[str] = set()
+        for assertion in without_comparison:
+            if _TYPE_CHECK.search(assertion.source):
+                names |= {*assertion.references}
+        for assertion in self.assertions[cell.number]:
+            if _IDENTITY_WITH_BOOL.search(assertion.source):
+                names |= {*assertion.references}
+        for plan in self.exercises.values():
+            if cell.number in plan.tests and names & {plan.name, *plan.variables}:
+                plan.checks_type = True
+
+    def _find_comparisons(
+        self, assertion: Assertion, cell: SourceCell
+    ) -> Iterator[tuple[str, RecordedCall | None, str]]:
+        """Yield each compared call or variable, and the reason against a case, or ""."""
+        calls = self._find_calls(assertion, cell)
+        if assertion.kind == "error":
+            for call in calls:
+                if format_exception_name(call.error) and not call.problem:
+                    yield call.function, call, ""
+            return
+        if assertion.kind == "value":
+            inner_functions = assertion.find_inner_functions({*self.functions})
+            new = {name for name in self.functions if self._is_new(name, cell)}
+            outer_functions = {call.function for call in calls} - inner_functions
+            if new & inner_functions and not new & outer_functions:
+                return  # an older function's result is compared
+            calls = [call for call in calls if call.function not in inner_functions]
+        elif not self._asserts_truth(assertion, calls):
+            return
+        for call in calls:
+            if call.problem or not call.error:
+                yield call.function, call, call.problem or self._explain_unusable(call)
+        if calls:
+            return
+        for name in assertion.references:
+            if name in self.variables and (cell.number, name) in self.recording.variables:
+                problem = self.recording.variables[cell.number, name][1]
+                yield name, None, f"it is {problem}" if problem else ""
+
+    def _asserts_truth(self, assertion: Assertion, calls: Sequence[RecordedCall]) -> bool:
+        """Return True for an assertion of one call's truth that returned True or False."""
+        if assertion.kind != "property" or not assertion.is_truth_of_call or not calls:
+            return False
+        return all(type(call.result) is bool for call in calls)
+
+    def _find_calls(self, assertion: Assertion, cell: SourceCell) -> list[RecordedCall]:
+        calls = []
+        for call in self.recording.calls:
+            if call.cell == cell.number and assertion.has_call(call.function, call.line):
+                calls.append(call)
+        return calls
+
+    def _plan_properties(self, cell: SourceCell) -> None:
+        """Handle a test cell's assertions that compare no value.
+
+        The right value of a compared exercise has the asserted property anyway; other properties
+        become test functions, or are reported.
+        """
+        report = self.reports[cell.number]
+        plans, remaining = self._split_implied_properties(cell)
+        lost_values = self.lost_values.get(cell.number, {})
+        has_test = False
+        for test, assertions in self._select_tests(cell, remaining, lost_values):
+            remaining = [assertion for assertion in remaining if assertion not in assertions]
+            names = {test.subject, *test.variables}
+            lost_values = {**lost_values}
+            for name in names:
+                lost_values.pop(name, None)
+            label = _shorten(assertions[0].source) if assertions else test.subject
+            plan = self._keep_test(cell, test, label)
+            if isinstance(plan, ExercisePlan):
+                plans[plan.name] = plan
+                has_test = True
+            else:
+                suffix = ""
+                if len(assertions) > 1:
+                    suffix = f", and {format_count(len(assertions) - 1, 'more assertion')}"
+                report.problems.append(f"`{label}`{suffix}: {plan}")
+        for assertion in remaining:
+            source = truncate(assertion.source, 100)
+            report.problems.append(f"`{source}` {_NO_EXERCISE[assertion.kind]}")
+        for name, problem in lost_values.items():
+            report.problems.append(f"`{name}` cannot be asked: {problem}")
+        has_exercise = any(cell.number in plan.tests for plan in self.exercises.values())
+        if plans and not has_exercise and (has_test or not report.problems):
+            report.lost_points = 0.0
+            self._share_points(cell, list(plans.values()))
+
+    def _split_implied_properties(
+        self,
+        cell: SourceCell,
+    ) -> tuple[dict[str, ExercisePlan], list[Assertion]]:
+        """Return the exercises whose value implies asserted properties, and the other assertions."""
+        plans_by_name = {}
+        for plan in self.exercises.values():
+            for name in plan.compared_variables or [plan.name]:
+                plans_by_name[name] = plan
+        plans: dict[str, ExercisePlan] = {}
+        remaining = []
+        for assertion in self.without_comparison.get(cell.number, ()):
+            names = assertion.names & self.student_names
+            is_property = assertion.kind == "property" and names and names <= {*plans_by_name}
+            if is_property and self._has_cases_for(assertion, cell):
+                for name in sorted(names):
+                    plans[plans_by_name[name].name] = plans_by_name[name]
+            else:
+                remaining.append(assertion)
+        return plans, remaining
+
+    def _has_cases_for(self, assertion: Assertion, cell: SourceCell) -> bool:
+        """Return True if the calls in an assertion of a property are compared by their values."""
+        for call in self._find_calls(assertion, cell):
+            plan = self.exercises.get(call.function)
+            if not plan:
+                continue
+            cases = set()
+            for case, _, _ in plan.calls:
+                cases.add(CaseSource("", case.args, case.kwargs).arguments)
+            if CaseSource("", call.args, call.kwargs).arguments not in cases:
+                return False
+        return True
+
+    def _explain_unusable(self, call: RecordedCall) -> str:
+        """Return the reason why a call's arguments cannot be those of a case, or ""."""
+        for argument in (*call.args, *call.kwargs.values()):
+            if is_file_beside(argument, self.folder):
+                return "an argument is the name of a file: let it take what the file holds"
+        return explain_unwritable(call.args, call.kwargs)
+
+    def _select_tests(
+        self, cell: SourceCell, assertions: list[Assertion], lost_values: Mapping[str, str]
+    ) -> Iterator[tuple[KeptTest, list[Assertion]]]:
+        """Yield the test functions of assertions without comparison, with these assertions."""
+        subjects = {*lost_values}
+        for assertion in assertions:
+            subjects |= assertion.names
+        subjects &= set(self.functions)
+        subjects = {name for name in subjects if self._is_new(name, cell)} or subjects
+        for test in self.kept_tests[cell.number]:
+            names = {test.subject, *test.variables}
+            own_assertions = []
+            for assertion in assertions:
+                if names & assertion.names and assertion.hidden == test.hidden:
+                    own_assertions.append(assertion)
+            is_needed = test.subject in subjects if test.subject else bool(own_assertions)
+            if is_needed:
+                yield test, own_assertions
+
+    def _keep_test(self, cell: SourceCell, test: KeptTest, label: str) -> ExercisePlan | str:
+        """Add a test function to its exercise; return the exercise, or a reason against it."""
+        trial = self.recording.trials.get(test.name)
+        names = self._find_names_of_tests({test.subject, *test.helper_functions}, [cell.number])
+        if names:
+            return f"the solution reads {_quote_names(names)}, which a test sets"
+        if trial is None:
+            return "its cell takes too long to be run again"
+        if test.hidden and self._reads_file(test):
+            return "it reads a file, and what comes along is students', too"
+        large = [k for k, value in trial.values.items() if explain_unwritable((), {k: value})]
+        problem = trial.problem
+        if not problem and test.subject:
+            problem = explain_unwritable((), trial.values)
+        if problem:
+            return f"it cannot be asked by itself: {problem}"
+        if trial.weak:
+            plan = self._compare_instead(cell, test)
+            return plan or "quite other values of the same form pass it: assert more"
+        plan = self._get_test_plan(test, cell)
+        _add_new(plan.variables, [*test.variables, *large])
+        plan.further_functions |= {*test.helper_functions}
+        values = {**trial.values}
+        for name in large:
+            del values[name]
+        if large:
+            values["as_due"] = large
+        if test.hidden:
+            label = "what is asked besides"
+        plan.test_cases.append(CaseSource(label, (), values, test.hidden, test=test.source))
+        return plan
+
+    def _reads_file(self, test: KeptTest) -> bool:
+        for node in ast.walk(ast.parse(test.source)):
+            if isinstance(node, ast.Constant) and is_file_beside(node.value, self.folder):
+                return True
+        return False
+
+    def _compare_instead(self, cell: SourceCell, test: KeptTest) -> ExercisePlan | None:
+        """Compare values in place of a test of types or shapes alone; None if that fails."""
+        calls = []
+        for call in self.recording.calls:
+            is_of_test = call.cell == cell.number and call.function == test.subject
+            if is_of_test and not (call.problem or call.error or self._explain_unusable(call)):
+                calls.append(call)
+        if calls:
+            plan = self._get_function_plan(test.subject)
+            plan.calls += [(call, test.hidden, f"what cell {cell.number} asks") for call in calls]
+            return plan
+        values = self.recording.variables
+        variables = [name for name in test.variables if not values[cell.number, name][1]]
+        if not variables:
+            return None
+        plan = self._get_variables_plan(variables, cell)
+        plan.compare_variables(variables)
+        plan.hidden |= test.hidden
+        return plan
+
+    def _share_points(self, cell: SourceCell, plans: Sequence[ExercisePlan]) -> None:
+        """Divide a test cell's points among the exercises that it tests."""
+        shares = reversed(split_points(cell.points, len(plans)))
+        for plan, points in zip(plans, shares, strict=True):
+            plan.points += points
+            plan.tests = sorted({*plan.tests, cell.number})
+
+    def _get_test_plan(self, test: KeptTest, cell: SourceCell) -> ExercisePlan:
+        if test.subject:
+            return self._get_function_plan(test.subject)
+        return self._get_variables_plan(test.variables, cell)
+
+    def _get_function_plan(self, name: str) -> ExercisePlan:
+        return self.exercises.setdefault(name, ExercisePlan(name, self.functions[name]))
+
+    def _get_variables_plan(self, names: list[str], test: SourceCell) -> ExercisePlan:
+        """Return the exercise on the variables of the last solution cell that sets one of these."""
+        recent = self.recent_solutions[test.number]
+        homes = []
+        for name in names:
+            for cell in self.variables[name]:
+                if not recent or cell in recent:
+                    homes.append(cell)
+        if not homes:
+            homes = [self.variables[names[0]][-1]]
+        home = max(homes, key=lambda cell: cell.number)
+        for plan in self.exercises.values():
+            if plan.variables and plan.home == home:
+                return plan
+        plan = ExercisePlan(self._make_unique_name(f"answer_{names[0]}"), home)
+        return self.exercises.setdefault(plan.name, plan)
+
+    def _make_unique_name(self, name: str) -> str:
+        name = re.sub(r"[^A-Za-z0-9_]", "", name)
+        name = re.sub(r"_{2,}", "_", name).strip("_") or "answer"
+        used_names = {*self.course_exercises, *self.student_names, *self.exercises}
+        unique_name, number = name, 1
+        while unique_name in used_names:
+            number += 1
+            unique_name = f"{name}_{number}"
+        return unique_name
+
+    def _drop_if_impossible(self, plan: ExercisePlan) -> None:
+        """Remove an exercise that cannot be one in this course, and report its points as lost."""
+        problem = self._explain_impossible(plan)
+        if not problem:
+            return
+        del self.exercises[plan.name]
+        for number in plan.tests if plan.points else ():
+            report = self.reports[number]
+            report.problems.append(f"`{plan.name}`: {problem}")
+            if any(number in remaining_plan.tests for remaining_plan in self.exercises.values()):
+                report.lost_points += round(plan.points / len(plan.tests), 2)
+            else:
+                report.lost_points = report.cell.points
+
+    def _explain_impossible(self, plan: ExercisePlan) -> str:
+        if not plan.variables and plan.name in self.course_exercises:
+            return f"another lab has an exercise `{plan.name}`; rename one of them"
+        if not is_exercise_name(plan.name):
+            return f"`{plan.name}` is no name for an exercise: plain letters, and no double `_`, are"
+        if plan.points <= 0:
+            return "no points hang on it"
+        if plan.home.number in self.recording.errors:
+            return "its solution raises"
+        names = self._find_names_of_tests({plan.name, *plan.further_functions}, plan.tests)
+        if names:
+            return f"its solution reads {_quote_names(names)}, which a test sets"
+        return ""
+
+    def _find_names_of_tests(self, functions: set[str], tests: Sequence[int]) -> list[str]:
+        """Return the variables these functions read that these tests, or only tests, set."""
+        roles: dict[str, set[str]] = {}
+        for cell in self._select("given", "solution", "test"):
+            for name in find_definitions(cell.tree)[1]:
+                roles.setdefault(name, set()).add(cell.role)
+        names_read: set[str] = set()
+        for function in functions & set(self.functions):
+            names_read |= find_free_names(self._find_function(function))
+        names_in_tests: set[str] = set()
+        for number in tests:
+            names_in_tests |= {*find_definitions(self.reports[number].cell.tree)[1]}
+        for name, roles_of_name in roles.items():
+            if roles_of_name == {"test"}:
+                names_in_tests.add(name)
+        return sorted(names_read & names_in_tests)
+
+    def _find_function(self, name: str) -> ast.FunctionDef:
+        for node in ast.walk(self.functions[name].tree):
+            if isinstance(node, ast.FunctionDef) and node.name == name:
+                return node
+        raise LookupError(name)
+
+    def _list_imported_code(self) -> Iterator[tuple[int, ast.AST]]:
+        """Yield the code that students get or write, with cell numbers."""
+        for cell in self.cells:
+            if cell.role == "test":
+                yield cell.number, ast.parse(self._extract_definitions(cell))
+            elif cell.tree is not None:
+                yield cell.number, cell.tree
+        for plan in self.exercises.values():
+            for case in plan.test_cases:
+                if not case.hidden:
+                    yield plan.tests[-1], ast.parse(case.test)
+
+    def _complete_report(self, report: CellImportReport) -> None:
+        cell = report.cell
+        report.outcome = _OUTCOMES[cell.role]
+        plans = self.exercises.values()
+        if cell.role == "test":
+            names = [plan.name for plan in plans if cell.number in plan.tests]
+            if names:
+                report.outcome = f"asked as {_quote_names(names)}"
+            elif not report.problems:
+                report.problems.append("nothing in it compares what students write with a value")
+        elif cell.role == "solution":
+            names = [plan.name for plan in plans if plan.home == cell]
+            if names:
+                report.outcome = f"the answer to {_quote_names(names)}"
+        elif cell.role == "task":
+            report.lost_points = cell.points
+            report.problems.append(
+                "a task for which students add cells: there is no such kind; ask a question by hand",
+            )
+        if cell.code and cell.role != "test":
+            if cell.source != cell.plain:
+                report.additions.append("magics and shell commands are taken out: a lab has none")
+            if cell.tree is None:
+                report.problems.append("it is no Python, and is kept as text")
+
+    # The lab's files
+
+    def make_files(self, source_name: str) -> dict[str, str]:
+        """Return the files of the lab's folder, by name."""
+        title = self._find_title().replace("\\", "").replace('"', "'")
+        files = {"lab.toml": f'title = "{title}"\nminutes = 60\ndifficulty = "moderate"\n'}
+        for plan in self.exercises.values():
+            files[f"{plan.name}.py"] = self._make_exercise(plan, source_name)
+        notebook = nbformat.v4.new_notebook(cells=list(self._make_notebook_cells()))
+        return files | {f"{self.lab}.ipynb": nbformat.writes(notebook) + "\n"}
+
+    def _find_title(self) -> str:
+        for cell in self.cells:
+            heading = re.search(r"^# +(.+)", cell.source, re.M)
+            if heading and not cell.code:
+                title = re.sub(r"[*_`#]", "", heading[1]).strip()
+                break
+        else:
+            title = ""
+        return title or self.lab.replace("-", " ").capitalize()
+
+    def _make_exercise(self, plan: ExercisePlan, source_name: str) -> str:
+        cases = self._make_cases(plan)
+        if len(cases) > MAX_CASES:
+            self.reports[plan.tests[-1]].problems.append(
+                f"{len(cases) - MAX_CASES} of the {len(cases)} calls of `{plan.name}`: these are enough",
+            )
+        rules: dict[str, Any] = {} if plan.tolerance == EXACT else {"tolerance": plan.tolerance}
+        if not plan.checks_type and not plan.test_cases and self._has_integer_result(plan):
+            rules["floats_too"] = True  # as in the tests: 7.0 == 7
+        domain = ""
+        if plan.calls and all(call.has_printed for call, _, _ in plan.calls):
+            rules["returns"] = "printed"
+        elif plan.calls:
+            arguments = [(call.args, call.kwargs) for call, _, _ in plan.calls if not call.error]
+            domain = propose_domain(plan.name, self._find_function(plan.name), arguments)
+        return make_exercise_source(
+            plan.name,
+            f"{source_name}, cell {plan.home.number}, tested in {join_words(plan.tests)}",
+            plan.points,
+            rules,
+            [*cases[:MAX_CASES], *plan.test_cases],
+            domain,
+            self._find_prerequisites(plan),
+            f"{CHECKS_PACKAGE}.{get_module_name(self.lab)}",
+        )
+
+    def _make_cases(self, plan: ExercisePlan) -> list[CaseSource]:
+        """Return one case per distinct arguments; a visible call replaces a hidden one."""
+        cases: dict[str, CaseSource] = {}
+        if plan.compared_variables:
+            kwargs = {}
+            if plan.compared_variables != plan.variables:
+                kwargs["only"] = plan.compared_variables
+            cases[""] = CaseSource("what the variables hold", kwargs=kwargs, hidden=plan.hidden)
+        for call, hidden, source in plan.calls:
+            error = format_exception_name(call.error)
+            label = f"{plan.name} refuses {len(cases) + 1}" if error else _shorten(source)
+            case = CaseSource(label, call.args, call.kwargs, hidden, error)
+            if case.arguments not in cases or not hidden:
+                cases[case.arguments] = case
+        return list(cases.values())
+
+    def _has_integer_result(self, plan: ExercisePlan) -> bool:
+        results = [call.result for call, _, _ in plan.calls]
+        for (number, name), (value, _) in self.recording.variables.items():
+            if number in plan.tests and name in plan.compared_variables:
+                results.append(value)
+        return any(map(_contains_integer, results))
+
+    def make_checks(self) -> str:
+        """Return the source of the module with this lab's visible test functions, or ""."""
+        sources = []
+        for plan in self.exercises.values():
+            for case in plan.test_cases:
+                if not case.hidden:
+                    sources.append(case.test)
+        if not sources:
+            return ""
+        tests = [*map(self.dependencies.replace_file_names, sources)]
+        head = f'"""Tests of {self.lab} that ask more than a value: each is called with the answer."""\n'
+        if tests != sources:
+            head += f"\n{make_files_import(self.lab)}\n"
+        return "\n\n".join([head, *tests])
+
+    def _find_prerequisites(self, plan: ExercisePlan) -> list[str]:
+        """Return the exercises that a function calls, or that variables are computed from."""
+        tree = plan.home.tree if plan.variables else self._find_function(plan.name)
+        names = find_used_names(tree)
+        earlier = set()
+        for name, candidate in self.exercises.items():
+            if candidate.home.number < plan.home.number:
+                earlier.add(name)
+        names |= plan.further_functions & earlier
+        if plan.variables:
+            used_exercises = set()
+            for name in earlier:
+                if names & set(self.exercises[name].variables):
+                    used_exercises.add(name)
+            names |= used_exercises
+        return [name for name in self.exercises if name in names and name != plan.name]
+
+    def _make_notebook_cells(self) -> Iterator[NotebookNode]:
+        """Yield the cells of the solution notebook."""
+        asks_variables = any(plan.variables for plan in self.exercises.values())
+        functions = "answers, check" if asks_variables else "check"
+        setup = f"from autograder import {functions}"
+        if self.dependencies.files:
+            setup += f"\n{make_files_import(self.lab, notebook=True)}"
+        yield _make_code_cell(setup, "autograder", "setup")
+        for cell in self.cells:
+            yield from self._convert_cell(cell)
+
+    def _convert_cell(self, cell: SourceCell) -> Iterator[NotebookNode]:
+        cell_id = f"cell-{cell.number}"
+        name = re.sub(r"[^A-Za-z0-9-]+", "-", cell.name).strip("-")[:50] or cell_id
+        if not cell.code:
+            text = nbformat.v4.new_markdown_cell(cell.source, id=cell_id)
+            yield _add_answer_metadata(text, name, cell.points) if cell.role == "by hand" else text
+        elif cell.tree is None and cell.role != "test":
+            yield nbformat.v4.new_markdown_cell(f"```\n{cell.source}\n```", id=cell_id)
+        elif cell.role == "given":
+            raises = cell.number in self.recording.errors
+            tags = ["illustration" if raises or self._is_illustration(cell) else "setup"]
+            if raises:
+                tags.append("raises-exception")
+            yield _make_code_cell(self._make_source(cell), cell_id, *tags)
+        elif cell.role == "solution":
+            yield from self._make_answer_cells(cell, name)
+        elif cell.role == "by hand":
+            code = nbformat.v4.new_code_cell(self._make_source(cell))
+            yield _add_answer_metadata(code, name, cell.points)
+        else:
+            yield from self._make_check_cells(cell)
+
+    def _make_source(self, cell: SourceCell) -> str:
+        """Return a cell's source, which finds its files in every working directory."""
+        return self.dependencies.replace_file_names(cell.without_magics)
+
+    def _is_illustration(self, cell: SourceCell) -> bool:
+        """Return True for a given cell that uses students' code, without later use."""
+        functions, variables = find_definitions(cell.tree)
+        definitions = {*functions, *find_import_and_class_names(cell.tree)}
+        definitions |= {*variables} & self._find_later_names(cell)
+        return not definitions and bool(find_used_names(cell.tree) & self.student_names)
+
+    def _find_later_names(self, cell: SourceCell) -> set[str]:
+        """Return the names that later cells use, and the variables of all exercises."""
+        names: set[str] = set()
+        for plan in self.exercises.values():
+            names |= {*plan.variables}
+        for later in self.cells:
+            if later.role != "test" and later.number > cell.number:
+                names |= find_used_names(later.tree)
+        return names
+
+    def _extract_definitions(self, cell: SourceCell) -> str:
+        """Return the statements of a test cell that later cells need, such as loaded data."""
+        names = self._find_later_names(cell) - self.student_names
+        sources: list[str] = []
+        for statement in reversed(cell.tree.body if cell.tree else []):
+            if isinstance(statement, ast.Assert) or statement.lineno in cell.hidden:
+                continue
+            if names & find_changed_names(statement):
+                sources.insert(0, ast.get_source_segment(cell.plain, statement) or "")
+                names |= find_used_names(statement)
+        return "\n".join(sources)
+
+    def _make_answer_cells(self, cell: SourceCell, name: str) -> Iterator[NotebookNode]:
+        """Yield a solution cell, split so that each exercise has a cell of its own."""
+        plans = [plan for plan in self.exercises.values() if plan.home == cell]
+        source = self._make_source(cell)
+        if not plans:
+            yield _add_answer_metadata(nbformat.v4.new_code_cell(source), name)
+            return
+        tree = ast.parse(source)
+        grade_ids = {}
+        for plan in plans:
+            grade_ids[_find_last_statement(tree, plan)] = grade_id(plan.name)
+        ends = sorted(grade_ids)
+        for end, piece in zip(ends, split_source(source, tree, ends[:-1]), strict=True):
+            yield _add_answer_metadata(nbformat.v4.new_code_cell(piece), grade_ids[end])
+
+    def _make_check_cells(self, cell: SourceCell) -> Iterator[NotebookNode]:
+        """Yield the cells in place of a test cell: checks of exercises with their last test here."""
+        definitions = self._extract_definitions(cell)
+        if definitions:
+            source = self.dependencies.replace_file_names(definitions)
+            yield _make_code_cell(source, f"cell-{cell.number}-makes", "setup")
+        plans = [plan for plan in self.exercises.values() if cell.number in plan.tests]
+        for plan in plans:
+            if plan.tests[-1] == cell.number:
+                yield from _make_check(plan)
+        if not plans:
+            yield from self._keep_visible_test(cell)
+
+    def _keep_visible_test(self, cell: SourceCell) -> Iterator[NotebookNode]:
+        """Yield the visible part of a test cell without exercise, as code or as text."""
+        source = HIDDEN_TESTS.sub("", self._make_source(cell)).strip()
+        if not source:
+            return
+        known_names = {*dir(builtins), *self.student_names}
+        for earlier in self._select("given"):
+            if earlier.number < cell.number:
+                known_names |= find_changed_names(earlier.tree)
+        tree = parse_code(source)
+        cell_id = f"cell-{cell.number}"
+        if tree and find_free_names(tree) <= known_names:
+            yield _make_code_cell(source, cell_id, "illustration", "raises-exception")
+        else:
+            text = f"The test that stood here:\n\n```python\n{source}\n```"
+            yield nbformat.v4.new_markdown_cell(text, id=cell_id)
+
+
+_NO_EXERCISE = {  # by the kind of an assertion
+    "property": "asks for a property, not for a value: write a check for it",
+    "error": "expects an error that cannot be asked",
+    "value": "compares nothing that students write",
+}
+_OUTCOMES = {  # by the role of a cell without exercise
+    "text": "text",
+    "given": "as it is",
+    "solution": "an answer without points",
+    "test": "its visible part is kept, without points",
+    "by hand": "manually graded",
+    "task": "its text",
+}
+_TYPE_CHECK = re.compile(r"\b(isinstance|type|dtype)\b")
+_IDENTITY_WITH_BOOL = re.compile(r"\bis (True|False)\b")
+
+
+def _find_recent_solutions(cells: Sequence[SourceCell]) -> dict[int, list[SourceCell]]:
+    """Return, for each test cell, the solution cells before it since the last tests."""
+    recent_solutions = {}
+    solutions: list[SourceCell] = []
+    follows_test = False
+    for cell in cells:
+        if cell.role == "solution":
+            solutions = [cell] if follows_test else [*solutions, cell]
+            follows_test = False
+        elif cell.role == "test":
+            follows_test = True
+            recent_solutions[cell.number] = solutions
+    return recent_solutions
+
+
+def _add_new(names: list[str], new_names: Sequence[str]) -> None:
+    """Append the names that the list does not have."""
+    for name in new_names:
+        if name not in names:
+            names.append(name)
+
+
+def _quote_names(names: Sequence[str]) -> str:
+    return join_words(f"`{name}`" for name in names)
+
+
+def _contains_integer(value: Value) -> bool:
+    if isinstance(value, (list, tuple)):
+        return any(map(_contains_integer, value))
+    if isinstance(value, Mapping):
+        return any(map(_contains_integer, value.values()))
+    return type(value) in (int, bool)
+
+
+def _shorten(source: str) -> str:
+    return truncate(" ".join(source.split()), 70)
+
+
+def _find_last_statement(tree: ast.Module, plan: ExercisePlan) -> int:
+    """Return the index of the top-level statement that finishes an exercise's answer."""
+    last = 0
+    for index, statement in enumerate(tree.body):
+        functions, variables = find_definitions(statement)
+        if plan.name in functions or set(plan.variables) & set(variables):
+            last = index
+    return last
+
+
+def _make_code_cell(source: str, cell_id: str, *tags: str) -> NotebookNode:
+    cell = nbformat.v4.new_code_cell(source, id=cell_id)
+    if tags:
+        cell.metadata["tags"] = list(tags)
+    return cell
+
+
+def _add_answer_metadata(
+    cell: NotebookNode,
+    name: str,
+    points: float | None = None,
+) -> NotebookNode:
+    """Turn a cell into one in which students answer; with points, into a manually graded one."""
+    cell.id = name[:MAX_GRADE_ID_CHARACTERS]
+    cell.metadata["nbgrader"] = make_nbgrader_metadata(
+        name,
+        points,
+        grade=points is not None,
+        solution=True,
+    )
+    return cell
+
+
+def _make_check(plan: ExercisePlan) -> Iterator[NotebookNode]:
+    """Yield the test cell of an exercise, after a cell that collects its variables."""
+    if plan.variables:
+        names = ", ".join(f'"{name}"' for name in plan.variables)
+        cell_id = f"ask-{grade_id(plan.name)}"[:MAX_GRADE_ID_CHARACTERS]
+        yield _make_code_cell(f"{plan.name} = answers({names})", cell_id, "setup")
+    name = grade_id_of_test(plan.name)
+    check = _make_code_cell(f"check({plan.name})", name[:MAX_GRADE_ID_CHARACTERS])
+    check.metadata["nbgrader"] = make_nbgrader_metadata(name, plan.points, grade=True, locked=True)
+    yield check

@@ -1,0 +1,207 @@
+"""Conversion of test cells to test functions (see `autograder.judging.function_tests`)."""
+
+import ast
+import builtins
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
+
+from autograder.authoring.python_names import (
+    find_changed_names,
+    find_free_names,
+    get_called_name,
+    parse_code,
+)
+from course_import.nbgrader_source import HIDDEN_TESTS, SourceCell
+
+_BUILTIN_NAMES = set(dir(builtins))
+_DISPLAY_NAMES = {"print", "display", "plt", "pylab", "fig", "ax"}
+_SEED_FUNCTIONS = ("seed", "set_seed", "manual_seed", "set_random_seed")
+
+
+@dataclass(frozen=True)
+class KeptTest:
+    """A part of a test cell that tests one exercise, as a test function.
+
+    Parameters
+    ----------
+    name : str
+        Name of the test function.
+    subject : str
+        The function that is tested; "" for a test of variables.
+    variables : list of str
+        The variables that are tested.
+    source : str
+        Source of the test function. Its first argument is the answer; the names in `values` and
+        `others` follow.
+    values : list of str
+        Further variables that the test needs.
+    helper_functions : list of str
+        Further functions of students that the test calls.
+    """
+
+    name: str
+    subject: str
+    variables: list[str]
+    hidden: bool
+    source: str
+    values: list[str]
+    helper_functions: list[str]
+
+
+class NotebookDefinitions:
+    """Definitions that visible tests may use: imports, helpers and classes, by name.
+
+    Parameters
+    ----------
+    student_functions : set of str
+        The functions that students write.
+    """
+
+    def __init__(self, cells: Iterable[SourceCell], student_functions: Set[str]):
+        self._student_functions = student_functions
+        self._sources: dict[str, str] = {}
+        for cell in cells:
+            self._add_imports(cell)
+            if cell.role != "solution":
+                self._add_definitions(cell)
+
+    def _add_imports(self, cell: SourceCell) -> None:
+        if not cell.tree:
+            return
+        for node in ast.walk(cell.tree):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                for alias in node.names:
+                    single = ast.copy_location(type(node)(**{**vars(node), "names": [alias]}), node)
+                    name = (alias.asname or alias.name).partition(".")[0]
+                    self._sources[name] = ast.unparse(single)
+
+    def _add_definitions(self, cell: SourceCell) -> None:
+        visible = parse_code(HIDDEN_TESTS.sub("", cell.plain))
+        for statement in visible.body if visible else ():
+            is_definition = isinstance(statement, (ast.FunctionDef, ast.ClassDef))
+            if is_definition and statement.name not in self._student_functions:
+                self._sources.setdefault(statement.name, ast.unparse(statement))
+
+    def collect_sources(self, names: Set[str]) -> tuple[list[str], set[str]]:
+        """Return the sources of these and of all definitions they use, and the undefined names."""
+        sources: list[str] = []
+        todo, visited_names, unknown_names = sorted(names), set(names), set()
+        while todo:
+            name = todo.pop()
+            if name not in self._sources:
+                unknown_names.add(name)
+                continue
+            source = self._sources[name]
+            is_import = source.startswith(("import ", "from "))
+            sources.insert(0 if is_import else len(sources), source)
+            further = find_free_names(ast.parse(source)) - _BUILTIN_NAMES - visited_names
+            visited_names |= further
+            todo += sorted(further)
+        return sources, unknown_names
+
+    def make_test(
+        self,
+        cell: SourceCell,
+        asserted_lines: Set[int],
+        hidden: bool,
+        subject: str,
+        student_variables: Sequence[str],
+    ) -> KeptTest | None:
+        """Make a test function of the statements that test one exercise.
+
+        Parameters
+        ----------
+        asserted_lines : set of int
+            The lines of these assertions.
+        subject : str
+            The function that is tested; "" for a test of variables.
+        student_variables : sequence of str
+            The variables that are tested, if no function is.
+
+        Returns
+        -------
+        KeptTest or None
+            None if no statement asserts anything of the exercise.
+        """
+        body = _select_statements(cell, asserted_lines, hidden)
+        free_names = find_free_names(ast.Module(body, [])) - _BUILTIN_NAMES
+        variables = [name for name in student_variables if name in free_names]
+        if not body or (not subject and not variables):
+            return None
+        # A name that is bound in the body, but used before that, comes from the notebook.
+        outer_names = free_names - self._student_functions - {subject, *student_variables}
+        sources, unknown_names = self.collect_sources(outer_names)
+        helper_functions = free_names.copy()
+        for source in sources:
+            helper_functions |= find_free_names(ast.parse(source))
+        helper_functions &= self._student_functions - {subject}
+
+        parts = ["found = answer()"] if variables else []
+        parts += [f'{variable} = found["{variable}"]' for variable in variables]
+        parts += [*sources, *map(ast.unparse, body)]
+        text = "\n".join("    " + line for line in "\n".join(parts).split("\n"))
+        name = f"{subject or 'answer'}_in_{cell.number}"
+        if hidden:
+            name += "_hidden"
+        parameters = [subject or "answer", *sorted(unknown_names), *sorted(helper_functions)]
+        source = f"def {name}({', '.join(parameters)}):\n{text}\n"
+        return KeptTest(
+            name, subject, variables, hidden, source, sorted(unknown_names), sorted(helper_functions)
+        )
+
+
+def _select_statements(cell: SourceCell, asserted_lines: Set[int], hidden: bool) -> list[ast.stmt]:
+    """Return the assertions in these lines and the statements they need, in order."""
+    assertions = []
+    available = []
+    for statement in cell.tree.body:
+        is_hidden = statement.lineno in cell.hidden
+        if is_hidden == hidden and not asserted_lines.isdisjoint(_get_lines(statement)):
+            assertions.append(statement)
+        if hidden or not is_hidden:
+            available.append(statement)
+    if not assertions:
+        return []
+    helpers = {statement.name for statement in assertions if isinstance(statement, ast.FunctionDef)}
+    statements = []
+    for statement in available:
+        calls_helper = isinstance(statement, ast.Expr) and get_called_name(statement.value) in helpers
+        if statement in assertions or calls_helper:
+            statements.append(statement)
+    needed_names = set().union(*map(find_free_names, statements))
+    for statement in reversed(available):
+        if statement in statements or isinstance(statement, ast.Assert):
+            continue
+        is_earlier = statement.lineno < assertions[-1].lineno
+        has_effect = _may_change(statement, needed_names) or _is_seed(statement)
+        if find_changed_names(statement) & needed_names or (is_earlier and has_effect):
+            statements.append(statement)
+            needed_names |= find_free_names(statement)
+    return [_make_assert(statement) for statement in cell.tree.body if statement in statements]
+
+
+def _get_lines(statement: ast.stmt) -> range:
+    return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+
+
+def _may_change(statement: ast.stmt, names: Set[str]) -> bool:
+    """Return True for a call that may change a named object: `np.fill_diagonal(h, 0)`."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not isinstance(call, ast.Call):
+        return False
+    call_names = [node.id for node in ast.walk(call) if isinstance(node, ast.Name)]
+    return not _DISPLAY_NAMES & {*call_names} and bool({*call_names[1:]} & names)
+
+
+def _is_seed(statement: ast.stmt) -> bool:
+    """Return True for a statement that seeds a global random number generator."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and get_called_name(call) in _SEED_FUNCTIONS
+
+
+def _make_assert(statement: ast.stmt) -> ast.stmt:
+    """Turn a bare condition, as in otter's tests, into an assertion."""
+    conditions = (ast.Compare, ast.BoolOp, ast.UnaryOp)
+    if isinstance(statement, ast.Expr) and isinstance(statement.value, conditions):
+        return ast.copy_location(ast.Assert(statement.value), statement)
+    return statement

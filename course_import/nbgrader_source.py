@@ -1,0 +1,223 @@
+"""Reader of nbgrader source notebooks: cells with roles (solution, test, text …)."""
+
+import ast
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+
+from autograder.authoring.python_names import parse_code
+from autograder.core.errors import UsageError
+
+MAX_NOTEBOOK_BYTES = 20 << 20
+_BEGIN, _END = "### BEGIN SOLUTION", "### END SOLUTION"
+HIDDEN_TESTS = re.compile(
+    r"^[ \t]*#+ *BEGIN HIDDEN TESTS.*?(?:^[ \t]*#+ *END HIDDEN TESTS[^\n]*|\Z)",
+    re.M | re.S,
+)
+_MAGIC_LINE = re.compile(r"\s*[%!]")
+
+
+class NoSource(UsageError):
+    """A file is no source notebook of nbgrader or otter."""
+
+
+@dataclass(frozen=True)
+class SourceCell:
+    """A cell of the source notebook.
+
+    Parameters
+    ----------
+    number : int
+        Position in the notebook, from 1.
+    role : {"text", "given", "solution", "test", "by hand", "task"}
+    name : str
+        The cell's grade_id, or its name in the other grader's format.
+    code : bool
+        True for a code cell.
+    """
+
+    number: int
+    role: str
+    source: str
+    name: str = ""
+    points: float = 0.0
+    code: bool = True
+
+    @cached_property
+    def plain(self) -> str:
+        """Source with `pass` in place of magics and shell commands; line numbers stay the same."""
+        lines = self.source.split("\n")
+        return "\n".join("pass" if _MAGIC_LINE.match(line) else line for line in lines)
+
+    @property
+    def without_magics(self) -> str:
+        """Source without the lines that are magics or shell commands."""
+        lines = [line for line in self.source.split("\n") if not _MAGIC_LINE.match(line)]
+        return "\n".join(lines).strip("\n")
+
+    @cached_property
+    def tree(self) -> Any:
+        """Syntax tree of the cell; None if the cell is no Python."""
+        return parse_code(self.plain) if self.code else None
+
+    @cached_property
+    def visible(self) -> Any:
+        """Syntax tree of the code that students get; None if that is no Python or nothing."""
+        if self.role != "solution":
+            return self.tree
+        if _BEGIN not in self.source:
+            return None
+        # Each solution region becomes one `pass`: a statement that is valid wherever the region
+        # stood.
+        return parse_code(re.sub(rf"(?m)^([ \t]*){_BEGIN}(?s:.*?){_END}", r"\1pass", self.plain))
+
+    @cached_property
+    def hidden(self) -> set[int]:
+        """Numbers of the lines of hidden tests, from 1."""
+        lines: set[int] = set()
+        for part in HIDDEN_TESTS.finditer(self.source):
+            first = self.source.count("\n", 0, part.start()) + 1
+            lines |= set(range(first, first + part[0].count("\n") + 1))
+        return lines
+
+
+@dataclass
+class CellImportReport:
+    """Result of importing one cell.
+
+    Parameters
+    ----------
+    outcome : str
+        Part that the cell plays in the imported lab.
+    additions : list of str
+        Sentences on the modules, packages and files that were imported with the cell.
+    problems : list of str
+        Sentences on the parts of the cell that could not be imported.
+    lost_points : float
+        Points of the parts that could not be imported.
+    """
+
+    cell: SourceCell
+    outcome: str = ""
+    additions: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    lost_points: float = 0.0
+
+
+def read_source(path: Path) -> NotebookNode:
+    """Return the notebook in a file; raise NoSource for anything else."""
+    try:
+        if path.stat().st_size > MAX_NOTEBOOK_BYTES:
+            raise NoSource(
+                f"{path} has more than {MAX_NOTEBOOK_BYTES >> 20} MB; clear its outputs first.",
+            )
+        notebook = nbformat.reads(path.read_text("utf-8"), as_version=4)
+        nbformat.validate(notebook)
+    except FileNotFoundError:
+        raise NoSource(f"There is no file {path}.") from None
+    except IsADirectoryError:
+        raise NoSource(f"{path} is a folder; name the notebook in it.") from None
+    except (
+        OSError,
+        ValueError,
+        AttributeError,
+        KeyError,
+        TypeError,
+        nbformat.ValidationError,
+    ) as error:
+        raise NoSource(
+            f"{path} is no notebook that can be read ({type(error).__name__}).",
+        ) from None
+    metadata = notebook.metadata
+    default = metadata.get("language_info", {}).get("name", "python")
+    language = metadata.get("kernelspec", {}).get("language") or default
+    if str(language).lower() not in ("python", "python3", "ipython"):
+        raise NoSource(
+            f"{path} is written in {language}; only notebooks in Python can be imported.",
+        )
+    return notebook
+
+
+def read_cells(notebook: NotebookNode) -> list[SourceCell]:
+    """Return the cells of an nbgrader source notebook, each with its role."""
+    return [_read_cell(number, cell) for number, cell in enumerate(notebook.cells, start=1)]
+
+
+def _read_cell(number: int, cell: NotebookNode) -> SourceCell:
+    metadata = cell.metadata.get("nbgrader") or {}
+    is_code = cell.cell_type == "code"
+    is_solution = bool(metadata.get("solution"))
+    if metadata.get("task"):
+        role = "task"
+    elif is_code:
+        role = _CODE_ROLES[bool(metadata.get("grade")), is_solution]
+    elif is_solution:
+        role = "by hand"
+    else:
+        role = "text"
+    points = 0.0
+    if metadata.get("grade") or metadata.get("task"):
+        entry = metadata.get("points")
+        points = float(entry) if isinstance(entry, (int, float)) else 0.0
+    return SourceCell(number, role, cell.source, str(metadata.get("grade_id", "")), points, is_code)
+
+
+_CODE_ROLES = {  # by nbgrader's flags `grade` and `solution`
+    (False, False): "given",
+    (False, True): "solution",
+    (True, False): "test",
+    (True, True): "by hand",
+}
+
+
+def split_points(points: float, count: int) -> list[float]:
+    """Divide points into `count` parts of two decimals; the last part takes the rounding error.
+
+    >>> split_points(2, 3)
+    [0.67, 0.67, 0.66]
+    """
+    share = round(points / max(count, 1), 2)
+    return [*[share] * (count - 1), round(points - share * (count - 1), 10)]
+
+
+def split_source(source: str, tree: ast.Module, statements: Iterable[int]) -> list[str]:
+    """Split a cell's source after these statements; a solution region is closed and reopened.
+
+    >>> text = "### BEGIN SOLUTION\\na = 1\\nb = 2\\n### END SOLUTION"
+    >>> split_source(text, ast.parse(text), [0])[1]
+    '### BEGIN SOLUTION\\nb = 2\\n### END SOLUTION'
+    """
+    lines = source.split("\n")
+    cuts = [_find_cut(lines, tree, index) for index in statements]
+    pieces = []
+    begin = 0
+    in_solution = False
+    for end in [*cuts, len(lines)]:
+        piece = lines[begin:end]
+        if in_solution:
+            piece.insert(0, _BEGIN)
+        for line in lines[begin:end]:
+            in_solution = "BEGIN SOLUTION" in line or (in_solution and "END SOLUTION" not in line)
+        if in_solution:
+            piece.append(_END)
+        pieces.append("\n".join(piece).strip("\n"))
+        begin = end
+    return pieces
+
+
+def _find_cut(lines: list[str], tree: ast.Module, index: int) -> int:
+    """Return the first line (from 0) after a statement, comments included."""
+    following = tree.body[index + 1]
+    decorators = getattr(following, "decorator_list", [])
+    start = min([following.lineno, *(decorator.lineno for decorator in decorators)]) - 1
+    end_of_statement = tree.body[index].end_lineno or 0
+    comment_or_blank = re.compile(r"#(?!.*(BEGIN|END) SOLUTION)|$")
+    while start > end_of_statement and comment_or_blank.match(lines[start - 1]):
+        start -= 1
+    return start

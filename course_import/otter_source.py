@@ -1,0 +1,219 @@
+"""Conversion of otter's source notebooks to nbgrader's format.
+
+Both of otter's formats: questions between raw cells (`# BEGIN QUESTION` … `# END QUESTION`),
+and the older one, where a code block in Markdown begins a question and test cells begin with
+`## Test ##`.
+"""
+
+import ast
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from nbformat import NotebookNode
+
+from autograder.authoring.python_names import get_called_name, parse_code
+from autograder.core.notebook_cells import make_nbgrader_metadata
+from course_import.nbgrader_source import split_points
+
+MAX_MARK_CHARACTERS = 2_000  # a longer cell is text that happens to begin like a mark
+
+_MARK = re.compile(
+    r"^\s*(?:<!--\s*)?#* *(BEGIN|END) (QUESTION|SOLUTION|TESTS|PROMPT|ASSIGNMENT CONFIG)\b"
+    r"|^\s*# ASSIGNMENT CONFIG",
+)
+_OLD_QUESTION = re.compile(r"(?:```|<!--)\s*\n?\s*BEGIN QUESTION\n(.*?)(?:```|-->)", re.S)
+_OLD_CONFIG = re.compile(r"```\s*\n?\s*BEGIN ASSIGN(?:MENT)?\b.*?```", re.S)
+_OLD_TEST = re.compile(r"^\s*#+ *(hidden *)?tests? *#*\s*$", re.I)
+_TEST_CONFIG = re.compile(
+    r'^""" *# *BEGIN TEST CONFIG\n(.*?)^""" *# *END TEST CONFIG\n?',
+    re.S | re.M,
+)
+_PROMPT = re.compile(r'^[ \t]*""" *# *BEGIN PROMPT.*?# *END PROMPT[^\n]*\n?', re.S | re.M)
+_ONE_LINE = re.compile(r"^(\s*)(.*?)\s*#+ *SOLUTION(?: NO PROMPT)?\s*$")
+_REGION = re.compile(r"^(\s*)#+ *(BEGIN|END) SOLUTION(?: NO PROMPT)?\s*$")
+
+
+@dataclass
+class _OtterQuestion:
+    """A question while its cells are read; test cells come with their points, if any."""
+
+    name: str
+    points: float
+    manual: bool
+    tests: list[tuple[NotebookNode, float | None]] = field(default_factory=list)
+    has_answer: bool = False
+
+
+def is_otter_source(notebook: NotebookNode) -> bool:
+    """Return True for a notebook that is written for `otter assign`."""
+    return any("BEGIN QUESTION" in cell.source for cell in notebook.cells)
+
+
+def convert_to_nbgrader(notebook: NotebookNode) -> NotebookNode:
+    """Return the same notebook with nbgrader's metadata and marks."""
+    new_notebook = deepcopy(notebook)
+    new_notebook.cells = list(_OtterReader().convert_cells(new_notebook.cells))
+    return new_notebook
+
+
+class _OtterReader:
+    """Reader of cells with the current question and section (SOLUTION, TESTS, PROMPT)."""
+
+    def __init__(self) -> None:
+        self.question: _OtterQuestion | None = None
+        self.section = ""
+
+    def convert_cells(self, cells: list[NotebookNode]) -> Iterator[NotebookNode]:
+        for cell in cells:
+            mark = _MARK.match(cell.source) if cell.cell_type in ("raw", "markdown") else None
+            if mark and len(cell.source) < MAX_MARK_CHARACTERS:
+                yield from self._read_mark(mark, cell.source)
+            else:
+                yield from self._convert_cell(cell)
+        yield from self._end_question()
+
+    def _read_mark(self, mark: re.Match, source: str) -> Iterator[NotebookNode]:
+        boundary, section = mark[1], mark[2]
+        if section == "QUESTION":
+            yield from self._end_question()
+            if boundary == "BEGIN":
+                self.question = _read_question(source)
+        elif section:
+            self.section = section if boundary == "BEGIN" else ""
+
+    def _convert_cell(self, cell: NotebookNode) -> Iterator[NotebookNode]:
+        is_code, is_text = cell.cell_type == "code", cell.cell_type == "markdown"
+        old_question = _OLD_QUESTION.search(cell.source) if is_text else None
+        if old_question:
+            yield from self._end_question()
+            self.question = _read_question(old_question[1])
+            cell.source = cell.source.replace(old_question[0], "").strip()
+        if cell.cell_type == "raw" or (is_text and _OLD_CONFIG.search(cell.source)):
+            return
+        question = self.question
+        if self.section == "PROMPT":
+            if is_text:
+                yield cell
+        elif question is None:
+            yield cell
+        elif self.section == "TESTS" or (is_code and _OLD_TEST.match(_get_first_line(cell))):
+            if is_code:
+                self._add_test(question, cell)
+        elif self.section == "SOLUTION" or (is_code and "SOLUTION" in cell.source):
+            yield self._convert_answer(question, cell)
+        else:
+            yield cell
+
+    def _convert_answer(self, question: _OtterQuestion, cell: NotebookNode) -> NotebookNode:
+        name = question.name
+        if question.has_answer:
+            name = f"{question.name}-{cell.get('id', '')}"
+        grade = question.manual and not question.has_answer
+        if cell.cell_type == "code":
+            cell.source = convert_solution_marks(cell.source)
+        if cell.cell_type == "code" or grade:
+            points = question.points if grade else None
+            cell.metadata["nbgrader"] = make_nbgrader_metadata(
+                name,
+                points,
+                grade=grade,
+                solution=True,
+            )
+        question.has_answer = True
+        return cell
+
+    def _add_test(self, question: _OtterQuestion, cell: NotebookNode) -> None:
+        source, config = cell.source, ""
+        config_block = _TEST_CONFIG.search(source)
+        if config_block:
+            config = config_block[1]
+            source = source.replace(config_block[0], "")
+        first = _get_first_line(cell)
+        old_mark = _OLD_TEST.match(first)
+        hidden = bool(
+            re.search(r"hidden: *true", config, re.I) or re.match(r"#+ *HIDDEN\b", first, re.I),
+        )
+        if hidden or (old_mark and old_mark[1]):
+            source = f"### BEGIN HIDDEN TESTS\n{source}\n### END HIDDEN TESTS"
+        cell.source = _add_test_calls(source)
+        question.tests.append((cell, _read_number(config, "points")))
+
+    def _end_question(self) -> Iterator[NotebookNode]:
+        """Yield the test cells of the question that ends, with their points."""
+        question, self.question, self.section = self.question, None, ""
+        if question is None or question.manual:
+            return
+        explicit = [points for _, points in question.tests if points is not None]
+        remainder = max(question.points - sum(explicit), 0.0)
+        shares = iter(split_points(remainder, len(question.tests) - len(explicit)))
+        for number, (cell, points) in enumerate(question.tests, start=1):
+            if points is None:
+                points = next(shares)
+            name = f"test-{question.name}-{number}"
+            cell.metadata["nbgrader"] = make_nbgrader_metadata(
+                name,
+                points,
+                grade=True,
+                locked=True,
+            )
+            yield cell
+
+
+def _read_question(text: str) -> _OtterQuestion:
+    entry = re.search(r"^name: *(\S+)", text, re.M)
+    name = entry[1].strip("\"'") if entry else "question"
+    points = _read_number(text, "points")
+    manual = bool(re.search(r"^manual: *true", text, re.I | re.M))
+    return _OtterQuestion(name, 1.0 if points is None else points, manual)
+
+
+def _read_number(text: str, name: str) -> float | None:
+    entry = re.search(rf"^{name}: *\n?\s*(?:(?:each|total): *)?([\d.]+)\s*$", text, re.M)
+    return float(entry[1]) if entry else None
+
+
+def _get_first_line(cell: NotebookNode) -> str:
+    return str(cell.source).lstrip().partition("\n")[0]
+
+
+def convert_solution_marks(source: str) -> str:
+    """Replace otter's solution marks in a source by nbgrader's.
+
+    >>> print(convert_solution_marks("x = 2  # SOLUTION"))
+    ### BEGIN SOLUTION
+    x = 2
+    ### END SOLUTION
+    """
+    lines: list[str] = []
+    end = ""
+    for line in _PROMPT.sub("", source).split("\n"):
+        region, single = _REGION.match(line), _ONE_LINE.match(line)
+        if region:
+            lines.append(f"{region[1]}### {region[2]} SOLUTION")
+            end = ""
+        elif single and single[2].strip():
+            if lines and end and lines[-1] == end:
+                lines.pop()  # the line before is a solution, too
+            else:
+                lines.append(f"{single[1]}### BEGIN SOLUTION")
+            end = f"{single[1]}### END SOLUTION"
+            lines += [f"{single[1]}{single[2]}", end]
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def _add_test_calls(source: str) -> str:
+    """Append calls of the test functions in a test cell, which otter makes by itself."""
+    body = getattr(parse_code(source), "body", [])
+    calls = {get_called_name(statement.value) for statement in body if isinstance(statement, ast.Expr)}
+    lines = [source]
+    for statement in body:
+        if not isinstance(statement, ast.FunctionDef) or not statement.name.startswith("test"):
+            continue
+        if statement.name not in calls:
+            arguments = ", ".join(argument.arg for argument in statement.args.args)
+            lines.append(f"{statement.name}({arguments})")
+    return "\n".join(lines)

@@ -1,0 +1,449 @@
+"""Recording of the calls that a source notebook's tests make, in a separate process.
+
+Each cell is run with its own solution. While a test cell runs, the calls of students' functions are
+recorded, with their arguments, results and errors, and so are the variables that the cell reads.
+"""
+
+import builtins
+import functools
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from autograder.core.errors import AutograderError, truncate
+from autograder.judging.call_answer import call_answer, pack_result
+from autograder.judging.function_tests import (
+    CALL_EVENTS,
+    compare_in_test,
+    inputs_for_test,
+    record_test_calls,
+)
+from autograder.values.case_inputs import ComparisonRules, Inputs, Value
+from autograder.values.dataframes import DataTable
+from autograder.values.encoding import decode, encode
+from autograder.values.value_types import (
+    FrameError,
+    blank_like,
+    copy_inputs,
+    copy_value,
+    pack_value,
+    unpack_value,
+    values_agree,
+)
+
+MAX_CPU_SECONDS = 300  # for all cells of a notebook
+MAX_WALL_SECONDS = 6 * MAX_CPU_SECONDS
+MAX_MEMORY_BYTES = 4 << 30  # of address space
+MAX_FILE_BYTES = 200 << 20  # of files beside the notebook that are copied for its run
+MAX_CALLS = 40  # of one function that are recorded in a test cell
+_VALUE_FIELDS = ("args", "kwargs", "result")  # fields of a call that need packing
+
+
+class RecordingError(AutograderError):
+    """A source notebook cannot be run; the text says why."""
+
+
+@dataclass(frozen=True)
+class RecordedCall:
+    """One call that a test cell made.
+
+    Parameters
+    ----------
+    cell, line : int
+        Number of the cell, and the line in it.
+    args, kwargs
+        Values of the arguments; empty if `problem` is not.
+    error : str
+        Type of the exception that was raised, else "".
+    has_printed : bool
+        True if the function printed and returned nothing.
+    problem : str
+        Reason why the call cannot become a case, such as an argument that cannot be encoded; "" if
+        it can.
+    """
+
+    cell: int
+    line: int
+    function: str
+    args: tuple = ()
+    kwargs: dict = field(default_factory=dict)
+    result: Value = None
+    error: str = ""
+    has_printed: bool = False
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Result of running a notebook.
+
+    Parameters
+    ----------
+    calls : list of RecordedCall
+    variables : dict of (int, str) to (value, str)
+        Value of each variable at the start of a test cell, and a description of one that cannot be
+        encoded, else "".
+    errors : dict of int to str
+        Exceptions that cells raised.
+    trials : dict of str to TrialResult
+        Results of the separate test functions, by their names.
+    """
+
+    calls: list[RecordedCall]
+    variables: dict[tuple[int, str], tuple[Value, str]]
+    errors: dict[int, str]
+    trials: dict[str, "TrialResult"]
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """Result of a separate test function on the notebook's own solution.
+
+    Parameters
+    ----------
+    values : dict of str to value
+        Variables of the notebook that the test needs.
+    problem : str
+        Reason why the test cannot be used separately, or "".
+    weak : bool
+        True if very different results of the same form pass the test.
+    """
+
+    values: dict[str, Value]
+    problem: str = ""
+    weak: bool = False
+
+
+def record_notebook(cells: Sequence[dict], folder: Path) -> Recording:
+    """Run the cells in a process with limits, in a copy of the notebook's folder.
+
+    Parameters
+    ----------
+    cells : sequence of dict
+        `number`, `source`, `functions` (that the cell defines and that are to be recorded),
+        `is_test` (bool), `variables` (that the cell reads), `tests` (test functions to try, see
+        `course_import.kept_tests.KeptTest`).
+
+    Raises
+    ------
+    RecordingError
+        If the process takes too long, or ends before the last cell.
+    """
+    with tempfile.TemporaryDirectory() as exchange:
+        work = Path(exchange) / "work"
+        _copy_folder(folder, work)
+        (Path(exchange) / "cells.json").write_text(json.dumps(list(cells)), "utf-8")
+        env = {
+            **os.environ,
+            "MPLBACKEND": "agg",
+            "OMP_NUM_THREADS": "1",
+            "OPENBLAS_NUM_THREADS": "1",
+        }
+        command = [sys.executable, "-m", "course_import.record_calls", exchange]
+        try:
+            process = subprocess.run(
+                command,
+                cwd=work,
+                env=env,
+                capture_output=True,
+                stdin=subprocess.DEVNULL,
+                timeout=MAX_WALL_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            raise RecordingError(
+                f"The notebook did not come to its end in {MAX_WALL_SECONDS} seconds; make its "
+                "cells quicker.",
+            ) from None
+        try:
+            return _unpack_recording((Path(exchange) / "recording").read_bytes())
+        except (OSError, FrameError, KeyError, TypeError, ValueError):
+            last_line = process.stderr.decode("utf-8", "replace").strip().split("\n")[-1][:200]
+            reason = last_line or f"exit code {process.returncode}"
+            raise RecordingError(
+                f"Running the notebook ended its process ({reason}): it may take "
+                f"{MAX_CPU_SECONDS} s of CPU time and {MAX_MEMORY_BYTES >> 30} GB of memory.",
+            ) from None
+
+
+def _copy_folder(folder: Path, work: Path) -> None:
+    """Copy the files beside a notebook, up to a limit; leave out links and hidden folders."""
+    remaining_bytes = MAX_FILE_BYTES
+    work.mkdir()
+    for parent, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith((".", "__pycache__"))]
+        for name in sorted(files):
+            path = Path(parent) / name
+            if path.is_symlink() or not path.is_file() or path.suffix == ".ipynb":
+                continue
+            remaining_bytes -= path.stat().st_size
+            if remaining_bytes < 0:
+                return
+            target = work / path.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
+
+
+def _unpack_recording(data: bytes) -> Recording:
+    header, arrays = decode(data)
+    calls = []
+    for entry in header["calls"]:
+        values = {name: unpack_value(entry[name], arrays) for name in _VALUE_FIELDS}
+        calls.append(RecordedCall(**{**entry, **values}))
+    variables = {}
+    for cell, name, value, problem in header["variables"]:
+        variables[cell, name] = (unpack_value(value, arrays), problem)
+    trials = {}
+    for name, values, problem, weak in header["trials"]:
+        trials[name] = TrialResult(unpack_value(values, arrays), problem, weak)
+    errors = {int(number): text for number, text in header["errors"].items()}
+    return Recording(calls, variables, errors, trials)
+
+
+# In the process of the notebook
+
+
+class _NotebookCallRecorder:
+    """Wraps a notebook's functions, and records the outermost calls that test cells make."""
+
+    def __init__(self) -> None:
+        self.cell: int | None = None
+        self.depth = 0
+        self.calls: list[tuple[RecordedCall, Callable]] = []
+        self.counts: dict[tuple[int, str], int] = {}
+
+    def wrap(self, name: str, function: Callable) -> Callable:
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if self.cell is None or self.depth or self._exceeds_limit(name):
+                return function(*args, **kwargs)
+            line = self._find_line()
+            # Before the call, which may change its arguments.
+            arguments = [_to_value(argument) for argument in (*args, *kwargs.values())]
+            self.depth += 1
+            error = ""
+            result = None
+            try:
+                result = function(*args, **kwargs)
+                return result
+            except Exception as exception:
+                error = type(exception).__name__
+                raise
+            finally:
+                self.depth -= 1
+                call = _make_call(name, arguments, list(kwargs), result)
+                call = replace(call, cell=self.cell, line=line, error=error)
+                self.calls.append((call, function))
+
+        return wrapper
+
+    def _exceeds_limit(self, name: str) -> bool:
+        key = (self.cell or 0, name)
+        self.counts[key] = self.counts.get(key, 0) + 1
+        return self.counts[key] > MAX_CALLS
+
+    def _find_line(self) -> int:
+        frame, file_name = sys._getframe(2), f"<cell {self.cell}>"
+        while frame is not None and frame.f_code.co_filename != file_name:
+            frame = frame.f_back  # type: ignore[assignment]
+        return frame.f_lineno if frame is not None else 0
+
+    def repeat_calls(self) -> list[RecordedCall]:
+        """Repeat each call, to find those that depend on chance or on later cells."""
+        calls = []
+        for call, function in self.calls:
+            calls.append(call if call.problem else _repeat_call(call, function))
+        return calls
+
+
+def _make_call(
+    name: str, arguments: list[tuple[Value, str]], keywords: list[str], result: Any
+) -> RecordedCall:
+    """Return the record of a call, without its place."""
+    value, result_problem = _to_value(result)
+    problems = [f"an argument is {problem}" for _, problem in arguments if problem]
+    if result_problem:
+        problems.append(f"it returns {result_problem}")
+    if problems:
+        return RecordedCall(0, 0, name, result=value, problem=problems[0])
+    values = [argument for argument, _ in arguments]
+    count = len(values) - len(keywords)
+    kwargs = dict(zip(keywords, values[count:], strict=True))
+    return RecordedCall(0, 0, name, tuple(values[:count]), kwargs, value)
+
+
+def _to_value(value: Any) -> tuple[Value, str]:
+    """Return an object as an encodable value, and a description if it has none: "a generator"."""
+    type_name, encodable = pack_result(value)
+    is_lost = encodable is None and value is not None
+    return encodable, f"a {type_name}" if is_lost else ""
+
+
+def _repeat_call(call: RecordedCall, function: Callable) -> RecordedCall:
+    repetition = call_answer(function, Inputs(call.args, call.kwargs))
+    problem = ""
+    if repetition.modified and not call.error:
+        problem = f"it changes its argument {repetition.modified[0]}"
+    same_value = values_agree(repetition.value, call.result, ComparisonRules())
+    if repetition.raised != call.error or not same_value:
+        problem = "it gives something else when it is called again"
+    if problem:
+        return replace(call, args=(), kwargs={}, result=None, problem=problem)
+    has_printed = call.result is None and not call.error and bool(repetition.printed.strip())
+    return replace(call, has_printed=has_printed)
+
+
+def _try_test(
+    test: dict,
+    namespace: dict[str, Any],
+    variables: dict[str, tuple[Value, str]],
+) -> TrialResult:
+    """Run a test function with the notebook's functions and the variables before its cell."""
+    for name in (*test["values"], *test["variables"]):
+        problem = variables.get(name, (None, "not there"))[1]
+        if problem:
+            return TrialResult({}, f"it uses `{name}`, which is {problem}")
+    values = {name: variables[name][0] for name in test["values"]}
+    answers = {name: variables[name][0] for name in test["variables"]}
+    names = [name for name in (test["subject"], *test["helper_functions"]) if name]
+    functions = {name: getattr(namespace.get(name), "__wrapped__", repr) for name in names}
+    answer = functions.get(test["subject"], lambda: copy_value(answers))
+    inputs = inputs_for_test(test["source"], **values)
+    try:
+        events, error = record_test_calls(answer, functions, **copy_inputs(inputs).kwargs)
+    except Exception as exception:  # noqa: BLE001 - anybody's code
+        events, error = [], exception
+    _, expected = pack_result(events)
+    if error:
+        text = " ".join(f"it raises {type(error).__name__}: {error}".split())
+        return TrialResult({}, truncate(text, 120))
+    if expected is None:
+        return TrialResult({}, "it gives more than can be compared")
+    message = compare_in_test(expected, copy_value(expected), 0.0, copy_inputs(inputs))
+    if message:
+        return TrialResult({}, f"it fails. {message}")
+    alternatives = []
+    for magnitude in (-1e6, 1e6):
+        alternatives.append(copy_value([_replace_values(event, magnitude) for event in expected]))
+    messages = [
+        compare_in_test(expected, alternative, 0.0, copy_inputs(inputs)) for alternative in alternatives
+    ]
+    return TrialResult(values, "", weak=messages == [None, None])
+
+
+def _replace_values(value: Value, magnitude: float) -> Value:
+    """Return a value of the same form, with very different numbers in it."""
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fiu":
+        divisors = 1 + np.arange(value.size).reshape(value.shape)
+        return (magnitude / divisors).astype(value.dtype)
+    if isinstance(value, (list, tuple)):
+        parts = [_replace_values(part, magnitude / (2 + i)) for i, part in enumerate(value)]
+        return type(value)(parts)
+    if isinstance(value, dict):
+        return {key: _replace_values(part, magnitude) for key, part in value.items()}
+    if isinstance(value, str):
+        return value if value in CALL_EVENTS else f"{value}?"
+    if isinstance(value, DataTable):
+        return blank_like(value)
+    if type(value) is bool:
+        return not value
+    if type(value) in (int, float):
+        return type(value)(magnitude)
+    return value
+
+
+def main(exchange: Path) -> None:
+    """Run the cells of `cells.json`, and write the file `recording`."""
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CPU, (MAX_CPU_SECONDS, MAX_CPU_SECONDS + 5))
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    from IPython.display import display
+
+    builtins.display = display  # type: ignore[attr-defined]
+    sys.path.insert(0, "")
+    cells = json.loads((exchange / "cells.json").read_text("utf-8"))
+    run = _NotebookRun()
+    for cell in cells:
+        run.run_cell(cell)
+    (exchange / "recording").write_bytes(run.encode_recording())
+
+
+class _NotebookRun:
+    """Namespace of a notebook that is run, and everything that is recorded on the way."""
+
+    def __init__(self) -> None:
+        self.namespace: dict[str, Any] = {"__name__": "__main__"}
+        self.recorder = _NotebookCallRecorder()
+        self.variables: list[tuple[int, str, Value, str]] = []
+        self.errors: dict[int, str] = {}
+        self.trials: list[tuple[str, TrialResult]] = []
+        self.arrays: list = []
+
+    def run_cell(self, cell: dict) -> None:
+        """Record a cell's variables, run it, try its tests, and wrap its functions."""
+        number = cell["number"]
+        before_cell = {}
+        for name in cell["variables"]:
+            if name in self.namespace:
+                value, problem = _to_value(self.namespace[name])
+                packed_value = pack_value(value, self.arrays)
+                self.variables.append((number, name, packed_value, problem))
+                before_cell[name] = (unpack_value(packed_value, self.arrays), problem)
+        self.recorder.cell = number if cell["is_test"] else None
+        start = process_time()
+        try:
+            exec(compile(cell["source"], f"<cell {number}>", "exec"), self.namespace)
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):
+                raise
+            self.errors[number] = f"{type(error).__name__}: {error}"[:300]
+        self.recorder.cell = None
+        is_quick = process_time() - start < MAX_CPU_SECONDS / 20
+        if number not in self.errors and is_quick:
+            self._try_tests(cell["tests"], before_cell)
+        for name in cell["functions"]:
+            function = self.namespace.get(name)
+            if callable(function) and not hasattr(function, "__wrapped__"):
+                self.namespace[name] = self.recorder.wrap(name, function)
+
+    def _try_tests(self, tests: list[dict], variables: dict[str, tuple[Value, str]]) -> None:
+        # Later cells must draw the same random numbers as without the trials.
+        random_states = random.getstate(), np.random.get_state()
+        for test in tests:
+            self.trials.append((test["name"], _try_test(test, self.namespace, variables)))
+        random.setstate(random_states[0])
+        np.random.set_state(random_states[1])
+
+    def encode_recording(self) -> bytes:
+        calls = []
+        for call in self.recorder.repeat_calls():
+            values = {name: pack_value(getattr(call, name), self.arrays) for name in _VALUE_FIELDS}
+            calls.append({**vars(call), **values})
+        trials = []
+        for name, trial in self.trials:
+            values = pack_value(trial.values, self.arrays)
+            trials.append((name, values, trial.problem, trial.weak))
+        header = {
+            "calls": calls,
+            "variables": self.variables,
+            "errors": self.errors,
+            "trials": trials,
+        }
+        return encode(header, self.arrays)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

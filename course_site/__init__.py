@@ -1,0 +1,1 @@
+"""The labs as a static site that runs in a browser: `autograder web`, beside the engine."""

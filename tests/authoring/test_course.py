@@ -1,0 +1,368 @@
+"""Test courses and labs: mistakes are one sentence, skeletons work, the engine names no lab."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from command import autograder
+from our_course import COURSE, ROOT
+
+from autograder.authoring.lab import LabError, read_lab
+from autograder.authoring.skeleton import SkeletonError, write_course, write_lab
+from autograder.core.course import CourseError, find_course, read_course
+from autograder.core.errors import AutograderError
+from autograder.sandbox.choice import why_unavailable
+
+ENGINE = ROOT / "autograder"
+BIN = Path(sys.executable).parent
+GOOD = 'title = "A"\nid = "a"\nlabs = ["one", "two"]\n'
+
+
+def run_command(course, *command, code=0):
+    """Run a command of the autograder in a course's folder."""
+    ran = autograder(*command, cwd=course, here=True)
+    assert ran.returncode == code, f"{command}\n{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
+    assert "Traceback" not in ran.stderr
+    return ran.stdout or ran.stderr
+
+
+# course.toml
+
+
+@pytest.mark.parametrize("entry", ["data", "library"])
+@pytest.mark.parametrize(
+    "name", [".", "..", "solutions", "notebooks", "classroom", "a-class", "to-solutions", "up"]
+)
+def test_a_folder_that_would_show_solutions_or_a_classroom_is_refused(
+    entry,
+    name,
+    tmp_path,
+    monkeypatch,
+):
+    """Once, `data = ["."]` gave submissions access to solutions, the gradebook and the secret."""
+    course = tmp_path / "course"
+    (course / "solutions" / "one").mkdir(parents=True)
+    (course / "to-solutions").symlink_to(course / "solutions" / "one")
+    (course / "up").symlink_to(tmp_path)
+    monkeypatch.setenv("AUTOGRADER_CLASSROOM", "a-class")
+    (course / "course.toml").write_text(f"{GOOD}{entry} = [{name!r}]\n")
+    with pytest.raises(
+        CourseError, match=f"{entry} holds '{name}', which would show submissions the solutions"
+    ):
+        read_course(course)
+    (course / "course.toml").write_text(f'{GOOD}{entry} = ["stats"]\n')
+    assert read_course(course)
+
+
+@pytest.mark.parametrize(
+    "name", ["../words.md", "solutions/one/teaching.md", "notebooks/a.md", "words.txt", 3]
+)
+def test_a_page_that_is_not_for_students_is_refused(name, tmp_path):
+    (tmp_path / "course.toml").write_text(f"{GOOD}pages = [{json.dumps(name)}]\n")
+    with pytest.raises(CourseError, match="pages holds"):
+        read_course(tmp_path)
+    (tmp_path / "course.toml").write_text(f'{GOOD}pages = ["docs/words.md"]\n')
+    assert read_course(tmp_path).pages == ("docs/words.md",)
+
+
+@pytest.mark.parametrize("name", ["con", "aux", "com1"])
+def test_a_lab_name_that_windows_does_not_allow_is_refused(name, tmp_path):
+    write_course(tmp_path / "course")
+    with pytest.raises(SkeletonError, match="Windows"):
+        write_lab(read_course(tmp_path / "course"), name)
+
+
+def test_a_course_name_like_an_option_is_refused(tmp_path):
+    with pytest.raises(SkeletonError, match="for an option"):
+        write_course(tmp_path / "-rf")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("title = ", "is not valid TOML"),
+        (b"title = '\xff'", "cannot be read"),
+        (GOOD + "lab_order = 3\n", "has an entry 'lab_order'; the entries are title, id, labs,"),
+        (GOOD.replace('"A"', "3"), "title is 3; expected a text."),
+        (GOOD.replace('["one", "two"]', '"one"'), "labs is 'one'; expected a list of texts."),
+        (GOOD + "policy = 3\n", "policy is 3; expected a table."),
+        (GOOD.replace('id = "a"\n', ""), "has no entry 'id'."),
+        (GOOD.replace('"two"', '"a/b"'), "labs holds 'a/b'; expected a name."),
+        (GOOD.replace('"two"', "2"), "labs holds 2; expected a name."),
+        (GOOD.replace('"two"', '"one"'), "lists the lab 'one' twice."),
+        (GOOD + "[lab.three]\n", "has a table [lab.three], but the labs are one and two."),
+    ],
+)
+def test_a_mistake_in_a_course_is_one_sentence(text, sentence, tmp_path):
+    path = tmp_path / "course.toml"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(CourseError) as caught:
+        read_course(tmp_path)
+    message = str(caught.value)
+    assert sentence in message
+    assert str(path) in message
+    assert message.endswith(".") and "\n" not in message
+
+
+def test_a_right_course_is_read_and_found_from_a_subfolder(tmp_path, monkeypatch):
+    monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+    (tmp_path / "course.toml").write_text(GOOD)
+    subfolder = tmp_path / "solutions" / "one"
+    subfolder.mkdir(parents=True)
+    assert read_course(tmp_path).labs == find_course(subfolder).labs == ("one", "two")
+
+
+def test_a_missing_course_is_one_sentence(tmp_path, monkeypatch):
+    monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+    message = r"There is no course\.toml in .* name it with --course\."
+    with pytest.raises(CourseError, match=message):
+        find_course(tmp_path)
+    with pytest.raises(CourseError, match=r"There is no file .*, so .* is no course"):
+        read_course(tmp_path)
+
+
+# Skeletons
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A new course, as written by `autograder new course`."""
+    write_course(tmp_path / "a course")
+    return tmp_path / "a course"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
+def test_skeletons_can_be_built_checked_graded_and_reported_unchanged(tmp_path):
+    run_command(tmp_path, "new", "course", "chance")
+    home = tmp_path / "chance"
+    old_files = {p: p.read_bytes() for p in home.rglob("*") if p.is_file()}
+    run_command(home, "new", "lab", "random-walks", "--exercise", "mean_distance")
+    new_files = {p: p.read_bytes() for p in home.rglob("*") if p.is_file()}
+    changed_files = [p for p, content in new_files.items() if old_files.get(p) != content]
+    assert {p.relative_to(home).parts[:2] for p in changed_files} == {
+        ("course.toml",),
+        ("solutions", "random-walks"),
+    }
+    old_lines = old_files[home / "course.toml"].decode().splitlines()
+    new_lines = (home / "course.toml").read_text().splitlines()
+    differences = [(a, b) for a, b in zip(old_lines, new_lines, strict=True) if a != b]
+    assert differences == [('labs = ["first-steps"]', 'labs = ["first-steps", "random-walks"]')]
+
+    run_command(home, "build")
+    assert run_command(home, "build", "--check") == "Everything is as the solutions say.\n"
+    assert run_command(home, "start", "work") == "2 labs copied to work.\n"
+    notebook = home / "work" / "random-walks" / "random-walks.ipynb"
+    assert "mean_distance: not written yet" in run_command(home, "check", notebook, code=1)
+    for student, is_solved in (("ada", True), ("bo", False)):
+        student_notebook = nbformat.read(notebook, as_version=4)
+        if is_solved:
+            right = read_lab(read_course(home), "random-walks").reference_cells["mean-distance"]
+            next(c for c in student_notebook.cells if c.id == "mean-distance").source = right
+        target = home / "classroom" / "submitted" / student / "random-walks" / "random-walks.ipynb"
+        target.parent.mkdir(parents=True)
+        nbformat.write(student_notebook, target)
+    rows = [json.loads(line) for line in run_command(home, "grade", "--json", "-").splitlines()]
+    verdicts = {}
+    for row in rows:
+        if row["verdict"] != "manual":
+            verdicts[row["student"], row["exercise"]] = row["verdict"]
+    assert verdicts == {("ada", "mean_distance"): "pass", ("bo", "mean_distance"): "error"}
+    run_command(home, "feedback")
+    feedback = home / "classroom" / "feedback"
+    assert (feedback / "ada" / "random-walks" / "random-walks.html").is_file()
+    assert (home / run_command(home, "report").strip()).is_file()
+
+
+@pytest.mark.parametrize("name", ["Random Walks", "random_walks", "-walks", "a/b", "..", ""])
+def test_a_wrong_name_for_a_lab_is_refused(course, name):
+    with pytest.raises(SkeletonError, match="is no name for a lab"):
+        write_lab(read_course(course), name)
+
+
+@pytest.mark.parametrize("name", ["mean distance", "_mean", "a__b", "class", "../a"])
+def test_a_wrong_name_for_an_exercise_is_refused(course, name):
+    with pytest.raises(SkeletonError, match="is no name for an exercise"):
+        write_lab(read_course(course), "walks", name)
+
+
+def test_nothing_is_overwritten(course):
+    with pytest.raises(SkeletonError, match="is not empty"):
+        write_course(course)
+    with pytest.raises(SkeletonError, match="There is a lab 'first-steps' already"):
+        write_lab(read_course(course), "first-steps")
+
+
+# Misspellings
+
+
+def exercise_file(course):
+    return course / "solutions" / "first-steps" / "mean_of_first_steps.py"
+
+
+def edit(path, old, new):
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+MISSPELT = [
+    (
+        'sizes={"length"',
+        'sizes={"lenght"',
+        "the domain's function takes length and magnitude after rng",
+    ),
+    ("points=2", "points=2, tolerence=1", "tolerence"),
+    (
+        "points=2",
+        'points=2, returns="print"',
+        "returns is 'print'; it can be array, tensor, printed",
+    ),
+    (
+        "points=2",
+        'points=2, builds_on=["softmax"]',
+        "builds_on holds 'softmax'; an Exercise is expected",
+    ),
+    (
+        'Exercise("mean_of',
+        'Exercise("men_of',
+        "an exercise named 'mean_of_first_steps', as the file, is expected",
+    ),
+    ("import numpy", "import nunpy", "cannot be imported: ModuleNotFoundError"),
+    ("from autograder.authoring import Exercise", "from .softmaks import x, Exercise", "softmaks"),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "sentence"), MISSPELT, ids=[new for _, new, _ in MISSPELT])
+def test_a_misspelt_exercise_is_one_sentence(course, old, new, sentence):
+    edit(exercise_file(course), old, new)
+    with pytest.raises(LabError) as caught:
+        _ = read_lab(read_course(course), "first-steps").exercises
+    message = str(caught.value)
+    assert sentence in message
+    assert "mean_of_first_steps.py" in message
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        (
+            '"grade_id": "test-mean-of-first-steps"',
+            '"grade_id": "test-men"',
+            "test-mean-of-first-steps",
+        ),
+        ('"grade_id": "mean-of-first-steps"', '"grade_id": "men"', "mean-of-first-steps"),
+    ],
+)
+def test_a_misspelt_grade_id_is_one_sentence(course, old, new, sentence):
+    edit(course / "solutions" / "first-steps" / "first-steps.ipynb", old, new)
+    message = run_command(course, "build", code=1)
+    assert sentence in message
+    assert "grade_id" in message
+    assert len(message.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (["build", "first-step"], "There is no lab 'first-step'; the labs are first-steps."),
+        (["build", "--chek"], "No such option"),
+        (["biuld"], "No such command 'biuld'"),
+        (["check", "nowhere.ipynb"], "There is no file nowhere.ipynb."),
+    ],
+)
+def test_a_misspelt_command_is_one_sentence(course, command, sentence):
+    ran = autograder(*command, cwd=course)
+    assert ran.returncode in (1, 2)
+    assert sentence in ran.stderr
+    assert "Traceback" not in ran.stderr
+
+
+def test_an_exercise_of_another_lab_cannot_be_built_on(course):
+    write_lab(read_course(course), "second")
+    path = course / "solutions" / "second" / "mean_of_second.py"
+    edit(path, "points=2", "points=2, builds_on=[Exercise('other', points=1)]")
+    with pytest.raises(LabError, match="mean_of_second builds on other, which is of another lab"):
+        _ = read_lab(read_course(course), "second").exercises
+
+
+def test_a_missing_lab_is_one_sentence(course):
+    edit(course / "course.toml", '"first-steps"]', '"first-steps", "ghost"]')
+    message = r"There is no file .*, but course\.toml lists the lab 'ghost'"
+    with pytest.raises(AutograderError, match=message):
+        read_lab(read_course(course), "ghost")
+
+
+# The engine names no lab
+
+
+def find_files_naming_labs(folder):
+    """Return files that name a lab of this repository's course or import its library."""
+    forbidden = re.compile("|".join([*map(re.escape, lab_name_texts()), *COURSE.library]))
+    files = [p for p in folder.rglob("*") if p.is_file() and p.suffix not in {".pyc", ".png"}]
+    matches = [path for path in files if forbidden.search(path.read_text("utf-8"))]
+    return sorted(str(path.relative_to(folder)) for path in matches)
+
+
+def lab_name_texts():
+    """Yield the labs' names as in paths and modules; plain words like "positions" in quotes."""
+    for lab in COURSE.labs:
+        if "-" in lab:
+            yield from (lab, lab.replace("-", "_"))
+        else:
+            yield from (f'"{lab}"', f"{lab}/", f"/{lab}")
+
+
+def test_the_engine_names_no_lab_of_this_course(tmp_path):
+    assert find_files_naming_labs(ENGINE) == []
+    engine_copy = tmp_path / "autograder"
+    shutil.copytree(ENGINE, engine_copy, ignore=shutil.ignore_patterns("__pycache__"))
+    (engine_copy / "a.py").write_text('LABS = ["attention-masks"]\n')
+    (engine_copy / "b.py").write_text("from attention_labs import pictures\n")
+    (engine_copy / "c.py").write_text("import solutions.qkv_attention\n")
+    (engine_copy / "d.py").write_text('LAST = "positions"\n')
+    assert find_files_naming_labs(engine_copy) == ["a.py", "b.py", "c.py", "d.py"]
+
+
+# nbgrader's own release
+
+
+def test_nbgraders_release_holds_no_file_of_the_authors(course):
+    lab = course / "solutions" / "first-steps"
+    (lab / "_shared.py").write_text("SECRET = 1\n")
+    (lab / "__pycache__").mkdir(exist_ok=True)
+    (lab / "__pycache__" / "_shared.cpython-311.pyc").write_bytes(b"secret")
+    (lab / "picture.svg").write_text("<svg/>")  # a file for students
+    assert generate_release(course) == ["first-steps.ipynb", "picture.svg"]
+
+
+@pytest.mark.long
+def test_an_authors_file_in_nbgraders_release_would_be_noticed(course):
+    config = course / "nbgrader_config.py"
+    config.write_text(config.read_text() + "get_config().CourseDirectory.ignore = []\n")
+    assert "mean_of_first_steps.py" in generate_release(course)
+
+
+def generate_release(course):
+    """Return the names of the files that `nbgrader generate_assignment` releases."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(("JUPYTER", "AUTOGRADER"))}
+    env["PATH"] = f"{BIN}{os.pathsep}{env['PATH']}"
+    ran = subprocess.run(
+        [BIN / "nbgrader", "generate_assignment", "first-steps"],
+        cwd=course,
+        env={**env, "PYTHONPATH": str(ROOT), "JUPYTER_CONFIG_DIR": str(course.parent / "config")},
+        text=True,
+        capture_output=True,
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    folder = course / "notebooks" / "first-steps"
+    return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())

@@ -1,0 +1,234 @@
+"""Test that local mistakes are caught: functions that are wrong in a part of a domain only.
+
+For each exercise, inputs are drawn anywhere in its domain. Their traits (an axis from a size on, a
+value of a flag, a dtype, a memory layout, large numbers, an empty row of a mask) make functions
+that equal the reference except for inputs with one trait. The visible or the hidden cases must
+catch each such function.
+"""
+
+from collections.abc import Callable
+from functools import cache, lru_cache
+
+import numpy as np
+import pytest
+from our_course import COURSE
+
+from autograder.authoring.domain import Domain
+from autograder.authoring.lab import read_labs
+from autograder.judging.call_answer import call_answer
+from autograder.judging.compare import first_difference
+from autograder.values.case_inputs import LAYOUTS, Inputs, copy_with_layout, memory_layout
+
+LABS = [lab for lab in read_labs(COURSE).values() if not lab.unavailable_reason() and not lab.needs]
+EXERCISES = [e for lab in LABS for e in lab.exercises.values() if e.declared_domain is not None]
+DRAWS = 60  # inputs from which the traits are collected
+HIDDEN_SEEDS = (0, 1, 2)  # seeds of hidden cases
+
+
+def named_arrays(case_inputs: Inputs) -> list[tuple[str, np.ndarray]]:
+    """Return the arrays among the arguments, each with a name."""
+    arrays = []
+
+    def collect(name, value):
+        if isinstance(value, np.ndarray):
+            arrays.append((name, value))
+        elif isinstance(value, (tuple, list)):
+            for i, part in enumerate(value):
+                collect(f"{name}[{i}]", part)
+        elif isinstance(value, dict):
+            for key, part in value.items():
+                collect(f"{name}[{key!r}]", part)
+
+    for name, value in [*enumerate(case_inputs.args), *case_inputs.kwargs.items()]:
+        collect(str(name), value)
+    return arrays
+
+
+def find_traits(case_inputs: Inputs, sizes: tuple[int, ...]) -> set[str]:
+    """Return the traits of inputs."""
+    traits = set()
+    for name, array in named_arrays(case_inputs):
+        traits.add(f"argument {name} with {array.ndim} axes")
+        for axis, size in enumerate(array.shape, -array.ndim):
+            traits |= {f"argument {name}, axis {axis}: {n}" for n in (1, 2) if size == n}
+            traits |= {f"argument {name}, axis {axis}: from {n} on" for n in sizes if size >= n}
+        if array.dtype.kind == "f":
+            traits.add(f"argument {name} in {array.dtype.name}")
+            largest = float(np.abs(array.astype(float)).max(initial=0))
+            traits |= {f"argument {name} as large as {n}" for n in (20, 900) if largest >= n}
+        if memory_layout(array) != "C":
+            traits.add(f"argument {name} {memory_layout(array)}")
+        if array.dtype == bool and array.ndim and array.size and (~array.any(axis=-1)).any():
+            traits.add(f"argument {name}: a row with nothing in it")
+    for name, value in [*enumerate(case_inputs.args), *case_inputs.kwargs.items()]:
+        if type(value) is int:
+            traits |= {f"argument {name}: from {n} on" for n in sizes if value >= n}
+        if value is None or isinstance(value, (bool, str)) or (type(value) is int and value <= 2):
+            traits.add(f"argument {name} = {value!r}")
+        elif isinstance(value, type):
+            traits.add(f"argument {name} = {value.__name__}")
+    return traits
+
+
+def draw_inputs(exercise, rng) -> Inputs:
+    """Draw inputs anywhere in the exercise's domain."""
+    domain = exercise.declared_domain
+    arguments = {}
+    for name, (low, high) in domain.sizes.items():
+        arguments[name] = int(rng.integers(low, high + 1))
+    for name, values in domain.flags.items():
+        arguments[name] = values[rng.integers(len(values))]
+    if domain.magnitudes:
+        arguments["magnitude"] = domain.magnitudes[rng.integers(len(domain.magnitudes))]
+    case_inputs = domain.draw(rng, **arguments)
+    dtype = domain.dtypes[rng.integers(len(domain.dtypes))] if domain.dtypes else None
+    layout = LAYOUTS[rng.integers(3)] if domain.layouts else "C"
+
+    def change(value):
+        if not isinstance(value, np.ndarray):
+            return value
+        if dtype and value.dtype.kind == "f":
+            value = value.astype(dtype)
+        return copy_with_layout(value, layout)
+
+    keywords = {name: change(value) for name, value in case_inputs.kwargs.items()}
+    return Inputs(tuple(map(change, case_inputs.args)), keywords)
+
+
+@cache
+def local_traits(exercise) -> list[str]:
+    """Return the traits of some inputs of the domain, but neither of all nor of very few."""
+    rng = np.random.default_rng(7)
+    counts: dict[str, int] = {}
+    for _ in range(DRAWS):
+        for trait in find_traits(draw_inputs(exercise, rng), (13, 30)):
+            counts[trait] = counts.get(trait, 0) + 1
+    return sorted(trait for trait, count in counts.items() if DRAWS // 20 < count < DRAWS)
+
+
+def make_wrong(value):
+    """Return a wrong value of the same type."""
+    if isinstance(value, np.ndarray):
+        if value.dtype == bool:
+            return ~value
+        # Uneven, since adding the same number to all scores would not change weights.
+        uneven = np.arange(value.size).reshape(value.shape) % 2 + 1
+        return value + uneven.astype(value.dtype)
+    if isinstance(value, (tuple, list)):
+        return type(value)([make_wrong(value[0]), *value[1:]])
+    if isinstance(value, dict):
+        return {key: make_wrong(part) for key, part in value.items()}
+    return value + "?" if isinstance(value, str) else value + 1
+
+
+def make_local_mistake(exercise, trait: str) -> Callable:
+    def function(*args, **kwargs):
+        right = exercise.reference(*args, **kwargs)
+        return make_wrong(right) if trait in find_traits(Inputs(args, kwargs), (13, 30)) else right
+
+    return function
+
+
+@lru_cache(2 + len(HIDDEN_SEEDS))  # the questions of one exercise, for all its traits
+def questions(exercise, seed: int | None):
+    # A case with a memory limit is no part of the domain.
+    return [q for q in exercise.questions(seed) if q.inputs.memory is None]
+
+
+def is_caught(exercise, function: Callable, seed: int | None) -> bool:
+    cases = questions(exercise, seed)
+    answers = (call_answer(function, question.inputs, exercise.rules.call) for question in cases)
+    return any(first_difference(q.expected, a, exercise.rules) for q, a in zip(cases, answers))
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_a_local_mistake_is_caught(exercise, record_property):
+    traits, visible, missed_traits = local_traits(exercise), 0, []
+    for trait in traits:
+        function = make_local_mistake(exercise, trait)
+        if is_caught(exercise, function, None):
+            visible += 1
+        elif not any(is_caught(exercise, function, seed) for seed in HIDDEN_SEEDS):
+            missed_traits.append(trait)
+    record_property("rules", f"{len(traits)} made, {visible} caught by visible cases")
+    assert missed_traits == []
+    # An exercise on a single number may have no trait.
+    assert traits or not named_arrays(exercise.questions()[0].inputs)
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
+def test_the_reference_is_right_in_all_of_its_domain(exercise):
+    rng = np.random.default_rng(11)
+    for _ in range(10):
+        answer = call_answer(exercise.reference, draw_inputs(exercise, rng), exercise.rules.call)
+        assert not answer.error and not answer.modified
+
+
+def test_a_mistake_outside_the_domain_is_not_tested():
+    """`to_additive` promises three dtypes, and a fourth is not tested."""
+    exercise = next(e for e in EXERCISES if e.name == "to_additive")
+    function = make_local_mistake(exercise, "argument dtype = longdouble")
+    assert not is_caught(exercise, function, None)
+    assert not any(is_caught(exercise, function, seed) for seed in HIDDEN_SEEDS)
+
+
+def test_without_its_domain_an_exercise_misses_a_local_mistake(monkeypatch):
+    exercise = next(e for e in EXERCISES if e.name == "padding_mask")
+    function = make_local_mistake(exercise, "argument 0, axis -1: from 30 on")
+    assert is_caught(exercise, function, 5)
+    monkeypatch.setattr(exercise, "declared_domain", None)
+    questions.cache_clear()
+    assert not is_caught(exercise, function, 5)
+    questions.cache_clear()
+
+
+def test_axes_above_the_usual_sizes_have_sizes_of_their_own():
+    drawn_sizes = []
+    axes = {"rows": (20, 40), "columns": (20, 40), "fixed": (7, 7)}
+    domain = Domain(axes, {}, (), (), False, None)
+
+    def draw(rng, **sizes):
+        drawn_sizes.append(sizes)
+        return Inputs()
+
+    object.__setattr__(domain, "draw", draw)
+    for seed in range(5):
+        domain.edge_cases(np.random.default_rng(seed), corners=True)
+    for case_sizes in drawn_sizes:
+        assert 20 <= case_sizes["rows"] <= 40
+        assert 20 <= case_sizes["columns"] <= 40
+        assert case_sizes["fixed"] == 7
+    equal_sizes = [sizes for sizes in drawn_sizes if sizes["rows"] == sizes["columns"]]
+    assert len(equal_sizes) == 10, "only in the corners: all smallest, all large"
+
+
+@pytest.mark.parametrize("steady", [True, False])
+def test_a_steady_domain_has_the_same_shapes_in_every_draw(steady):
+    """A library that compiles for each shape then compiles once, and not for each submission."""
+
+    def draw(rng, **sizes):
+        return Inputs((rng.normal(size=tuple(sizes.values())[:4]),))
+
+    axes, masks = {f"axis {n}": (1, 60) for n in range(4)}, {"mask": ("one", "other")}
+    domain = Domain(axes, masks, (), (), False, draw, steady)
+
+    def draw_arrays(seed, corners=True):
+        return [
+            case_inputs.args[0]
+            for _, case_inputs, _ in domain.edge_cases(np.random.default_rng(seed), corners)
+        ]
+
+    def shapes(drawn_arrays):
+        return [array.shape for array in drawn_arrays]
+
+    first_draw, second_draw = draw_arrays(0), draw_arrays(1)
+    assert (shapes(first_draw) == shapes(second_draw)) is steady
+    assert (
+        len(set(shapes(first_draw) + shapes(second_draw))) <= 15
+    ) is steady  # of 46 cases: three per axis, usual, all small, all large
+    # Different sizes, so that no transpose can hide.
+    assert all(len(set(shape)) > 2 for shape in shapes(first_draw)[:-2])
+    assert not np.array_equal(first_draw[0], second_draw[0])
+    assert (
+        shapes(draw_arrays(0, corners=False)) != shapes(first_draw)[:14]
+    ) is steady  # the visible cases are not steady

@@ -1,0 +1,214 @@
+"""Test that a build refuses exercises that thoughtless answers pass, and wrong misconceptions."""
+
+import builtins
+
+import numpy as np
+import pytest
+from our_course import COURSE
+from small_lab import lab_of
+
+from autograder.authoring import Exercise, inputs
+from autograder.authoring.exercise import ExerciseError
+from autograder.authoring.lab import read_labs
+from autograder.authoring.verify import find_doubts, find_weaknesses
+from autograder.judging.call_answer import call_answer
+
+
+def draw_vector(rng):
+    return inputs(rng.normal(size=4))
+
+
+@pytest.mark.parametrize(
+    ("reference", "cases", "rules", "words"),
+    [
+        (lambda x: None, [draw_vector], {}, "`pass`"),
+        (lambda x: x, [draw_vector], {}, "argument 1 given back"),
+        (lambda x: -np.abs(x), [lambda rng: inputs(-np.ones(3))], {}, "argument 1 given back"),
+        (
+            lambda x, y: max(x, y),
+            [lambda rng: inputs(1, 2), lambda rng: inputs(3, 5)],
+            {},
+            "argument 2 given back",
+        ),
+        (lambda x=0, y=0: y, [lambda rng: inputs(1, y=2)], {}, "argument y given back"),
+        (
+            lambda x, y: (x, y),
+            [lambda rng: inputs(np.ones(2), np.ones(3))],
+            {},
+            "all arguments given back",
+        ),
+        (lambda x: x * 0, [draw_vector], {}, "zeros of the right shape"),
+        (lambda x: {"count": 0, "mean": [0.0]}, [draw_vector], {}, "zeros of the right shape"),
+        (lambda x: print(), [draw_vector], {"returns": "printed"}, "`pass`"),
+    ],
+)
+def test_an_exercise_that_a_thoughtless_answer_passes_is_refused(reference, cases, rules, words):
+    (sentence,) = (s for s in find_weaknesses(lab_of(reference, *cases, **rules)) if words in s)
+    beginning = f"a-lab: answer: {words} is right in every case;"
+    assert sentence.startswith(f"{beginning} add one in which it is not.")
+
+
+@pytest.mark.parametrize(
+    ("reference", "cases", "rules"),
+    [
+        (lambda x: -x, [draw_vector], {}),
+        (lambda x: x if x.size > 3 else -x, [draw_vector, lambda rng: inputs(np.ones(2))], {}),
+        (lambda x: print(len(x)), [draw_vector], {"returns": "printed"}),
+    ],
+)
+def test_an_exercise_that_takes_some_thought_is_not_refused(reference, cases, rules):
+    assert find_weaknesses(lab_of(reference, *cases, **rules)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "argument"),
+    [
+        (lambda x: x.sort(), [3, 1, 2]),
+        (lambda x: x.append(4), [1]),
+        (lambda x: x.__setitem__(0, 1.0), [1]),
+        (lambda x: x.__setitem__(0, "b"), ["a"]),
+        (lambda x: x[0].sort(), [[2, 1]]),
+        (lambda x: x.__setitem__("more", 1), {"a": 1}),
+        (lambda x: x.__setitem__("a", 2), {"a": 1}),
+        (lambda x: x["a"].reverse(), {"a": [1, 2]}),
+        (lambda x: x.__setitem__(0, "no array"), [np.ones(2)]),
+        (lambda x: x.fill(2), np.ones(2)),
+        (lambda x: x[0].fill(2), (np.ones(2), 1)),
+    ],
+)
+def test_work_in_place_is_refused_in_lists_and_mappings_too(change, argument):
+    """Otherwise `pass` would be right: its result is None, too, and arguments are not judged."""
+    lab = lab_of(change, lambda rng: inputs(argument))
+    message = r"changes its argument .*let it work on a copy, and return that"
+    with pytest.raises(ExerciseError, match=message):
+        find_weaknesses(lab)
+    assert call_answer(change, inputs(argument)).modified == ("x",)
+
+
+def test_an_argument_that_is_only_read_is_not_changed():
+    argument = [1, 2.0, "a", None, True, float("nan"), [np.ones(2)], {"a": (1,)}, np.float32]
+    assert call_answer(lambda x: sorted(map(str, x)), inputs(argument, np.array([np.nan]))).error
+    assert call_answer(lambda x, y: str(x), inputs(argument, np.array([np.nan]))).modified == ()
+
+
+def test_an_exercise_with_visible_cases_only_is_warned_about():
+    three = [lambda rng, n=n: inputs(n) for n in range(3)]
+    (sentence,) = find_doubts(lab_of(lambda x: x + 1, *three))
+    assert sentence.startswith(
+        "a-lab: every case of answer is one that students see, so a table of these answers"
+    )
+
+    def random_case(rng):
+        return inputs(int(rng.integers(1000)))
+
+    assert find_doubts(lab_of(lambda x: x + 1, *three, random_case)) == []
+    lab = lab_of(lambda x: x + 1, *three)
+    domain = lab.exercises["answer"].domain(sizes={"n": (1, 60)})
+    domain(lambda rng, n: inputs(int(rng.integers(1000)) + n))
+    assert find_doubts(lab) == []
+
+
+def test_no_exercise_of_this_course_has_visible_cases_only():
+    labs = [lab for lab in read_labs(COURSE).values() if not lab.unavailable_reason()]
+    assert [sentence for lab in labs for sentence in find_doubts(lab)] == []
+
+
+def find_weaknesses_with(function, reference=lambda x: -x, case=draw_vector, **options):
+    """Return the weaknesses of an exercise with a further misconception."""
+    lab = lab_of(reference, case)
+    lab.exercises["answer"].misconception(means="m", nudge="n", **options)(function)
+    return find_weaknesses(lab)
+
+
+def no_product(x):
+    return x @ x[:, None].T @ x
+
+
+def misspelt(x):
+    return -xs if len(x) > 3 else x  # noqa: F821 - the mistake
+
+
+def used_before_assignment(x):
+    y = y + x  # noqa: F821
+    return y
+
+
+def works_in_edge_cases(x):
+    return x if len(x) == 1 else no_product(x)
+
+
+def twice(x):
+    return 2 * x
+
+
+@pytest.mark.parametrize(
+    ("function", "error"), [(misspelt, "NameError"), (used_before_assignment, "UnboundLocalError")]
+)
+def test_a_misconception_with_an_accidental_error_is_refused(function, error):
+    (sentence,) = find_weaknesses_with(function, case=lambda rng: inputs(rng.normal(size=4)))
+    name = function.__name__.replace("_", "-")
+    assert sentence.startswith(f"a-lab: answer: the misconception {name!r} raises {error}: ")
+    advice = f"If this is the mistake, say `raises={error}`; else correct its code."
+    assert sentence.endswith(advice)
+    assert find_weaknesses_with(function, raises=getattr(builtins, error)) == []
+
+
+def test_a_misconception_that_raises_in_every_case_must_declare_it():
+    (sentence,) = find_weaknesses_with(no_product)
+    assert sentence.startswith(
+        "a-lab: answer: the misconception 'no-product' raises in every case, ValueError: "
+    )
+    advice = "If this is the mistake, say `raises=ValueError`; else correct its code."
+    assert sentence.endswith(advice)
+    assert find_weaknesses_with(no_product, raises=ValueError) == []
+    (sentence,) = find_weaknesses_with(no_product, raises=TypeError)
+    assert sentence.startswith("a-lab: answer: the misconception 'no-product' raises ValueError: ")
+    assert sentence.endswith(f"and says `raises=TypeError`. {advice}")
+    (sentence,) = find_weaknesses_with(twice, raises=TypeError)
+    assert sentence == (
+        "a-lab: answer: the misconception 'twice' says `raises=TypeError`, "
+        "and raises it in no case; take it out."
+    )
+
+
+def test_a_result_in_an_edge_case_does_not_excuse_errors():
+    lab = lab_of(lambda x: -x, draw_vector)
+    answer = lab.exercises["answer"]
+    answer.domain(sizes={"n": (1, 9)})(lambda rng, n: inputs(rng.normal(size=n)))
+    answer.misconception(means="m", nudge="n")(works_in_edge_cases)
+    message = "'works-in-edge-cases' raises in every case, ValueError"
+    assert any(message in sentence for sentence in find_weaknesses(lab))
+
+
+def test_a_misconception_that_calls_an_exercise_for_its_function_is_refused():
+    other_exercise = Exercise("softmax", points=1)
+    (sentence,) = find_weaknesses_with(
+        lambda x: other_exercise(x) if len(x) > 9 else -x - (len(x) < 9) * other_exercise(x)
+    )
+    assert "`softmax` is the exercise" in sentence and "`softmax.reference`" in sentence
+
+
+def test_a_structural_mistake_that_is_an_error_may_raise():
+    lab = lab_of(lambda x: -x, draw_vector)
+
+    def name_not_defined(x):
+        return xs  # noqa: F821
+
+    lab.exercises["answer"].structural(name_not_defined)
+    assert find_weaknesses(lab) == []
+    lab = lab_of(lambda x: -x, draw_vector)
+
+    def transposed(x):
+        return xs.T  # noqa: F821
+
+    lab.exercises["answer"].structural(transposed)
+    assert any("'transposed' raises NameError" in sentence for sentence in find_weaknesses(lab))
+
+
+def test_a_pair_may_raise_the_error_of_one_misconception():
+    lab = lab_of(lambda x: -x, draw_vector)
+    answer = lab.exercises["answer"]
+    answer.misconception(means="m", nudge="n", raises=ValueError)(no_product)
+    answer.misconception(means="m", nudge="n")(twice)
+    answer.both(no_product, twice)(lambda x: np.ones(2) @ x)
+    assert not any("raises" in sentence for sentence in find_weaknesses(lab))

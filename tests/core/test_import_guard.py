@@ -1,0 +1,258 @@
+"""`check` and grading allow a notebook the same imports, and name them in the refusal."""
+
+import subprocess
+import sys
+import tomllib
+from functools import partial
+
+import nbformat
+import numpy as np
+import pytest
+from command import autograder
+from nbformat.v4 import new_code_cell
+from our_course import COURSE, ROOT, release
+
+from autograder.authoring.lab import read_lab
+from autograder.authoring.skeleton import write_course
+from autograder.core import import_guard
+from autograder.core.notebook_cells import nbgrader_metadata
+from autograder.grading import pool
+from autograder.grading.grade_submission import grade_submission
+from autograder.grading.pool import sandbox_for
+from autograder.sandbox import PRELOAD, Cell, SandboxError
+from autograder.sandbox.unconfined import Unconfined
+from autograder.sandbox.webassembly import WebAssembly
+from autograder.student.check import CheckFailed, check
+from autograder.student.workspace import copy_labs
+
+NAMES = {"ipython": ["IPython"], "matplotlib": ["matplotlib", "mpl_toolkits"]}
+
+
+def test_the_engine_s_own_packages_are_those_that_it_depends_on():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    names = [name for package in project["dependencies"] for name in NAMES.get(package, [package])]
+    # A notebook may run where there are no processes to look at: in a browser, in WebAssembly.
+    assert {"autograder", *names} - {"psutil", "threadpoolctl"} == import_guard.ENGINE_PACKAGES
+
+
+def test_common_packages_are_allowed_and_test_packages_are_not():
+    packages = import_guard.allowed_packages()
+    assert {"math", "numpy", "matplotlib", "attention_labs", "keras"} <= packages
+    assert not {"scipy", "pandas", "pytest", "hypothesis"} & packages
+
+
+def right(x, axis=0):
+    e = np.exp(x)
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+def imports_inside(x, axis=0):
+    import pytest as helper
+
+    return right(x, axis) if helper else x
+
+
+def uses_a_module(x, axis=0):
+    return right(x, axis) if pytest.approx else x
+
+
+approx = pytest.approx
+
+
+def uses_a_function(x, axis=0):
+    return right(x, axis) if approx(1) == 1 else x
+
+
+def calls_one_that_does(x, axis=0):
+    return uses_a_module(x, axis)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [imports_inside, uses_a_module, uses_a_function, calls_one_that_does],
+)
+def test_a_check_refuses_the_imports_that_grading_refuses(answer):
+    package = "_pytest" if answer is uses_a_function else "pytest"
+    answer.__name__ = "softmax"
+    with pytest.raises(
+        CheckFailed,
+        match=f"^softmax: `{package}` may not be imported in these notebooks",
+    ):
+        check(answer)
+
+
+def test_a_check_accepts_allowed_imports(capsys):
+    def softmax(x, axis=0):
+        import math
+        from functools import reduce
+
+        return right(x, axis) * reduce(lambda a, b: a * b, [math.exp(0)])
+
+    check(softmax)
+    bound = {"softmax": partial(right)}
+    exec("check(softmax)", {**bound, "check": check})
+    assert capsys.readouterr().out.count("right in all") == 2
+
+
+@pytest.mark.parametrize("folder", ["", "qkv-attention", "elsewhere"])
+def test_outside_the_course_the_answer_keys_list_the_allowed_imports(tmp_path, monkeypatch, folder):
+    """The answer keys that lie beside the copies say what the course allows."""
+    copy_labs(tmp_path / "my labs", COURSE)
+    (tmp_path / "my labs" / "elsewhere").mkdir()
+    monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+    monkeypatch.chdir(tmp_path / "my labs" / folder)
+    packages = import_guard.allowed_packages()
+    assert {"numpy", "attention_labs", "keras"} <= packages and not {"scipy", "pandas"} & packages
+    code = iter([uses_a_module.__code__])
+    assert import_guard.find_forbidden_package(code, globals()) == "pytest"
+    assert "attention_labs, jax, keras" in import_guard.describe_refusal("scipy")
+    if folder == "qkv-attention":
+        uses_a_module.__name__ = "softmax"
+        with pytest.raises(
+            CheckFailed,
+            match=r"^softmax: `pytest` may not be imported in these notebooks",
+        ):
+            check(uses_a_module)
+
+
+def test_without_a_course_and_without_keys_nothing_is_refused(tmp_path, monkeypatch):
+    monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert import_guard.allowed_packages() is None
+    assert import_guard.find_forbidden_package(iter([uses_a_module.__code__]), globals()) == ""
+
+
+def test_marking_refuses_it_in_a_notebook_s_own_code_and_not_in_its_libraries():
+    cells = [
+        "import pytest",
+        "import numpy.linalg, math, attention_labs",
+        "import importlib as i\ni.import_module('pytest')",
+    ]
+    with Unconfined(preload=PRELOAD, library=[ROOT / "attention_labs"], course=ROOT) as sandbox:
+        first, *other_runs = sandbox.run([Cell(source) for source in cells])
+    assert first.status == "error"
+    assert first.outputs[0]["evalue"] == import_guard.describe_refusal("pytest")
+    assert [run.status for run in other_runs] == ["ok", "ok"]
+
+
+def test_the_imports_of_a_set_up_are_loaded_once_for_all_submissions():
+    lab = read_lab(COURSE, "attention-masks")
+    sandbox = sandbox_for(lab, "none")
+    new = """
+for name in sys.modules.keys() - before:
+    if name.startswith('attention_labs'):
+        print(name)
+print()
+"""
+    sources = ["import sys; before = set(sys.modules)", *lab.reference_cells.values(), new]
+    *_, last = sandbox.run([Cell(source) for source in sources])
+    assert [output["text"] for output in last.outputs] == ["\n"]
+
+
+def test_the_guard_is_silent_without_a_course(tmp_path):
+    code = """
+import builtins
+real = builtins.__import__
+from autograder.core import import_guard
+import_guard.guard_imports()
+assert builtins.__import__ is real
+"""
+    process = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(COURSE.root), "PATH": ""},
+    )
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("name", COURSE.labs)
+def test_a_notebook_begins_with_the_rules_for_all_answers(name):
+    """Allowed imports, unchanged arguments and, in NumPy's labs, the precision of a result."""
+    text = nbformat.reads(release(name).decode("utf-8"), as_version=4).cells[0].source
+    required_texts = [
+        "NumPy, Matplotlib and Python's standard library",
+        "SciPy, are refused",
+        "leave their arguments as they are",
+    ]
+    keras = "why_unavailable" in (ROOT / "solutions" / name / "lab.toml").read_text("utf-8")
+    required_texts.append("Keras and its backend" if keras else "they compute in float64")
+    assert [part for part in required_texts if part not in text] == []
+
+
+# Packages that a sandbox does not have
+
+
+class Bare(Unconfined):
+    """A sandbox without any of the packages that a course allows."""
+
+    @classmethod
+    def lacks(cls, packages):
+        return set(packages)
+
+    def run(self, cells, limits=None):
+        raise SandboxError("It was run.")
+
+
+@pytest.mark.parametrize("name", COURSE.labs)
+def test_a_lab_is_refused_if_a_package_is_missing(name, monkeypatch):
+    monkeypatch.setattr(pool, "find_sandbox", lambda choice: Bare)
+    course_lab = read_lab(COURSE, name)
+    if name != "keras-attention":  # one shows PyTorch where it is, and does without
+        assert not course_lab.packages and pool.find_sandbox_for([course_lab], "auto") is Bare
+        return
+    with pytest.raises(
+        SandboxError,
+        match=r"keras-attention cannot be marked here\. keras cannot be imported where",
+    ):
+        pool.find_sandbox_for([course_lab], "none")
+
+
+@pytest.mark.parametrize(("line", "reason"), [
+    ("import keras", "keras cannot be imported where submissions run: install it beside the engine"),
+    ("def f():\n    from torch.nn import Linear", "torch cannot be imported"),
+    ("if False:\n    import torch", "It was run."), ("try:\n    import jax\nexcept ImportError: pass", "It was run."),
+    ("import pytest", "It was run."), ("'import keras'", "It was run."), ("# import keras", "It was run."),
+])  # fmt: skip
+def test_a_submission_that_may_import_a_missing_package_gets_no_zero(line, reason):
+    notebook = nbformat.reads(release("additive-attention"), 4)
+    if line.startswith("def"):
+        cells = (cell for cell in notebook.cells if nbgrader_metadata(cell).get("solution"))
+        next(cells).source += f"\n{line}\n"
+    else:
+        notebook.cells.append(new_code_cell(line))
+    data = nbformat.writes(notebook).encode()
+    graded = grade_submission(data, read_lab(COURSE, "additive-attention"), Bare(), salt="")
+    assert graded.faults and all(reason in fault for fault in graded.faults)
+    assert all(row.score is None for row in graded.results)
+
+
+@pytest.mark.skipif(bool(WebAssembly.why_unavailable()), reason="it is not installed")
+def test_a_guest_s_packages_are_known_without_starting_one():
+    assert WebAssembly.missing_packages(
+        frozenset({"numpy", "matplotlib", "pandas", "IPython", "math", "keras"}),
+    ) == {"keras"}
+    assert "no keras: mark these submissions where bubblewrap starts" in WebAssembly.explain_missing_packages(
+        ["keras"]
+    )
+
+
+def test_nothing_is_graded_if_a_lab_s_package_is_missing(tmp_path):
+    write_course(tmp_path / "mine")
+    path = tmp_path / "mine" / "course.toml"
+    path.write_text(path.read_text().replace("# imports = [", 'imports = ["not_to_be_had", '))
+    path = tmp_path / "mine" / "solutions" / "first-steps" / "first-steps.ipynb"
+    path.write_text(path.read_text().replace("import numpy as np", "import not_to_be_had", 1))
+    submitted = tmp_path / "mine" / "classroom" / "submitted"
+    submission = submitted / "ada" / "first-steps" / "first-steps.ipynb"
+    submission.parent.mkdir(parents=True)
+    submission.write_bytes(path.read_bytes())
+    result = autograder("grade", "--sandbox", "none", cwd=tmp_path / "mine")
+    assert (
+        result.returncode == 1
+        and "marked," not in result.stderr
+        and not submission.parents[3].joinpath("autograded").exists()
+    )
+    assert (
+        "first-steps cannot be marked here. not_to_be_had cannot be imported where submissions run"
+        in result.stderr
+    )

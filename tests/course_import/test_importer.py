@@ -1,0 +1,883 @@
+"""`autograder import`: another grader's source notebook becomes a lab that builds, checks and grades."""
+
+import json
+import shutil
+import zipfile
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from command import autograder
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from sample_class import perfect, with_answer
+
+from autograder.authoring.lab import read_labs
+from autograder.core.course import read_course
+from autograder.judging.compare import first_difference
+from autograder.sandbox.bubblewrap import Bubblewrap
+from autograder.sandbox.choice import why_unavailable
+from autograder.sandbox.webassembly import WebAssembly
+from autograder.student import answer_key
+from autograder.values.case_inputs import Answer, ComparisonRules
+from autograder.values.dataframes import table_from_pandas
+from autograder.values.value_types import values_agree
+from course_import.assertions import EXACT, read_assertions
+from course_import.dependencies import read_module
+from course_import.write_exercise import explain_unwritable, format_value
+
+needs_sandbox = pytest.mark.skipif(
+    bool(why_unavailable()),
+    reason=why_unavailable() or "there is a sandbox",
+)
+
+
+def code_cell(source, name="", points=None, **flags):
+    cell = new_code_cell(source.strip("\n"))
+    if name:
+        about = {f: flags.get(f, False) for f in ("grade", "solution", "locked", "task")}
+        cell.metadata["nbgrader"] = {**about, "grade_id": name, "schema_version": 3}
+        if points is not None:
+            cell.metadata["nbgrader"]["points"] = points
+    return cell
+
+
+def solution_cell(source, name):
+    return code_cell(source, name, solution=True)
+
+
+def make_test(source, name, points):
+    return code_cell(source, name, points, grade=True, locked=True)
+
+
+def make_manual(cell, name, points):
+    cell.metadata["nbgrader"] = {
+        **{"grade": True, "solution": True, "locked": False, "task": False},
+        **{"grade_id": name, "schema_version": 3, "points": points},
+    }
+    return cell
+
+
+TILES = [
+    new_markdown_cell("# Tiles and *paint*"),
+    code_cell("%matplotlib inline\nimport numpy as np\nSIDE = 3"),
+    solution_cell(
+        """
+def area(width, height):
+    ### BEGIN SOLUTION
+    return width * height
+    ### END SOLUTION
+
+def tiles(width, height, side=1):
+    ### BEGIN SOLUTION
+    return int(np.ceil(area(width, height) / side**2))
+    ### END SOLUTION
+""",
+        "floor",
+    ),
+    make_test("assert area(2, 3) == 6\nassert area(4, 7) == 28", "test_area", 1),
+    make_test(
+        """
+many = tiles(6, 6, side=SIDE)
+assert many == 4
+### BEGIN HIDDEN TESTS
+assert tiles(5, 7, side=2) == 9
+### END HIDDEN TESTS
+""",
+        "test_tiles",
+        2,
+    ),
+    solution_cell(
+        "### BEGIN SOLUTION\npaint = 2.5 * area(3, 4)\ntins = [1, 2, 3]\n### END SOLUTION",
+        "paint",
+    ),
+    make_test(
+        "assert abs(paint - 30) < 0.01\n### BEGIN HIDDEN TESTS\nassert tins == [1, 2, 3]\n### END "
+        "HIDDEN TESTS",
+        "t3",
+        3,
+    ),
+    code_cell("print(paint)"),
+    make_manual(new_markdown_cell("Because."), "why", 2),
+    make_manual(code_cell("area(1, 1)"), "use", 1),
+]
+
+
+@pytest.fixture
+def course(tmp_path):
+    folder = tmp_path / "mine"
+    assert autograder("new", "course", folder).returncode == 0
+    return folder
+
+
+def build_course(course, *labs):
+    """Build a course, or some of its labs, without an error; return its messages."""
+    built = autograder("build", *labs, "--course", course)
+    assert built.returncode == 0, built.stderr
+    return built.stderr
+
+
+def import_cells(course, cells, exit_code=0, name="tiles-and-paint"):
+    path = course.parent / f"{name}.ipynb"
+    nbformat.write(new_notebook(cells=cells), path)
+    ran = autograder("import", path, "--course", course)
+    assert ran.returncode == exit_code, ran.stdout + ran.stderr
+    assert "Traceback" not in ran.stderr
+    return ran.stdout + ran.stderr
+
+
+def test_functions_variables_and_manually_graded_answers_are_imported_and_build(course):
+    report = import_cells(course, TILES)
+    assert "9 of 9 points came over" in report.replace(
+        "9 points of 9 came over",
+        "9 of 9 points came over",
+    )
+    assert "magics and shell commands are taken out" in report
+    assert "the domain of area is proposed" in build_course(course, "tiles-and-paint")
+    tiles = (course / "solutions/tiles-and-paint/tiles.py").read_text("utf-8")
+    assert (
+        "floats_too=True, builds_on=[area]" in tiles
+        and "inputs(5, 7, side=2)" in tiles
+        and "hidden=True" in tiles
+    )
+    paint = (course / "solutions/tiles-and-paint/answer_paint.py").read_text("utf-8")
+    assert 'hold", hidden=True' in paint.replace("'", '"')  # one of the two is in hidden tests only
+    assert not answer_key._read_exercise_key(
+        course / "notebooks/tiles-and-paint/answers/answer_paint.key",
+        "answer_paint",
+    ).questions
+    released = nbformat.read(course / "notebooks/tiles-and-paint/tiles-and-paint.ipynb", 4)
+    text = "\n".join(cell.source for cell in released.cells)
+    assert "width * height" not in text and "np.ceil" not in text and "side=2" not in text
+    assert 'answer_paint = answers("paint", "tins")' in text
+
+
+@pytest.mark.long
+@needs_sandbox
+def test_an_imported_lab_is_graded_as_its_tests_would(course):
+    import_cells(course, TILES)
+    build_course(course)
+    lab = "tiles-and-paint"
+    right = course / f"solutions/{lab}/{lab}.ipynb"
+    submissions = {
+        "right": {},
+        "wrong": {
+            "return width * height": "return width + height",
+            "2.5 * area(3, 4)": "2.4 * area(3, 4)",
+        },
+        "cheat": {"return int(np.ceil(area(width, height) / side**2))": "return 4"},
+        "none": {"paint = 2.5": "pain = 2.5"},
+    }
+    for student, changes in submissions.items():
+        text = right.read_text("utf-8")
+        for old, new in changes.items():
+            assert old in text
+            text = text.replace(old, new)
+        place = course / "classroom/submitted" / student / lab / f"{lab}.ipynb"
+        place.parent.mkdir(parents=True)
+        place.write_text(text, "utf-8")
+    ran = autograder("grade", lab, cwd=course)
+    assert ran.returncode == 0, ran.stderr
+    report = {student: autograder("show", student, cwd=course).stdout for student in submissions}
+    assert "In all 6 of 9; 2 awaiting manual grading" in report["right"]
+    assert "✗ area " in report["wrong"] and "✗ answer_paint" in report["wrong"]
+    assert "✗ tiles " in report["cheat"]  # only a hidden case tells
+    assert "✗ answer_paint" in report["none"]
+
+
+@pytest.mark.parametrize(
+    ("source", "kind", "tolerance"),
+    [
+        ("assert f(3) == 9", "value", EXACT),
+        ("x = f(3)\nassert x == 9", "value", EXACT),
+        ("assert (f(3) == [9, 1]).all()", "value", EXACT),
+        ("assert np.allclose(f(3), 9, atol=0.1)", "value", (1e-5, 0.1)),
+        ("assert math.isclose(f(3), 9, abs_tol=1e-3)", "value", (1e-9, 1e-3)),
+        ("assert abs(f(3) - 9) < 10**-3", "value", (0.0, 1e-3)),
+        ("assert 1/100 > np.max(np.abs(f(3) - 9))", "value", (0.0, 0.01)),
+        ("np.testing.assert_allclose(f(3), 9)", "value", (1e-7, 0.0)),
+        ("np.testing.assert_almost_equal(f(3), 9, decimal=2)", "value", (0.0, 0.015)),
+        ("assert round(f(3), 2) == 9.12", "value", (0.0, 0.0051)),
+        ("### AUTOTEST f(3)", "value", EXACT),
+        ("assert len(f(3)) == 9", "property", EXACT),
+        ("assert f(3).shape == (9,)", "property", EXACT),
+        ("assert isinstance(f(3), int)", "property", EXACT),
+        ("assert f(3) > 8", "property", EXACT),
+        ("with pytest.raises(ValueError):\n    f(3)", "error", EXACT),
+        ("try:\n    f(3)\nexcept ValueError:\n    pass", "error", EXACT),
+        ("print(f(3))", "nothing", EXACT),
+    ],
+)
+def test_a_statement_is_classified(source, kind, tolerance):
+    assertion = read_assertions(source)[-1]
+    assert (assertion.kind, assertion.tolerance) == (kind, pytest.approx(tolerance))
+    assert kind in ("nothing", "error") or assertion.has_call("f", 1)
+
+
+def test_only_comparisons_of_students_names_count():
+    source = "x, y = f(3)\nassert_allclose(x * y, due[0])\nassert_allclose(x, due[0])"
+    assert [a.kind for a in read_assertions(source, student_names={"f"})] == ["property", "value"]
+
+
+def test_a_distance_of_nothing_is_a_property():
+    assert read_assertions("assert abs() < 1")[0].kind == "property"
+
+
+def test_a_power_without_end_is_no_tolerance():
+    assert read_assertions("assert abs(f(3) - 9) < 9**9**9**9**9")[0].tolerance == (0.0, EXACT)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [1, -2.5, float("inf"), "it's", None, True, [1, (2,)], {"a": {1, 2}}, {3: []}, 10**30, 1 + 2j],
+)
+def test_a_literal_reads_back(value):
+    assert eval(format_value(value), {"float": float}) == value
+
+
+def test_a_file_that_is_no_source_is_a_sentence(course, tmp_path):
+    assert "no cell with points" in import_cells(
+        course,
+        [code_cell("x = 1")],
+        exit_code=2,
+        name="plain",
+    )
+    path = tmp_path / "broken.ipynb"
+    path.write_text("{", "utf-8")
+    ran = autograder("import", path, "--course", course)
+    assert (ran.returncode, "is no notebook" in ran.stderr) == (2, True)
+    assert autograder("import", tmp_path / "not-there.ipynb", "--course", course).returncode == 2
+
+
+def test_a_lab_that_is_there_stays(course):
+    import_cells(course, TILES)
+    course_file = (course / "course.toml").read_text("utf-8")
+    assert "There is a lab 'tiles-and-paint' already" in import_cells(course, TILES, exit_code=2)
+    assert (course / "course.toml").read_text("utf-8") == course_file
+
+
+def test_a_notebook_that_ends_its_process_is_a_sentence_and_writes_nothing(course):
+    report = import_cells(course, [*TILES, code_cell("import os\nos._exit(3)")], exit_code=1)
+    assert "ended its process (exit code 3)" in report
+    assert not (course / "solutions/tiles-and-paint").exists()
+    assert "tiles-and-paint" not in (course / "course.toml").read_text("utf-8")
+
+
+REFUSES = [
+    solution_cell(
+        """
+def root(x):
+    ### BEGIN SOLUTION
+    if x < 0:
+        raise ValueError("x is negative")
+    return x**0.5
+    ### END SOLUTION
+""",
+        "root",
+    ),
+    make_test("assert root(4.0) == 2\nassert root(9.0) == 3", "t1", 1),
+    make_test("import pytest\nwith pytest.raises(ValueError):\n    root(-1.0)", "t2", 1),
+    make_test(
+        "try:\n    root(-4.0)\nexcept ValueError:\n    pass\nelse:\n    raise AssertionError()",
+        "t3",
+        1,
+    ),
+    make_test("np.testing.assert_raises(ValueError, root, -9.0)", "t4", 1),
+]
+
+
+def test_an_error_that_a_test_expects_is_a_case(course):
+    cells = [code_cell("import numpy as np"), *REFUSES]
+    assert "4 points of 4 came over." in import_cells(course, cells, name="roots")
+    text = (course / "solutions/roots/root.py").read_text("utf-8")
+    assert text.count("raises=ValueError") == 3
+    build_course(course, "roots")
+
+
+def test_parts_that_cannot_be_imported_are_listed_with_their_points(course):
+    cells = [
+        code_cell("import no_such_package"),
+        solution_cell(
+            "import random\n\ndef draw():\n    ### BEGIN SOLUTION\n    return "
+            "[random.random()]\n    ### END SOLUTION",
+            "draw",
+        ),
+        make_test("assert len(draw()) == 1", "t1", 2),
+        solution_cell(
+            "def first(path):\n    ### BEGIN SOLUTION\n    return open(path).read()\n    ### END SOLUTION",
+            "first",
+        ),
+        make_test(
+            "### BEGIN HIDDEN TESTS\nassert first('names.txt') == 'Ada'\n### END HIDDEN TESTS",
+            "t2",
+            3,
+        ),
+    ]
+    (course.parent / "names.txt").write_text("Ada")
+    report = import_cells(course, cells, exit_code=1, name="lost")
+    assert "`len(draw()) == 1`: quite other values of the same form pass it: assert more" in report
+    assert "`first`: it reads a file, and what comes along is students', too" in report
+    assert "2 points hang on this" in report and "3 points hang on this" in report
+    assert "it imports `no_such_package`, which is not installed here" in report
+    assert "0 points of 5 came over" in report
+
+
+@pytest.mark.long
+def test_packages_modules_and_files_beside_a_notebook_come_along(course):
+    folder = course.parent
+    (folder / "halves.py").write_text("import scipy\nHALF = 0.5\n")
+    (folder / "data").mkdir()
+    (folder / "data" / "table.csv").write_text("town,age\nOslo,36\n")
+    cells = [
+        code_cell("from halves import HALF\nname = f'{HALF}'"),
+        solution_cell(
+            '### BEGIN SOLUTION\nrows = open("./data/table.csv").readlines()\n### END SOLUTION',
+            "rows",
+        ),
+        make_test('assert rows == ["town,age\\n", "Oslo,36\\n"]', "t", 2),
+    ]
+    report = import_cells(course, cells, name="files")
+    assert "`data/table.csv` came along: the notebook's first cell puts it" in report
+    assert "`halves` came along" in report and "it imports `scipy`" in report
+    assert 'imports = ["scipy"]' in (course / "course.toml").read_text("utf-8")
+    for left in (folder / "halves.py", folder / "data" / "table.csv"):
+        left.unlink()
+    build_course(course)
+    assert autograder("bundle", "--course", course).returncode == 0
+    with zipfile.ZipFile(next((course / "dist").glob("*.zip"))) as students:
+        names = {name.partition("/")[2] for name in students.namelist()}
+    assert {"halves/__init__.py", "course_files/files.py"} <= names
+    checked = autograder("check", course / "solutions/files/files.ipynb", "--course", course)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_property_that_a_right_value_has_anyway_gives_its_points_to_that_value(course):
+    cells = [
+        solution_cell("### BEGIN SOLUTION\nyears = 7\n### END SOLUTION", "years"),
+        make_test("assert 'years' in vars() and years != 8", "t1", 1),
+        make_test("assert years == 7", "t2", 2),
+    ]
+    assert "3 points of 3 came over." in import_cells(course, cells, name="had")
+    assert "points=3" in (course / "solutions/had/answer_years.py").read_text("utf-8")
+
+
+def test_values_changed_in_place_are_compared_and_outputs_are_not(course):
+    cells = [
+        code_cell("names = []\ntable = {}"),
+        solution_cell(
+            "### BEGIN SOLUTION\nnames.append('Ada')\ntable['a'] = 7\n### END SOLUTION\ndisplay(names)",
+            "n",
+        ),
+        make_test("assert names == ['Ada']\nassert table['a'] == 7.0", "t", 2),
+    ]
+    assert "2 points of 2 came over." in import_cells(course, cells, name="place")
+    build_course(course, "place")
+    exercise_source = (course / "solutions/place/answer_names.py").read_text("utf-8")
+    assert "floats_too=True" in exercise_source  # 7.0 is 7, as it is for the test
+
+
+def test_a_function_that_only_makes_anothers_argument_is_asked_by_its_test(course):
+    cells = [
+        solution_cell(
+            "def root(x):\n    ### BEGIN SOLUTION\n    return x**0.5\n    ### END SOLUTION",
+            "root",
+        ),
+        make_test("assert root(4) == 2", "t1", 1),
+        solution_cell(
+            "def large():\n    ### BEGIN SOLUTION\n    return 10**6\n    ### END SOLUTION",
+            "large",
+        ),
+        make_test("n = large()\nassert abs(root(n) - 1000) < 500", "t2", 2),
+    ]
+    assert "3 points of 3 came over." in import_cells(course, cells, name="means")
+    text = (course / "solutions/means/large.py").read_text("utf-8")
+    assert "builds_on=[root]" in text and "inputs_for_test(large_in_4)" in text
+    build_course(course, "means")
+
+
+@pytest.mark.long
+def test_a_check_that_only_looks_at_the_form_becomes_a_comparison(course):
+    cells = [
+        code_cell("import numpy as np"),
+        solution_cell(
+            "### BEGIN SOLUTION\ngrid = np.arange(1, 13).reshape(3, 4)\n### END SOLUTION",
+            "grid",
+        ),
+        make_test("assert grid.shape == (3, 4) and isinstance(grid, np.ndarray)", "t", 2),
+    ]
+    assert "2 points of 2 came over." in import_cells(course, cells, name="form")
+    build_course(course, "form")
+
+
+def test_a_test_that_names_a_file_finds_it(course):
+    (course.parent / "names.txt").write_text("Ada\n")
+    solution = (
+        "def first(path):\n    ### BEGIN SOLUTION\n    return open(path).readline()\n    ### END SOLUTION"
+    )
+    cells = [
+        solution_cell(solution, "first"),
+        make_test("assert first('names.txt') == 'Ada\\n'", "t", 2),
+    ]
+    assert "2 points of 2 came over." in import_cells(course, cells, name="paths")
+    assert 'first(beside("names.txt"))' in (course / "course_checks/paths.py").read_text("utf-8")
+    build_course(course, "paths")
+
+
+def test_a_test_that_its_own_solution_does_not_pass_makes_no_exercise(course):
+    cells = [
+        solution_cell(
+            "def one():\n    ### BEGIN SOLUTION\n    return 1\n    ### END SOLUTION",
+            "one",
+        ),
+        make_test("assert one() == 1", "t1", 1),
+        make_test("assert one() == 2", "t2", 2),
+    ]
+    report = import_cells(course, cells, exit_code=1, name="own")
+    assert (
+        "the notebook's own solution does not pass it: AssertionError" in report and "2 points hang" in report
+    )
+    assert "points=1," in (course / "solutions/own/one.py").read_text("utf-8").replace(
+        "points=1)",
+        "points=1,",
+    )
+
+
+def test_a_notebook_without_its_solutions_is_refused(course):
+    cells = [solution_cell("def one():\n    pass", "one"), make_test("assert one() == 1", "t1", 1)]
+    report = import_cells(course, cells, exit_code=1, name="release")
+    assert "passes none of its own tests (AssertionError): is it what students get" in report
+    assert not (course / "solutions" / "release").exists()
+    assert "is a folder; name the notebook in it" in autograder("import", course, "--course", course).stderr
+
+
+def test_a_table_among_the_arguments_reads_back():
+    pd = pytest.importorskip("pandas")
+    dates = pd.to_datetime(["2026-01-02", "2026-03-04"])
+    for frame in (
+        pd.DataFrame(
+            {"town": ["Oslo", None], "age": [36, 41], 7: [0.5, float("nan")], "born": dates},
+        ),
+        pd.DataFrame({"age": [36, 41]}, index=["b", "a"]),
+        pd.Series([True, False], index=[3, 1], name="open"),
+    ):
+        table = table_from_pandas(frame)
+        assert not explain_unwritable((table,), {})
+        assert values_agree(
+            table,
+            table_from_pandas(eval(format_value(table), {"pd": pd})),
+            ComparisonRules(exact_dtype=True),
+        )
+    levels = pd.DataFrame({"age": [36, 41]}, index=pd.MultiIndex.from_arrays([[1, 2], [3, 4]]))
+    assert "cannot be written down" in explain_unwritable((table_from_pandas(levels),), {})
+
+
+def test_a_float_will_do_for_a_whole_number_unless_a_test_asks_for_its_type(course):
+    cells = [
+        solution_cell(
+            "def one(x):\n    ### BEGIN SOLUTION\n    return x + 1\n    ### END SOLUTION",
+            "one",
+        ),
+        make_test("assert one(2) == 3", "t1", 1),
+        solution_cell(
+            "def two(x):\n    ### BEGIN SOLUTION\n    return x + 2\n    ### END SOLUTION",
+            "two",
+        ),
+        make_test("assert two(2) == 4\nassert isinstance(two(2), int)", "t2", 1),
+        solution_cell(
+            "def odd(x):\n    ### BEGIN SOLUTION\n    return x % 2 == 1\n    ### END SOLUTION",
+            "odd",
+        ),
+        make_test("assert odd(3) == True\nassert not odd(4)", "t3", 1),
+        solution_cell(
+            "def even(x):\n    ### BEGIN SOLUTION\n    return x % 2 == 0\n    ### END SOLUTION",
+            "even",
+        ),
+        make_test("assert even(3) is False", "t4", 1),
+    ]
+    assert "4 points of 4 came over." in import_cells(course, cells, name="whole")
+    names = ("one", "two", "odd", "even")
+    files = {name: (course / f"solutions/whole/{name}.py").read_text("utf-8") for name in names}
+    assert ["floats_too=True" in text for text in files.values()] == [True, False, True, False]
+    for value, right in ((1, True), (1.0, True), (0, False), (2, False), ("1", False)):
+        assert (
+            first_difference(True, Answer(value, "int"), ComparisonRules(floats_too=True)) is None
+        ) is right
+    assert first_difference(True, Answer(1, "int"), ComparisonRules())
+
+
+@pytest.mark.long
+def test_names_that_a_test_makes_for_later_cells_stay(course):
+    cells = [
+        solution_cell(
+            "def half(x):\n    ### BEGIN SOLUTION\n    return x / 2\n    ### END SOLUTION",
+            "half",
+        ),
+        make_test(
+            """
+numbers, secret = [2.0, 3.0], 1.0
+assert half(numbers[0]) == 1
+### BEGIN HIDDEN TESTS
+secret = 3.0
+assert half(secret) == 1.5
+### END HIDDEN TESTS
+""",
+            "t1",
+            1,
+        ),
+        solution_cell(
+            "### BEGIN SOLUTION\nhalves = [half(n) for n in numbers]\n### END SOLUTION",
+            "halves",
+        ),
+        code_cell("print(secret)"),
+        make_test("assert halves == [1, 1.5]", "t2", 1),
+    ]
+    assert "2 points of 2 came over." in import_cells(course, cells, name="halves")
+    build_course(course, "halves")
+    released = (course / "notebooks/halves/halves.ipynb").read_text("utf-8")
+    assert "numbers, secret = [2.0, 3.0], 1.0" in released and "secret = 3.0" not in released
+
+
+def test_a_solution_that_reads_what_only_a_test_sets_is_named(course):
+    cells = [
+        solution_cell(
+            "def scaled(x):\n    ### BEGIN SOLUTION\n    return x * FACTOR\n    ### END SOLUTION",
+            "scaled",
+        ),
+        make_test("FACTOR = 3\nassert scaled(2) == 6\nassert scaled(3) / 3 < FACTOR + 1", "t1", 2),
+    ]
+    report = import_cells(course, cells, exit_code=1, name="scaled")
+    assert "reads `FACTOR`, which a test sets" in report and "2 points hang on this" in report
+    build_course(course, "scaled")
+
+
+def test_large_arrays_are_taken_from_the_reference(course):
+    cells = [
+        code_cell("import numpy as np\nraw = np.arange(5000)"),
+        solution_cell("### BEGIN SOLUTION\nlarge = raw[raw > 4000]\n### END SOLUTION", "large"),
+        make_test("assert large.max() == raw.max() and large.min() > 100", "t1", 2),
+    ]
+    assert "2 points of 2 came over." in import_cells(course, cells, name="large")
+    text = (course / "solutions/large/answer_large.py").read_text("utf-8")
+    assert "as_due=['raw']" in text and len(text) < 1000
+    build_course(course, "large")
+
+
+def raw(source):
+    return nbformat.v4.new_raw_cell(source)
+
+
+SEVERAL_ANSWERS = [
+    code_cell(
+        "import numpy as np\nimport itertools\n\ndef is_sorted(x):\n    return list(x) == sorted(x)",
+    ),
+    solution_cell(
+        "def weights(n):\n    ### BEGIN SOLUTION\n    return "
+        "list(np.random.dirichlet(np.ones(n)))\n    ### END SOLUTION",
+        "w",
+    ),
+    make_test(
+        """
+result = weights(4)
+assert len(result) == 4
+assert abs(sum(result) - 1) < 1e-9, "they add up to 1"
+### BEGIN HIDDEN TESTS
+for n in (2, 7):
+    assert all(x > 0 for x in weights(n))
+### END HIDDEN TESTS
+""",
+        "t1",
+        2,
+    ),
+    solution_cell(
+        "def turn(x):\n    ### BEGIN SOLUTION\n    return -x\n    ### END SOLUTION",
+        "turn",
+    ),
+    make_test(
+        "for x in range(5):\n    assert turn(turn(x)) == x\n    assert turn(x + 1) < 0",
+        "t2",
+        1,
+    ),
+    solution_cell(
+        "def solve(f, x):\n    ### BEGIN SOLUTION\n    return x - f(x) / (2 * x), 1\n    ### END SOLUTION",
+        "solve",
+    ),
+    make_test(
+        """
+def square(x):
+    return x * x - 2
+
+x, steps = solve(square, 1.5)
+assert abs(x - 1.416666) < 1e-3
+counts = []
+for start in (1.0, 2.0):
+    counts.append(solve(square, start)[1])
+assert max(counts) < 5
+""",
+        "t3",
+        1,
+    ),
+    solution_cell(
+        "def adder(a):\n    ### BEGIN SOLUTION\n    return lambda b: a + b\n    ### END SOLUTION",
+        "adder",
+    ),
+    make_test("g = adder(2)\nassert g(3) == 5", "t4", 1),
+    solution_cell(
+        "def evens():\n    ### BEGIN SOLUTION\n    return itertools.count(0, 2)\n    ### END SOLUTION",
+        "evens",
+    ),
+    make_test(
+        "assert list(itertools.islice(evens(), 3)) == [0, 2, 4] and "
+        "is_sorted([*itertools.islice(evens(), 4)])",
+        "t5",
+        1,
+    ),
+    solution_cell("### BEGIN SOLUTION\npick = 7\nspots = np.arange(4.0)\n### END SOLUTION", "pick"),
+    make_test(
+        "assert spots[1] == 1\n### BEGIN HIDDEN TESTS\nassert 5 < pick < 9\n### END HIDDEN TESTS",
+        "t6",
+        2,
+    ),
+    solution_cell("### BEGIN SOLUTION\ndoubled = [2 * pick, 3]\n### END SOLUTION", "dbl"),
+    make_test("assert doubled == [14, 3]", "t7", 2),
+]
+
+
+def test_an_assertion_without_comparison_becomes_a_test_function(course):
+    assert "10 points of 10 came over." in import_cells(course, SEVERAL_ANSWERS, name="several")
+    build_course(course, "several")
+    lab = course / "solutions/several"
+    checks = (course / "course_checks/several.py").read_text("utf-8")
+    assert "def solve_in_7(solve)" in checks and "counts.append" in checks
+    student_notebooks = [p.read_text("utf-8") for p in (course / "notebooks").rglob("*.ipynb")]
+    assert not any("5 < pick" in text or "x > 0" in text for text in [checks, *student_notebooks])
+    assert "5 < pick < 9" in (lab / "answer_spots.py").read_text("utf-8")
+    assert "builds_on=[answer_spots]" in (lab / "answer_doubled.py").read_text("utf-8")
+
+
+@pytest.mark.long
+@needs_sandbox
+def test_any_answer_that_passes_the_tests_gets_their_points_and_no_other(course):
+    import_cells(course, SEVERAL_ANSWERS, name="several")
+    build_course(course, "several")
+    solution = nbformat.read(course / "solutions/several/several.ipynb", 4)
+    answers = {
+        "solution": {},
+        "others": {
+            "weights": "def weights(n):\n    return [1 / n] * n",
+            "turn": "def turn(x):\n    return -1 * x",
+            "evens": "def evens():\n    n = 0\n    while True:\n        yield n\n        n += 2",
+            "answer-spots": "pick = 7.0\nspots = np.arange(4.0)",
+        },
+        "wrong": {
+            "weights": "def weights(n):\n    return [1.0] * n",
+            "turn": "def turn(x):\n    return x",
+            "solve": "def solve(f, x):\n    return x, 1",
+            "adder": "def adder(a):\n    return lambda b: a - b",
+            "evens": "def evens():\n    return iter([0, 2])",
+            "answer-spots": "pick = 30\nspots = np.arange(4.0)",
+        },
+    }
+    for student, new in answers.items():
+        notebook = nbformat.read(course / "notebooks/several/several.ipynb", 4)
+        for cell, right in zip(notebook.cells, solution.cells, strict=True):
+            if cell.metadata.get("nbgrader", {}).get("solution"):
+                cell.source = new.get(cell.metadata.nbgrader.grade_id, right.source)
+        path = course / f"classroom/submitted/{student}/several/several.ipynb"
+        path.parent.mkdir(parents=True)
+        nbformat.write(notebook, path)
+    ran = autograder(
+        "grade",
+        "--course",
+        course,
+        "--classroom",
+        course / "classroom",
+        "--json",
+        course / "out.jsonl",
+    )
+    assert ran.returncode == 0, ran.stderr
+    rows = [json.loads(line) for line in (course / "out.jsonl").read_text("utf-8").splitlines()]
+    wrong = {row["exercise"] for row in rows if row["student"] == "wrong" and row["verdict"] != "pass"}
+    assert wrong == {"weights", "turn", "solve", "adder", "evens", "answer_spots"}
+    assert all(row["verdict"] == "pass" for row in rows if row["student"] != "wrong")
+    (row_of_dependent,) = (r for r in rows if r["student"] == "wrong" and r["exercise"] == "answer_doubled")
+    assert (
+        row_of_dependent["kind"] == "followed" and "builds on `answer_spots`" in row_of_dependent["message"]
+    )
+    report = {row["exercise"]: row["message"] for row in rows if row["student"] == "wrong"}
+    assert report["weights"] == "This assertion fails: `abs(sum(result) - 1) < 1e-09`. they add up to 1"
+    assert "`counts" not in report["solve"] and "abs(x - 1.416666)" in report["solve"]
+
+
+OTTER = [
+    raw("# ASSIGNMENT CONFIG\ngenerate: true"),
+    raw("# BEGIN QUESTION\nname: q1\npoints: 3"),
+    new_markdown_cell("How many legs have so many cows?"),
+    raw("# BEGIN SOLUTION"),
+    code_cell(
+        'def legs(cows):\n    """ # BEGIN PROMPT\n    ...\n    """ # END PROMPT\n    return 4 * cows  # SOLUTION',
+    ),
+    raw("# END SOLUTION"),
+    raw("# BEGIN TESTS"),
+    code_cell("legs(3)"),
+    code_cell(
+        '""" # BEGIN TEST CONFIG\npoints: 2\nhidden: true\n""" # END TEST CONFIG\n'
+        "def test_many(legs):\n    assert legs(25) == 100",
+    ),
+    raw("# END TESTS"),
+    raw("# END QUESTION"),
+    raw("# BEGIN QUESTION\nname: q2\nmanual: true\npoints: 2"),
+    new_markdown_cell("Why?"),
+    raw("# BEGIN SOLUTION"),
+    new_markdown_cell("**SOLUTION:** because."),
+    raw("# END SOLUTION"),
+    raw("# END QUESTION"),
+    new_markdown_cell("```\nBEGIN QUESTION\nname: q3\n```\nThe older form."),
+    code_cell("herd = 12 # SOLUTION"),
+    code_cell("## Test ##\nherd == 12"),
+]
+
+
+@pytest.mark.long
+def test_otters_notebooks_are_imported_in_both_formats(course):
+    assert "6 points of 6 came over." in import_cells(course, OTTER, name="cows")
+    text = (course / "solutions/cows/legs.py").read_text("utf-8")
+    assert "points=3" in text and "hidden=True" in text and "inputs(25)" in text
+    build_course(course, "cows")
+    released = nbformat.read(course / "notebooks/cows/cows.ipynb", 4)
+    text = "\n".join(cell.source for cell in released.cells)
+    assert "4 * cows" not in text and "herd = 12" not in text and "BEGIN" not in text and "25" not in text
+    assert "because" not in text and "Why?" in text and "check(answer_herd)" in text
+
+
+PICKS = [
+    code_cell("import numpy as np\nlimit = 9"),
+    solution_cell("### BEGIN SOLUTION\npick = 7\nspots = np.arange(4.0)\n### END SOLUTION", "pick"),
+    make_test("assert 5 < pick < limit\nassert spots.shape == (4,)", "t1", 2),
+]
+
+
+def test_properties_of_variables_become_a_check_that_takes_any_right_answer(course):
+    assert "2 points of 2 came over." in import_cells(course, PICKS, name="picks")
+    build_course(course)
+    names = {}
+    exec((course / "course_checks/picks.py").read_text("utf-8"), names)
+    test = names["answer_in_3"]
+    test(lambda: {"pick": 6, "spots": np.ones(4)}, limit=9)
+    with pytest.raises(AssertionError):
+        test(lambda: {"pick": 50, "spots": np.ones(4)}, limit=9)
+
+
+@pytest.mark.long
+def test_a_stub_that_is_no_python_and_a_cell_that_raises_do_not_stop_the_build(course):
+    cells = [
+        code_cell("nothing_of_this_name + 8"),
+        solution_cell(
+            "total = 0\nfor n in [1, 2]:\n### BEGIN SOLUTION\n    total += n\n### END SOLUTION",
+            "total",
+        ),
+        make_test("assert total == 3", "t1", 1),
+    ]
+    report = import_cells(course, cells, exit_code=1, name="sums")
+    assert "1 point of 1 came over" in report and "it raises NameError" in report
+    build_course(course)
+
+
+SEEDS = {
+    "NumPy's": ("", "np.random.seed(1234)", "np.random.normal(size=5)"),
+    "a generator": ("", "rng = np.random.default_rng(7)", "rng.normal(size=5)"),
+    "Python's": (
+        "import random",
+        "random.seed(3)",
+        "np.array([random.random() for _ in range(5)])",
+    ),
+}
+
+
+@pytest.mark.parametrize(("imports", "seed", "draw"), SEEDS.values(), ids=SEEDS)
+def test_a_seed_of_a_test_that_is_kept_is_kept(course, imports, seed, draw):
+    """Without it the test's two runs draw other numbers, and its own solution seems to fail."""
+    test = f"{seed}\nsample = {draw}\nleft, right = halves(sample)\nassert np.allclose(left + right, sample)"
+    cells = [
+        code_cell(f"import numpy as np\n{imports}"),
+        solution_cell(
+            "def halves(a):\n    ### BEGIN SOLUTION\n    return a * 0.25, a * 0.75\n    ### END SOLUTION",
+            "halves",
+        ),
+        make_test(f"### BEGIN HIDDEN TESTS\n{test}\n### END HIDDEN TESTS", "test_halves", 3),
+    ]
+    report = import_cells(course, cells, name="splitting")
+    assert "3 points of 3 came over" in report and "not:" not in report
+    exercise_source = (course / "solutions" / "splitting" / "halves.py").read_text()
+    assert seed in exercise_source and "np.allclose(left + right, sample)" in exercise_source
+
+
+@pytest.mark.long
+def test_a_file_beside_the_notebook_is_where_the_notebook_looks(course):
+    """`open("data/table.csv")`, as its text asks it, is right in a check, in the bundle and where it is marked."""
+    (course.parent / "data").mkdir()
+    (course.parent / "data" / "table.csv").write_text("town,age\nOslo,36\n")
+    cells = [
+        code_cell("first = open('data/table.csv').readline()"),
+        solution_cell(
+            '### BEGIN SOLUTION\nrows = open("data/table.csv").readlines()\n### END SOLUTION',
+            "rows",
+        ),
+        make_test('assert rows == ["town,age\\n", "Oslo,36\\n"]', "t", 2),
+    ]
+    report = import_cells(course, cells, name="files")
+    assert "`data/table.csv` came along: the notebook's first cell puts it where the notebook looks" in report
+    shutil.rmtree(course.parent / "data")
+    build_course(course)
+    lab = read_labs(read_course(course))["files"]
+    right = with_answer(perfect(lab), "rows", 'rows = open("data/table.csv").readlines()')
+    folder = course.parent / "a student's"
+    assert autograder("start", folder, "--course", course).returncode == 0
+    nbformat.write(right, folder / "files" / "files.ipynb")
+    checked = autograder("check", folder / "files" / "files.ipynb", "--course", course, cwd=folder)
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert (folder / "files" / "data" / "table.csv").is_file() and not (
+        course / "data" / "table.csv"
+    ).exists()
+    (folder / "files" / "data" / "table.csv").write_text("mine\n")  # what is there stays
+    for sandbox in ("bubblewrap", "webassembly"):
+        if why_unavailable_there(sandbox):
+            continue
+        marked = autograder(
+            "mark",
+            folder / "files/files.ipynb",
+            "--course",
+            course,
+            "--sandbox",
+            sandbox,
+        )
+        reply = json.loads(marked.stdout)
+        assert (reply["score"], reply["max_score"]) == (2, 2), reply
+    assert not (course / "data").exists() and not Path("data/table.csv").exists()
+
+
+def why_unavailable_there(sandbox):
+    kind = {"bubblewrap": Bubblewrap, "webassembly": WebAssembly}[sandbox]
+    return kind.why_unavailable()
+
+
+def test_a_module_that_only_a_solution_imports_stays_with_its_author(course):
+    folder = course.parent
+    (folder / "teacher_only.py").write_text("def right(x):\n    return x + 1  # THE SOLUTION\n")
+    (folder / "for_all.py").write_text("ONE = 1\n")
+    (folder / "elsewhere").mkdir()
+    (folder / "elsewhere" / "secret.py").write_text("")
+    (folder / "linked").symlink_to(folder / "elsewhere")
+    source = (
+        "from for_all import ONE\n\ndef following(x):\n    ### BEGIN SOLUTION\n"
+        "    from teacher_only import right\n    return right(x)\n    ### END SOLUTION"
+    )
+    cells = [
+        code_cell("import for_all"),
+        solution_cell(source, "following"),
+        make_test("assert following(1) == 2", "t", 1),
+    ]
+    report = import_cells(course, cells, exit_code=1, name="next")
+    assert "only its solution imports `teacher_only`" in report and "`for_all` came along" in report
+    assert (course / "for_all" / "__init__.py").exists() and not (course / "teacher_only").exists()
+    assert not [path for path in course.rglob("*.py") if "THE SOLUTION" in path.read_text("utf-8")]
+    assert read_module(folder, "linked") == {} and read_module(folder, "for_all")

@@ -1,0 +1,385 @@
+"""The search for a mutation that repairs an answer: its sentence, its test in all cases, no side effects."""
+
+import linecache
+import sys
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+from autograder.core.time_limit import TimeLimitExceeded
+from autograder.diagnosis.repair import MAX_SEARCH_SECONDS, find_repair
+from autograder.judging.call_answer import call_answer
+from autograder.judging.compare import first_difference
+from autograder.student import check as student
+from autograder.student.check import CheckFailed, check
+from autograder.values.case_inputs import ComparisonRules, Inputs, Question
+
+RIGHT = """
+def scaled(x, y, size=2):
+    total = x.sum(axis=-1, keepdims=True)
+    part = x / total
+    lower = part[..., 1:] * size
+    out = np.sqrt(np.abs(lower)) - y[..., 1:]
+    out[..., 0] += np.tanh(y[..., 0])
+    return out
+"""
+
+
+def in_a_cell(source, **names):
+    """The first function that a cell's source defines."""
+    name = f"<cell {abs(hash(source))}>"
+    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
+    space = {"np": np, "__name__": "__main__", **names}
+    exec(compile(source, name, "exec"), space)
+    return space[source.split("def ", 1)[1].split("(")[0]]
+
+
+def make_questions(right=RIGHT):
+    rng = np.random.default_rng(3)
+    case_inputs = [
+        Inputs((rng.uniform(1, 2, size=s), rng.normal(size=s)), {"size": k})
+        for s, k in (((2, 4), 3), ((3, 5), 5), ((2, 3, 4), 7), ((4, 3), 2))
+    ]
+    return make_questions_for(right, case_inputs)
+
+
+def make_questions_for(right, case_inputs):
+    reference = in_a_cell(right)
+    return [Question("", item, call_answer(reference, item).value, {}) for item in case_inputs]
+
+
+def describe_repair(answer, right=RIGHT, **names):
+    return find_repair_for(in_a_cell(answer, **names), make_questions(right))
+
+
+def find_repair_for(function, questions):
+    failing, passing = [], []
+    for question in questions:
+        answer = call_answer(function, question.inputs)
+        if first_difference(question.expected, answer, ComparisonRules()):
+            failing.append(question)
+        else:
+            passing.append(question)
+    return find_repair(function, failing, passing, ComparisonRules())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("np.sqrt(", "np.cbrt(1 + ", 6, ""),
+        ("[..., 1:] * size", "[..., 1:] * 3", 5, "with one of your names in place of `3`"),
+        ("np.tanh(", "np.sin(", 7, "with another function in place of `np.sin`"),
+        ("axis=-1", "axis=-2", 3, "with another number in place of `2`"),
+        ("x / total", "y / total", 4, "with another name in place of `y`"),
+        ("x / total", "x + total", 4, "with another operator in place of `+`"),
+        ("x / total", "total / x", 4, "with the two sides of `/` exchanged"),
+        ("x / total", "x / total / 2", 4, "without `/ 2`"),
+        ("return out", "return np.round(out, 3)", 8, "without `np.round` around `out`"),
+        ("return out", "return out[::-1]", 8, "with all of `out` in place of `out[::-1]`"),
+        ("return out", "out = out - out.mean()\n    return out", 8, "without this line"),
+        ("return out", "out[0] = 0\n    return out", 8, "without this line"),
+        ("part[..., 1:]", "part[..., :-1]", 5, "with another part in place of `part[..., :-1]`"),
+        ("+=", "-=", 7, "with another operator in place of `-=`"),
+        ("+=", "=", 7, "with the new value combined with the old one"),
+        ("x.sum(", "x.mean(", 3, "with another function in place of `x.mean`"),
+        ("- y[", "+ y[", 6, "with another operator in place of `+`"),
+        ("np.abs(lower)", "1 - lower", 6, "without `1 -`"),
+        (" * size", "", 6, "with `np.abs(lower)` multiplied by one of your names"),
+        (", keepdims=True", "", 3, "with `keepdims` for `x.sum`"),
+        (
+            "np.sqrt(np.abs(lower))",
+            "np.log(np.abs(lower) + 1)",
+            6,
+            "with another function, of `np.abs(lower)` alone,",
+        ),
+    ],
+)
+def test_one_place_is_described_with_its_line_and_kind(old, new, line, words):
+    assert old in RIGHT
+    text = describe_repair(RIGHT.replace(old, new, 1))
+    if not words:
+        assert text == ""  # no small mutation repairs a cube root
+        return
+    assert text.startswith(f"One place is wrong. In line {line} of its cell, `"), text
+    assert f"`: {words}" in text
+    assert text.endswith("every case comes out right.")
+
+
+def test_a_repeated_edit_and_an_exchange_are_combined_mutations():
+    repeated_edit = RIGHT.replace("[..., 1:]", "[..., 2:]")
+    assert "with another number in place of `2`, there and wherever else it stands," in describe_repair(
+        repeated_edit
+    )
+    swap = RIGHT.replace("x.sum", "y.sum").replace("x / total", "y / total").replace("- y[", "- x[")
+    assert "with `x` and `y` exchanged everywhere" in describe_repair(swap.replace("tanh(y", "tanh(x"))
+    lines = ("total = x.sum(axis=-1, keepdims=True)", "part = x / total")
+    exchange = RIGHT.replace(lines[0], "total = x / total").replace(
+        lines[1], "part = x.sum(axis=-1, keepdims=True)"
+    )
+    assert "with the right sides of this line and the next assignment, line 5, exchanged" in describe_repair(
+        exchange.replace("def scaled(", "def scaled(").replace("):\n", "):\n    total = 1.0\n", 1)
+    )
+
+
+def test_two_places_one_of_which_improves_the_result():
+    text = describe_repair(RIGHT.replace("axis=-1", "axis=0").replace("+=", "-="))
+    assert text.startswith("Two places are wrong. In line ")
+    assert "with another operator in place of `-=`" in text
+    assert "with another number in place of `0`" in text
+    text = describe_repair(RIGHT.replace("[..., 1:]", "[..., 2:]").replace("+=", "-="))
+    assert "with another number in place of `2`, there and wherever else it stands. In line 7" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "outer", "inner"),
+    [
+        (
+            "x.sum(axis=-1, keepdims=True)",
+            "np.sqrt(np.sum(x**2, axis=-1, keepdims=True))",
+            "np.sqrt",
+            "** 2",
+        ),
+        (
+            "x.sum(axis=-1, keepdims=True)",
+            "np.exp(np.log(x).sum(axis=-1, keepdims=True))",
+            "np.exp",
+            "np.log",
+        ),
+    ],
+)
+def test_two_places_one_of_which_is_inside_the_other(old, new, outer, inner):
+    text = describe_repair(RIGHT.replace(old, new))
+    assert text.startswith("Two places are wrong. In line 3 of its cell, `")
+    assert f"without `{outer}` around" in text
+    assert f"without `{inner}" in text
+
+
+def test_a_number_in_place_of_infinity_is_found():
+    right = RIGHT.replace("return out", "return np.isinf(np.where(out > 0, out, np.inf))")
+    text = describe_repair(right.replace("out, np.inf", "out, 50.0"), right)
+    assert "with another number in place of `50.0` every case comes out right." in text
+
+
+def test_code_with_least_squares_is_not_mutated(capfd):
+    """A mutation that passed NaN to LAPACK's least squares made it print to the student's terminal."""
+    wrong = RIGHT.replace(
+        "return out", "np.linalg.lstsq(np.log(np.eye(3) + 1), np.ones(3))\n    return out + 1"
+    )
+    assert describe_repair(wrong) == ""
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_mutation_that_breaks_a_right_case_is_not_described():
+    """Without the last line the three failing cases are right, but the fourth is wrong."""
+    right = RIGHT.replace("return out", "return out + (size == 2)")
+    answer = RIGHT.replace("return out", "out = out + 1\n    return out")
+    assert "without this line" not in describe_repair(answer, right)
+    assert "without this line" in describe_repair(answer)
+
+
+def test_helpers_of_the_same_cell_are_mutated_too():
+    helper = (
+        RIGHT.replace("np.abs(lower)", "size_of(lower)") + "\ndef size_of(v):\n    return np.abs(v) * 4\n"
+    )
+    assert "In line 11 of its cell, `return np.abs(v) * 4`: without `* 4`" in describe_repair(helper)
+
+
+def test_without_source_there_is_no_sentence():
+    function, questions = in_a_cell(RIGHT.replace("+=", "-=")), make_questions()
+    linecache.cache.pop(function.__code__.co_filename)
+    assert find_repair(function, questions, [], ComparisonRules()) == ""
+    assert find_repair(lambda x, y, size: x, questions, [], ComparisonRules()) == ""
+    assert find_repair(np.add, questions, [], ComparisonRules()) == ""
+
+
+def test_a_search_has_no_side_effects(monkeypatch, capsys):
+    """A search prints nothing, reads no input, exits nothing, and changes no variable and no case."""
+    monkeypatch.setattr("builtins.input", lambda *_: pytest.fail("input() was called"))
+    body = """
+    global calls
+    calls = 1
+    print("x")
+    try:
+        input()
+    except EOFError:
+        x += 0
+    if (total < 0).any():
+        exit()
+"""
+    wrong = RIGHT.replace("True)\n", f"True){body}", 1).replace("+=", "-=", 2)
+    function = in_a_cell(wrong, calls=0, exit=sys.exit)
+    questions = make_questions()
+    original_arrays = [q.inputs.args[0].copy() for q in questions]
+    assert "with another operator in place of `-=`" in find_repair(function, questions, [], ComparisonRules())
+    assert function.__globals__["calls"] == 0
+    assert capsys.readouterr().out == ""
+    assert all((a == q.inputs.args[0]).all() for a, q in zip(original_arrays, questions, strict=True))
+
+
+@pytest.mark.parametrize("wrong", ["+ 1", "+ np.cosh(out) ** 7"])
+def test_endless_loops_are_given_up_within_the_time_limit(wrong):
+    loop = "    n = 0\n    while n < 5:\n        n += 1\n    return out"
+    start = time.process_time()
+    describe_repair(RIGHT.replace("    return out", loop.replace("return out", f"return out {wrong}")))
+    assert time.process_time() - start < 8 * MAX_SEARCH_SECONDS
+
+
+def test_an_expected_none_is_not_repaired():
+    questions = [Question("", question.inputs, None, {}) for question in make_questions()]
+    assert find_repair(in_a_cell(RIGHT), questions, [], ComparisonRules()) == ""
+
+
+def test_a_slow_answer_is_searched_within_the_time_limit():
+    slow = RIGHT.replace(
+        "    return out", "    for _ in range(3000): np.zeros(99).sum()\n    return out * 1.7 - 0.3"
+    )
+    start = time.process_time()
+    describe_repair(slow)
+    assert time.process_time() - start < 8 * MAX_SEARCH_SECONDS
+
+
+# In a check.
+
+
+def written(source, **names):
+    """A cell's first function, checked as a notebook would."""
+    return in_a_cell(source, __name__="__main__", **names)
+
+
+SOFTMAX = """
+def softmax(x, axis=0):
+    e = np.exp(np.abs(x))
+    return e / e.sum(axis=axis, keepdims=True)
+"""
+
+
+def check_message(source):
+    softmax = written(source)
+    with pytest.raises(CheckFailed) as caught:
+        check(softmax)
+    return str(caught.value)
+
+
+def test_an_error_with_a_full_explanation_gets_no_mutation():
+    text = check_message(SOFTMAX.replace("np.abs(x)", "x").replace("    e =", "    input()\n    e ="))
+    assert "`input()` waits for somebody to type" in text
+    assert "One place is wrong" not in text
+
+
+def test_a_check_names_the_place_where_no_mistake_is_known():
+    text = check_message(SOFTMAX)
+    assert (
+        "One place is wrong. In line 3 of its cell, `e = np.exp(np.abs(x))`: without `np.abs` around `x`"
+        in text
+    )
+    assert "strongly correlated" not in text  # the less specific sentence is left out
+
+
+def test_a_repair_of_all_cases_replaces_a_partial_mistake():
+    text = check_message(
+        SOFTMAX.replace("np.abs(x)", "x").replace("(axis=axis,", "(axis=axis if x.ndim == 2 else 0,")
+    )
+    assert "without the `if` in" in text or "cases that fail, your result is" not in text
+
+
+def test_a_diagnosis_that_takes_too_long_leaves_the_finding(monkeypatch):
+    limits = []
+
+    @contextmanager
+    def deadline(seconds, home):
+        limits.append(seconds)
+        with original_deadline(seconds, home) as limit:
+            yield limit
+        if len(limits) > 1:  # the second is that of the diagnosis
+            raise TimeLimitExceeded("It did not end")
+
+    original_deadline = student.deadline
+    monkeypatch.setattr(student, "deadline", deadline)
+    text = check_message(SOFTMAX)
+    assert len(limits) > 1 and "did not end" not in text and "numbers differ" in text
+
+
+MASK = """
+def mask(size, x):
+    return np.tril(np.ones((size, size))).astype(bool)
+"""
+CUT = """
+def cut(x, heads, other):
+    n, size = x.shape
+    a = x.reshape(n, heads, size // heads)
+    b = other.reshape(len(other), heads, size // heads)
+    return a.sum(axis=0) + b.sum(axis=0)
+"""
+ABSOLUTE = """
+def least(x, causal):
+    return np.where(causal, np.abs(x), x)
+"""
+
+
+def with_b(code):
+    return CUT.replace("other.reshape(len(other), heads, size // heads)", code)
+
+
+def describe_repair_of(answer, right, case_inputs):
+    return find_repair_for(in_a_cell(answer), make_questions_for(right, case_inputs))
+
+
+MASKS = [Inputs((n, np.arange(n))) for n in (4, 3, 5, 1)]
+CUTS = [
+    Inputs((np.ones((n, s)), h, np.ones((m, s)))) for n, m, s, h in ((2, 3, 4, 2), (4, 2, 6, 3), (3, 5, 8, 2))
+]
+LEASTS = [Inputs((np.linspace(-1, 1, n), c)) for n in (2, 4) for c in (True, False)]
+
+
+@pytest.mark.parametrize(
+    ("right", "case_inputs", "answer"),
+    [
+        (MASK, MASKS, MASK.replace("((size, size))", "(size, size)")),
+        (MASK, MASKS, MASK.replace("ones((size, size))", "ones(size, len(x))")),
+        (MASK, MASKS, MASK.replace("np.ones((size, size))", "1 - np.zeros(size, size)")),
+        (
+            MASK,
+            MASKS,
+            MASK.replace("    return", "    n = len(x)\n    return").replace("((size, size))", "(n, n)"),
+        ),
+        (CUT, CUTS, CUT.replace("len(other),", "n,")),
+        (CUT, CUTS, with_b("np.reshape(other, (n, heads, size // heads))")),
+        (CUT, CUTS, with_b("other.reshape(*[n, heads, size // heads])")),
+        (
+            CUT,
+            CUTS,
+            with_b("other.reshape(rows)").replace("    b", "    rows = n, heads, size // heads\n    b"),
+        ),
+    ],
+)
+def test_no_advice_by_accident(right, case_inputs, answer):
+    """A mutation that only changes a type, or lets reshape infer a size, is no advice."""
+    text = describe_repair_of(answer, right, case_inputs)
+    for words in (
+        "absolute",
+        "True and False",
+        "sign of",
+        "the root",
+        "squared",
+        "name in place",
+        "your names",
+    ):
+        assert words not in text, text
+
+
+def test_steps_that_change_the_result_are_still_advice():
+    assert "the absolute value of `x`" in describe_repair_of(
+        ABSOLUTE.replace("np.abs(x)", "x"), ABSOLUTE, LEASTS
+    )
+    wrong = ABSOLUTE.replace("(causal,", "(1 - causal,")
+    assert "One place is wrong" in describe_repair_of(wrong, ABSOLUTE, LEASTS)
+    true = "\ndef true(x):\n    return ~np.isnan(np.log(x))\n"
+    numbers = [Inputs((np.linspace(-1, 1, n),)) for n in (2, 3, 4)]
+    assert "True and False exchanged in `np.isnan(" in describe_repair_of(
+        true.replace("~", ""), true, numbers
+    )
+    flag = "\ndef flagged(x, causal):\n    return np.where(causal, -x, x)\n"
+    text = describe_repair_of("\ndef flagged(x, causal):\n    return np.where(causal, x, -x)\n", flag, LEASTS)
+    assert text.startswith("One place is wrong.")

@@ -1,0 +1,263 @@
+"""Tests of the lab fingerprint: changed files make results stale, and nothing is graded."""
+
+import shutil
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
+from functools import cache
+
+import pytest
+from our_course import ROOT
+
+from autograder.authoring.lab import read_lab
+from autograder.core.course import read_course
+from autograder.gradebook import fingerprint
+
+ENGINE = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "autograder").rglob("*.py"))
+SOLUTIONS = sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "solutions").rglob("*.py"))
+LABS = read_course(ROOT).labs
+# Of which each rule has some on either side
+SAMPLE_LABS = ["qkv-attention", "positions", "keras-attention"]
+
+# What a process has of the engine once it has imported all that marks, on both sides of the
+# sandbox.
+MARKING = (
+    "import sys, autograder.grading.grade_submission, autograder.sandbox.inside.fork_server; "
+    "print(*(m for m in sys.modules if m.split('.')[0] == 'autograder'))"
+)
+
+
+@pytest.fixture(scope="module")
+def imported_modules():
+    ran = subprocess.run(
+        [sys.executable, "-c", MARKING], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    names = [ROOT.joinpath(*name.split(".")) for name in ran.stdout.split()]
+    paths = [p / "__init__.py" if p.is_dir() else p.with_suffix(".py") for p in names]
+    return {p.relative_to(ROOT).as_posix() for p in paths}
+
+
+@pytest.fixture(scope="module")
+def course_copy(tmp_path_factory):
+    """Copy of the engine and of the course."""
+    root = tmp_path_factory.mktemp("copy")
+    leave = shutil.ignore_patterns("__pycache__")
+    for name in ("autograder", "attention_labs", "solutions", "data"):
+        shutil.copytree(ROOT / name, root / name, ignore=leave)
+    shutil.copy(ROOT / "course.toml", root)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fingerprint, "_ENGINE", root / "autograder")
+        yield root
+
+
+def compute_fingerprints(root, labs=SAMPLE_LABS):
+    return {name: fingerprint.compute_fingerprint(read_lab(read_course(root), name)) for name in labs}
+
+
+@cache
+def _original_fingerprints(root, lab):
+    return compute_fingerprints(root, [lab])
+
+
+@contextmanager
+def file_with_addition(path, addition):
+    original = path.read_bytes()
+    path.write_bytes(original + addition)
+    yield
+    path.write_bytes(original)
+
+
+def is_stale(root, lab, *paths, addition=b"\n_added = 1\n"):
+    """Return whether these files change a lab's fingerprint."""
+    original = _original_fingerprints(root, lab)
+    with ExitStack() as changes:
+        for path in paths:
+            changes.enter_context(file_with_addition(root / path, addition))
+        return compute_fingerprints(root, [lab]) != original
+
+
+def find_deciding_files(root, lab, paths, expected_files):
+    """Return the files that change a lab's fingerprint."""
+    stale_files, other_files = (
+        {path for path in expected_files if is_stale(root, lab, path)},
+        set(paths) - expected_files,
+    )
+    if is_stale(root, lab, *other_files):
+        stale_files |= {path for path in other_files if is_stale(root, lab, path)}
+    return stale_files
+
+
+def test_files_of_the_engine(course_copy, imported_modules):
+    """Modules that grading imports change the fingerprint; other modules do not."""
+    sandbox = {path for path in ENGINE if path.startswith("autograder/sandbox/")}
+    inside = {path for path in sandbox if path.startswith("autograder/sandbox/inside/")}
+    # Another sandbox's alone, and which it was decides no mark.
+    guest = {"autograder/sandbox/inside/wasm_guest.py"}
+    expected_files = (imported_modules & set(ENGINE) | inside) - guest
+    assert len(expected_files) > 40
+    # What is around the submission in a sandbox may be imported or not.
+    assert (
+        find_deciding_files(
+            course_copy,
+            "qkv-attention",
+            set(ENGINE) - (sandbox - expected_files - guest),
+            expected_files,
+        )
+        == expected_files
+    )
+
+
+def test_some_files_are_among_those_and_some_are_not(imported_modules):
+    """Guard for the test above, which would also pass with an empty set."""
+    decide = (
+        "judging/judge authoring/domain authoring/exercise core/import_guard"
+        " grading/grade_submission grading/rebuild_notebook"
+    )
+    assert {f"autograder/{name}.py" for name in decide.split()} <= imported_modules
+    other_files = (
+        "cli/instructor reports/class_page intake/store authoring/skeleton"
+        " gradebook/policy student/answer_key student/workspace"
+    )
+    assert not {f"autograder/{name}.py" for name in other_files.split()} & imported_modules
+
+
+# Which labs import what of this course's library, in the notebooks' set-up cells or their
+# exercises' comparers; and which name what of its data.
+OF_COURSE = {
+    "attention_labs/__init__.py": LABS,
+    "attention_labs/alignment.py": ["learning-to-align", "keras-attention"],
+    "attention_labs/comparers.py": [
+        "qkv-attention",
+        "attention-masks",
+        "long-contexts",
+        "cheaper-attention",
+        "keras-attention",
+    ],
+    "attention_labs/embeddings.py": ["qkv-attention", "learning-to-align", "keras-attention"],
+    "attention_labs/keras_start.py": ["keras-attention"],
+    "attention_labs/layers.py": ["keras-attention"],
+    "attention_labs/lengths.py": ["positions"],
+    "attention_labs/pictures/__init__.py": LABS,
+    "attention_labs/pictures/additive.py": ["additive-attention"],
+    "attention_labs/pictures/learning.py": ["learning-to-align"],
+    "attention_labs/pictures/qkv.py": ["qkv-attention"],
+    # The first looks for its sinks.
+    "attention_labs/tiny_model.py": ["long-contexts", "tiny-transformer", "training"],
+    "attention_labs/translation.py": ["keras-attention"],
+    # What trained the former's model takes its lists from it.
+    "attention_labs/training.py": ["tiny-transformer", "training"],
+    "attention_labs/download.py": [],
+    "attention_labs/published.py": [],
+    # By a text with the language filled in; the translator's sentences are those of
+    # learning-to-align.
+    "data/embeddings_en.npz": ["qkv-attention", "learning-to-align", "keras-attention"],
+    "data/sentence_pairs.txt": ["learning-to-align", "keras-attention"],
+    "data/tiny_model.npz": ["long-contexts", "tiny-transformer", "training"],
+    "data/stories.npz": ["tiny-transformer", "training"],
+    "data/README.md": [],
+}
+
+
+@pytest.mark.parametrize(
+    "lab",
+    [
+        lab
+        if lab in SAMPLE_LABS
+        else pytest.param(
+            lab,
+            marks=pytest.mark.long,
+        )
+        for lab in LABS
+    ],
+)
+def test_files_of_the_course(lab, course_copy):
+    """The fingerprint covers a lab's own files, and the library and data that it uses."""
+    lab_files = {path for path in SOLUTIONS if path.startswith(f"solutions/{lab}/")}
+    expected_files = lab_files | {path for path, labs in OF_COURSE.items() if lab in labs}
+    assert (
+        lab_files
+        and find_deciding_files(
+            course_copy,
+            lab,
+            [*SOLUTIONS, *OF_COURSE],
+            expected_files,
+        )
+        == expected_files
+    )
+
+
+def test_points_and_prose_decide_nothing(course_copy):
+    path = course_copy / "solutions/qkv-attention/softmax.py"
+    original, text = compute_fingerprints(course_copy), path.read_text("utf-8")
+    path.write_text(
+        text.replace("points=2", "points=5").replace(
+            '"""The exercise',
+            '"""Words about the exercise',
+        )
+    )
+    assert path.read_text("utf-8") != text
+    assert compute_fingerprints(course_copy) == original
+    assert not is_stale(
+        course_copy, "qkv-attention", "solutions/qkv-attention/teaching.md", addition=b"More.\n"
+    )
+    assert not is_stale(
+        course_copy, "qkv-attention", "autograder/judging/judge.py", addition=b"\n# A comment.\n"
+    )
+    path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "labs"),
+    [
+        ('imports = ["keras"', 'imports = ["scipy", "keras"', set(SAMPLE_LABS)),
+        ('library = ["attention_labs"]', 'library = ["attention_labs", "more"]', set(SAMPLE_LABS)),
+        ('title = "Attention', 'title = "More attention', set()),
+        ("[bundle]", "[policy]\ngrace = 5\n\n[bundle]", set()),
+    ],
+)
+def test_what_course_toml_says(old, new, labs, course_copy):
+    text = (course_copy / "course.toml").read_text("utf-8")
+    assert old in text
+    original = compute_fingerprints(course_copy)
+    read_lab.__globals__["_read_cached_lab"].cache_clear()
+    (course_copy / "course.toml").write_text(text.replace(old, new, 1))
+    new_fingerprints = compute_fingerprints(course_copy)
+    (course_copy / "course.toml").write_text(text)
+    read_lab.__globals__["_read_cached_lab"].cache_clear()
+    assert {name for name in SAMPLE_LABS if original[name] != new_fingerprints[name]} == labs
+
+
+def test_limits_and_where_a_lab_reads_its_settings(course_copy, monkeypatch):
+    original = compute_fingerprints(course_copy)
+    monkeypatch.setenv("KERAS_BACKEND", "another")
+    assert {n for n, new in compute_fingerprints(course_copy).items() if new != original[n]} == {
+        "keras-attention"
+    }
+    monkeypatch.delenv("KERAS_BACKEND")
+    read_lab.__globals__["_read_cached_lab"].cache_clear()
+    path = course_copy / "solutions/positions/lab.toml"
+    with file_with_addition(path, b"\n[limits]\ncall_seconds = 5\n"):
+        new_fingerprints = compute_fingerprints(course_copy)
+    read_lab.__globals__["_read_cached_lab"].cache_clear()
+    assert {n for n, new in new_fingerprints.items() if new != compute_fingerprints(course_copy)[n]} == {
+        "positions"
+    }
+
+
+def test_a_new_version_of_what_a_lab_imports(course_copy, monkeypatch):
+    original = compute_fingerprints(course_copy)
+    real = fingerprint.metadata.version
+    for package, labs in (
+        (
+            "numpy",
+            set(SAMPLE_LABS),
+        ),
+        ("torch", {"keras-attention"}),
+        ("scipy", set()),
+    ):
+        monkeypatch.setattr(
+            fingerprint.metadata,
+            "version",
+            lambda name, p=package: "99" if name == p else real(name),
+        )
+        assert {n for n, new in compute_fingerprints(course_copy).items() if new != original[n]} == labs

@@ -1,0 +1,188 @@
+"""Tests that nothing a student's code printed acts in a page that others open."""
+
+import base64
+import re
+import struct
+import time
+
+import pytest
+from hostile_class import PIXEL as PNG
+
+from autograder.grading import sanitise
+from autograder.grading.sanitise import (
+    OutputCleaner,
+    clean_html,
+    clean_output,
+    is_picture,
+    prepare_markdown,
+    render_markdown,
+)
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "<a href='javascript:alert(1)'>x</a>",
+    "<a href=' javascript:alert(1)'>x</a>",
+    "<iframe src='https://example.org'></iframe>",
+    "<form action='https://example.org'><input></form>",
+    "<svg onload=alert(1)></svg>",
+    "<style>@import 'https://example.org'</style>",
+    "<div style='background-image:url(https://example.org/x)'>x</div>",
+    "<img src='https://example.org/pixel.png'>",
+    "<meta http-equiv=refresh content=0>",
+    "<object data='x'></object>",
+    "<math><mtext><script>alert(1)</script></mtext></math>",
+    f"<img src='data:image/png;base64,{PNG}\" onerror=alert(1)'>",
+    "<base href='https://example.org'>",
+]
+BAD = (
+    "<script",
+    "onerror",
+    "onload",
+    "javascript:",
+    "<iframe",
+    "<form",
+    "<svg",
+    "<style",
+    "url(",
+    "<meta",
+)
+BAD = (*BAD, "<object", "pixel.png", "<base")
+
+
+@pytest.mark.parametrize("html", HOSTILE)
+def test_hostile_html_is_disarmed(html):
+    clean = clean_html(html).lower()
+    assert not any(bad in clean for bad in BAD), clean
+
+
+def test_our_own_html_survives():
+    html = (
+        '<div style="border-left:4px solid #b35900;padding:.2em .9em"><p><strong>In the case</strong> x</p>'
+        f'<img alt="three tables" style="max-width:100%;height:auto" src="data:image/png;base64,{PNG}"></div>'
+    )
+    clean = clean_html(html, keep_styles=True)
+    assert f"data:image/png;base64,{PNG}" in clean
+    assert 'alt="three tables"' in clean
+    assert "border-left" in clean
+    assert "style" not in clean_html(html)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [*HOSTILE, "[x](javascript:alert(1))", "$\\href{javascript:alert(1)}{x}$"],
+)
+def test_hostile_markdown_is_kept_as_it_was_typed_and_rendered_harmless(text):
+    assert prepare_markdown(text) == text
+    page = render_markdown(text).lower()
+    assert not any(bad in page for bad in BAD if bad != "javascript:"), page
+    assert not re.search(r"(href|src)\s*=\s*.?\s*javascript", page)
+
+
+def test_a_busy_machine_makes_no_honest_text_plain(monkeypatch):
+    """Regression: 4 of 194 texts became plain where nineteen processes shared two cores."""
+    monkeypatch.setattr(
+        sanitise,
+        "render_markdown",
+        lambda *_: time.sleep(2 * sanitise.MAX_RENDER_SECONDS),
+    )
+    assert prepare_markdown("It is *so*.") == "It is *so*."
+
+
+def test_mathematics_in_markdown_survives():
+    text = "If $a < b$ and $\\alpha_{ij} = 1$ then **so**."
+    assert prepare_markdown(text) == text
+    page = render_markdown(text)
+    assert page.count("<math") == 2 and "<strong>so</strong>" in page
+
+
+def test_outputs_are_rebuilt_from_what_is_safe():
+    output = {
+        "output_type": "display_data",
+        "metadata": {"image/png": {"alt": '"><script>'}},
+        "data": {
+            "text/plain": "plain <b>",
+            "text/html": "<b>x</b><script>y</script>",
+            "application/javascript": "alert(1)",
+            "image/svg+xml": "<svg onload=alert(1)>",
+            "image/png": 'AAAA" onerror="alert(1)',
+            "text/latex": "<script>x</script>",
+        },
+    }
+    clean = clean_output(output)
+    assert clean.metadata == {}
+    assert clean.data == {
+        "text/plain": "plain <b>",
+        "text/html": "<b>x</b>",
+    }
+
+
+@pytest.mark.parametrize(
+    "output",
+    [{}, {"output_type": "display_data", "data": 7}, {"output_type": "x"}],
+)
+def test_nonsense_becomes_a_line_of_text(output):
+    assert "text/plain" in clean_output(output).data
+
+
+def test_markup_that_would_take_for_ever_is_not_parsed():
+    clean = OutputCleaner(html_characters=1_000).clean_within_limits
+    for html in (
+        "<div>" * 100_000,
+        "<p " + " ".join(f"a{i}" for i in range(50_000)) + ">",
+        "<b>x" * 200,
+    ):
+        output = {"output_type": "display_data", "data": {"text/html": html}}
+        assert (
+            clean(output).data == {"text/html": "<p>(an output too large to be shown)</p>"}
+            or len(html) < 1_000
+        )
+    fine = OutputCleaner().clean_within_limits(
+        {
+            "output_type": "display_data",
+            "data": {"text/html": f"<img src='data:image/png;base64,{PNG}{'A' * 200_000}'>"},
+        }
+    )
+    assert len(fine.data["text/html"]) > 200_000
+
+
+@pytest.mark.parametrize(
+    "markup",
+    ["<a href='https://x.org' style='{}'>x</a>", "<span style='{}'>x</span>"],
+)
+def test_no_style_of_a_students_lays_a_link_over_what_stands_around_it(markup):
+    """Regression: a styled link covered the formgrader's own buttons."""
+    assert "style" not in clean_html(markup.format("padding:3000px"))
+    output = {"output_type": "display_data", "data": {"text/html": markup.format("margin:-500px")}}
+    assert "style" not in clean_output(output).data["text/html"]
+
+
+def png(width, height):
+    return base64.b64encode(
+        base64.b64decode(PNG)[:16] + struct.pack(">II", width, height) + b"\x08\0" * 20
+    ).decode()
+
+
+def jpeg(width, height, preamble=b""):
+    frame = b"\xff\xc0" + struct.pack(">HBHHB", 11, 8, height, width, 1) + b"\1\x11\0"
+    return base64.b64encode(b"\xff\xd8" + preamble + frame + b"\xff\xd9").decode()
+
+
+def test_a_picture_is_of_a_size_that_a_browser_has_room_for():
+    """A few kilobytes can declare a picture of 60,000 by 60,000 pixels."""
+    exif = b"\xff\xe1" + struct.pack(">H", 2000) + b"x" * 1998
+    assert is_picture("image/png", PNG) and is_picture("image/png", png(4000, 3000))
+    assert is_picture(
+        "image/jpeg",
+        jpeg(4000, 3000),
+    ) and is_picture("image/jpeg", jpeg(4000, 3000, exif))
+    for mime, data in (
+        ("image/png", png(60_000, 60_000)),
+        ("image/png", png(0, 5)),
+        ("image/png", PNG[:24]),
+        ("image/jpeg", jpeg(60_000, 60_000)),
+        ("image/jpeg", jpeg(60_000, 60_000, exif)),
+        ("image/jpeg", "/9j/" + "A" * 400),
+        ("image/jpeg", PNG),
+    ):
+        assert not is_picture(mime, data)

@@ -1,0 +1,542 @@
+"""Hostile zips and folders: no file leaves its place, and other students are not affected."""
+
+import os
+import stat
+import struct
+import time
+import zlib
+
+import pytest
+from downloads import (
+    NEWER,
+    OLDER,
+    collect,
+    files_with_outcome,
+    make_zip,
+    notebook,
+    only_file,
+    read_submitted,
+    refusal_reasons,
+    write_files,
+    zip_bytes,
+    zip_member,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.core import files
+from autograder.intake import archives
+
+GOOD = ("zed/qkv-attention.ipynb", notebook("good"))
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("../ada/qkv-attention.ipynb", "Its name leads out of the folder (..)."),
+        ("ada/../../../qkv-attention.ipynb", "Its name leads out of the folder (..)."),
+        ("..\\..\\ada\\qkv-attention.ipynb", "Its name leads out of the folder (..)."),
+        ("/ada/qkv-attention.ipynb", "Its name is an absolute path."),
+        ("\\\\server\\ada\\qkv-attention.ipynb", "Its name is an absolute path."),
+        ("C:/ada/qkv-attention.ipynb", "Its name begins with a drive letter."),
+        ("c:\\ada\\qkv-attention.ipynb", "Its name begins with a drive letter."),
+        ("ada\x1b[2J/qkv-attention.ipynb", "Its name holds control characters."),
+        ("a" * 300 + "/qkv-attention.ipynb", "Its name is too long (320 characters)."),
+        ("é" * 200 + "/qkv-attention.ipynb", "Its name is too long (220 characters)."),
+        ("a/" * 600 + "qkv-attention.ipynb", "It lies more than 32 folders deep."),
+        (("a" * 99 + "/") * 12 + "x.ipynb", "Its name is too long (1,207 characters)."),
+    ],
+)
+def test_names_that_are_refused(classroom, tmp_path, name, reason):
+    members = [(zip_member("x", raw=name), notebook("evil")), GOOD]
+    report = collect([make_zip(tmp_path / "class.zip", members)], classroom)
+    assert refusal_reasons(report) == [reason]
+    assert list(read_submitted(classroom)) == ["zed/qkv-attention"]  # the others are not lost
+    assert report.exit_code == 1
+
+
+def test_a_name_with_a_zero_byte(classroom, tmp_path):
+    data = zip_bytes([("ada/qkv-attention.ipynbXevil.txt", notebook("evil")), GOOD])
+    (tmp_path / "class.zip").write_bytes(data.replace(b"ipynbXevil", b"ipynb\0evil"))
+    report = collect([tmp_path / "class.zip"], classroom)
+    assert refusal_reasons(report) == ["Its name holds control characters."]
+
+
+def test_backslashes_are_taken_as_slashes(classroom, tmp_path):
+    members = [(zip_member("x", raw="ada\\qkv-attention.ipynb"), notebook("ada"))]
+    report = collect([make_zip(tmp_path / "class.zip", members)], classroom)
+    assert list(read_submitted(classroom)) == ["ada/qkv-attention"]
+    assert only_file(report).reason == "Its name has backslashes; they were taken as slashes."
+
+
+@pytest.mark.parametrize(
+    ("mode", "reason"),
+    [
+        (stat.S_IFLNK | 0o777, "It is a link; links are not followed."),
+        (stat.S_IFIFO | 0o644, "It is not an ordinary file but a pipe, a socket or a device."),
+        (stat.S_IFCHR | 0o644, "It is not an ordinary file but a pipe, a socket or a device."),
+    ],
+)
+def test_links_and_special_files_in_zips(classroom, tmp_path, mode, reason):
+    members = [(zip_member("ada/qkv-attention.ipynb", mode=mode), b"/etc/passwd"), GOOD]
+    report = collect([make_zip(tmp_path / "class.zip", members)], classroom)
+    assert refusal_reasons(report) == [reason] and list(read_submitted(classroom)) == [
+        "zed/qkv-attention",
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_duplicate_members(classroom, tmp_path):
+    members = [
+        ("ada/qkv-attention.ipynb", notebook("first")),
+        ("ada/qkv-attention.ipynb", notebook("last")),
+    ]
+    report = collect([make_zip(tmp_path / "class.zip", [*members, GOOD])], classroom)
+    assert refusal_reasons(report) == [
+        "The zip holds 2 files of this name, which may be several people's.",
+    ]
+    assert list(read_submitted(classroom)) == ["zed/qkv-attention"]
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_duplicate_members_of_a_students_own_zip(classroom, tmp_path):
+    student_zip = zip_bytes(
+        [("qkv-attention.ipynb", notebook("first")), ("qkv-attention.ipynb", notebook("last"))]
+    )
+    for outcome in ("filed", "unchanged"):
+        report = collect(
+            [make_zip(tmp_path / "class.zip", {"ada/qkv-attention.zip": student_zip})],
+            classroom,
+        )
+        assert read_submitted(classroom) == {"ada/qkv-attention": ("last", None)}
+        assert only_file(report).outcome == outcome
+        assert "more than once; the last one counts" in only_file(report).reason
+
+
+def test_names_that_differ_only_in_case(classroom, tmp_path):
+    members = [
+        (zip_member("Ada/qkv-attention.ipynb", OLDER), notebook("old")),
+        (zip_member("ada/QKV-attention.ipynb", NEWER), notebook("new")),
+    ]
+    report = collect([make_zip(tmp_path / "class.zip", members)], classroom)
+    assert read_submitted(classroom) == {} and report.exit_code == 1
+    assert all("differ only in case, and may be one person or two" in row.reason for row in report.files)
+
+
+def test_a_bomb_of_one_member(classroom, tmp_path):
+    members = [("ada/qkv-attention.ipynb", bytes(30_000_000)), GOOD]
+    report = collect([make_zip(tmp_path / "class.zip", members)], classroom)
+    (reason,) = refusal_reasons(report)
+    assert reason.startswith("It would unpack to ") and reason.endswith(
+        " times its size, as a zip bomb does.",
+    )
+    assert list(read_submitted(classroom)) == ["zed/qkv-attention"]
+
+
+def test_a_bomb_of_many_members(classroom, tmp_path):
+    data = bytes(30_000_000)
+    bomb = zip_bytes({f"{i}/x.ipynb": data for i in range(5)})
+    report = collect([make_zip(tmp_path / "class.zip", [("mallory.zip", bomb), GOOD])], classroom)
+    (reason,) = refusal_reasons(report)
+    assert reason.startswith("The zip would unpack to ")
+    assert list(read_submitted(classroom)) == ["zed/qkv-attention"]
+
+
+def test_one_bomb_in_a_class_does_not_refuse_the_class(classroom, tmp_path):
+    """Regression: because of one notebook of 100 MB of zeros, the class's zip was refused as a bomb."""
+    members = [
+        ("mallorym_9_9_x.ipynb", bytes(120_000_000)),
+        ("zed_1_2_qkv-attention.ipynb", notebook()),
+    ]
+    report = collect([make_zip(tmp_path / "class.zip", members)], classroom)
+    (reason,) = refusal_reasons(report)
+    assert reason.startswith("It has 120 MB")
+    assert list(read_submitted(classroom)) == ["zed-1/qkv-attention"]
+
+
+def test_a_bomb_of_overlapping_members(classroom, tmp_path):
+    data = zip_bytes({f"student{i:02}/qkv-attention.ipynb": os.urandom(50_000) for i in range(20)})
+    directory = data.index(b"PK\1\2")
+    entries, offset = bytearray(data[directory:]), 0
+    while (offset := entries.find(b"PK\1\2", offset)) >= 0:
+        entries[offset + 42 : offset + 46] = struct.pack("<L", 0)  # all point at the first
+        offset += 4
+    end = entries.index(b"PK\5\6")
+    entries[end + 16 : end + 20] = struct.pack("<L", 60_000)
+    (tmp_path / "class.zip").write_bytes(data[:60_000] + bytes(entries))
+    report = collect([tmp_path / "class.zip"], classroom)
+    assert refusal_reasons(report) == [
+        "The zip's members overlap, as in a zip bomb, or its sizes are wrong.",
+    ]
+
+
+def test_too_many_members(classroom, tmp_path):
+    members = {f"s{i}/qkv-attention.ipynb": b"" for i in range(archives.LIMITS.max_zip_files + 1)}
+    report = collect(
+        [make_zip(tmp_path / "class.zip", [("mallory.zip", zip_bytes(members)), GOOD])],
+        classroom,
+    )
+    assert refusal_reasons(report) == [
+        "The zip has 10,001 members; 10,000 are the most. Unpack it and collect the folder."
+    ]
+    assert list(read_submitted(classroom)) == ["zed/qkv-attention"]
+
+
+def test_one_with_many_files_does_not_refuse_the_class(classroom, tmp_path):
+    """Regression: because of 10,000 files of one student, the class's zip was not opened."""
+    members = [(f"mallorym_9_{i}_x.txt", b"") for i in range(archives.LIMITS.max_zip_files + 1)]
+    report = collect(
+        [make_zip(tmp_path / "class.zip", [*members, ("zed_1_2_qkv-attention.ipynb", notebook())])],
+        classroom,
+    )
+    assert list(read_submitted(classroom)) == ["zed-1/qkv-attention"] and not refusal_reasons(
+        report,
+    )
+
+
+def test_a_table_of_contents_that_would_fill_the_memory(classroom, tmp_path, set_limits):
+    set_limits(max_class_directory_bytes=1000)
+    members = {f"s{i}/qkv-attention.ipynb": b"" for i in range(50)}
+    report = collect([make_zip(tmp_path / "class.zip", members)], classroom)
+    assert "table of contents alone" in only_file(report).reason
+
+
+def test_too_many_files_in_a_folder(classroom, inbox, set_limits):
+    set_limits(max_class_files=5)
+    report = collect([write_files(inbox, {f"{i}.txt": b"" for i in range(10)})], classroom)
+    assert refusal_reasons(report) == [
+        "There are more than 5 files; the rest of this folder was not looked at."
+    ]
+
+
+def test_a_student_with_very_many_files_does_not_keep_others_from_being_listed(classroom, inbox, set_limits):
+    """Regression: a repository of 200,000 files was searched first, and some students never."""
+    set_limits(max_class_files=60)
+    files = {f"{student}/qkv-attention.ipynb": notebook(student) for student in ("ada", "bob", "zoe")}
+    files |= {f"mallory/d{i % 3}/{i}.txt": b"" for i in range(200)}
+    report = collect([write_files(inbox, files)], classroom)
+    (reason,) = refusal_reasons(report)
+    assert "more than 60 files" in reason
+    assert next(row.source for row in report.files if row.outcome == "refused").startswith(
+        "inbox/mallory",
+    )
+    assert {student.split("/")[0] for student in read_submitted(classroom)} == {"ada", "bob", "zoe"}
+
+
+def test_no_name_makes_a_pattern_match_take_long(classroom, inbox, tmp_path):
+    """Regression: Brightspace's pattern tried all ways to divide 36,000 characters, for hours."""
+    name = "1-1 - " + "a - " * 4000 + "1111 " * 4000 + "x.ipynb"
+    short = "1-1 - " + "a - " * 25 + "1111 " * 20 + "x.ipynb"
+    bad = zip_bytes([(name, notebook()), *((f"{i}/{short}", notebook()) for i in range(100))])
+    members = [("mallory.zip", bad), GOOD]
+    begun = time.monotonic()
+    collect([make_zip(tmp_path / "class.zip", members)], classroom)
+    assert time.monotonic() - begun < 20
+    assert "zed/qkv-attention" in read_submitted(classroom)
+
+
+def test_zips_in_a_zip_are_listed_up_to_a_number_of_files(classroom, inbox, set_limits):
+    """Regression: a zip of 17 MB, with 200 zips of 9,900 files each, took minutes."""
+    set_limits(max_student_zip_files=20)
+    inner = zip_bytes({f"{i}": b"" for i in range(15)})
+    name = "Mal Lory_12_assignsubmission_file_/x.zip"
+    write_files(inbox, {name: zip_bytes({f"z{i}.zip": inner for i in range(5)})})
+    write_files(inbox, {"Zed Z_13_assignsubmission_file_/qkv-attention.ipynb": notebook()})
+    report = collect([inbox], classroom)
+    assert len([reason for reason in refusal_reasons(report) if "more than 20 files" in reason]) == 3
+    assert len(read_submitted(classroom)) == 1
+
+
+FIELDS = {
+    "flags": (6, "<H"),
+    "method": (8, "<H"),
+    "crc": (14, "<L"),
+    "packed": (18, "<L"),
+    "size": (22, "<L"),
+}
+
+
+def change_headers(data, **fields):
+    """Return a zip of one member with fields changed in both of its headers."""
+    data = bytearray(data)
+    for signature, shift in ((b"PK\3\4", 0), (b"PK\1\2", 2)):
+        start = data.index(signature) + shift
+        for name, value in fields.items():
+            offset, struct_format = FIELDS[name]
+            struct.pack_into(struct_format, data, start + offset, value)
+    return bytes(data)
+
+
+ONE_MEMBER_ZIP = zip_bytes({"ada/qkv-attention.ipynb": notebook("something to compress " * 20)})
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (
+            change_headers(ONE_MEMBER_ZIP, flags=1),
+            "It is encrypted. Unpack the zip with its password and collect the folder.",
+        ),
+        (
+            change_headers(ONE_MEMBER_ZIP, method=14),
+            "It is compressed in an unusual way. Unpack the zip and collect the folder.",
+        ),
+        (
+            change_headers(ONE_MEMBER_ZIP, size=2_000),
+            "It is damaged: it has 571 bytes where the zip says 2,000.",
+        ),
+        (
+            change_headers(ONE_MEMBER_ZIP, size=100),
+            "It is damaged: it cannot be unpacked (Bad CRC-32",
+        ),
+        (change_headers(ONE_MEMBER_ZIP, crc=1), "It is damaged: it cannot be unpacked (Bad CRC-32"),
+        (
+            change_headers(ONE_MEMBER_ZIP, size=500_000_000),
+            ("The zip would unpack to ", "It has 500 MB; 40 MB are the most."),
+        ),
+        (
+            change_headers(ONE_MEMBER_ZIP, packed=100_000),
+            "The zip's members overlap, as in a zip bomb, or its sizes are wrong.",
+        ),
+        (ONE_MEMBER_ZIP.replace(b"\x78", b"\x77"), ""),
+        (ONE_MEMBER_ZIP[:-30], "It is not a whole, valid zip (File is not a zip file)."),
+        (ONE_MEMBER_ZIP[100:], ""),
+        (b"this is no zip", "It is not a whole, valid zip (File is not a zip file)."),
+        (b"", "It is not a whole, valid zip (File is not a zip file)."),
+        (zip_bytes({}), "There is nothing in it."),
+    ],
+)
+@pytest.mark.parametrize("is_nested", [False, True])
+def test_damaged_and_lying_zips(classroom, inbox, data, reason, is_nested):
+    path = inbox / "class.zip"
+    if is_nested:
+        make_zip(
+            path,
+            {
+                "lovelaceada_12345_678_submission.zip": data,
+                "hoppergrace_1_2_qkv-attention.ipynb": notebook(),
+            },
+        )
+    else:
+        path.write_bytes(data)
+    report = collect([path], classroom)
+    bad = [row for row in report.files if row.outcome in ("refused", "unmatched")]
+    if reason:
+        (row,) = bad
+        if not (is_nested and reason == "There is nothing in it."):
+            assert row.reason.startswith(reason)
+        assert report.exit_code == 1
+    assert len(read_submitted(classroom)) == is_nested or not reason
+
+
+@pytest.mark.parametrize("index", range(0, len(ONE_MEMBER_ZIP), 7))
+def test_no_flipped_byte_stops_the_run(classroom, tmp_path, index):
+    data = bytearray(ONE_MEMBER_ZIP)
+    data[index] ^= 0xFF
+    (tmp_path / "class.zip").write_bytes(data)
+    assert collect([tmp_path / "class.zip"], classroom).files
+
+
+def test_wrong_sizes_do_not_get_around_the_limit(classroom, tmp_path):
+    """A member with a stated size of 100 bytes holds 60 MB: only 100 bytes are unpacked."""
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    data = packer.compress(bytes(60_000_000)) + packer.flush()
+    bomb = zip_bytes({"ada/qkv-attention.ipynb": bytes(60_000_000)})
+    assert len(bomb) < len(data) + 200
+    (tmp_path / "class.zip").write_bytes(change_headers(bomb, size=100))
+    assert refusal_reasons(collect([tmp_path / "class.zip"], classroom))[0].startswith(
+        "It is damaged",
+    )
+
+
+@pytest.mark.parametrize(
+    ("raw", "student"),
+    [
+        ("Jos\u00e9".encode(), "Jos\u00e9"),  # UTF-8 that is not marked so, from a Mac
+        ("Jose\u0301".encode(), "Jos\u00e9"),  # and decomposed, as its file system writes it
+        ("Jos\u00e9".encode("cp437"), "Jos\u00e9"),  # an old Windows
+    ],
+)
+def test_names_that_are_not_marked_as_utf8(classroom, tmp_path, raw, student):
+    placeholder = b"N" * len(raw)
+    data = zip_bytes({f"{placeholder.decode()}/qkv-attention.ipynb": notebook()})
+    (tmp_path / "class.zip").write_bytes(data.replace(placeholder, raw))
+    collect([tmp_path / "class.zip"], classroom)
+    assert list(read_submitted(classroom)) == [f"{student}/qkv-attention"]
+
+
+def test_names_that_say_utf8_and_are_not(classroom, tmp_path):
+    data = zip_bytes({"N\u00e9/qkv-attention.ipynb": notebook()})
+    (tmp_path / "class.zip").write_bytes(data.replace("N\u00e9".encode(), b"N\xff\xfe"))
+    assert refusal_reasons(collect([tmp_path / "class.zip"], classroom))[0].startswith(
+        "It is not a whole, valid zip"
+    )
+
+
+def test_junk_of_systems_is_counted_not_listed(classroom, make_download):
+    files = {
+        "ada/qkv-attention.ipynb": notebook(),
+        "__MACOSX/ada/._qkv-attention.ipynb": b"\0\5\x16\7",
+        "ada/.DS_Store": b"",
+        "ada/Thumbs.db": b"",
+        "ada/.ipynb_checkpoints/qkv-attention-checkpoint.ipynb": notebook("old"),
+    }
+    report = collect([make_download(files)], classroom)
+    assert only_file(report).outcome == "filed"
+    assert report.junk_count == 4 and "4 system files ignored" in report.summary
+
+
+def test_a_file_that_becomes_a_link_while_it_is_read_is_refused(inbox, monkeypatch):
+    path = inbox / "qkv-attention.ipynb"
+    path.symlink_to("/etc/passwd")
+    os.mkfifo(inbox / "pipe")
+    for unusual_path in (path, inbox / "pipe", inbox):
+        with pytest.raises(archives.FileRefused, match=r"^It is not an ordinary file\.$"):
+            archives.open_file(unusual_path)
+    regular_status = os.stat(__file__)
+    monkeypatch.setattr(os, "lstat", lambda _: regular_status)  # it was a regular file a moment ago
+    with pytest.raises(archives.FileRefused, match="It cannot be read"):
+        archives.open_file(path)
+    with pytest.raises(archives.FileRefused, match="not an ordinary file"):
+        archives.open_file(inbox / "pipe")
+
+
+def test_without_the_flags_of_linux_a_link_is_not_followed_either(inbox, monkeypatch):
+    """Windows has no such flags; line ends stay unchanged."""
+    for name in ("O_NOFOLLOW", "O_NONBLOCK"):
+        monkeypatch.delattr(os, name)
+    path = inbox / "qkv-attention.ipynb"
+    path.symlink_to("/etc/passwd")
+    with pytest.raises(archives.FileRefused, match="not an ordinary file"):
+        archives.open_file(path)
+    files.write_file(inbox / "text", "a\r\nb\n")
+    assert files.read_regular_file(inbox / "text", 4) == b"a\r\nb"
+
+
+# Cost of a zip
+
+
+def test_a_large_zip_of_one_student_does_not_stop_the_others(classroom, tmp_path, monkeypatch):
+    """Regression: 256 members of 79 MB in one student's zip kept later students from being filed."""
+    read = []
+    real = archives._stream_zip_member
+    monkeypatch.setattr(
+        archives,
+        "_stream_zip_member",
+        lambda a, i, limit: (read.append(i.filename), real(a, i, limit))[1],
+    )
+    large = notebook("\n".join(os.urandom(20).hex() for _ in range(10_000)))
+    notebooks = {f"{i}/qkv-attention-{i}.ipynb": large for i in range(50)}
+    files = {
+        "alice_1_1_qkv-attention.ipynb": notebook("a"),
+        "mallory_2_2_all.zip": zip_bytes(notebooks),
+        "zoe_3_3_qkv-attention.ipynb": notebook("z"),
+    }
+    report = collect([make_zip(tmp_path / "class.zip", files)], classroom)
+    assert sorted(read_submitted(classroom)) == [
+        "alice-1/qkv-attention",
+        "mallory-2/qkv-attention",
+        "zoe-3/qkv-attention",
+    ]
+    # Only one of the fifty notebooks is read, hashed and filed.
+    assert {name for name in read if name[0].isdigit()} == {"49/qkv-attention-49.ipynb"}
+    assert len(list(classroom.root.rglob("*.ipynb"))) == 3
+    assert len(files_with_outcome(report, "older")) == 49
+
+
+def test_each_student_has_a_budget(classroom, tmp_path, set_limits):
+
+    set_limits(max_student_notebook_bytes=2_000)
+    files = {
+        f"ada_1_1_{lab}.ipynb": notebook(os.urandom(600).hex())
+        for lab in ("qkv-attention", "attention-masks")
+    }
+    files |= {f"zoe_2_2_{lab}.ipynb": notebook("z") for lab in ("qkv-attention", "attention-masks")}
+    report = collect([make_zip(tmp_path / "class.zip", files)], classroom)
+    assert sorted(read_submitted(classroom)) == [
+        "ada-1/attention-masks",
+        "zoe-2/attention-masks",
+        "zoe-2/qkv-attention",
+    ]
+    assert "of this student's were read" in refusal_reasons(report)[0]
+
+
+def test_too_many_notebooks_in_one_submission(classroom, tmp_path):
+    inner = zip_bytes({f"{i}/qkv-attention.ipynb": b"" for i in range(201)})
+    report = collect([make_zip(tmp_path / "class.zip", {"ada_1_1_x.zip": inner})], classroom)
+    assert refusal_reasons(report) == [
+        "It holds 201 notebooks and zips; 200 are the most in one submission.",
+    ]
+
+
+def test_a_notebook_above_the_limit_is_refused(classroom, inbox):
+    for student, extra_bytes in (("ada", 0), ("bob", 1)):
+        (inbox / student).mkdir()
+        with open(inbox / student / "qkv-attention.ipynb", "wb") as file:
+            file.truncate(archives.LIMITS.max_notebook_bytes + extra_bytes)
+    report = collect([inbox], classroom)
+    assert [row.outcome for row in report.files] == ["filed", "refused"]
+    assert report.files[1].reason == "It has 40 MB; 40 MB are the most."
+
+
+def test_zips_are_opened_again_when_others_were_read(classroom, inbox, set_limits):
+    set_limits(max_open_zips=1)
+    for i in range(5):
+        make_zip(
+            inbox / f"s{i}.zip",
+            {"qkv-attention.ipynb": notebook(str(i)), "attention-masks.ipynb": notebook("m")},
+        )
+    collect([inbox], classroom)
+    assert len(read_submitted(classroom)) == 10 and read_submitted(classroom)["s3/qkv-attention"][0] == "3"
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_no_change_to_a_zip_raises_anything_but_file_refused(tmp_path_factory, data):
+    raw = bytearray(ONE_MEMBER_ZIP)
+    for _ in range(data.draw(st.integers(1, 6))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    path = tmp_path_factory.mktemp("z") / "x.zip"
+    path.write_bytes(
+        raw[: data.draw(st.integers(0, len(raw)))] if data.draw(st.booleans()) else raw,
+    )
+    from datetime import UTC
+
+    with archives.ZipReader(UTC) as zips:
+        try:
+            for file in zips.list_members(archives.file_from_disk(path)).files:
+                archives.read_content(file, 10_000)
+        except archives.FileRefused as refused:
+            assert str(refused).endswith(".")
+
+
+def test_thousands_of_refused_files_of_one_student_are_a_few_lines_in_the_table(classroom, tmp_path):
+    from io import StringIO
+
+    from rich.console import Console
+
+    links = [(zip_member(f"x{n}", mode=stat.S_IFLNK | 0o777), b"a") for n in range(3_000)]
+    zips = {"mallory_1_2_work.zip": zip_bytes(links), "ada_3_4_qkv-attention.ipynb": notebook()}
+    report = collect([make_zip(tmp_path / "class.zip", zips)], classroom)
+    assert (
+        list(read_submitted(classroom)) == ["ada-3/qkv-attention"] and len(refusal_reasons(report)) == 3_000
+    )
+    console = Console(file=StringIO(), width=200)
+    console.print(report.table())
+    output = console.file.getvalue()
+    assert len(output.splitlines()) < 60 and "And 2,980 more like these." in output
+
+
+def test_an_error_with_one_students_zip_concerns_only_that_student(classroom, tmp_path, monkeypatch):
+    def no_room(self, file):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(archives.ZipReader, "_copy_inner_zip_to_temporary_file", no_room)
+    zips = {
+        "ada_1_2_qkv-attention.ipynb": notebook(),
+        "mallory_3_4_work.zip": zip_bytes([GOOD]),
+        "zoe_5_6_qkv-attention.ipynb": notebook(),
+    }
+    report = collect([make_zip(tmp_path / "class.zip", zips)], classroom)
+    assert list(read_submitted(classroom)) == ["ada-1/qkv-attention", "zoe-5/qkv-attention"]
+    assert refusal_reasons(report) == ["It could not be read: No space left on device."]

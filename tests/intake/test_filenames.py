@@ -1,0 +1,104 @@
+"""Functions on the names of students, files and labs."""
+
+import unicodedata
+
+import pytest
+from downloads import GRADE_IDS
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autograder.intake import filenames
+from autograder.intake.filenames import (
+    copy_number,
+    escape_unprintable,
+    find_lab_by_cells,
+    find_lab_by_name,
+    fold_case,
+    is_generic_name,
+    safe_folder_name,
+)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"[" * 100_000, b"\xff" * 1000, b'"grade_id": "' + b"a" * 10_000],
+)
+def test_finding_a_lab_by_cells_never_raises(data):
+    assert find_lab_by_cells(data, GRADE_IDS) == ""
+
+
+def test_a_name_with_two_labs_tells_no_lab():
+    assert (
+        find_lab_by_name(
+            "attention-masks and qkv-attention.ipynb",
+            ["attention-masks", "qkv-attention"],
+        )
+        == ""
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Ada Lovelace", "Zoë", "李雷", "O'Neil", "ada@uni.edu", "ada.l_2-b"],
+)
+def test_ordinary_names_stay(name):
+    assert safe_folder_name(name) == name
+    assert safe_folder_name(unicodedata.normalize("NFD", name)) == name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../ada",
+        "..",
+        ".",
+        "",
+        ".ada",
+        "ada.",
+        "-rf",
+        "a/b",
+        "a\\b",
+        "c:ada",
+        "a*b",
+        "a?b",
+        "con",
+        "NUL.txt",
+    ]
+    + ["COM¹", "a\nb", "a\u202eb", "a\udce9b", "a" * 500, "李" * 200, "[ada]", "a  b"],
+)
+def test_unsafe_names_are_changed_and_stay_different(name):
+    safe = safe_folder_name(name)
+    assert safe != name and safe == safe_folder_name(name)
+    assert len(safe.encode()) <= 100 and safe[0] not in ".- " and safe[-1] not in ". "
+    assert not set(safe) & set('/\\:*?"<>|[]\n\0') and safe.isprintable()
+    assert safe.split(".")[0].casefold() not in filenames._WINDOWS_DEVICES
+    assert safe_folder_name(name + "x") != safe
+
+
+@pytest.mark.parametrize(
+    "unseen",
+    ["\u3164", "\u034f", "\ufe0f", "\u115f", "\U000e0101", "\u200b", "\u2060"],
+)
+def test_an_invisible_letter_does_not_make_a_second_student_of_the_same_look(unseen):
+    safe = safe_folder_name(f"ada{unseen}")
+    assert unseen not in safe and safe.startswith("ada-") and safe != safe_folder_name(f"ada{unseen}{unseen}")
+
+
+@settings(max_examples=300, deadline=None)
+@given(name=st.text(max_size=200))
+def test_any_name_becomes_a_safe_folder(name):
+    safe = safe_folder_name(name)
+    assert safe and safe.isprintable() and len(safe.encode()) <= 100
+    assert safe not in (".", "..") and not set(safe) & set('/\\:*?"<>|\0') and safe[0] != "."
+    assert safe_folder_name(safe) == safe
+    assert escape_unprintable(name).isprintable()
+    for function in (is_generic_name, fold_case, copy_number):
+        function(name)
+    find_lab_by_name(name, ["qkv-attention"])
+
+
+@settings(max_examples=300, deadline=None)
+@given(first=st.text(max_size=80), second=st.text(max_size=80))
+def test_two_names_are_one_folder_only_if_they_are_one_name(first, second):
+    are_equal = unicodedata.normalize("NFC", first).strip() == unicodedata.normalize("NFC", second).strip()
+    assert (safe_folder_name(first) == safe_folder_name(second)) == are_equal

@@ -1,0 +1,641 @@
+"""Filing attempts: the one that counts, the earlier ones, and the report."""
+
+import io
+import json
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from downloads import (
+    LABS,
+    QKV,
+    blackboard_attempts,
+    blackboard_files,
+    collect,
+    earlier_attempts,
+    files_with_outcome,
+    make_classroom,
+    make_zip,
+    notebook,
+    only_file,
+    read_submitted,
+    refusal_reasons,
+    snapshot,
+    submitted_texts,
+    write_files,
+    zip_bytes,
+    zip_member,
+)
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from our_course import COURSE
+
+from autograder.core import files
+from autograder.core.errors import AutograderError
+from autograder.core.notebook_cells import MAX_NOTEBOOK_BYTES
+from autograder.gradebook.classroom import Classroom
+from autograder.intake import read_origin, store
+
+
+def test_the_newest_attempt_wins_and_the_others_are_kept(classroom, make_download):
+    report = collect([make_download(blackboard_attempts(3, 9, 6))], classroom)
+    assert read_submitted(classroom) == {"ada/qkv-attention": ("at 9", "2026-11-20 14:09:00 UTC")}
+    assert [path.name[:16] for path in earlier_attempts(classroom)] == [
+        "20261120T140300Z",
+        "20261120T140600Z",
+    ]
+    assert sorted(row.outcome for row in report.files) == ["filed", "older", "older"]
+    assert all((classroom.root / row.path).is_file() for row in report.files)
+    for row in report.files:
+        minute = str(int(row.source.split("-14-")[1][:2]))
+        assert f"at {minute}" in (classroom.root / row.path).read_text()
+    assert report.exit_code == 0
+
+
+@pytest.mark.parametrize("order", [(1, 2), (2, 1)])
+def test_a_later_run_with_newer_or_older_attempts(classroom, tmp_path, order):
+    zips = {
+        1: make_zip(tmp_path / "1.zip", blackboard_attempts(3)),
+        2: make_zip(tmp_path / "2.zip", blackboard_attempts(3, 6)),
+    }
+    for number in order:
+        collect([zips[number]], classroom)
+    assert read_submitted(classroom) == {"ada/qkv-attention": ("at 6", "2026-11-20 14:06:00 UTC")}
+    assert [path.name[:16] for path in earlier_attempts(classroom)] == ["20261120T140300Z"]
+    snapshot_before = snapshot(classroom.root)
+    outcomes = [row.outcome for row in collect([zips[1], zips[2]], classroom).files]
+    assert outcomes == ["older", "older", "unchanged"]
+    assert snapshot(classroom.root) == snapshot_before
+
+
+def test_canvas_counts_uploads_whatever_the_files_times(classroom, inbox):
+    new = {"lovelaceada_12345_700_qkv-attention-1.ipynb": notebook("new")}
+    write_files(
+        inbox,
+        {"lovelaceada_12345_678_qkv-attention.ipynb": notebook("old")},
+        modified_at=1_900_000_000,
+    )
+    write_files(inbox, new, modified_at=1_000_000_000)
+    for _ in range(2):
+        collect([inbox], classroom)
+        assert read_submitted(classroom) == {"lovelaceada-12345/qkv-attention": ("new", None)}
+    shutil.rmtree(classroom.root)
+    for name in sorted(os.listdir(inbox), reverse=True):
+        collect([inbox / name], classroom)
+    assert read_submitted(classroom) == {"lovelaceada-12345/qkv-attention": ("new", None)}
+
+
+def test_without_an_origin_file_times_decide(classroom, inbox, tmp_path):
+    collect(
+        [
+            write_files(
+                inbox,
+                {"ada/qkv-attention.ipynb": notebook("2001")},
+                modified_at=1_000_000_000,
+            )
+        ],
+        classroom,
+    )
+    shutil.rmtree(classroom.root / "collected")
+    second = write_files(
+        tmp_path / "other", {"ada/qkv-attention.ipynb": notebook("2002")}, modified_at=1_020_000_000
+    )
+    assert only_file(collect([second], classroom)).outcome == "filed"
+    assert only_file(collect([inbox], classroom)).outcome == "older"
+
+
+def test_the_same_submission_without_its_time_changes_nothing(classroom, inbox, tmp_path):
+    collect([write_files(inbox, blackboard_attempts(3))], classroom)
+    snapshot_before = snapshot(classroom.root)
+    second = write_files(
+        tmp_path / "other", {"ada/qkv-attention.ipynb": notebook("at 3")}, modified_at=1_900_000_000
+    )
+    assert only_file(collect([second], classroom)).outcome == "unchanged"
+    assert snapshot(classroom.root) == snapshot_before
+
+
+def test_after_a_killed_run_no_time_stamp_is_reported_missing_that_is_there(classroom, inbox):
+    """The run was killed after it wrote the time, and before it wrote the origin."""
+    write_files(inbox, blackboard_attempts(3))
+    collect([inbox], classroom)
+    (note,) = (classroom.root / "collected").rglob("*.json")
+    note.rename(note.with_name(f".{note.name}.4711")).write_text("")
+    report = collect([inbox], classroom)
+    assert report.untimed_count == 0 and "without a time stamp" not in report.summary
+
+
+def test_a_files_time_becomes_a_time_stamp_only_when_asked(classroom, inbox):
+    write_files(inbox, {"ada/qkv-attention.ipynb": notebook()}, modified_at=1_763_647_402)
+    assert collect([inbox], classroom).untimed_count == 1
+    assert read_submitted(classroom)["ada/qkv-attention"][1] is None
+    report = collect([inbox], classroom, file_times=True)
+    assert read_submitted(classroom)["ada/qkv-attention"][1] == "2025-11-20 14:03:22 UTC"
+    assert report.untimed_count == 0 and not earlier_attempts(classroom)
+    snapshot_before = snapshot(classroom.root)
+    collect([inbox], classroom, file_times=True)
+    assert snapshot(classroom.root) == snapshot_before
+
+
+def test_the_time_stamp_is_one_that_nbgrader_and_the_classroom_read(classroom, inbox):
+    from nbgrader.coursedir import CourseDirectory
+
+    collect([write_files(inbox, blackboard_files())], classroom)
+    folder = classroom.submitted / "ada1" / QKV
+    assert str(CourseDirectory().get_existing_timestamp(str(folder))).startswith(
+        "2026-11-20 19:03:22",
+    )
+    submission = Classroom(classroom.root, COURSE).read_submission("ada1", QKV)
+    assert submission.timestamp == "2026-11-20 19:03:22 UTC" and submission.note == ""
+    assert Classroom(classroom.root, COURSE).list_submissions([QKV]) == [("ada1", QKV)]
+
+
+def test_a_replaced_attempts_time_stamp_does_not_stay(classroom, inbox, tmp_path):
+    collect([write_files(inbox, blackboard_attempts(3))], classroom)
+    plain = write_files(
+        tmp_path / "plain",
+        {"ada/qkv-attention.ipynb": notebook("later")},
+        modified_at=1_900_000_000,
+    )
+    collect([plain], classroom, replaces=True)
+    assert read_submitted(classroom) == {"ada/qkv-attention": ("later", None)}
+
+
+def test_a_submission_put_there_by_hand_is_compared_and_kept(classroom, inbox):
+    folder = classroom.submitted / "ada" / QKV
+    write_files(
+        folder,
+        {"my-work.ipynb": notebook("by hand"), "timestamp.txt": b"2026-11-20 14:05:00 UTC"},
+    )
+    report = collect([write_files(inbox, blackboard_attempts(3))], classroom)
+    assert only_file(report).outcome == "older"
+    assert (folder / "my-work.ipynb").exists()
+    collect([write_files(inbox, blackboard_attempts(9))], classroom)
+    assert [p.name for p in folder.glob("*.ipynb")] == ["qkv-attention.ipynb"]
+    assert read_submitted(classroom)["ada/qkv-attention"][0] == "at 9"
+    assert any(path.read_bytes() == notebook("by hand") for path in earlier_attempts(classroom))
+
+
+def test_an_instructors_change_to_a_time_stamp_stays(classroom, inbox):
+    collect([write_files(inbox, blackboard_attempts(3))], classroom)
+    stamp = classroom.submitted / "ada" / QKV / "timestamp.txt"
+    stamp.write_text("2026-11-01 00:00:00 UTC\n")  # an extension
+    collect([inbox], classroom)
+    assert stamp.read_text() == "2026-11-01 00:00:00 UTC\n"
+
+
+def test_run_twice_it_changes_nothing(classroom, tmp_path):
+    inner = zip_bytes({"a/qkv-attention.ipynb": notebook()})
+    plain = {f"eve/qkv-attention{n}.ipynb": notebook(n) for n in ("", " (1)")}
+    paths = [
+        make_zip(
+            tmp_path / "canvas.zip",
+            {
+                "hoppergrace_LATE_6_7_qkv-attention-2.ipynb": notebook(),
+                "turingalan_9_10_all.zip": inner,
+            },
+        ),
+        make_zip(
+            tmp_path / "moodle.zip",
+            {
+                "Zoe M_1_assignsubmission_file_/qkv-attention.ipynb": notebook(),
+                "Kurt G_2_assignsubmission_onlinetext_/onlinetext.html": b"<p>here</p>",
+            },
+        ),
+        write_files(tmp_path / "bb", blackboard_files() | blackboard_attempts(1, 2, 3)),
+        write_files(tmp_path / "plain", plain),
+    ]
+    first = collect(paths, classroom)
+    snapshot_before = snapshot(classroom.root)
+    second = collect(paths, classroom)
+    assert snapshot(classroom.root) == snapshot_before
+    assert "filed" in {row.outcome for row in first.files}
+    assert {row.outcome for row in second.files} == {"unchanged", "older", "ignored"}
+    assert [row.source for row in first.files] == [row.source for row in second.files]
+    # The comparison notices a changed time.
+    os.utime(next(classroom.submitted.rglob("*.ipynb")), (1, 1))
+    assert snapshot(classroom.root) != snapshot_before
+
+
+def test_the_classroom_within_the_folder_is_not_collected_from_itself(tmp_path):
+    classroom = make_classroom(tmp_path / "classroom")
+    write_files(tmp_path, {"ada/qkv-attention.ipynb": notebook()})
+    collect([tmp_path], classroom)
+    snapshot_before = snapshot(classroom.root)
+    assert only_file(collect([tmp_path], classroom)).outcome == "unchanged"
+    assert snapshot(classroom.root) == snapshot_before
+    with pytest.raises(AutograderError, match="is the classroom's own"):
+        collect([classroom.submitted / "ada"], classroom)
+
+
+@pytest.mark.parametrize("part", ["submitted", "submitted/ada", "submitted/ada/qkv-attention"])
+def test_links_in_the_classroom_lead_nowhere(classroom, inbox, tmp_path, part):
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    link = classroom.root / part
+    link.parent.mkdir(parents=True)
+    link.symlink_to(outside)
+    report = collect([write_files(inbox, {"ada/qkv-attention.ipynb": notebook()})], classroom)
+    assert refusal_reasons(report) == [f"{part} is a link or a file where a folder should be."]
+    assert list(outside.iterdir()) == []
+
+
+def test_something_else_in_the_place_of_the_notebook(classroom, inbox, tmp_path):
+    outside = tmp_path / "outside.ipynb"
+    outside.write_bytes(b"mine")
+    place = classroom.submitted / "ada" / QKV / "qkv-attention.ipynb"
+    place.parent.mkdir(parents=True)
+    place.symlink_to(outside)
+    report = collect([write_files(inbox, {"ada/qkv-attention.ipynb": notebook()})], classroom)
+    assert "qkv-attention.ipynb is in the way" in only_file(report).reason
+    assert outside.read_bytes() == b"mine"
+
+
+def test_wrong_origin_files_are_ignored(classroom, inbox):
+    collect([write_files(inbox, blackboard_attempts(3))], classroom)
+    record = classroom.root / "collected" / "ada" / f"{QKV}.json"
+    for content in (b"", b"[]", b"{}", b"\xff", b'{"student": 1}'):
+        record.write_bytes(content)
+        assert only_file(collect([inbox], classroom)).outcome == "unchanged"
+
+
+def test_nothing_is_half_written(classroom, inbox, monkeypatch):
+    collect([write_files(inbox, blackboard_attempts(3))], classroom)
+    snapshot_before = snapshot(classroom.root)
+
+    def full(self, target):
+        raise OSError(28, "No space left on device", str(target))
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(AutograderError, match="No space left on device"):
+        collect([write_files(inbox, blackboard_attempts(9))], classroom)
+    submitted_now = snapshot(classroom.root / "submitted")
+    assert {k: v[1] for k, v in submitted_now.items() if k.endswith(".ipynb")} == {
+        "ada/qkv-attention/qkv-attention.ipynb": snapshot_before[
+            "submitted/ada/qkv-attention/qkv-attention.ipynb"
+        ][1]
+    }
+    monkeypatch.undo()
+    collect([inbox], classroom)
+    assert read_submitted(classroom)["ada/qkv-attention"][0] == "at 9"
+    assert not list(classroom.root.rglob("*.part"))
+
+
+@pytest.mark.parametrize("failing_call", ["replace", "open"])
+def test_a_full_disk_leaves_no_folder_that_would_count_as_a_submission(
+    classroom, inbox, monkeypatch, failing_call
+):
+    def full(*arguments, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(
+        *((Path, "replace") if failing_call == "replace" else (tempfile, "mkstemp")),
+        full,
+    )
+    with pytest.raises(AutograderError, match="No space left on device"):
+        collect([write_files(inbox, blackboard_attempts(3))], classroom)
+    assert not list(classroom.submitted.glob("*"))
+
+
+def test_a_notebook_too_large_to_mark_is_a_submission_all_the_same(classroom, inbox):
+    (inbox / "ada").mkdir()
+    with open(inbox / "ada" / "qkv-attention.ipynb", "wb") as file:
+        file.truncate(MAX_NOTEBOOK_BYTES + 1)
+    assert only_file(collect([inbox], classroom)).outcome == "filed"
+    assert "at most 20 MB can be marked" in Classroom(classroom.root, COURSE).read_submission("ada", QKV).note
+
+
+def test_bad_usage(classroom, inbox, tmp_path):
+    with pytest.raises(AutograderError, match=r"There is no .*nothing\.zip\."):
+        collect([tmp_path / "nothing.zip"], classroom)
+    with pytest.raises(AutograderError, match="Nothing to collect"):
+        collect([], classroom)
+    for zone in ("Mars/Olympus", "../../etc/passwd", "/etc/localtime", ""):
+        with pytest.raises(AutograderError, match="There is no time zone"):
+            collect([inbox], classroom, timezone=zone)
+    assert not classroom.root.exists()
+    classroom.root.write_text("a file")
+    with pytest.raises(AutograderError, match="is not a folder"):
+        collect([inbox], classroom)
+
+
+def test_the_report_prints(classroom, tmp_path):
+    from rich.console import Console
+
+    members = [
+        ("../x.ipynb", b""),
+        ("[bold]ada/qkv-attention.ipynb", notebook()),
+        ("bob/\u202ex[/].pdf", b""),
+    ]
+    report = collect([make_zip(tmp_path / "class.zip", members)], classroom)
+    console = Console(file=io.StringIO(), width=160)
+    console.print(report.table())
+    output = console.file.getvalue()
+    assert "].pdf" in output and "[bold]" not in output  # a filed submission needs no look
+    assert report.summary.startswith("1 filed, 1 refused, 1 unmatched.")
+    assert report.exit_code == 1
+
+
+PIECES = st.sampled_from(
+    [
+        "..",
+        ".",
+        "",
+        "ada",
+        "Ada",
+        "qkv-attention.ipynb",
+        "QKV-attention (1).ipynb",
+        "submitted",
+        "con",
+        "C:",
+    ]
+    + [
+        "ada_12_34_qkv-attention.ipynb",
+        "Ada_12_assignsubmission_file_",
+        "x_ada_attempt_2026-11-20-14-03-22",
+    ]
+    + [
+        "_99_qkv-attention.ipynb",
+        ".git",
+        "__MACOSX",
+        "a.zip",
+        "\x00",
+        "\n",
+        "é",
+        "\u202e",
+        "x-submissions",
+    ]
+    + ["x-ada", "timestamp.txt", "qkv-attention", "*", "$HOME", "~", "%2e%2e"]
+)
+NAMES = st.one_of(
+    st.lists(PIECES, min_size=1, max_size=5).flatmap(
+        lambda pieces: st.sampled_from(["/", "\\", "_", ""]).map(lambda joint: joint.join(pieces))
+    ),
+    st.text(max_size=40).map(lambda text: f"{text}.ipynb"),
+    st.text(min_size=1, max_size=40).map(lambda text: f"{text}/qkv-attention.ipynb"),
+)
+
+
+@settings(
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    names=st.lists(NAMES, min_size=1, max_size=6),
+    nest=st.booleans(),
+    mode=st.integers(0, 0xFFFF),
+)
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@example(names=["..", "ada_12_34_qkv-attention.ipynb/qkv-attention.ipynb"], nest=False, mode=0)
+def test_any_names_stay_inside(tmp_path, names, nest, mode):
+    base = tmp_path / f"{time.perf_counter_ns()}"
+    base.mkdir()
+    classroom = make_classroom(base / "classroom")
+    members = []
+    for i, name in enumerate(names):
+        raw = name.encode("utf-8", "replace").decode() or "x"
+        members.append((zip_member("x", mode=mode if i == 0 else None, raw=raw), notebook(str(i))))
+    data = zip_bytes(members)
+    if nest:
+        data = zip_bytes({"lovelaceada_1_2_x.zip": data, "ada/y.zip": data, "z.zip": data})
+    (base / "class.zip").write_bytes(data)
+    first = collect([base / "class.zip"], classroom)
+    assert first.files or first.junk_count
+    assert sorted(p.name for p in base.iterdir()) in (["class.zip"], ["class.zip", "classroom"])
+    for path in classroom.root.rglob("*"):
+        assert not path.is_symlink()
+        parts = path.relative_to(classroom.root).parts
+        assert parts[0] in ("submitted", "submitted-earlier", "collected")
+        assert len(parts) <= 4 and all(part.isprintable() for part in parts)
+    # A folder may be named like a notebook, too.
+    for path in filter(Path.is_file, classroom.submitted.rglob("*.ipynb")):
+        assert path.stem == path.parent.name in LABS
+    snapshot_before = snapshot(classroom.root) if classroom.root.exists() else {}
+    second = collect([base / "class.zip"], classroom)
+    assert (snapshot(classroom.root) if classroom.root.exists() else {}) == snapshot_before
+    assert "filed" not in {row.outcome for row in second.files}
+    assert len(second.files) == len(first.files)
+
+
+# The file that counts, the origin, the report
+
+
+@pytest.mark.parametrize(
+    ("files", "counts", "rule"),
+    [
+        (
+            {"qkv-attention.ipynb": 0, "qkv-attention_v2.ipynb": 0},
+            "_v2",
+            "it has the largest copy number",
+        ),
+        (
+            {"qkv-attention.ipynb": 0, "qkv-attention (1).ipynb": 0},
+            " (1)",
+            "it has the largest copy number",
+        ),
+        ({"qkv-attention.ipynb": 9, "qkv-attention (1).ipynb": 0}, "", "it is the newest"),
+        ({"qkv-attention.ipynb": 0, "my qkv-attention.ipynb": 0}, "", "it is called after the lab"),
+        (
+            {"a qkv-attention.ipynb": 0, "b qkv-attention.ipynb": 0},
+            "b ",
+            "it comes last in the alphabet",
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_the_report_says_which_of_two_files_counts(classroom, tmp_path, files, counts, rule, is_reversed):
+    parent = "Ada_1_assignsubmission_file_/"
+    members = [
+        (zip_member(parent + name, (2026, 11, 20, 12, minute, 0)), notebook(name))
+        for name, minute in files.items()
+    ]
+    report = collect(
+        [make_zip(tmp_path / "m.zip", members[::-1] if is_reversed else members)],
+        classroom,
+    )
+    chosen = next(n for n in files if (counts or "qkv-attention.ipynb") in n and (counts or n[0] == "q"))
+    chosen = "qkv-attention.ipynb" if not counts else chosen
+    assert submitted_texts(classroom) == {"Ada/qkv-attention": chosen}
+    (older,) = files_with_outcome(report, "older")
+    assert older.reason == f"Of 2 notebooks in this submission, {chosen} counts: {rule}."
+    assert not earlier_attempts(classroom)  # the other file is not kept
+
+
+def test_a_canvas_uploads_number_counts(classroom, inbox):
+    files = {
+        "a_1_700_qkv-attention-1.ipynb": notebook("new"),
+        "a_1_699_qkv-attention.ipynb": notebook("old"),
+    }
+    report = collect([write_files(inbox, files)], classroom)
+    assert submitted_texts(classroom) == {"a-1/qkv-attention": "new"}
+    assert "the upload's number is the largest" in files_with_outcome(report, "older")[0].reason
+
+
+def test_two_downloads_of_one_name_are_two(classroom, tmp_path):
+    old = {"ada/qkv-attention.ipynb": notebook("sooner")}
+    first = write_files(tmp_path / "1" / "submissions", old, modified_at=1_800_000_000)
+    second = write_files(
+        tmp_path / "2" / "submissions",
+        {"ada/qkv-attention.ipynb": notebook("later")},
+        modified_at=1_900_000_000,
+    )
+    collect([first, second], classroom)
+    assert (
+        submitted_texts(classroom) == {"ada/qkv-attention": "later"} and len(earlier_attempts(classroom)) == 1
+    )
+
+
+def test_a_replaced_submission_takes_its_time_and_origin_with_it(classroom, inbox, tmp_path):
+    collect([write_files(inbox, blackboard_attempts(3))], classroom)
+    late = write_files(tmp_path / "2", {"ada_LATE_5_6_qkv-attention.ipynb": notebook("x")})
+    collect([late], classroom)
+    assert read_submitted(classroom)["ada/qkv-attention"][1] == "2026-11-20 14:03:00 UTC"
+    plain = write_files(
+        tmp_path / "3", {"ada/qkv-attention.ipynb": notebook("later")}, modified_at=1_900_000_000
+    )
+    collect([plain], classroom, replaces=True)
+    origin = read_origin(classroom.root, "ada", QKV)
+    assert (origin.platform, origin.submission_time, origin.number) == ("folder", None, 0)
+    assert read_submitted(classroom)["ada/qkv-attention"] == ("later", None)
+    record = json.loads((classroom.root / "collected" / "ada" / f"{QKV}.json").read_text())
+    assert record["version"] == 1 and record["sha256"]
+
+
+def test_an_origin_cannot_be_submitted(classroom, inbox):
+    """nbgrader's exchange puts all files of a student beside the notebook: no origin is read there."""
+    collect([write_files(inbox, {"eve_5_6_qkv-attention.ipynb": notebook()})], classroom)
+    folder = classroom.submitted / "eve-5" / QKV
+    write_files(folder, {".submission.json": b'{"lms_id": "1"}', f"{QKV}.json": b'{"lms_id": "1"}'})
+    assert read_origin(classroom.root, "eve-5", QKV).lms_id == "5"
+
+
+def test_an_error_with_one_submission_is_only_its_own(classroom, inbox, monkeypatch):
+    make_real_origin = store.make_origin
+
+    def failing(attempt):
+        if attempt.student == "bo":
+            raise RecursionError("too deep\x1b[2J")
+        return make_real_origin(attempt)
+
+    monkeypatch.setattr(store, "make_origin", failing)
+    report = collect(
+        [write_files(inbox, {f"{s}/qkv-attention.ipynb": notebook() for s in ("ada", "bo", "cy")})],
+        classroom,
+    )
+    assert sorted(read_submitted(classroom)) == ["ada/qkv-attention", "cy/qkv-attention"]
+    assert refusal_reasons(report) == ["It could not be filed: too deep\\x1b[2J."] and report.exit_code == 1
+
+
+@pytest.mark.parametrize("name", ["ada", "b" * 90])
+def test_a_folder_that_cannot_be_made_concerns_only_one_submission(classroom, inbox, name):
+    write_files(classroom.submitted, {name: b"a file where the folder should be"})
+    report = collect(
+        [write_files(inbox, {f"{s}/qkv-attention.ipynb": notebook() for s in (name, "cy")})],
+        classroom,
+    )
+    assert list(read_submitted(classroom)) == ["cy/qkv-attention"]
+    assert refusal_reasons(report) == [
+        f"submitted/{name} is a link or a file where a folder should be.",
+    ]
+
+
+def test_singular_and_plural_in_the_summary(classroom, inbox):
+    report = collect(
+        [write_files(inbox, {"ada/qkv-attention.ipynb": notebook(), "ada/a.csv": b""})],
+        classroom,
+    )
+    assert report.table() is None
+    assert report.summary == (
+        "1 filed, 1 file beside them that is no notebook.\n"
+        "1 submission without a time stamp, and so without a late penalty: nothing says when they "
+        "came. "
+        "roster.csv may, in a column 'Submitted <lab>'."
+    )
+    write_files(inbox, {f"{s}/qkv-attention.ipynb": notebook() for s in ("bo", "cy")})
+    write_files(inbox, {"bo/a.csv": b""})
+    assert collect([inbox], classroom).summary.startswith(
+        "2 filed, 1 unchanged, 2 files beside them that are no notebooks.\n3 submissions without a time stamp"
+    )
+
+
+def test_the_table_is_as_long_as_what_needs_a_look(classroom, inbox):
+    files = {f"s{i}/qkv-attention.ipynb": notebook() for i in range(50)} | {
+        "qkv-attention.ipynb": notebook(),
+    }
+    table = collect([write_files(inbox, files)], classroom).table()
+    assert table.row_count == 1
+
+
+def test_nothing_printed_holds_control_codes(classroom, inbox, capsys):
+    from rich.console import Console
+
+    files = {
+        "a\x1b]0;x\x07\u202eb/q.pdf": b"",
+        "c\x9b2J_1_2_qkv-attention.ipynb": notebook(),
+        "d/qkv-attention.ipynb": notebook(),
+    }
+    report = collect([write_files(inbox, files)], classroom)
+    console = Console(file=io.StringIO(), width=200, no_color=True)
+    console.print(report.table())
+    output = console.file.getvalue() + report.summary
+    assert all(c.isprintable() or c == "\n" for c in output)
+    assert all(row.source.isprintable() and row.reason.isprintable() for row in report.files)
+
+
+def test_the_name_of_a_file_is_the_students_part_of_it(classroom, inbox):
+    """Regression: the platform's part was twice in the name, also in that of Canvas's feedback."""
+    files = {
+        "adal_1_2_qkv-attention.ipynb": notebook(),
+        "bobb_3_4_x.zip": zip_bytes({"my qkv-attention.ipynb": b"{}"}),
+    }
+    collect([make_zip(inbox / "c.zip", files)], classroom)
+    first, second = (
+        read_origin(classroom.root, student, "qkv-attention") for student in ("adal-1", "bobb-3")
+    )
+    assert (first.original, first.file) == ("adal_1_2_", "qkv-attention.ipynb")
+    assert (second.original, second.file) == ("bobb_3_4_", "my qkv-attention.ipynb")
+
+
+def test_two_students_are_not_one_where_the_file_system_thinks_so(classroom, tmp_path, monkeypatch):
+    """macOS and Windows take Anna for anna; Windows has no folder "con", and takes "ada." for "ada"."""
+    collect(
+        [write_files(tmp_path / "1", {"anna/qkv-attention.ipynb": notebook("anna's")})],
+        classroom,
+    )
+    snapshot_before = snapshot(classroom.root)
+    lexists = os.path.lexists
+    monkeypatch.setattr(
+        os.path,
+        "lexists",
+        lambda path: lexists(path) or Path(path).name.lower() in os.listdir(Path(path).parent),
+    )
+    with pytest.raises(
+        store.FileRefused,
+        match=r"^submitted/Anna cannot be told from a folder that is there",
+    ):
+        store._ClassroomFolders(classroom.root).linkless_path("submitted", "Anna", "qkv-attention")
+    assert (
+        store._ClassroomFolders(classroom.root).linkless_path("submitted", "anna", "qkv-attention").is_dir()
+    )
+    monkeypatch.setattr(files, "_IS_WINDOWS", True)
+    for name in ("con", "Aux.txt", "a:b", "ada.", "ada "):
+        assert (
+            files.explain_unusable_name(classroom.root, name) == "is a name that Windows gives to no folder"
+        )
+    assert files.explain_unusable_name(classroom.root, "console") == ""
+    assert snapshot(classroom.root) == snapshot_before
+
+
+def test_files_of_a_killed_run_are_deleted_by_the_next(classroom, inbox, monkeypatch):
+    """Regression: each killed run left a file of up to 40 MB for ever."""
+    collect([write_files(inbox, {"ada/qkv-attention.ipynb": notebook("1")})], classroom)
+    stale_path = classroom.submitted / "ada" / "qkv-attention" / ".collect-x.part"
+    stale_path.write_bytes(b"half")
+    collect([inbox], classroom)
+    assert stale_path.exists()  # another run may be writing it
+    monkeypatch.setattr("autograder.intake.store.STALE_SECONDS", -1)
+    collect([inbox], classroom)
+    assert not stale_path.exists() and list(read_submitted(classroom)) == ["ada/qkv-attention"]

@@ -1,0 +1,442 @@
+"""Every kind of difference, its sentence, and its tables."""
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+
+from autograder.core.results import Result, Verdict
+from autograder.diagnosis.render import describe_inputs, render_html, render_tables, render_text
+from autograder.judging.call_answer import call_answer, pack_result
+from autograder.judging.compare import find_failing_property, first_difference
+from autograder.judging.judge import judge
+from autograder.values.case_inputs import (
+    Answer,
+    ComparisonRules,
+    ExpectedError,
+    Inputs,
+    Misconception,
+    Question,
+)
+from autograder.values.structural_mistakes import NOT_WRITTEN, STRUCTURAL
+from autograder.values.tolerance import arrays_agree
+
+RULES = ComparisonRules()
+
+EXPECTED = np.array([[0.25, 0.75], [0.5, 0.5], [0.1, 0.9]])
+
+
+def compare_value(value, rules=None, expected=EXPECTED):
+    type_name, packed_value = pack_result(value)
+    answer = Answer(packed_value, type_name)
+    return first_difference(expected, answer, rules or RULES)
+
+
+def test_a_right_answer_has_no_difference():
+    assert compare_value(EXPECTED.copy()) is None
+    assert compare_value(EXPECTED + 1e-10) is None
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "mistake", "text"),
+    [
+        (None, "nothing", "returns-nothing", "returned None"),
+        (EXPECTED.tolist(), "type", "returns-a-list", "returned a list"),
+        ((EXPECTED, EXPECTED), "type", "returns-a-tuple", "returned a tuple"),
+        ("text", "type", None, "returned a text (str); expected a NumPy array of shape (3, 2)."),
+        (1.5, "type", "one-number", "returned a number (float); expected a NumPy array"),
+        (np.array([object()]), "dtype", "array-of-objects", "holds Python objects (its dtype is object)"),
+        (EXPECTED * 1j, "dtype", "complex-numbers", "complex numbers (complex128)"),
+        (np.ma.array(EXPECTED), "type", None, "returned a MaskedArray"),
+        (EXPECTED.T, "shape", "transposed", "shape (2, 3); expected (3, 2)"),
+        (EXPECTED[None], "shape", "extra-axis", "shape (1, 3, 2)"),
+        (EXPECTED[:2], "shape", None, "shape (2, 2)"),
+        (EXPECTED.astype(np.float32), "dtype", "lower-precision", "holds float32; expected float64"),
+        (EXPECTED > 0.5, "dtype", "booleans-not-numbers", "holds bool"),
+        (EXPECTED.astype(int), "dtype", "whole-numbers", "holds int64; expected float64"),
+        (np.where(EXPECTED > 0.8, np.nan, EXPECTED), "not finite", None, "the first is nan at [2, 1]"),
+        (EXPECTED + [[0, 0], [0, 0], [0.2, 0]], "values", None, "1 of 6 numbers differ, most at [2, 0]"),
+        # Which of two differences that are equal is the larger by a digit hangs on the processor.
+        (EXPECTED + [[0.1, 0], [0.2, 0], [0.2 + 1e-9, 0]], "values", None, "3 of 6 numbers differ, most at [1, 0]"),
+    ],
+)  # fmt: skip
+def test_each_kind_of_difference_has_its_sentence(value, kind, mistake, text):
+    difference = compare_value(value)
+    assert (difference.kind, difference.mistake) == (kind, mistake)
+    assert text in difference.observation
+
+
+def test_booleans_and_squares():
+    mask = np.tril(np.ones((3, 3), bool))
+    assert compare_value(mask.astype(int), expected=mask).mistake == "numbers-not-booleans"
+    assert compare_value(mask.T.copy(), expected=mask).mistake == "transposed"
+
+
+def test_a_wider_float_will_do_unless_the_dtype_is_asked_for():
+    float32_expected = EXPECTED.astype(np.float32)
+    assert compare_value(EXPECTED, expected=float32_expected) is None
+    assert compare_value(EXPECTED, ComparisonRules(exact_dtype=True), float32_expected).kind == "dtype"
+
+
+def test_the_view_compares_the_weights_a_mask_leads_to():
+    keep = np.array([[0.0, -np.inf, 0.0]])
+    rules = ComparisonRules(view="attention_labs.comparers:weights_it_leads_to")
+    for hidden in (-np.inf, -1e9, np.finfo(float).min):
+        assert compare_value(np.where(keep == 0, 0.0, hidden), rules, keep) is None
+    assert compare_value(np.where(keep == 0, 0.0, -10.0), rules, keep).kind == "values"
+    assert compare_value(np.where(keep == 0, 0.0, 1.0), rules, keep).kind == "values"
+
+
+def test_nan_is_equal_to_nan_only():
+    assert arrays_agree(np.array([np.nan]), np.array([np.nan]), 1e-7)
+    assert not arrays_agree(np.array([np.nan]), np.array([1.0]), 1e-7)
+
+
+def test_calling_an_answer_never_raises_and_never_changes_the_inputs():
+    case_inputs = Inputs((np.arange(3.0),), {"scale": True})
+
+    def shout(x, scale):
+        print("never seen")
+        x += 1
+        return x
+
+    answer = call_answer(shout, case_inputs)
+    assert answer.modified == ("x",)
+    assert case_inputs.args[0].tolist() == [0, 1, 2]
+    assert call_answer(lambda x, scale: 1 / 0, case_inputs).error == "ZeroDivisionError: division by zero"
+    assert call_answer(lambda x, scale: exec("raise SystemExit(3)"), case_inputs).error == "SystemExit: 3"
+    assert call_answer(lambda x, scale: np.zeros(2_000_000), case_inputs).value is None
+
+
+def test_an_object_that_equals_everything_is_no_right_answer():
+    class Yes(np.ndarray):
+        def __eq__(self, other):
+            return True
+
+        def __array_ufunc__(self, *args, **kwargs):
+            return np.array(True)
+
+    class Always:
+        __eq__ = __array__ = lambda self, *a, **k: True
+
+    for answer in (EXPECTED.view(Yes), Always()):
+        packed_answer = call_answer(partial(lambda value: value, answer), Inputs())
+        assert first_difference(EXPECTED, packed_answer, RULES) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "case_inputs", "text"),
+    [
+        (
+            "rows_sum_to_one",
+            EXPECTED.T,
+            Inputs(),
+            "in each row should sum to 1; yours sum to 0.85 to 2.15",
+        ),
+        ("sums_to_one", EXPECTED, Inputs((EXPECTED,), {"axis": 0}), "along axis 0 should sum to 1"),
+        ("no_negative_weight", -EXPECTED, Inputs(), "smallest is -0.9"),
+        ("no_looking_ahead", np.ones((3, 3)), Inputs(), "Position 0 attends to position 1"),
+        ("within_the_values", EXPECTED * 9, Inputs((0, 0, EXPECTED)), "stays between the values"),
+    ],
+)
+def test_properties_say_what_fails_and_keep_quiet_otherwise(name, value, case_inputs, text):
+    names = [f"attention_labs.comparers:{name}"]
+    assert text in find_failing_property(value, case_inputs, names)
+    assert find_failing_property(np.eye(3), Inputs((0, 0, np.eye(3)), {"axis": 0}), names) is None
+
+
+QUESTION = Question("a small case", Inputs((np.ones((3, 2)),), {"axis": 1}), EXPECTED, {})
+
+
+def test_messages_name_case_shapes_and_what_to_do():
+    answer = call_answer(lambda x, axis: EXPECTED.tolist(), QUESTION.inputs)
+    finding = judge([QUESTION], [answer], RULES, [])
+    text = render_text(finding)
+    assert "In the case “a small case”, inputs (3, 2), axis=1: Your function returned a list" in text
+    assert STRUCTURAL["returns-a-list"][1] in text
+
+
+def test_a_vector_is_written_as_a_vector():
+    question = Question("a vector", Inputs((np.ones(2),), {}), np.array([1.0, 2.0]), {})
+    answer = call_answer(lambda x: x * 3, question.inputs)
+    finding = judge([question], [answer], RULES, [])
+    values_text, _, expected_text = render_text(finding).splitlines()[-3:]
+    assert values_text.startswith("[3.") and expected_text.startswith("[1.")
+    assert render_html(finding).count("<table") == 3
+
+
+def test_the_stub_gets_a_clean_message():
+    def stub(x, axis):
+        raise NotImplementedError
+
+    answer = call_answer(stub, QUESTION.inputs)
+    finding = judge([QUESTION], [answer], RULES, [])
+    assert (finding.verdict, finding.misconception) == (Verdict.ERROR, None)
+    assert render_text(finding).startswith(NOT_WRITTEN)
+
+
+def test_the_html_escapes_what_the_student_raised():
+    def hostile(x, axis):
+        raise ValueError("<script>alert(1)</script>")
+
+    answer = call_answer(hostile, QUESTION.inputs)
+    html = render_html(judge([QUESTION], [answer], RULES, []))
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_a_table_says_which_cells_differ():
+    html = render_tables(EXPECTED, np.where(EXPECTED > 0.8, np.nan, EXPECTED), 1e-7)
+    assert html.count("<caption") == 3
+    assert html.count("border:2px solid #c04000") == 3  # yours, expected and the difference
+    assert "1 of 6 cells differs; it is framed." in html
+
+
+def test_a_large_table_leaves_out_the_middle_but_shows_what_differs():
+    expected = np.zeros((40, 30))
+    values = expected.copy()
+    values[17, 23] = 1
+    html = render_tables(expected, values, 1e-7)
+    assert html.count("<b>1</b>") == 2
+    for name in (">17<", ">23<", ">0<", ">39<", ">29<"):
+        assert name in html
+    assert ">20<" not in html
+    assert len(html) < 40_000
+
+
+# The judge
+
+
+def misconception(name, function):
+    return Misconception(name, f"{name} means.", "What of it?", function)
+
+
+def make_questions(function, cases, *wrong):
+    """Questions with `function` as the reference, and the answers of the misconceptions `wrong`."""
+    return [
+        Question(
+            label,
+            case_inputs,
+            function(*case_inputs.args),
+            {m.name: call_answer(m.function, case_inputs) for m in wrong},
+        )
+        for label, case_inputs in cases
+    ]
+
+
+CASES = [(f"case {n}", Inputs((np.arange(n, n + 4.0).reshape(2, 2), n % 2))) for n in range(4)]
+
+
+def total(x, axis):
+    return x.sum(axis=axis)
+
+
+def judge_answer(answer, *wrong):
+    questions = make_questions(total, CASES, *wrong)
+    return judge(
+        questions,
+        [call_answer(answer, q.inputs) for q in questions],
+        RULES,
+        wrong,
+        "total",
+    )
+
+
+def test_an_explanation_that_contradicts_a_right_case_is_none():
+    always_0 = misconception("always-0", lambda x, axis: x.sum(axis=0))
+    assert judge_answer(always_0.function, always_0).misconception == "always-0"
+    # Right in every case but one, where it agrees with a mistake that contradicts the others.
+    finding = judge_answer(lambda x, axis: x.sum(axis=0) if x[0, 0] == 1 else total(x, axis), always_0)
+    assert finding.misconception is None
+
+
+def test_two_errors_of_one_type_are_not_yet_the_same_error():
+    misfit = misconception("misfit", lambda x, axis: x @ np.ones((3, 3)))
+    assert judge_answer(misfit.function, misfit).misconception == "misfit"
+
+    def always_raises(x, axis):
+        raise ValueError("no")
+
+    assert judge_answer(always_raises, misfit).misconception is None
+
+
+def test_a_feature_of_all_failing_cases_is_named():
+    finding = judge_answer(lambda x, axis: total(x, axis) + (axis == 1) * x.max())
+    assert "It is right in 2 cases" in finding.means
+    rows = [(label, Inputs((np.arange(12.0).reshape(3, 4) + n, 0))) for n, (label, _) in enumerate(CASES)]
+    questions = make_questions(total, rows)
+    double_answers = [call_answer(lambda x, axis: 2 * total(x, axis), q.inputs) for q in questions]
+    finding = judge(questions, double_answers, RULES, [])
+    assert "Every number is 2 times the one expected." in finding.means
+
+
+def test_an_exception_names_the_line(monkeypatch):
+    import linecache
+
+    source = "def total(x, axis):\n    return x @ np.ones((3, 3))\n"
+    linecache.cache["<cell>"] = (len(source), None, source.splitlines(keepends=True), "<cell>")
+    names = {"__name__": "__main__", "np": np}
+    exec(compile(source, "<cell>", "exec"), names)
+    finding = judge_answer(names["total"])
+    assert "line 2 of its cell, in `total`: `return x @ np.ones((3, 3))`" in render_text(finding)
+
+
+# Values of other kinds
+
+
+@pytest.mark.parametrize(
+    ("expected", "value", "text"),
+    [
+        (3, 4, "returned 4; expected 3"),
+        (3, 3.0, "returned 3.0, a float; expected a whole number (int)"),
+        (0.5, 1, "returned 1; expected 0.5"),
+        ("yes", "no", "Your text says 'no'; expected 'yes'."),
+        ("a\nb", "a", "Your text ends after line 1; expected 'b' next."),
+        (True, 1, "returned a whole number (int); expected True or False"),
+        ((1, 2), (1, 2, 3), "returned 3 values; expected 2"),
+        ((1, 2), 1, "returned a whole number (int); expected a tuple of 2 values"),
+        (
+            (1, EXPECTED),
+            (1, EXPECTED.T),
+            "In the second of the 2 values that you return: the result has shape (2, 3)",
+        ),
+        ({"a": 1}, {"b": 1}, "has no entry 'a'"),
+        ({"a": 1}, {"a": 2}, "Under 'a': there is 2; expected 1."),
+        (None, 1, "returned a whole number (int); expected None"),
+    ],
+)
+def test_other_values_get_their_sentence(expected, value, text):
+    assert text in compare_value(value, expected=expected).observation
+    assert compare_value(expected, expected=expected) is None
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert compare_value(np.int64(3), expected=3) is None
+    assert compare_value(np.float32(0.5), expected=0.5) is None
+    assert compare_value(np.array(0.5), expected=0.5) is None
+
+
+def test_what_a_call_prints_can_be_the_answer():
+    rules = ComparisonRules(returns="printed")
+    right = call_answer(lambda: print("one \ntwo\n"), Inputs())
+    assert first_difference("one\ntwo", right, rules) is None
+    wrong = call_answer(lambda: print("one\nthree"), Inputs())
+    assert "says in line 2 'three'; expected 'two'" in first_difference("one\ntwo", wrong, rules).observation
+
+
+def test_shapes_are_described_for_people():
+    case_inputs = Inputs((np.ones((2, 3), np.float32), 5), {"dtype": np.float16, "mask": None})
+    assert describe_inputs(case_inputs) == "(2, 3) float32, 5, dtype=float16, mask=None"
+    model = {name: np.ones(2) for name in "abcde"}
+    assert (
+        describe_inputs(Inputs((model, {"a": [model]}), {}))
+        == "a mapping with 5 entries, {'a': [a mapping with 5 entries]}"
+    )
+
+
+def test_results_survive_json_and_nonsense_does_not():
+    row = Result(
+        student="ada",
+        lab="lab",
+        exercise="softmax",
+        score=None,
+        max_score=2.0,
+        verdict=Verdict.MANUAL,
+        message="é",
+        seconds=0.5,
+    )
+    assert Result.from_fields(json.loads(row.to_json())) == row
+    with pytest.raises((KeyError, TypeError)):
+        Result.from_fields({"student": 1})
+    with pytest.raises(ValueError, match="perfect"):
+        Result.from_fields(json.loads(row.to_json().replace("manual", "perfect")))
+
+
+def test_an_answer_holds_plain_data_only():
+    assert pack_result(np.ones(2, np.longdouble))[1].dtype == np.float64
+    assert pack_result(np.float64(1)) == ("float64", 1.0)
+    assert pack_result(object()) == ("object", None)
+    assert pack_result([1, object()]) == ("object", None)
+    assert pack_result(10**400) == ("int of more than 1000 bits", None)
+    deep = 1
+    for _ in range(20):
+        deep = [deep]
+    assert pack_result(deep) == ("list of too many parts", None)
+
+
+def test_an_expected_mapping_of_a_layer_is_compared_as_a_mapping():
+    rules = ComparisonRules(returns="tensor")
+    assert first_difference({"size": 2}, Answer({"size": 2}, "dict"), rules) is None
+    difference = first_difference({"size": 2}, Answer({"size": 3}, "dict"), rules)
+    assert difference.observation == "Under 'size': there is 3; expected 2."
+    assert first_difference(np.ones(2), Answer({"size": 2}, "dict"), rules).kind == "type"
+
+
+NEGATIVE = ExpectedError("ValueError", "negative")
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "text"),
+    [
+        (NEGATIVE, Answer(None, "error", "ValueError: x is negative"), None),
+        (NEGATIVE, Answer(None, "error", "UnicodeError: negative"), None),  # which is a ValueError
+        (
+            NEGATIVE,
+            Answer(2.0, "float"),
+            "Your function returned a float; it should raise a ValueError here.",
+        ),
+        (
+            NEGATIVE,
+            Answer(None, "NoneType"),
+            "Your function returned None; it should raise a ValueError here.",
+        ),
+        (
+            NEGATIVE,
+            Answer(None, "error", "TypeError: no"),
+            "Your function raised TypeError: no. Expected a ValueError.",
+        ),
+        (
+            NEGATIVE,
+            Answer(None, "error", "ValueError: no"),
+            "Your function raised ValueError: no. Its message should contain 'negative'.",
+        ),
+        (
+            NEGATIVE,
+            Answer(None, "error", "NotImplementedError"),
+            "This exercise is not written yet.",
+        ),
+        (2 + 3j, Answer(2 + 3.0000000001j, "complex"), None),
+        (2 + 3j, Answer(2 - 3j, "complex"), "Your function returned 2-3j; expected 2+3j."),
+        (2 + 0j, Answer(2.0, "float"), None),
+        (10**30, Answer(10**30, "int"), None),
+        (
+            10**30,
+            Answer(10**30 + 1, "int"),
+            f"Your function returned {10**30 + 1}; expected {10**30}.",
+        ),
+        (
+            {1: 2, 3: 4},
+            Answer({1: 2, 4: 4}, "dict"),
+            "Your result has no entry 3; its entries are to be 1, 3.",
+        ),
+        ({1: 2, 3: 4}, Answer({1: 2, 3: 5}, "dict"), "Under 3: there is 5; expected 4."),
+    ],
+)
+def test_expected_errors_large_and_complex_numbers_and_other_keys(expected, answer, text):
+    difference = first_difference(expected, answer, RULES)
+    assert (difference and difference.observation) == text
+
+
+def test_a_float_will_do_for_a_whole_number_where_the_rules_say_so():
+    assert first_difference(3, Answer(3.0, "float"), RULES).mistake == "not-a-whole-number"
+    assert first_difference([3, 4], Answer([3.0, 4], "list"), ComparisonRules(floats_too=True)) is None
+    assert first_difference(3, Answer(3.5, "float"), ComparisonRules(floats_too=True)).kind == "type"
+
+
+def test_a_tolerance_may_have_an_absolute_part():
+    loose = ComparisonRules(tolerance=(1e-3, 0.5))
+    assert first_difference(0.0, Answer(0.4, "float"), loose) is None
+    assert first_difference(1000.0, Answer(1001.4, "float"), loose) is None
+    assert first_difference(1000.0, Answer(1001.6, "float"), loose)
+    assert first_difference(0.0, Answer(0.4, "float"), ComparisonRules(tolerance=0.5))

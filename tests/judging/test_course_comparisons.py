@@ -1,0 +1,102 @@
+"""A course's own comparison, `compare=`: its inputs, its time limit, and its test in a build."""
+
+from time import process_time
+
+import pytest
+from small_lab import lab_of
+
+from autograder.authoring import inputs
+from autograder.authoring.exercise import ExerciseError
+from autograder.authoring.verify import answer_questions, find_weaknesses, judge_answers
+from autograder.core.results import Verdict
+from autograder.judging import compare
+from autograder.judging.call_answer import call_answer
+from autograder.judging.judge import judge
+from autograder.values.case_inputs import Answer, ComparisonRules, Question
+
+
+def adds_up(expected, value, tolerance, case_inputs):
+    """Accept any two numbers of the list that add up to the target."""
+    numbers, target = case_inputs.args
+    if not isinstance(value, tuple) or len(value) != 2:
+        return "Expected two numbers, as a tuple."
+    strange = [n for n in value if n not in numbers]
+    if strange:
+        return f"{strange[0]} is not in the list."
+    return None if sum(value) == target else f"Your numbers add up to {sum(value)}; expected {target}."
+
+
+def takes_anything(expected, value, tolerance, case_inputs):
+    return None if isinstance(value, tuple) else "Expected a tuple."
+
+
+def takes_nothing(expected, value, tolerance):
+    return "It is not as expected."
+
+
+def hangs_at_two(expected, value, tolerance):
+    while value == 2:
+        pass
+    return None if value == expected else "It is another number."
+
+
+def first_pair(numbers, target):
+    return next((a, b) for a in numbers for b in numbers if a + b == target)
+
+
+def last_pair(numbers, target):
+    return first_pair(numbers[::-1], target)
+
+
+CASES = [lambda rng: inputs([2, 5, 9, 6, 3], 11), lambda rng: inputs([7, 4, 1, 10], 14)]
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (first_pair, ""),
+        (last_pair, ""),
+        (
+            lambda numbers, target: list(first_pair(numbers, target)),
+            "Expected two numbers, as a tuple.",
+        ),
+        (lambda numbers, target: (0, target), "0 is not in the list."),
+        (
+            lambda numbers, target: (numbers[0], numbers[1]),
+            "Your numbers add up to 7; expected 11.",
+        ),
+    ],
+)
+def test_several_answers_are_right(answer, sentence):
+    exercise = lab_of(first_pair, *CASES, compare=adds_up).exercises["answer"]
+    questions = exercise.questions()
+    assert first_pair(*CASES[0](None).args) != last_pair(*CASES[0](None).args)
+    finding = judge_answers(exercise, questions, answer_questions(answer, exercise, questions))
+    assert (finding.verdict is Verdict.PASS, finding.observation) == (not sentence, sentence)
+
+
+def test_a_comparison_that_hangs_ends_and_costs_its_exercise_only(monkeypatch):
+    monkeypatch.setattr(compare, "MAX_COMPARISON_SECONDS", 0.2)
+    rules = ComparisonRules(compare=f"{__name__}:hangs_at_two")
+    questions = [Question(f"case {n}", inputs(n), 1, {}) for n in range(20)]
+    start = process_time()
+    finding = judge(questions, [Answer(2, "int")] * 20, rules, [])
+    assert process_time() - start < 1.5  # and not in each of its cases
+    assert finding.verdict is Verdict.WRONG and not any(finding.cases_correct)
+    assert finding.observation == "Your result takes too long to be compared with the expected one."
+    assert judge(questions, [Answer(1, "int")] * 20, rules, []).verdict is Verdict.PASS
+    assert judge(questions, [Answer(3, "int")] * 20, rules, []).observation == "It is another number."
+
+
+def test_a_build_tests_a_comparison():
+    assert find_weaknesses(lab_of(first_pair, *CASES, compare=adds_up)) == []
+    (sentence,) = find_weaknesses(lab_of(first_pair, *CASES, compare=takes_nothing))
+    assert sentence == "a-lab: answer: the right answer 'first_pair' is refused. It is not as expected."
+    sentences = find_weaknesses(lab_of(first_pair, *CASES, compare=takes_anything))
+    assert any("what is right in another case is right in every case" in s for s in sentences)
+
+
+def test_a_build_says_how_to_query_a_returned_function():
+    with pytest.raises(ExerciseError, match=r"returns a function in its own case .* Say what is asked of it"):
+        find_weaknesses(lab_of(lambda x: lambda: x, lambda rng: inputs(1)))
+    assert call_answer(lambda x: lambda: x, inputs(1)).type == "function"

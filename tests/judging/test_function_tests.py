@@ -1,0 +1,186 @@
+"""Test functions as cases: calls are recorded with the answer and judged by replay."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from autograder.authoring import call_in_test, compare_in_test, inputs_for_test
+from autograder.judging.call_answer import call_answer
+from autograder.judging.compare import first_difference
+from autograder.judging.failure_patterns import list_features
+from autograder.values.case_inputs import ComparisonRules, Inputs, Question
+
+RULES = ComparisonRules(
+    call="autograder.judging.function_tests:call_in_test",
+    compare="autograder.judging.function_tests:compare_in_test",
+)
+
+ADDS_UP = """def adds_up(weights, n):
+    result = weights(n)
+    assert len(result) == n
+    assert abs(sum(result) - 1) < 1e-9, "they add up to 1"
+"""
+TURNS_BACK = """def back(turn):
+    for x in (2, [1]):
+        assert turn(turn(x)) == x
+"""
+BY_CALLS = """def by_calls(counter):
+    up = counter(2)
+    assert [up(3), up(4)] == [5, 6]
+"""
+EVEN = """def even(evens):
+    from itertools import islice
+    assert list(islice(evens(), 3)) == [0, 2, 4]
+"""
+ROOT = """def root(solve):
+    x, steps = solve(lambda x: x * x - 2, 1.0)
+    assert abs(x - 2 ** 0.5) < 1e-06 and steps < 10
+"""
+REFUSES = """def refuses(half):
+    try:
+        half(3)
+        assert False, "3 has no half"
+    except ValueError:
+        pass
+    assert half(4) == 2
+"""
+
+
+def find_root(f, x):
+    low, high = x, x + 2
+    for _ in range(60):
+        low, high = ((low + high) / 2, high) if f((low + high) / 2) < 0 else (low, (low + high) / 2)
+    return low, 5
+
+
+def only_even(n):
+    if n % 2:
+        raise ValueError("odd")
+    return n // 2
+
+
+def judge_in_test(function, test, **values):
+    """The judge's sentence on an answer in a case that is this test; None for a right one."""
+    case_inputs = inputs_for_test(test, **values)
+    answer = call_answer(function, case_inputs, RULES.call)
+    difference = first_difference([], answer, RULES, case_inputs)
+    return difference and difference.observation
+
+
+@pytest.mark.parametrize(
+    ("test", "right", "wrong", "sentence"),
+    [
+        (
+            ADDS_UP,
+            lambda n: [1 / n] * n,
+            lambda n: [1.0] * n,
+            "`abs(sum(result) - 1) < 1e-09`. they add up to 1",
+        ),
+        (
+            ADDS_UP,
+            lambda n: np.ones(n) / n,
+            lambda n: None,
+            "`len(result) == n` cannot be evaluated",
+        ),
+        (TURNS_BACK, lambda x: x, lambda x: -x if x == 2 else [], "fails: `turn(turn(x)) == x`."),
+        (
+            BY_CALLS,
+            lambda a: lambda b: a + b,
+            lambda a: lambda b: b - a,
+            "`[up(3), up(4)] == [5, 6]`.",
+        ),
+        (
+            BY_CALLS,
+            lambda a: lambda b: a + b,
+            lambda a: a,
+            "`[up(3), up(4)] == [5, 6]` cannot be evaluated",
+        ),
+        (
+            EVEN,
+            lambda: itertools.count(0, 2),
+            lambda: iter([0, 2]),
+            "`list(islice(evens(), 3)) == [0, 2, 4]`.",
+        ),
+        (ROOT, find_root, lambda f, x: (1.4, 3), "`abs(x - 2 ** 0.5) < 1e-06 and steps < 10`."),
+        (REFUSES, only_even, lambda n: n // 2, "3 has no half"),
+        (REFUSES, only_even, lambda n: 1 / 0, "raised ZeroDivisionError"),
+    ],
+)
+def test_any_answer_that_passes_a_test_is_right_and_a_failure_is_quoted(test, right, wrong, sentence):
+    values = {"n": 4} if test == ADDS_UP else {}
+    assert judge_in_test(right, test, **values) is None
+    assert sentence in judge_in_test(wrong, test, **values)
+
+
+def test_a_case_without_a_test_is_compared_as_usual():
+    case_inputs = Inputs((4,))
+    assert compare_in_test(2, call_in_test(only_even, 4), 1e-7, case_inputs) is None
+    sentence = compare_in_test(2, 3, 1e-7, case_inputs)
+    assert sentence and "yours" not in sentence
+    selection = Inputs((), {"only": ["x"]})
+    variables = {"x": 1, "y": 2}
+    assert call_in_test(lambda: variables, only=["x"]) == variables
+    assert compare_in_test(variables, {"x": 1, "y": 99}, 1e-7, selection) is None
+    assert compare_in_test(variables, {"x": 9, "y": 2}, 1e-7, selection)
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        None,
+        7,
+        [],
+        [7],
+        [{}],
+        [{"value": 1, "more": 2}],
+        [{"end": True}],
+        [{"raised": "exit"}],
+        [{"raised": "\0"}],
+    ],
+)
+def test_an_impossible_recording_passes_no_test(events):
+    assert compare_in_test([], events, 1e-7, inputs_for_test(ADDS_UP, n=4))
+
+
+def test_the_test_of_a_case_is_no_feature_of_it():
+    assert list_features(Question("", inputs_for_test(ADDS_UP, n=4), None, {})) == ["`n=4`"]
+
+
+def test_zeros_alone_pass_no_test():
+    test = "def sums(parts):\n    a, b, c = parts(3)\n    assert a + b == c\n"
+    case_inputs = inputs_for_test(test)
+    expected = call_in_test(lambda n: (1, 2, n), **case_inputs.kwargs)
+    assert (
+        compare_in_test(expected, call_in_test(lambda n: (2, 3, 5), **case_inputs.kwargs), 0.0, case_inputs)
+        is None
+    )
+    zeros = call_in_test(lambda n: (0, 0, 0), **case_inputs.kwargs)
+    assert (
+        compare_in_test(expected, zeros, 0.0, case_inputs)
+        == "Zeros alone pass this test; they are not the expected result."
+    )
+    assert compare_in_test(zeros, zeros, 0.0, case_inputs) is None
+
+
+def test_variables_of_the_notebook_are_taken_from_the_expected_ones():
+    test = "def share(answer, whole):\n    part = answer()['part']\n    assert len(part) * 2 == len(whole)\n"
+    case_inputs = inputs_for_test(test, as_due=["whole"])
+    expected = call_in_test(lambda: {"part": [1, 2], "whole": [0, 1, 2, 3]}, **case_inputs.kwargs)
+    assert compare_in_test(expected, expected, 0.0, case_inputs) is None
+    student_events = call_in_test(lambda: {"part": [1], "whole": [0, 1]}, **case_inputs.kwargs)
+    assert "fails: `len(part) * 2 == len(whole)`" in compare_in_test(
+        expected, student_events, 0.0, case_inputs
+    )
+
+
+def test_other_functions_are_those_of_the_students_notebook():
+    test = "def both(half, double):\n    assert half(double(3)) == 3\n"
+    namespace = {"double": lambda n: 2 * n}
+    exec("def half(n):\n    return n // 2", namespace)
+    assert judge_in_test(namespace["half"], test) is None
+    # The original test fails with it as well; grading goes on with the right one.
+    namespace["double"] = lambda n: 2 * n + 2
+    assert judge_in_test(namespace["half"], test) == "This assertion fails: `half(double(3)) == 3`."
+    del namespace["double"]
+    assert judge_in_test(namespace["half"], test)

@@ -1,0 +1,185 @@
+"""Hidden cases, made by the grader: messages tell only the label and the kind of fault."""
+
+import json
+import re
+
+import nbformat
+import numpy as np
+import pytest
+from command import autograder
+from our_course import COURSE, lab
+from sample_class import perfect, with_answer
+
+from autograder.authoring.exercise import Exercise
+from autograder.core.results import CellOutcome, Verdict
+from autograder.gradebook.classroom import Classroom
+from autograder.grading.grade_submission import (
+    _describe_passed_cases,
+    _finding_if_no_answers,
+    _reword_without_hidden_inputs,
+    hidden_case_seed,
+)
+from autograder.judging.judge import Finding
+from autograder.sandbox import CellRun
+from autograder.sandbox.choice import why_unavailable
+from autograder.values.wording import format_number
+
+LAB, EXERCISE = "qkv-attention", "stable_softmax"
+
+pytestmark = pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
+
+# Faulty code for the hidden cases, and the description of the fault.
+FAULTS = {
+    "other": ("return right + x / 9", "the result differs"),
+    "shape": ("return right[None]", "the shape is not the expected one"),
+    "dtype": ("return right.astype(np.float16)", "the dtype is not the expected one"),
+    "raises": ("raise ValueError(f'{x!r} {right!r} {x.tolist()}')", "it raises ValueError"),
+    "named": (
+        "raise type(f'{x.tolist()} {right.tolist()}', (Exception,), {})",
+        "it raises an error of its own",
+    ),
+    "prints": ("print(x.tolist(), right.tolist()); return None", "it returns None"),
+    "nan": ("return right * np.nan", "numbers that should be finite are not"),
+}
+
+
+def submission_bytes(fault):
+    """A submission that is right only in the answer key's cases, which it knows by their sums."""
+    questions = lab(LAB).exercises[EXERCISE].questions()
+    known_sums = sorted({float(np.sum(question.inputs.args[0])) for question in questions})
+    code = f"""KNOWN = {known_sums}
+def {EXERCISE}(x, axis=0):
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    right = e / np.sum(e, axis=axis, keepdims=True)
+    if any(np.isclose(float(np.sum(x)), known, rtol=1e-9) for known in KNOWN):
+        return right
+    {fault}
+"""
+    return nbformat.writes(with_answer(perfect(lab(LAB)), EXERCISE, code)).encode()
+
+
+def formatted_numbers(value):
+    """Every number of a value, as messages format it and in full."""
+    for x in np.asarray(value, dtype=float).ravel():
+        yield from (format_number(x), repr(float(x)))
+
+
+def numbers_in(questions):
+    """The formatted numbers of all inputs and expected results."""
+    numbers = set()
+    for question in questions:
+        for value in (question.inputs.args[0], question.expected):
+            numbers.update(formatted_numbers(value))
+    return numbers
+
+
+def long_numbers(text):
+    """The numbers with at least four digits in a text."""
+    return {n for n in re.findall(r"[\d.]+(?:e-?\d+)?", text) if len(n.lstrip("0.")) >= 4}
+
+
+@pytest.fixture(scope="module")
+def graded_class(tmp_path_factory):
+    """Rows by student, text by file, and the numbers of each student's hidden cases."""
+    folder = tmp_path_factory.mktemp("fresh") / "class"
+    for student, (fault, _) in FAULTS.items():
+        path = folder / "submitted" / student / LAB / f"{LAB}.ipynb"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(submission_bytes(fault))
+    process = autograder("grade", LAB, "--classroom", folder, "--json", folder / "rows.jsonl", here=True)
+    assert process.returncode == 0, process.stderr
+    for command in ("feedback", "report"):
+        assert autograder(command, "--classroom", folder, here=True).returncode == 0
+    rows = [json.loads(line) for line in (folder / "rows.jsonl").read_text("utf-8").splitlines()]
+    files = [p for p in folder.rglob("*") if p.is_file() and folder / "submitted" not in p.parents]
+    texts = {path: path.read_bytes().decode("utf-8", "replace") for path in files}
+    numbers_of_student, salt = {}, Classroom(folder, COURSE).salt
+    for student, (fault, _) in FAULTS.items():
+        seed = hidden_case_seed(submission_bytes(fault), LAB, salt)
+        questions = lab(LAB).exercises[EXERCISE].questions(seed)
+        numbers_of_student[student] = numbers_in(questions)
+    return {r["student"]: r for r in rows if r["exercise"] == EXERCISE}, texts, numbers_of_student
+
+
+@pytest.mark.parametrize("student", FAULTS)
+def test_a_message_tells_the_kind_of_fault_and_the_label_of_the_case(graded_class, student):
+    row = graded_class[0][student]
+    assert row["verdict"] == ("error" if "raises" in FAULTS[student][1] else "wrong")
+    assert row["message"].startswith(
+        "Right in the cases you can see, but not with other numbers: in a hidden case (“"
+    )
+    assert FAULTS[student][1] in row["message"]
+    assert not long_numbers(row["message"]) & {n.lstrip("-") for n in graded_class[2][student]}
+
+
+@pytest.mark.parametrize("student", FAULTS)
+def test_no_number_of_a_hidden_case_is_in_any_message_page_or_table(graded_class, student):
+    _, texts, numbers_of_student = graded_class
+    questions = lab(LAB).exercises[EXERCISE].questions()
+    visible_numbers = numbers_in(questions)
+    hidden_numbers = {n.lstrip("-") for n in numbers_of_student[student] - visible_numbers if len(n) > 12}
+    assert len(hidden_numbers) > 50 and len(texts) > 4 * len(FAULTS)
+    leaks = {str(path): sorted(hidden_numbers & long_numbers(text)) for path, text in texts.items()}
+    assert {path: numbers for path, numbers in leaks.items() if numbers} == {}
+
+
+def test_only_existing_kinds_of_cases_are_counted():
+    assert _describe_passed_cases(3, 4) == "Right in all 7 cases: 3 that you can see, 4 hidden."
+    assert (_describe_passed_cases(3, 0), _describe_passed_cases(0, 1)) == ("Right in all 3 cases.", "Right.")
+    finding = _reword_without_hidden_inputs(Finding(Verdict.WRONG, "", (False,)), has_visible_cases=False)
+    assert finding.observation.startswith("In a hidden case (“") and "you can see" not in finding.observation
+
+
+@pytest.mark.parametrize(
+    ("call", "noun"),
+    [("function", "function"), ("in place", "function"), ("m:asked", "class")],
+)
+def test_a_missing_answer_is_called_a_function_or_a_class(call, noun):
+    exercise = Exercise("softmax", points=1, call=call)
+    assert (
+        _finding_if_no_answers(exercise, CellRun(missing=True), CellRun()).message
+        == f"There is no {noun} `softmax` to try."
+    )
+    finding = _finding_if_no_answers(
+        Exercise("Account", points=1, call=call), CellRun(missing=True), CellRun()
+    )
+    assert finding.message == "There is no class `Account` to try."
+
+
+@pytest.mark.parametrize(
+    ("run", "verdict", "message"),
+    [
+        (
+            CellRun(status=CellOutcome.TIMEOUT, reason="So."),
+            Verdict.TIMEOUT,
+            "`softmax` takes too long. So.",
+        ),
+        (
+            CellRun(status=CellOutcome.SKIPPED),
+            Verdict.TIMEOUT,
+            "`softmax` was not tried: the cells before it",
+        ),
+        (
+            CellRun(status=CellOutcome.CRASH, answers=[]),
+            Verdict.CRASH,
+            "`softmax` ended its own process, or",
+        ),
+        (CellRun(), Verdict.CRASH, "`softmax` ended its own process, or"),
+    ],
+)
+def test_a_run_without_answers_is_described_by_its_end(run, verdict, message):
+    finding = _finding_if_no_answers(Exercise("softmax", points=1), run, CellRun())
+    assert finding.verdict is verdict and finding.message.startswith(message)
+    assert _finding_if_no_answers(Exercise("softmax", points=1), CellRun(answers=[]), CellRun()) is None
+
+
+def test_a_missing_answer_has_the_verdict_of_the_cell_that_should_define_it():
+    timeout_run = CellRun(status=CellOutcome.TIMEOUT)
+    error_run = CellRun(outputs=[{"output_type": "error", "ename": "NameError", "evalue": "no x."}])
+    findings = [
+        _finding_if_no_answers(Exercise("softmax", points=1), CellRun(missing=True), run)
+        for run in (timeout_run, error_run)
+    ]
+    assert [finding.verdict for finding in findings] == [Verdict.TIMEOUT, Verdict.MISSING]
+    assert "failed: it ran for too long and was stopped." in findings[0].message
+    assert findings[1].message.endswith("failed: NameError: no x.")

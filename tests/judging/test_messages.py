@@ -1,0 +1,504 @@
+"""Messages on real students' wrong answers: the right mistake, in plain words."""
+
+import linecache
+import math
+
+import numpy as np
+import pytest
+from our_course import lab
+
+from autograder.authoring.verify import judge_answers
+from autograder.core.results import Verdict
+from autograder.judging.call_answer import call_answer
+from autograder.judging.compare import classify_error, first_difference
+from autograder.judging.failure_patterns import list_features
+from autograder.judging.judge import judge
+from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Misconception, Question
+from autograder.values.structural_mistakes import STRUCTURAL
+
+RULES = ComparisonRules()
+
+LABS = {name: lab(name) for name in ("additive-attention", "qkv-attention", "attention-masks")}
+EXERCISES = {name: exercise for lab in LABS.values() for name, exercise in lab.exercises.items()}
+
+
+def judge_source(name, source, **extra_names):
+    """The finding on an answer in a notebook's cell."""
+    exercise = EXERCISES[name]
+    names = {**vars(exercise.solution), "__name__": "__main__", **extra_names}
+    file = f"<cell of {name} {hash(source)}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+    exec(compile(source, file, "exec"), names)
+    questions = exercise.questions()
+    answers = [call_answer(names[name], q.inputs, exercise.rules.call) for q in questions]
+    return judge_answers(exercise, questions, answers)
+
+
+# An exercise, a wrong expression, the name of the mistake, and words of the message.
+WRONG_ANSWERS = [
+    ("to_additive", "np.where(mask, 0, -30).astype(dtype)", "low-enough-for-ordinary-scores", "score of 1000"),
+    ("to_additive", "np.where(mask, 1e-6, -np.inf).astype(dtype)", "nearly-zero-for-the-allowed", "exactly 0"),
+    ("to_additive", "np.where(mask, 0, np.inf).astype(dtype)", "plus-infinity", "+inf"),
+    ("causal_mask", "np.triu(np.full((size, size), -np.inf), 1)", "additive-causal-with-infinity", "additive"),
+    ("softmax", "2.718**x / (2.718**x).sum(axis=axis, keepdims=True)", "imprecise", "typed with few digits"),
+    ("softmax", "np.round(np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True), 6)", "rounded", "all the digits"),
+    (
+        "softmax",
+        "softmax_of(np.exp(x.astype(np.float32)), axis).astype(x.dtype)",
+        "precision-lost-on-the-way",
+        "only the digits of float32",
+    ),
+    ("softmax", "x / x.sum()", "no-exponential + over-everything", "Two things at once."),
+    ("softmax", "math.exp(x)", "array-for-a-single-number", "take a single number"),
+    ("stable_softmax", "softmax(x - 1000, axis)", "subtracts-1000", "always subtract 1000"),
+    (
+        "stable_softmax",
+        "softmax(x - x.max(axis=axis).reshape(-1, 1), axis)",
+        "maximum-in-a-column",
+        "reshape(-1, 1)",
+    ),
+    (
+        "stable_softmax",
+        "np.exp(x - x.max(axis)) / np.exp(x - x.max(axis)).sum(axis)",
+        "both-without-their-axis",
+        "both lost their axis",
+    ),
+    (
+        "calculate_weights",
+        "softmax(queries @ keys.T / keys.shape[1] ** 1/2, axis=1)",
+        "power-before-division",
+        "(d ** 1) / 2",
+    ),
+    (
+        "calculate_weights",
+        "softmax(queries @ keys.T, axis=0)",
+        "no-scale + softmax-over-the-queries",
+        "Two things at once.",
+    ),
+    *(
+        ("calculate_weights", f"softmax(queries @ keys.T / {root}, axis=1)", mistake, "to a whole number")
+        for mistake, roots in {
+            "root-cut-off": (
+                "int(np.sqrt(keys.shape[1]))", "(np.sqrt(keys.shape[1]) // 1)", "np.floor(keys.shape[1] ** 0.5)",
+            ),
+            "root-rounded": ("round(np.sqrt(keys.shape[1]))", "np.rint(keys.shape[1] ** 0.5)"),
+        }.items()
+        for root in roots
+    ),
+    ("masked_softmax", "softmax(scores * mask)", "name-not-defined", "nothing is called `softmax`"),
+    (
+        "dot_product_attention",
+        "masked_softmax(query @ np.swapaxes(key, -1, -2) / (1 if scale else key.shape[-1] ** 0.5), mask) @ value",
+        "scale-the-other-way-round",
+        "where `scale` is False",
+    ),
+    (
+        "dot_product_attention",
+        "masked_softmax(query @ np.swapaxes(key, 0, 1) / (key.shape[-1] ** 0.5 if scale else 1), mask) @ value",
+        "exchanges-the-first-two-axes",
+        "counts the sentences",
+    ),
+    ("dot_product_attention", "masked_softmax(query @ np.swapaxes(key, -1, -2)) @ value",
+     "never-scales + ignores-the-mask", "Two things at once."),
+    ("attention", "softmax(alignment(encoder_states, decoder_state, layer_1, layer_2)) @ encoder_states",
+     "column-before-the-states", "would need a row"),
+    ("attention", "np.sum(softmax(alignment(encoder_states, decoder_state, layer_1, layer_2)) * encoder_states)",
+     "one-number", "into a single number"),
+]  # fmt: skip
+HEADS = {
+    "to_additive": "mask, dtype=np.float64",
+    "causal_mask": "size",
+    "softmax": "x, axis=0",
+    "stable_softmax": "x, axis=0",
+    "calculate_weights": "queries, keys",
+    "masked_softmax": "scores, mask=None",
+    "dot_product_attention": "query, key, value, mask=None, scale=True",
+    "attention": "encoder_states, decoder_state, layer_1=layer_1, layer_2=layer_2",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "expression", "mistake", "words"),
+    WRONG_ANSWERS,
+    ids=[f"{t[0]}-{t[2]}" for t in WRONG_ANSWERS],
+)
+def test_mistakes_of_real_students_are_named(name, expression, mistake, words):
+    finding = judge_source(
+        name,
+        f"def {name}({HEADS[name]}):\n    return {expression}\n",
+        math=math,
+        softmax_of=lambda e, axis: e / e.sum(axis=axis, keepdims=True),
+    )
+    assert finding.verdict is not Verdict.PASS
+    assert finding.misconception == mistake, finding.message
+    assert words in finding.message
+
+
+@pytest.mark.parametrize("slip", ["keys.T()", "(keys)(keys)", "keys.shape(1)"])
+def test_a_call_of_something_not_callable_is_no_mistake_of_the_root(slip):
+    finding = judge_source(
+        "calculate_weights", f"def calculate_weights(queries, keys):\n    return queries @ {slip}\n"
+    )
+    assert "not callable" in finding.observation
+    assert finding.misconception is None and "root" not in finding.message
+
+
+def test_an_assert_in_the_answer_is_blamed_and_not_its_condition():
+    source = (
+        "def calculate_weights(queries, keys):\n"
+        "    weights = softmax(queries @ keys.T / np.sqrt(keys.shape[1]), axis=1)\n"
+        "    assert weights.sum(axis=1)[0] == 1 + 1e-9, 'Each row must sum to 1'\n"
+        "    return weights\n"
+    )
+    finding = judge_source("calculate_weights", source)
+    assert finding.misconception == "own-assert"
+    assert "`==` between two of them is often False" in finding.means
+    sizes = source.replace("weights.sum(axis=1)[0] == 1 + 1e-9", "keys.shape == queries.shape")
+    finding = judge_source("calculate_weights", sizes)
+    assert finding.misconception == "own-assert"
+    assert "the docstring does not promise" in finding.means
+
+
+def test_an_error_inside_a_called_function_names_that_function():
+    source = (
+        "def dot_product_attention(query, key, value, mask=None, scale=True):\n"
+        "    return query if mask else key\n"
+        "def dot_product_self_attention(q, k, v, scale=True):\n"
+        "    return dot_product_attention(q, k, v, causal_mask(q.shape[1]), scale)\n"
+    )
+    finding = judge_source("dot_product_self_attention", source)
+    assert "It arises inside `dot_product_attention`, which your function calls" in finding.means
+    assert finding.misconception == "array-for-yes-or-no"
+
+
+@pytest.mark.parametrize(
+    ("function", "mistake", "text"),
+    [
+        (lambda: np.ones((2, 3)) @ np.ones((4, 5)), "shapes-that-do-not-multiply", "rows of 3 numbers"),
+        (lambda: np.dot(np.ones((2, 3)), np.ones((4, 5))), "shapes-that-do-not-multiply", "(2, 3) and (4, 5)"),
+        (lambda: np.ones((2, 3)) + np.ones(2), "shapes-that-do-not-broadcast", "(2, 3) and (2,)"),
+        (lambda: np.ones(6).reshape(4, 2), "reshape-that-does-not-fit", ""),
+        (lambda: np.hstack([np.ones((2, 3)), np.ones((1, 3))]), "parts-that-do-not-join", ""),
+        (lambda: 1 if np.ones(2) > 0 else 0, "array-for-yes-or-no", ""),
+        (lambda: __import__("math").exp(np.ones(2)), "array-for-a-single-number", ""),
+        (lambda: np.ones(2).sum(axis=1), "axis-that-is-not-there", ""),
+        (lambda: np.ones(2).shape[1], "axis-that-is-not-there", ""),
+        (lambda: np.ones((2, 3)).transpose(0, 2, 1), "axes-that-do-not-match", ""),
+        (lambda: nothing_of_the_kind, "name-not-defined", "nothing is called `nothing_of_the_kind`"),  # noqa: F821
+        (lambda: np.array([np.ones(2), np.ones((3, 4))]), "arrays-of-several-shapes", ""),
+        (lambda: np.array([[1.0], [1.0, 2.0]]), "arrays-of-several-shapes", ""),
+        (lambda: np.ones(4)[: 4 / 2], "fraction-for-a-place", ""),
+        (lambda: np.zeros(4 / 2), "fraction-for-a-place", ""),
+        (lambda: range(4 / 2), "fraction-for-a-place", ""),
+        (lambda: list("ab")[4 / 4], "fraction-for-a-place", ""),
+        (lambda: -np.array([True]), "minus-on-booleans", ""),
+        (lambda: ~np.ones(2), "logic-on-numbers", ""),
+        (lambda: np.ones((2, 3))[np.ones((3, 2), bool)], "index-of-another-shape", ""),
+        (lambda: np.sum(np.ones(2), axes=0), "call-that-does-not-fit", ""),
+        (lambda: np.ones(2, int).__itruediv__(2.5), "fractions-into-whole-numbers", ""),
+        (lambda: exit(), "ends-the-program", ""),
+        (lambda: np.ones(3)[np.array([1, 5])], "place-that-is-not-there", "place 5 along axis 0, which has only 3"),
+        (lambda: [1][2], "place-that-is-not-there", ""),
+        (lambda: {"b_1": 1}["b1"], "entry-that-is-not-there", "no entry 'b1'"),
+        (lambda: np.ones(2) + None, "works-on-none", ""),
+        (lambda: input(), "asks-the-keyboard", ""),
+    ],
+)  # fmt: skip
+def test_usual_errors_are_put_into_plain_words(function, mistake, text):
+    answer = call_answer(function, Inputs())
+    assert classify_error(answer.error) == mistake, answer.error
+    difference = first_difference(np.ones(2), answer, RULES)
+    assert difference.mistake == mistake
+    assert text in difference.means
+    assert all(text.endswith((".", "!", "?")) for text in STRUCTURAL[mistake])
+
+
+def make_case(expected, value, mistakes=(), **answer):
+    return Question("", Inputs(), expected, dict(mistakes)), Answer(value, **answer)
+
+
+def test_a_mistake_is_named_besides_a_changed_argument():
+    misconception = Misconception("half", "You halved it.", "Why?")
+    expected, value = np.arange(1.0, 4), np.arange(1.0, 4) / 2
+    question, answer = make_case(expected, value, {"half": Answer(value)}, modified=("x",))
+    finding = judge([question], [answer], RULES, [misconception])
+    assert finding.misconception == "half"
+    assert (
+        finding.means
+        == "You halved it. Besides, your function changed its argument `x`, which is the caller's own."
+    )
+    in_place = Answer(value, modified=("x",))
+    question, unmodified = make_case(expected, value, {"half": in_place})
+    assert judge([question], [unmodified], RULES, [misconception]).misconception is None
+    unknown = judge([question], [answer], RULES, [])
+    assert "changed its argument `x`" in unknown.means
+
+
+def test_two_errors_about_other_sizes_are_not_the_same_error():
+    misconception = Misconception("turned", "You turned it.", "Why?")
+    text = "ValueError: matmul: mismatch in its core dimension 0 (size {} is different from {})"
+    prediction = Answer(error=text.format(3, 4))
+    for sizes, name in (
+        ((3, 4), "turned"),
+        ((4, 3), "turned"),
+        ((5, 4), "shapes-that-do-not-multiply"),
+    ):
+        question, answer = make_case(np.ones(2), None, {"turned": prediction}, error=text.format(*sizes))
+        assert judge([question], [answer], RULES, [misconception]).misconception == name
+
+
+def test_every_matrix_of_a_batch_may_be_transposed():
+    expected = np.arange(24.0).reshape(2, 3, 4)
+    assert first_difference(expected, Answer(np.swapaxes(expected, 1, 2)), RULES).mistake == "transposed"
+
+
+def test_a_result_that_is_far_off_in_one_place_has_no_mistake_of_precision():
+    expected = np.arange(1.0, 7).reshape(2, 3)
+    value = expected * (1 + 1e-4)
+    assert first_difference(expected, Answer(value), RULES).mistake == "imprecise"
+    value[0, 0] *= 2
+    assert first_difference(expected, Answer(value), RULES).mistake is None
+
+
+def test_one_whole_number_is_no_sign_of_a_mistake():
+    """Two different mistakes often choose the same of a few tokens by chance."""
+    source = """
+def choose(logits, temperature, uniform):
+    if temperature == 0:
+        return int(np.argmax(logits))
+    p = np.exp((logits - np.max(logits)) / temperature)
+    return int(np.argmax(np.cumsum(p / p.sum()) < uniform))
+"""
+    exercise = lab("tiny-transformer").exercises["choose"]
+    names = {"np": np}
+    exec(source, names)
+    questions = exercise.questions()
+    finding = judge_answers(exercise, questions, [call_answer(names["choose"], q.inputs) for q in questions])
+    assert finding.verdict is Verdict.WRONG and finding.misconception is None
+
+
+# Answers that no mistake explains, and descriptions that another case contradicts.
+
+
+def judge_pairs(expected, value, *pairs):
+    """The finding on pairs of expected and returned values, each in a case of its own."""
+    questions, answers = [], []
+    for expected_value, returned_value in ((expected, value), *pairs):
+        questions.append(Question("", Inputs(), expected_value, {}))
+        answers.append(Answer(returned_value))
+    return judge(questions, answers, RULES, [])
+
+
+SQUARE = np.arange(1.0, 17).reshape(4, 4) ** 2 % 7 + 1
+
+
+def change_values(index, value=SQUARE, factor=0.3):
+    value = value.copy()
+    value[index] *= np.linspace(1 + factor, 1 + 2 * factor, value[index].size).reshape(value[index].shape)
+    return value
+
+
+@pytest.mark.parametrize(
+    ("index", "text"),
+    [
+        (np.s_[-1], "Only the last row differs."),
+        (np.s_[1:], "Only the first row is right."),
+        (np.s_[:, 2:], "Only the first two columns are right."),
+        (np.s_[:, 1::2], "Every second column is right, the first among them."),
+        (np.s_[2], "Only one row differs."),
+        (np.diag_indices(4), "Only the diagonal differs."),
+        (np.triu_indices(4, 1), "Only places above the diagonal differ."),
+        (np.s_[:], "In every case that fails, what differs is too large."),
+    ],
+)
+def test_the_differing_places_are_described_if_no_case_contradicts_it(index, text):
+    wrong = change_values(index)
+    assert text in judge_pairs(SQUARE, wrong, (SQUARE * 2, change_values(index, SQUARE * 2))).means
+    other_value = change_values(np.s_[0:4:3, :3], SQUARE, -0.9)
+    assert text not in judge_pairs(SQUARE, wrong, (SQUARE, other_value)).means
+
+
+def test_proportions_are_right_in_all_cases_or_in_none():
+    rows = np.array([[1.0], [2.0], [-3.0], [0.5]])
+    text = "Each row is the expected one times a number of its own"
+    assert text in judge_pairs(SQUARE, SQUARE * rows, (SQUARE, SQUARE * rows[::-1])).means
+    assert text not in judge_pairs(SQUARE, SQUARE * rows, (SQUARE, SQUARE**2 / 9)).means
+    hidden = np.tril(SQUARE)
+    assert text in judge_pairs(hidden, hidden * rows, (hidden, hidden * rows[::-1])).means
+    assert text not in judge_pairs(hidden, SQUARE * rows, (hidden, hidden * rows)).means
+
+
+@pytest.mark.parametrize(
+    ("transform", "text"),
+    [
+        (
+            lambda expected: expected[:2],
+            "What is there is right; along the last axis but one it ends too early.",
+        ),
+        (
+            lambda expected: expected[:, 2:],
+            "What is there is right; along the last axis it begins too late.",
+        ),
+        (
+            lambda expected: np.hstack([expected, expected[:, :1] + 9]),
+            "Along the last axis it begins with the expected numbers;",
+        ),
+        (
+            lambda expected: np.vstack([expected[:2] - 9, expected]),
+            "Along the last axis but one it ends with the expected numbers;",
+        ),
+    ],
+)
+def test_a_result_of_another_length_is_compared_with_a_part(transform, text):
+    part = transform(SQUARE)
+    assert text in judge_pairs(SQUARE, part, (SQUARE * 2, transform(SQUARE * 2))).means
+    assert "along" not in judge_pairs(SQUARE, part, (SQUARE, part + 1)).means.lower()
+
+
+def test_a_mistake_with_another_shape_in_one_case_explains_nothing():
+    """With a batch of one, the first sentence alone and all sentences in one heap are the same."""
+    single, double = SQUARE.reshape(1, 4, 4), SQUARE.reshape(2, 2, 4)
+    questions = [Question("", Inputs(), x, {"first": Answer(x[0])}) for x in (single, 2 * single, double)]
+    answers = [Answer(q.expected.reshape(-1, 4)) for q in questions]
+    misconceptions = [Misconception("first", "Only the first sentence.", "")]
+    assert judge(questions[:2], answers[:2], RULES, misconceptions).misconception == "first"
+    assert judge(questions, answers, RULES, misconceptions).misconception is None
+
+
+def test_lost_digits_are_no_numbers_in_other_places():
+    expected = np.sin(np.arange(60.0).reshape(10, 6) * 0.1)
+    values = np.sin((np.arange(60.0).reshape(10, 6) * 0.1).astype(np.float32)).astype(np.float64)
+    far = np.sin(1e4 * expected), np.sin((1e4 * expected).astype(np.float32)).astype(np.float64)
+    finding = judge_pairs(expected, values, far)
+    assert finding.misconception == "precision-lost-on-the-way", finding.message
+    assert "other places" not in finding.message
+    assert "other places" in judge_pairs(SQUARE, SQUARE.ravel()[[2, 0, 1, *range(3, 16)]].reshape(4, 4)).means
+    # What is far off somewhere is no matter of digits.
+    assert judge_pairs(expected, values, (expected, expected * 1.2)).misconception is None
+
+
+def test_a_mistake_that_is_right_in_a_case_does_not_explain_its_failure():
+    """Within float32's precision the answer agrees with every mistake that is right in the case."""
+    misconception = Misconception("overflows", "You took the exponential of all.", "Why?")
+    expected = np.array([0.25, 0.75])
+    questions = [
+        Question("", Inputs(), expected * n, {"overflows": Answer(expected * n)}) for n in range(1, 5)
+    ]
+    questions.append(Question("", Inputs(), expected, {"overflows": Answer(expected * np.nan)}))
+    answers = [Answer((q.expected * (1 + 1e-6)).astype(np.float32)) for q in questions]
+    finding = judge(questions, answers, RULES, [misconception])
+    assert finding.misconception == "lower-precision"
+    answers[4] = Answer(expected * 3)
+    assert judge(questions, answers, RULES, [misconception]).misconception is None
+
+
+def test_the_right_ones_of_several_values_are_named():
+    expected = (np.ones(3), np.arange(4.0), np.eye(3))
+    finding = judge_pairs(
+        expected,
+        (expected[0], expected[1] ** 2 + 1, expected[2]),
+        (expected, (expected[0], expected[1] * 0.3 + 2, expected[2])),
+    )
+    assert "Right in every case are the first and third." in finding.means
+    finding = judge_pairs(
+        expected,
+        (expected[0], expected[1] ** 2 + 1, expected[2]),
+        (expected, (expected[0] * 2, expected[1] + 1, expected[2])),
+    )
+    assert "Right in every case is the third." in finding.means
+
+
+def test_a_multiple_of_the_expected_count_is_described():
+    assert "Here it is 8 times as large as it should be." in judge_pairs(1000, 8000, (999, 5)).means
+    assert "Here it is 4 times too small." in judge_pairs(4096, 1024, (1, 5)).means
+    assert "times" not in judge_pairs(4, 8, (1, 5)).means  # the number of a token, say
+
+
+def test_the_correlation_with_the_expected_numbers_is_described():
+    rng = np.random.default_rng(7)
+    expected = [rng.normal(size=(4, 5)) for _ in range(6)]
+    noise = [rng.normal(size=(4, 5)) for _ in range(6)]
+    strong = [(a, a + 0.1 * b) for a, b in zip(expected, noise, strict=True)]
+    assert "most of the formula is right" in judge_pairs(*strong[0], *strong[1:]).means
+    far = list(zip(expected, noise, strict=True))
+    assert "Your numbers are hardly correlated with the expected ones" in judge_pairs(*far[0], *far[1:]).means
+    moderate = [(a, a + 2 * b) for a, b in zip(expected, noise, strict=True)]
+    assert "correlated" not in judge_pairs(*moderate[0], *moderate[1:]).means
+    singles = [(float(n), n + 0.1 * (-1) ** n) for n in range(1, 8)]
+    assert "most of the formula is right" in judge_pairs(*singles[0], *singles[1:]).means
+
+
+def test_an_error_in_a_few_cases_is_explained_and_gives_no_name():
+    questions = [Question("", Inputs(), np.ones(3) * n, {}) for n in range(1, 6)]
+    answers = [Answer(error="IndexError: index 517 is out of bounds for axis 0 with size 64")]
+    answers += [Answer(np.array([1.0, 5.0, -2.0]) * n) for n in range(2, 6)]
+    finding = judge(questions, answers, RULES, [])
+    assert "place 517 along axis 0, which has only 64" in finding.means
+    assert finding.misconception is None
+
+
+def test_a_single_number_is_no_evidence_of_a_function():
+    """1 in place of 0 is no exponential."""
+    questions = [Question("", Inputs((n,)), 0.0, {}) for n in range(4)]
+    assert judge(questions, [Answer(1.0, "float")] * 4, RULES, []).means.find("exponential") == -1
+    questions = [Question("", Inputs((n,)), float(n), {}) for n in range(4)]
+    assert (
+        "exponential"
+        in judge(questions, [Answer(float(np.exp(n)), "float") for n in range(4)], RULES, []).message
+    )
+
+
+def test_differing_numbers_that_are_0_are_described():
+    expected = np.arange(1.0, 13.0).reshape(3, 4)
+    questions = [Question("", Inputs((k,)), expected * k, {}) for k in (1, 2)]
+    answers = [Answer(expected * k * [1, 0, 1, 0]) for k in (1, 2)]
+    means = judge(questions, answers, RULES, []).means
+    assert means == "Every second column is right, the first among them. What differs is 0 in your result."
+
+
+def test_a_module_that_is_not_imported_is_named_as_one():
+    answer = Answer(None, "error", "NameError: name 'math' is not defined", line="2: math.exp(1)", within="f")
+    finding = judge([Question("", Inputs(), 1.0, {})], [answer], RULES, [], "f")
+    assert "`import math` has to come before it is used" in finding.means
+
+
+def test_a_mistake_that_gives_half_of_the_wrong_results_explains_none():
+    rng = np.random.default_rng(2)
+    expected = [rng.normal(size=(3, 4)) for _ in range(4)]
+    misconception = Misconception("cubed", "You cubed it.", "Why?")
+    questions = [Question("", Inputs((x,)), x, {"cubed": Answer(x**3)}) for x in expected]
+    answers = [Answer(x**3 if i < 2 else rng.normal(size=x.shape)) for i, x in enumerate(expected)]
+    assert judge(questions, answers, RULES, [misconception]).misconception is None
+    answers[2] = Answer(expected[2] ** 3)
+    finding = judge(questions, answers, RULES, [misconception])
+    assert finding.misconception == "cubed" and finding.is_partial
+    assert finding.means.startswith("In 3 of 4 cases that fail")
+
+
+def test_a_single_number_in_an_array_is_no_array_of_another_shape():
+    assert first_difference(np.ones(2), Answer(np.array(3.0)), RULES).kind == "type"
+
+
+def test_known_right_answers_are_not_compared_again():
+    questions = [Question("", Inputs(), 1.0, {})] * 2
+    assert judge(
+        questions, [Answer(2.0, "float"), Answer(1.0, "float")], RULES, [], "f", 1
+    ).cases_correct == (
+        True,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ((3, 1), "more than one row in the first array"),
+        ((3, 2), "more rows in the first array than in the second"),
+        ((2, 3), "more rows in the second array than in the first"),
+        ((3, 3), "two arrays of the same shape"),
+    ],
+)
+def test_the_row_counts_of_two_arrays_are_a_feature(rows, text):
+    case_inputs = Inputs(tuple(np.ones((n, 4)) for n in rows))
+    features = list_features(Question("", case_inputs, None, {}))
+    assert [feature for feature in features if "array" in feature] == [text]

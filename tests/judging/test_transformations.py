@@ -1,0 +1,199 @@
+"""Transformations that explain a wrong answer: named alone or with a mistake, never by chance."""
+
+import numpy as np
+import pytest
+
+from autograder.judging.call_answer import call_answer
+from autograder.judging.judge import judge
+from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Misconception, Question
+from autograder.values.structural_mistakes import STRUCTURAL
+
+RULES = ComparisonRules()
+
+SHAPES = [(2, 3, 4), (3, 2, 5), (1, 4, 3), (3, 3, 3)]
+MISCONCEPTIONS = [
+    Misconception("halved", "You halved it.", "Why?", lambda x: x.cumsum(axis=-1) / 2),
+    Misconception("no-minus", "The minus is missing.", "Which sign?", lambda x: -x.cumsum(axis=-1) + 1),
+]
+
+
+def right(x):
+    return x.cumsum(axis=-1)
+
+
+def random_inputs(shapes=SHAPES):
+    rng = np.random.default_rng(5)
+    return [Inputs((rng.normal(size=shape),)) for shape in shapes]
+
+
+def judge_answer(answer, reference=right, case_inputs=None, misconceptions=MISCONCEPTIONS):
+    if case_inputs is None:
+        case_inputs = random_inputs()
+    questions = [
+        Question(
+            "",
+            item,
+            call_answer(reference, item).value,
+            {m.name: call_answer(m.function, item) for m in misconceptions},
+        )
+        for item in case_inputs
+    ]
+    return judge(
+        questions,
+        [call_answer(answer, item) for item in case_inputs],
+        RULES,
+        misconceptions,
+        "answer",
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "name", "text"),
+    [
+        (lambda x: -right(x), "other-sign", "Every number has the other sign"),
+        (lambda x: 3 * right(x), "times-a-constant", "Every number is 3 times the one expected."),
+        (
+            lambda x: right(x) / x.shape[-1] ** 0.5,
+            "times-a-size",
+            "is 1/√n times the one expected, where n is `shape[-1]` of the first argument",
+        ),
+        (lambda x: right(x) * x.shape[0], "times-a-size", "is n times the one expected, where n is `shape[-3]`"),
+        (lambda x: right(x) + 1, "plus-a-constant", "too large by 1."),
+        (lambda x: right(x)[..., ::-1], "in-reverse-order", "along the last axis they stand in the opposite"),
+        (lambda x: np.roll(right(x), 1, axis=-2), "one-place-off", "along the last axis but one each stands one"),
+        (lambda x: right(x)[..., :-1], "one-place-short", "the last place along the last axis is missing"),
+        (lambda x: right(x) * (np.arange(x.shape[-1]) > 0), "places-left-empty", "the first place holds 0"),
+        (lambda x: np.swapaxes(right(x), 0, 1), "axes-exchanged", "have changed places"),
+        (lambda x: right(x).transpose(1, 2, 0), "axes-exchanged", "the axes 1, 2 and 0 of the expected result"),
+        (lambda x: right(x)[:, -1], "one-of-several", "Only the last place along the last axis but one"),
+        (lambda x: right(x).sum(axis=0), "an-axis-added-up", "added up along the last axis but two"),
+        (lambda x: np.repeat(right(x)[:1], len(x), 0), "the-first-for-all", "again and again"),
+        (lambda x: np.exp(right(x)), "a-step-too-many", "are the exponentials of the expected ones"),
+        (lambda x: -right(x) / 2, "halved + other-sign", "You halved it. Besides, every number has the other"),
+        (lambda x: right(x)[0] / 2, "halved + one-of-several", "You halved it. Besides, only the first place"),
+    ],
+)  # fmt: skip
+def test_a_transformation_is_named_and_explained(answer, name, text):
+    finding = judge_answer(answer)
+    assert finding.misconception == name, finding.message
+    assert text in finding.means
+    assert finding.nudge
+
+
+@pytest.mark.parametrize(
+    ("transform", "name", "text"),
+    [
+        (np.transpose, "transposed", "Besides, rows and columns have changed places."),
+        (lambda x: x[..., None], "extra-axis", "Besides, there is an axis of length 1 too many."),
+    ],
+)
+def test_a_transformed_matrix_with_a_known_mistake(transform, name, text):
+    finding = judge_answer(
+        lambda x: transform(right(x) / 2), case_inputs=random_inputs([(2, 3), (4, 3), (3, 5)])
+    )
+    assert (finding.misconception, finding.means) == (
+        f"halved + {name}",
+        f"Two things at once. You halved it. {text}",
+    )
+
+
+def test_parts_in_another_order_and_one_part_alone():
+    def reference(x):
+        return x, x.sum(axis=-1), x.T
+
+    finding = judge_answer(lambda x: (x.T, x, x.sum(axis=-1)), reference, misconceptions=[])
+    assert finding.misconception == "parts-in-another-order"
+    assert "the third, then the first, then the second of the expected ones" in finding.means
+    assert (
+        judge_answer(lambda x: [x.T, x, x.sum(axis=-1)], reference, misconceptions=[]).misconception
+        == "parts-in-another-order"
+    )
+    finding = judge_answer(lambda x: (x, -x.sum(axis=-1), x.T), reference, misconceptions=[])
+    assert finding.misconception == "other-sign"
+    assert finding.means.startswith("All is right but the second of the 3 values.")
+    finding = judge_answer(lambda x: (x, x.sum(axis=-1), x.T / x.shape[-1]), reference, misconceptions=[])
+    assert finding.misconception == "times-a-size"
+    assert "the third of the 3 values. There: Every number is 1/n times" in finding.means
+
+
+def test_one_minus_the_expected_numbers():
+    finding = judge_answer(lambda x: 1 - right(x), misconceptions=[])
+    assert (finding.misconception, finding.means) == (
+        "one-minus-it",
+        "Your numbers are 1 minus the expected ones.",
+    )
+
+
+def test_booleans_the_other_way_round():
+    finding = judge_answer(lambda x: x <= 0, lambda x: x > 0, misconceptions=[])
+    assert finding.misconception == "the-other-way-round"
+
+
+def test_single_numbers_by_a_factor():
+    case_inputs = [Inputs((n, n * n - 1)) for n in (2, 3, 5, 7)]
+    finding = judge_answer(lambda n, m: 2 * n * m, lambda n, m: n * m, case_inputs, [])
+    assert (finding.misconception, finding.means) == (
+        "times-a-constant",
+        "Your number is 2 times the one expected.",
+    )
+    finding = judge_answer(lambda n, m: n * n * m, lambda n, m: n * m, case_inputs, [])
+    assert "is n times the one expected, where n is the first argument" in finding.means
+
+
+def test_few_numbers_or_some_cases_are_no_evidence_of_a_transformation():
+    assert (
+        judge_answer(
+            lambda x: -right(x), case_inputs=random_inputs([(1, 2), (2, 1)]), misconceptions=[]
+        ).misconception
+        is None
+    )
+    finding = judge_answer(lambda x: -right(x) if x.shape[0] == 2 else right(x), misconceptions=[])
+    assert finding.misconception is None
+    finding = judge_answer(lambda x: -right(x) if x.shape[0] > 1 else right(x), misconceptions=[])
+    assert finding.misconception is None
+    assert judge_answer(lambda x: right(x) * len(x) + (len(x) > 2), misconceptions=[]).misconception is None
+
+
+def test_a_known_mistake_where_it_runs_and_an_error_elsewhere():
+    def answer(x):
+        return right(x) / 2 if x.shape[-1] > 3 else np.ones(2) + np.ones(3)
+
+    finding = judge_answer(answer)
+    assert finding.misconception == "halved + shapes-that-do-not-broadcast"
+    assert finding.means.startswith(
+        "Where your function runs to its end: You halved it. In 2 cases it raises"
+    )
+
+    def answer_in_few_cases(x):
+        return right(x) / 2 if x.shape[0] == 1 else np.ones(2) + np.ones(3)
+
+    case_inputs = random_inputs([(1, 4, 3), (1, 3, 3), *[(2, 3, 4)] * 7])
+    assert (
+        judge_answer(answer_in_few_cases, case_inputs=case_inputs).misconception
+        == "shapes-that-do-not-broadcast"
+    )
+
+
+def test_two_mistakes_at_once_must_explain_all_cases():
+    pair = Misconception("a + b", "Two things at once.", "Why?", lambda x: right(x) / 4)
+    assert judge_answer(lambda x: right(x) / 4, misconceptions=[pair]).misconception == "a + b"
+    finding = judge_answer(lambda x: right(x) / 4 if len(x) > 1 else x + 1, misconceptions=[pair])
+    assert finding.misconception is None
+
+
+def test_every_transformation_has_its_sentences():
+    for name in (
+        "other-sign",
+        "times-a-size",
+        "parts-in-another-order",
+        "one-of-several",
+        "places-left-empty",
+    ):
+        assert all(text.endswith((".", "!", "?")) for text in STRUCTURAL[name])
+
+
+def test_an_answer_that_is_no_array_is_no_transformation_and_no_error():
+    for value in (None, 1.0, "text", [[1, 2]], {"a": 1}, np.ones(0), np.array([np.nan] * 9)):
+        finding = judge_answer(lambda x, value=value: value)
+        assert finding.misconception is None or finding.misconception in STRUCTURAL
+    assert judge([Question("", Inputs(), 1.5, {})] * 3, [Answer(np.ones(4))] * 3, RULES, []).means == ""

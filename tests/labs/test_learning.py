@@ -1,0 +1,168 @@
+"""Data, measure and training of the lab `learning-to-align`."""
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+
+from attention_labs import alignment
+from attention_labs.alignment import (
+    hand_linked,
+    kinds_of_misses,
+    linked_words,
+    missed,
+    sentence_pairs,
+    share_found,
+)
+from attention_labs.embeddings import DATA, tokenize
+from attention_labs.published import ENGLISH, FRENCH
+from autograder.authoring.lab import read_lab
+from autograder.core.course import read_course
+
+
+def _script(name):
+    sys.path.insert(0, str(DATA))
+    spec = importlib.util.spec_from_file_location(name, DATA / f"{name}.py")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+sentences = _script("build_sentences")
+UNSEEN = {"jaunissent"}  # the one word of the linked sentences that the lexicon lacks too
+
+
+@pytest.fixture(scope="module")
+def lab():
+    """Return the definitions of the solution notebook."""
+    return read_lab(read_course(DATA.parent), "learning-to-align").reference
+
+
+def to_measure():
+    return [pair[:2] for pair in hand_linked()] + [(tokenize(ENGLISH), tokenize(FRENCH))]
+
+
+# The sentences
+
+
+@pytest.mark.long
+def test_the_file_is_what_the_grammar_makes(capsys):
+    assert sentences.main(["--check"]) == 0
+    assert "is what" in capsys.readouterr().out
+
+
+@pytest.mark.long
+def test_a_changed_file_is_noticed(tmp_path, monkeypatch, capsys):
+    changed_file = tmp_path / "pairs.txt"
+    changed_file.write_text(
+        sentences.FILE.read_text(encoding="utf-8").replace("cat", "dog", 1),
+        encoding="utf-8",
+    )
+    monkeypatch.setattr(sentences, "FILE", changed_file)
+    assert sentences.main(["--check"]) == 1
+    assert "is not what" in capsys.readouterr().out
+
+
+def test_all_words_are_of_the_lexicon():
+    lexicon = _script("build_embeddings").read_lexicon()
+    for side, language, further_words in ((0, "en", {"o"}), (1, "fr", set())):
+        lexicon_words = {word for meaning in lexicon for word in meaning.words(language)} | further_words
+        strange = {w for pair in sentence_pairs() for w in pair[side] if not w.isdigit()} - lexicon_words
+        assert not strange
+
+
+def test_every_word_to_be_measured_occurs():
+    for side in (0, 1):
+        trained_parameters = {word for pair in sentence_pairs() for word in pair[side]}
+        assert {word for pair in to_measure() for word in pair[side]} - trained_parameters <= UNSEEN
+
+
+def test_no_sentence_to_be_measured_is_trained_on():
+    trained_parameters = {" ".join(words) for pair in sentence_pairs() for words in pair}
+    assert trained_parameters.isdisjoint(" ".join(words) for pair in to_measure() for words in pair)
+
+
+def test_a_linked_sentence_that_the_grammar_makes_is_left_out(monkeypatch):
+    english, _ = sentences.make(1).strip().split("\t")
+    linked_pair_words = alignment.Linked(english.split(), ["x"], frozenset())
+    monkeypatch.setattr(sentences, "hand_linked", lambda: (linked_pair_words,))
+    assert english not in {line.split("\t")[0] for line in sentences.make(50).splitlines()}
+
+
+@pytest.mark.parametrize(
+    ("written", "due"),
+    [
+        ("le eau de le lac", "l eau du lac"),
+        ("je ne aime pas les huit heures", "je n aime pas les huit heures"),
+        ("il va à les marchés", "il va aux marchés"),
+        ("de le agneau", "de l agneau"),
+        ("le huit mai", "le huit mai"),
+    ],
+)
+def test_elision(written, due):
+    assert " ".join(sentences.elide(written)) == due
+
+
+# The measure
+
+
+def test_the_share_found_by_the_shipped_vectors_is_the_stated_one():
+    french = {word for pair in sentence_pairs() for word in pair[1]}
+    assert share_found(alignment.constructed, french) == (444, 477)
+
+
+def test_an_alignment_that_is_right_finds_all_and_a_wrong_one_nothing():
+    pair = hand_linked()[0]
+    right = {tuple(p.french): p for p in hand_linked()}
+
+    def perfect(french, english):
+        weights = np.zeros((len(french), len(english)))
+        for i, j in right[tuple(french)].links:
+            weights[j, i] = 1
+        return weights
+
+    hits, total = share_found(perfect)
+    assert hits == total == len(list(linked_words()))
+    hits, _ = share_found(lambda french, english: -perfect(french, english))
+    assert hits < total / 2
+    assert pair.english[1] == "black"
+
+
+def test_kinds_of_misses_add_up():
+    misses = missed(alignment.diagonal)
+    assert sum(kinds_of_misses(alignment.diagonal).values()) == len(misses) > 0
+
+
+def test_the_diagonal_runs_from_first_to_last():
+    best = alignment.diagonal(["a"] * 5, ["b"] * 9).argmax(axis=1)
+    assert best.tolist() == [0, 2, 4, 6, 8]
+
+
+# The lab's training
+
+
+def test_the_whole_chain_is_the_finite_difference(lab):
+    parameters = lab.random_start(np.random.default_rng(0), size=6)
+    pairs = lab.numbered[:3]
+    _, gradients = lab.loss_and_gradients(parameters, pairs)
+    rng = np.random.default_rng(1)
+    for name, array in parameters.items():
+        places = np.argwhere(gradients[name])
+        for place in map(tuple, places[rng.choice(len(places), size=20)]):
+            original, losses = array[place], []
+            for array[place] in (original + 1e-5, original - 1e-5):
+                losses.append(lab.loss_and_gradients(parameters, pairs)[0])
+            array[place] = original
+            assert abs((losses[0] - losses[1]) / 2e-5 - gradients[name][place]) < 1e-6
+
+
+@pytest.mark.long
+def test_an_alignment_emerges(lab):
+    """A seventh of the lab's steps is enough to leave chance far behind."""
+    parameters = lab.train(lab.numbered, steps=150)
+    measure = _script("measure_learning")
+    hits, total = share_found(measure.aligner(lab, parameters), lab.french_row)
+    assert hits / total > 0.5 > 4 * alignment.by_chance(lab.french_row)
+    random_aligner = measure.aligner(lab, lab.random_start(np.random.default_rng(0)))
+    assert share_found(random_aligner, lab.french_row)[0] / total < 0.3

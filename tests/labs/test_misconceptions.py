@@ -1,0 +1,235 @@
+"""The proof: every misconception is caught under its own name, and every right variant passes.
+
+The visible cases are the build's to prove (`test_what_is_built_has_not_drifted`); these are fresh
+ones. A lab that cannot run here (one that needs Keras) has a test of its own.
+"""
+
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from autograder.authoring.lab import read_labs
+from autograder.authoring.verify import answer_questions, judge_answers
+from autograder.core.course import read_course
+from autograder.core.results import Verdict
+from autograder.judging.call_answer import call_answer
+from autograder.values.case_inputs import Answer
+
+LABS = read_labs(read_course(Path(__file__).parents[2]))
+ALL_MISCONCEPTIONS = {e.name: e for lab in LABS.values() for e in lab.exercises.values()}
+EXERCISES = {name: e for name, e in ALL_MISCONCEPTIONS.items() if not e.lab.needs}
+SEEDS = range(2)
+# Told by the cases that limit the memory alone, which take seconds: only the second draw, CI's, has
+# those.
+OF_MEMORY = {
+    "full-mask",
+    "full-matrix",
+    "makes-the-keys",
+    "more-than-one-block-at-once",
+    "one-query-at-a-time",
+    "table-of-similarities",
+}
+MISCONCEPTION_PARAMETERS = pytest.mark.parametrize("name", EXERCISES)
+FRESH = pytest.mark.parametrize(
+    "seed",
+    [SEEDS[0], *(pytest.param(n, marks=pytest.mark.long) for n in SEEDS[1:])],
+)
+
+
+@lru_cache(8)
+def questions(name, seed):
+    """Kept, so that what each misconception gives for a case is computed once.
+
+    Without the corners, which tell no mistakes apart; in the first draw, also without the cases
+    that limit the memory.
+    """
+    case_questions = EXERCISES[name].questions(seed)[: len(EXERCISES[name].questions())]
+    return [q for q in case_questions if seed != SEEDS[0] or q.inputs.memory is None]
+
+
+def finding(name, answers, seed):
+    return judge_answers(EXERCISES[name], questions(name, seed), answers)
+
+
+def answers(name, function, seed):
+    return answer_questions(function, EXERCISES[name], questions(name, seed))
+
+
+@MISCONCEPTION_PARAMETERS
+@FRESH
+def test_each_misconception_is_rejected_under_its_own_name(name, seed):
+    wrong = {}
+    for misconception in EXERCISES[name].misconceptions:
+        if seed == SEEDS[0] and misconception.name in OF_MEMORY:
+            continue
+        result = finding(
+            name,
+            [question.mistakes[misconception.name] for question in questions(name, seed)],
+            seed,
+        )
+        if result.verdict is Verdict.PASS or result.misconception != misconception.name:
+            wrong[misconception.name] = f"{result.verdict}: {result.message}"
+    assert wrong == {}
+
+
+@MISCONCEPTION_PARAMETERS
+@FRESH
+def test_each_right_variant_passes(name, seed):
+    results = {f.__name__: finding(name, answers(name, f, seed), seed) for f in EXERCISES[name].variants}
+    assert {
+        variant: result.message for variant, result in results.items() if result.verdict is not Verdict.PASS
+    } == {}
+
+
+@MISCONCEPTION_PARAMETERS
+def test_the_reference_passes_and_the_cases_do_not_repeat(name):
+    for seed in SEEDS:
+        assert finding(name, answers(name, EXERCISES[name].reference, seed), seed).verdict is Verdict.PASS
+    inputs_by_seed = [repr([q.inputs for q in questions(name, seed)]) for seed in SEEDS]
+    assert len(set(inputs_by_seed)) > len(SEEDS) // 2, (
+        "fresh cases must be fresh"
+    )  # causal_mask has few to draw from
+
+
+def test_the_catalogue_is_large_enough():
+    assert sum(len(exercise.misconceptions) for exercise in EXERCISES.values()) >= 1_500
+    assert sum(len(exercise.variants) for exercise in EXERCISES.values()) >= 200
+
+
+def test_every_message_has_its_parts():
+    for exercise in ALL_MISCONCEPTIONS.values():
+        for m in exercise.misconceptions:
+            assert m.means.endswith((".", "!", "?")), (exercise.name, m.name)
+            assert m.nudge.endswith((".", "!", "?")), (exercise.name, m.name)
+            max_characters = 700 if " + " in m.name else 420  # two mistakes have the sentences of both
+            assert len(m.means) + len(m.nudge) < max_characters, (exercise.name, m.name)
+
+
+def test_an_unexplained_answer_gets_a_property_and_no_name():
+    """A wrong answer that nobody listed is wrong all the same."""
+
+    def odd(x, axis=0):
+        return np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True) + 0.125 * x**2
+
+    result = finding("softmax", answers("softmax", odd, None), None)
+    assert (result.verdict, result.misconception) == (Verdict.WRONG, None)
+    assert "should sum to 1; yours sum to" in result.means
+
+
+def test_the_message_speaks_of_a_case_that_its_explanation_fits():
+    """The first failing case is something else; the misconception gives the others."""
+    wrong_answers = [question.mistakes["no-scale"] for question in questions("calculate_weights", None)]
+    first = finding("calculate_weights", wrong_answers, None).case_index
+    wrong_answers[first] = Answer(error="ValueError: something else")
+    result = finding("calculate_weights", wrong_answers, None)
+    assert result.misconception == "no-scale"
+    assert result.case_index > first
+    assert "something else" not in result.observation
+
+
+# Domains: what is wrong only at an edge is refused.
+
+
+@pytest.mark.parametrize("exercise", ALL_MISCONCEPTIONS.values(), ids=ALL_MISCONCEPTIONS)
+def test_each_exercise_says_where_its_answers_must_be_right(exercise):
+    assert exercise.declared_domain is not None
+    assert exercise.declared_domain.sizes
+
+
+def reference(name):
+    return EXERCISES[name].reference
+
+
+WRONG_AT_AN_EDGE = []
+
+
+def wrong_at(name, edge):
+    """A rule that is right in every case but at one edge of the exercise's domain."""
+
+    def register(function):
+        WRONG_AT_AN_EDGE.append(
+            pytest.param(name, edge, function, id=f"{name}-{function.__name__}"),
+        )
+        return function
+
+    return register
+
+
+@wrong_at("softmax", ("axis", -2))
+def counts_axes_from_the_front(x, axis=0):
+    return reference("softmax")(x, 2 if axis == -2 else axis)
+
+
+@wrong_at("softmax", ("magnitude", 20.0))
+def cuts_off_at_ten(x, axis=0):
+    return reference("softmax")(np.clip(x, -10, 10), axis)
+
+
+@wrong_at("stable_softmax", ("magnitude", 1e5))
+def cuts_off_at_five_thousand(x, axis=0):
+    return reference("stable_softmax")(np.clip(x, -5000, 5000), axis)
+
+
+@wrong_at("calculate_weights", ("d_k", 60))
+def fifty_numbers_a_key(queries, keys):
+    weights = reference("calculate_weights")
+    return weights(queries[:, :50], keys[:, :50]) if keys.shape[1] == 60 else weights(queries, keys)
+
+
+@wrong_at("attention_qkv", ("d_v", 1))
+def drops_an_axis_of_one(queries, keys, values):
+    output = reference("attention_qkv")(queries, keys, values)
+    return output[:, 0] if values.shape[1] == 1 else output
+
+
+@wrong_at("causal_mask", ("size", 60))
+def sixteen_positions(size):
+    mask = reference("causal_mask")(size)
+    mask[16:] = True
+    return mask
+
+
+@wrong_at("to_additive", ("dtype", np.float16))
+def overflows_beside_a_batch(mask, dtype=np.float64):
+    right = reference("to_additive")(mask, dtype)
+    beside_a_batch = mask.ndim == 3 and mask.shape[1] > 1
+    return right + np.float16(np.nan) if beside_a_batch and dtype is np.float16 else right
+
+
+@wrong_at("masked_softmax", ("mask", "(batch, L_q, L_k)"))
+def full_masks_ignored(scores, mask=None):
+    full = scores.ndim == 3 and mask is not None and mask.shape == scores.shape
+    return reference("masked_softmax")(scores, None if full else mask)
+
+
+@wrong_at("dot_product_self_attention", ("L", 60))
+def forgets_after_fifty(q, k, v, scale=True):
+    right = reference("dot_product_self_attention")(q, k, v, scale)
+    right[:, 50:] = 0
+    return right
+
+
+@wrong_at("attention", ("slices with gaps", ""))
+def arrays_in_one_piece_only(encoder_states, decoder_state, **layers):
+    right = reference("attention")(encoder_states, decoder_state, **layers)
+    return right if encoder_states.flags.forc else right + 1
+
+
+@pytest.mark.parametrize(("name", "edge", "function"), WRONG_AT_AN_EDGE)
+def test_what_is_wrong_at_one_edge_only_is_refused(name, edge, function):
+    case_questions = questions(name, None)
+    result = finding(name, [call_answer(function, q.inputs) for q in case_questions], None)
+    assert result.verdict is Verdict.WRONG
+    assert {q.edge for q, right in zip(case_questions, result.cases_correct, strict=True) if not right} == {
+        edge,
+    }
+
+
+def test_to_ask_whether_a_mistake_is_known_computes_nothing(monkeypatch):
+    """Each form of a wrong answer is looked for beside every mistake, of which most are then left out."""
+    first = EXERCISES["causal_mask"].questions(5)[0]
+    monkeypatch.setattr("autograder.authoring.exercise.call_answer", None)
+    assert all(name in first.mistakes for name in first.mistakes)
+    assert "no-such-mistake" not in first.mistakes

@@ -1,0 +1,302 @@
+"""The pictures: legible on white and on black, described in words, and drawn by the library, not in cells."""
+
+import io
+import re
+from pathlib import Path
+
+import nbformat
+import numpy as np
+import pytest
+from matplotlib import pyplot as plt
+from matplotlib.colors import to_rgb
+from matplotlib.image import imread
+
+from attention_labs import pictures
+from attention_labs.pictures import (
+    additive,
+    cheaper_attention,
+    keras_lab,
+    long_contexts,
+    masks,
+    positions,
+    qkv,
+)
+
+SOLUTIONS = Path(__file__).parents[2] / "solutions"
+LABS = sorted(path.stem for path in SOLUTIONS.glob("*/*.ipynb"))
+THEMES = {"light": "#ffffff", "dark": "#111111"}  # JupyterLab's backgrounds behind an output
+WEIGHTS = np.array([[0.7, 0.2, 0.1], [1 / 3, 1 / 3, 1 / 3]])
+SQUARE = np.array([[1.0, 0.0], [0.25, 0.75]])
+VECTOR = np.linspace(-0.1, 0.1, 300)
+ANGLES = np.outer(np.arange(20), 10.0 ** -np.arange(9))
+WAVES = np.stack([np.sin(ANGLES), np.cos(ANGLES)], axis=-1).reshape(20, 18)
+MEASURED_PICTURES = {(task, line): np.eye(3, 4) for task in ("one", "other") for line in positions.LINES}
+
+DRAWN_PICTURES = {
+    "the idea": (additive.the_idea, ()),
+    "tanh": (additive.tanh_curve, ()),
+    "joined": (additive.joined, (np.ones((4, 6)), np.ones((1, 6)))),
+    "bars": (additive.weights_as_bars, ({"one": WEIGHTS[0], "two": WEIGHTS[1][:, None]},)),
+    "states": (additive.from_state_to_state, (WEIGHTS, ["s", "-s"])),
+    "strips": (qkv.word_strips, ({"a": VECTOR, "b": -VECTOR},)),
+    "dots": (qkv.dot_products, ("a", VECTOR, {"b": VECTOR, "c": 0 * VECTOR})),
+    "look-up": (qkv.soft_look_up, ()),
+    "shares": (qkv.scores_to_shares, ()),
+    "axes": (qkv.axes_of_softmax, ()),
+    "moved": (qkv.moved_scores, ()),
+    "shapes": (qkv.shapes, ()),
+    "arrows": (qkv.queries_and_keys, (np.eye(2), np.ones((3, 2)), WEIGHTS)),
+    "triangle": (qkv.values_and_results, (np.eye(3)[:, :2], [(0.5, 0.2)])),
+    "alignment": (qkv.alignment, (WEIGHTS, ["le", "x"], ["the", "cat", "."])),
+    "maxima": (qkv.row_maxima, (WEIGHTS, ["le", "x"])),
+    "temperatures": (
+        qkv.temperatures,
+        (lambda t: WEIGHTS, [1, 2], ["le", "x"], ["the", "cat", "."]),
+    ),
+    "one temperature": (qkv.at_temperature, (WEIGHTS, 0.1, ["le", "x"], ["the", "cat", "."])),
+    "weights and context": (additive.weights_and_context, (WEIGHTS[0], VECTOR[:16], 0.5)),
+    "kinds": (masks.three_kinds, ()),
+    "under a mask": (masks.under_a_mask, (SQUARE, ["a", "b"], SQUARE > 0)),
+    "tables": (masks.tables, ({"both": SQUARE > 0, "one": np.ones((1, 2))}, ["a", "b"])),
+    "three masks": (masks.three_masks, (dict.fromkeys("xy", (SQUARE, "ab", "cd", SQUARE > 0)),)),
+    "flow": (keras_lab.flow, ()),
+    "hidden": (keras_lab.hidden_tables, ({"one": SQUARE == 0, "two": np.ones((1, 2))}, ["a", "b"])),
+    "masked": (keras_lab.masked_weights, ({"one": SQUARE, "two": SQUARE}, ["a", "b"])),
+    "learning": (keras_lab.learning, ([0.1, 0.01], SQUARE)),
+    "three attentions": (keras_lab.three_attentions, ()),
+    "looks": (
+        keras_lab.where_it_looks,
+        ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."]),
+    ),
+    "two orders": (positions.two_orders, (["a", "b"], SQUARE, ["b", "a"], SQUARE[::-1, ::-1])),
+    "waves": (positions.encoding, (WAVES,)),
+    "likeness": (positions.likeness, (WAVES, [5, 9])),
+    "clocks": (positions.clocks, (WAVES, [0, 1], 4, 3)),
+    "hands": (positions.hands, (WAVES, 3, 5, (0, 2, 4, 8))),
+    "pairings": (positions.pairings, ()),
+    "diagonals": (positions.by_distance, (WAVES[:, :1] @ WAVES[:, :1].T, WAVES @ WAVES.T)),
+    "slopes": (positions.slopes, (-np.ones((8, 5, 5)),)),
+    "seen": (positions.seen, (np.array([1.0, 0.1]), 20, [0, 1])),
+    "beyond": (positions.beyond, (MEASURED_PICTURES, [32, 64, 128, 256], 32)),
+    "made": (long_contexts.what_is_made, (5,)),
+    "work": (long_contexts.work, ([1, 2], {"with": [1, 2]}, {"with": [0.1, 0.2]})),
+    "caches": (long_contexts.caches, ([1024, 4096], {"one": [10**8, 4 * 10**8]}, 80e9)),
+    "windows": (long_contexts.windows, ({"one": np.tri(3), "two": np.eye(3)},)),
+    "recall": (
+        long_contexts.recall,
+        (range(4), {"all": [1, 1, 1, 1], "window": [1, 1, 0, 0]}, 0.1),
+    ),
+    "merging": (
+        long_contexts.merging,
+        (dict.fromkeys("abc", (np.ones(1), np.ones(1), np.ones((1, 2)))),),
+    ),
+    "cut": (
+        long_contexts.cut_in_two,
+        (np.arange(4.0), 2, *[(np.ones(1), np.ones(1), np.ones((1, 2)))] * 3),
+    ),
+    "blocks": (long_contexts.held_at_once, (6, 2)),
+    "orders": (cheaper_attention.two_orders, (64, 8, 8)),
+    "maps": (
+        cheaper_attention.feature_maps,
+        (np.linspace(-1, 1, 5), {"one": np.ones(5), "two": np.zeros(5)}),
+    ),
+    "kept": (cheaper_attention.kept, ([16, 64], {"cache": [10**3, 10**4], "state": [10**3, 10**3]})),
+    "forgotten": (
+        cheaper_attention.recall,
+        ([2, 4], {"one": SQUARE, "two": SQUARE}, {"one": SQUARE, "two": SQUARE}, 0.1),
+    ),
+    "rewriting": (cheaper_attention.rewriting, ({"one": VECTOR + 0.5}, {"one": VECTOR + 0.5}, 0.1)),
+    "bytes": (cheaper_attention.bytes_a_token, ({"one": 10**4, "two": 10**5},)),
+    "memory": (long_contexts.memory, ([256, 512], {"all": [10**6, 4 * 10**6], "blocks": [10**5, 2 * 10**5]})),
+}
+
+
+def luminance(colour):
+    parts = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
+    return np.dot(parts, [0.2126, 0.7152, 0.0722])
+
+
+def contrast(colour, background):
+    """The ratio of WCAG 2, from 1 to 21."""
+    dark, light = sorted([luminance(colour), luminance(background)])
+    return (light + 0.05) / (dark + 0.05)
+
+
+def illegible(figure):
+    """Texts outside boxes and tables whose colour is too near to the background of one theme."""
+    inside = [text for text in figure.findobj(plt.Text) if to_rgb(text.get_color()) in {(1, 1, 1), (0, 0, 0)}]
+    return [
+        text.get_text()
+        for text in figure.findobj(plt.Text)
+        if text.get_text().strip() and text not in inside
+        if min(contrast(text.get_color(), theme) for theme in THEMES.values()) < 3
+    ]
+
+
+def outside_of_anything(figure):
+    """White or black texts that do not stand on a box, a cell or an image."""
+    texts = []
+    for axes in figure.axes:
+        own = axes.texts
+        for text in own:
+            white_or_black = to_rgb(text.get_color()) in {(1, 1, 1), (0, 0, 0)}
+            if white_or_black and not (text.get_bbox_patch() or axes.images or axes.patches):
+                texts.append(text.get_text())
+        labels = [
+            axes.title,
+            axes.xaxis.label,
+            axes.yaxis.label,
+            *axes.get_xticklabels(),
+            *axes.get_yticklabels(),
+        ]
+        texts += [label.get_text() for label in labels if to_rgb(label.get_color()) in {(1, 1, 1), (0, 0, 0)}]
+    return texts
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    plt.close("all")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", DRAWN_PICTURES)
+def test_a_picture_is_described_and_suits_both_themes(name):
+    draw, arguments = DRAWN_PICTURES[name]
+    with plt.rc_context(pictures.STYLE):
+        figure, alt = draw.__wrapped__(*arguments)
+    assert len(alt) > 30 and "\n" not in alt
+    assert illegible(figure) == [] and outside_of_anything(figure) == []
+    pixels = imread(io.BytesIO(pictures.png(figure, 50)))
+    assert pixels.shape[2] == 4
+    assert (pixels[[0, 0, -1, -1], [0, -1, 0, -1], 3] == 0).all(), "a corner has a background"
+
+
+def test_each_picture_is_tried():
+    modules = (additive, qkv, masks, keras_lab, positions, long_contexts, cheaper_attention)
+    public = {
+        f
+        for m in modules
+        for f in vars(m).values()
+        if hasattr(f, "__wrapped__") and f.__module__ == m.__name__
+    }
+    assert public == {draw for draw, _ in DRAWN_PICTURES.values()}
+
+
+def test_black_text_is_noticed():
+    with plt.rc_context({**pictures.STYLE, "axes.labelcolor": "black"}):
+        figure, _ = DRAWN_PICTURES["tanh"][0].__wrapped__()
+    assert outside_of_anything(figure) == ["x", "tanh x"]
+    with plt.rc_context({**pictures.STYLE, "text.color": "#eeeeee"}):
+        figure, _ = DRAWN_PICTURES["tanh"][0].__wrapped__()
+    assert "tanh 0 = 0" in illegible(figure)
+
+
+@pytest.mark.parametrize("colour", ["BLUE", "ORANGE", "GREEN", "PURPLE", "GREY"])
+def test_each_colour_stands_out_from_both_backgrounds_and_bears_white_text(colour):
+    colour = getattr(pictures, colour)
+    assert min(contrast(colour, theme) for theme in THEMES.values()) >= 3
+    assert contrast(colour, "white") >= 3.5
+
+
+def test_a_picture_is_shown_as_html_with_its_alt_text(monkeypatch):
+    bundles = []
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: bundles.append(data))
+    masks.tables({"<both>": SQUARE > 0}, ["a", "<pad>"])
+    assert bundles[0]["text/plain"] == "Masks of the sentence a <pad>. Ticks in each row: <both>, 1, 2."
+    assert 'alt="Masks of the sentence a &lt;pad&gt;.' in bundles[0]["text/html"]
+    assert plt.get_fignums() == []
+
+
+def test_a_heatmap_frames_the_largest_of_each_row_and_hatches_what_is_hidden():
+    _, axes = plt.subplots()
+    bar = pictures.heatmap(
+        axes,
+        WEIGHTS,
+        ["a", "b"],
+        ["x", "y", "z"],
+        numbers=True,
+        hidden=WEIGHTS == 0.1,
+    )
+    assert len(axes.collections[0].get_paths()) == 1  # the second row is uniform
+    assert [p.get_hatch() for p in axes.patches] == ["//"] and axes.patches[0].get_xy() == (
+        1.5,
+        -0.5,
+    )
+    assert [t.get_text() for t in axes.texts] == ["0.70", "0.20", "0.10", "0.33", "0.33", "0.33"]
+    assert bar.ax.get_ylabel() == "attention weight"
+
+
+def test_the_alt_text_of_an_alignment_says_what_each_word_looks_at():
+    _, alt = qkv.alignment.__wrapped__(*DRAWN_PICTURES["alignment"][1])
+    assert "0.1000 to 0.7000" in alt and alt.endswith("each row: le at the; x, all alike.")
+
+
+def test_the_pictures_of_positions_say_what_was_computed():
+    _, alt = positions.by_distance.__wrapped__(*DRAWN_PICTURES["diagonals"][1])
+    assert "on one diagonal differ by up to 1; rotated" in alt
+    _, alt = positions.clocks.__wrapped__(*DRAWN_PICTURES["clocks"][1])
+    assert "columns 0 and 1 by 3.000; columns 2 and 3 by 0.300" in alt
+    _, alt = positions.seen.__wrapped__(*DRAWN_PICTURES["seen"][1])
+    assert "pair 0: 3 turns; pair 1: 0.3 turns. Of 2 pairs, 1 do not come round once" in alt
+    _, alt = positions.beyond.__wrapped__(*DRAWN_PICTURES["beyond"][1])
+    assert "one: no positions 0.33 to 0.00, sinusoids 0.33 to 0.00" in alt
+    _, alt = positions.encoding.__wrapped__(*DRAWN_PICTURES["waves"][1])
+    assert "column 0: 6" in alt
+
+
+def test_weights_are_printed_in_thousandths(capsys):
+    qkv.print_thousandths(WEIGHTS, ["le", "x"], ["the", "cat", "."])
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "        le 700.0*200.0 100.0 ",
+        "         x 333.3 333.3 333.3 ",
+    ]
+
+
+# The notebooks.
+
+
+def cells(lab):
+    notebook = nbformat.read(SOLUTIONS / lab / f"{lab}.ipynb", as_version=4)
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def drawing(sources):
+    """Lines that draw by hand what a function of `attention_labs.pictures` should draw."""
+    by_hand = re.compile(
+        r"\b(plt|matplotlib|subplots|imshow)\b|\baxes\.|\bfigure[.,]|(?<!bar\.)(?<!def )\b(show|heatmap)\(",
+    )
+    return [line for source in sources for line in source.splitlines() if by_hand.search(line)]
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_no_cell_draws_by_hand(lab):
+    assert drawing(cell.source for cell in cells(lab)) == []
+
+
+def test_a_cell_that_draws_is_noticed():
+    assert drawing(["x = 1\nfigure, axes = plt.subplots()"]) == ["figure, axes = plt.subplots()"]
+
+
+def find_untagged_cells(notebook_cells):
+    """Cells that draw and are not marked as illustrations."""
+    return [
+        c.id
+        for c in notebook_cells
+        if "pictures." in c.source and c.id != "setup" and "illustration" not in tags(c)
+    ]
+
+
+def tags(cell):
+    return cell.metadata.get("tags", [])
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_each_picture_is_an_illustration_which_marking_skips(lab):
+    assert any("pictures." in cell.source for cell in cells(lab))
+    assert find_untagged_cells(cells(lab)) == []
+
+
+def test_a_picture_without_the_tag_is_noticed():
+    cell = nbformat.v4.new_code_cell("pictures.shapes()")
+    assert find_untagged_cells([cell]) == [cell.id]

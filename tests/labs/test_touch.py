@@ -1,0 +1,121 @@
+"""Interactive pictures without a browser: a still picture, and pictures that follow their controls."""
+
+import re
+import sys
+
+import IPython.display
+import numpy as np
+import pytest
+
+from attention_labs import bridge, tiny_model, touch
+
+VIEW = "application/vnd.jupyter.widget-view+json"
+WORDS = ["le", "<pad>"]
+
+
+class Shown(list):
+    """Return the displayed bundles, one per output, after their updates."""
+
+    def display(self, bundle, raw, display_id=None):
+        self.append(bundle)
+        return self if display_id else None
+
+    def update(self, bundle, raw):
+        self[-1] = bundle
+
+    @property
+    def alt(self):
+        return re.search('alt="([^"]*)"', self[-1]["text/html"])[1]
+
+    @property
+    def controls(self):
+        from ipywidgets import Widget
+
+        return Widget.widgets[self[0][VIEW]["model_id"]].children
+
+
+@pytest.fixture
+def displayed_bundles(monkeypatch):
+    bundles = Shown()
+    monkeypatch.setattr(IPython.display, "display", bundles.display)
+    return bundles
+
+
+def encoding(length, size):
+    return np.ones((length, size))
+
+
+def test_without_ipywidgets_there_is_a_still(displayed_bundles, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    touch.clocks(encoding)
+    [bundle] = displayed_bundles
+    assert set(bundle) == {"text/plain", "text/html"}
+    assert bundle["text/plain"] == displayed_bundles.alt
+    assert "position 23" in bundle["text/plain"]
+
+
+def test_the_picture_is_an_output_of_its_own_for_pages_without_a_kernel(displayed_bundles):
+    touch.stages(lambda step: np.eye(2) + step, [0, 5], WORDS, WORDS)
+    assert [set(bundle) for bundle in displayed_bundles] == [{VIEW}, {"text/plain", "text/html"}]
+    assert "after 0 steps" in displayed_bundles.alt
+
+
+def test_the_picture_and_its_alt_text_follow(displayed_bundles):
+    touch.temperature(lambda t: np.full((2, 2), t / 10), WORDS, WORDS)
+    (slider,) = displayed_bundles.controls
+    first_bundle = displayed_bundles[-1]
+    slider.value = 1.0
+    assert displayed_bundles[-1] != first_bundle
+    assert "temperature 1," in displayed_bundles.alt
+    assert "0.100 to 0.100" in displayed_bundles.alt
+
+
+def test_a_mask_of_ones_own_and_one_turned_round(displayed_bundles):
+    touch.mask(lambda scores, visible: np.where(visible, 0.5, 0.0), np.zeros((2, 2)), WORDS)
+    buttons, _, *rows = displayed_bundles.controls
+    cells = [cell for row in rows for cell in row.children[1:]]
+    assert [cell.description for cell in cells] == ["✓", "×", "✓", "✓"]
+    assert cells[1].tooltip == "le may attend to <pad>"
+    cells[1].value = True
+    assert "with 4 ticks" in displayed_bundles.alt
+    buttons.children[-1].click()
+    assert [cell.description for cell in cells] == ["×", "×", "×", "×"]
+    assert "le attends to nobody" in displayed_bundles.alt
+
+
+def test_heads_that_are_switched_off_are_named_and_so_is_what_is_written(displayed_bundles):
+    tiny = tiny_model.load()
+
+    def next_token_logits(tokens, parameters, heads):
+        return np.zeros((*tokens.shape, 210)) + 9 * (np.arange(210) == len(parameters.get("gone", ())))
+
+    twice = np.arange(24).reshape(2, 12)
+    touch.heads(next_token_logits, lambda *gone: {"gone": gone}, tiny, twice)
+    ticks = displayed_bundles.controls
+    assert [tick.description for tick in ticks][::3] == ["layer 0, head 0", "layer 1, head 1"]
+    ticks[1].value = ticks[2].value = False
+    alt = displayed_bundles.alt
+    assert "layer 0, head 1 and layer 1, head 0, first time" in alt
+    assert f"then nora {' '.join([tiny.words[2]] * 5)}." in alt
+
+
+def test_an_answer_that_raises_says_so_in_place_of_the_picture(displayed_bundles):
+    touch.clocks(lambda length, size: np.ones((24, size)))
+    (slider,) = displayed_bundles.controls
+    slider.value = 30
+    assert displayed_bundles[-1]["text/html"].startswith("<p>IndexError: ")
+    slider.value = 3
+    assert "position 3," in displayed_bundles.alt
+
+
+def test_without_pytorch_a_bridge_says_one_sentence(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert bridge.torch() is None
+    output = capsys.readouterr().out
+    assert output.count("\n") == 1
+    assert "PyTorch is not installed here" in output
+
+
+def test_a_bridge_that_stands_gives_the_module(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", np)
+    assert bridge.torch() is np

@@ -1,0 +1,118 @@
+"""The lab `training`: its gradients, its engine that stops and goes on, what it keeps, and what its table says."""
+
+import numpy as np
+import pytest
+from our_course import lab
+
+from attention_labs import tiny_model, training
+from attention_labs.tiny_model import ModelError
+
+LAB = lab("training").reference
+
+
+def small(rng, d=4, hidden=6):
+    names = [f"{part}_{n}" for n in (1, 2) for part in ("gain", "bias")]
+    block = {name: rng.normal(size=d) for name in names}
+    block |= {name: rng.normal(size=(d, d)) for name in ("w_q", "w_k", "w_v", "w_o")}
+    block |= {"w_1": rng.normal(size=(d, hidden)), "b_1": rng.normal(size=hidden)}
+    block |= {"w_2": rng.normal(size=(hidden, d)), "b_2": rng.normal(size=d)}
+    ends = {name: rng.normal(size=d) for name in ("gain", "bias")}
+    tables = {"tokens": rng.normal(size=(7, d)), "positions": rng.normal(size=(5, d))}
+    return tables | ends | {"blocks": [block, {name: rng.permutation(a) for name, a in block.items()}]}
+
+
+def test_the_gradients_of_the_whole_model_are_central_differences():
+    rng = np.random.default_rng(3)
+    parameters, rows = small(rng), rng.integers(7, size=(2, 6))
+    gradients = tiny_model.flat(LAB.loss_and_gradients(parameters, rows, 2)[1])
+    arrays = tiny_model.flat(parameters)
+    assert gradients.keys() == arrays.keys()
+    for name, array in arrays.items():
+
+        def loss(changed, name=name):
+            return LAB.loss_and_gradients(tiny_model.nested({**arrays, name: changed}), rows, 2)[0]
+
+        assert LAB.largest_difference(gradients[name], LAB.numerical_gradient(loss, array)) < 1e-7, name
+
+
+def ten_steps(watch=None, run=None):
+    run = run or LAB.start(0)
+    LAB.train(run, training.stories()[:200], watch, steps=10, rows=4)
+    return run
+
+
+def test_a_training_that_is_stopped_goes_on_as_if_nothing_had_been(capsys):
+    def stop(step, loss, parameters):
+        if step == 4:
+            raise KeyboardInterrupt
+
+    partial_run = ten_steps(stop)
+    assert partial_run["step"] == 4
+    assert "Stopped after step 4 of 10" in capsys.readouterr().out
+    full_parameters = ten_steps()["parameters"]
+    for name, array in ten_steps(run=partial_run)["parameters"].items():
+        assert np.array_equal(array, full_parameters[name])
+
+
+def test_a_few_steps_lower_the_loss():
+    losses = []
+    LAB.train(
+        LAB.start(1),
+        training.stories()[:500],
+        lambda step, loss, _: losses.append(loss),
+        steps=60,
+        rows=6,
+    )
+    assert np.mean(losses[-10:]) < np.mean(losses[:5]) - 0.3
+
+
+def test_a_kept_model_is_what_was_kept(tmp_path):
+    run = LAB.start(0)
+    path = tiny_model.save(tiny_model.nested(run["parameters"]), tmp_path / "my_model.npz")
+    loaded_model = tiny_model.kept(path)
+    for name, array in tiny_model.flat(loaded_model.parameters).items():
+        assert np.array_equal(array, np.float32(run["parameters"][name]))
+    assert loaded_model.words == tiny_model.load().words
+
+
+def test_where_no_model_was_kept_a_sentence_says_so(tmp_path, capsys):
+    assert tiny_model.kept(tmp_path / "my_model.npz") is None
+    assert "train one first" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", [None, b"no archive"])
+def test_stories_that_cannot_be_read_are_a_sentence(tmp_path, content):
+    path = tmp_path / "stories.npz"
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(ModelError, match="cannot be read"):
+        training.stories(path)
+
+
+def test_the_stored_runs_are_what_the_notebook_says():
+    runs = training.runs()
+    starts = [run for name, run in runs.items() if name.startswith("start")]
+    assert len(runs) == 11
+    assert all(0.965 <= run.held_out < 0.995 and run.scores[-1] > 0.845 for run in starts)
+    first = {
+        name: run.steps[np.argmax(run.scores > 0.2)] for name, run in runs.items() if run.scores.max() > 0.2
+    }
+    assert [first.get(f"start {n}") for n in range(5)] == [1100, 1000, 1200, 900, 1000]
+    assert [first[f"all tables begin alike (seed {n})"] for n in (3, 4)] == [1600, 2300]
+    assert first["attention begins ten times smaller"] == 1900
+    small_data_run = runs["a twentieth of the stories"]
+    assert small_data_run.losses[-1] < min(run.losses[-1] for run in starts) + 0.001
+    assert small_data_run.held_out > 1.06
+    assert runs["ten times the rate"].held_out > 1.5
+    assert "ten times the rate" not in first
+
+
+def test_the_watch_keeps_what_it_saw_and_begins_anew():
+    watch = training.Watch(4, lambda parameters: 0.5, every=2)
+    for step in (1, 2, 3, 4):
+        watch(step, 5.0 - step, {})
+    assert watch.losses == [4.0, 3.0, 2.0, 1.0]
+    assert watch.scores == {2: 0.5, 4: 0.5}
+    watch(1, 9.0, {})
+    assert watch.losses == [9.0]
+    assert watch.scores == {}

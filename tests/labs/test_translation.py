@@ -1,0 +1,45 @@
+"""The sentences of the translator in the lab `keras-attention`, as token ids, and what was measured of it."""
+
+import numpy as np
+import pytest
+
+from attention_labs.alignment import hand_linked
+from attention_labs.translation import (
+    END,
+    LONGEST,
+    RUNS,
+    START,
+    Words,
+    measured_starts,
+    short_pairs,
+)
+
+
+def test_a_sentence_comes_back_from_its_token_ids():
+    words = Words([["le", "chat"], ["dort", "."]], START, END)
+    assert len(words) == 7 and "chat" in words and "chien" not in words
+    ids = words.ids([["le", "chat", "dort", END], ["le", "chien"]])
+    assert ids.shape == (2, LONGEST + 1) and ids.dtype == np.int32
+    assert words.sentence(ids[0]) == ["le", "chat", "dort"]
+    assert words.sentence(ids[1]) == ["le"], "a word never seen is 0, as padding is"
+    assert len(set(words.number.values())) == len(words)
+
+
+def test_a_sentence_that_is_too_long_is_refused():
+    with pytest.raises(ValueError, match="has 16 words; at most 14 fit here"):
+        Words([["a"]]).ids([["a"] * (LONGEST + 2)])
+
+
+def test_the_pairs_are_short_and_none_is_a_hand_linked_one():
+    assert len(short_pairs()) == 5614
+    assert max(len(side) for pair in short_pairs() for side in pair) == LONGEST
+    linked_sentences = {tuple(pair.english) for pair in hand_linked()}
+    assert not linked_sentences & {tuple(english) for english, _ in short_pairs()}
+
+
+@pytest.mark.skipif(not RUNS.exists(), reason="nothing has been measured")
+@pytest.mark.parametrize("encoder_block", [True, False])
+def test_five_starts_were_measured(encoder_block):
+    runs = measured_starts(encoder_block)
+    assert {len(numbers) for numbers in runs.values()} == {5}
+    assert all((runs[share] > 0).all() and (runs[share] < 1).all() for share in runs if share != "seconds")

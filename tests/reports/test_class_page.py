@@ -1,0 +1,314 @@
+"""The class in one page: content, safety and pseudonyms."""
+
+import re
+from base64 import b64encode
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from graded_class import (
+    EVIL,
+    LAB,
+    by_hand,
+    came_from,
+    enrol,
+    fill,
+    reported,
+    results,
+    table,
+    well_formed,
+    with_policy,
+)
+from our_course import lab
+
+from autograder.core.errors import AutograderError, UsageError
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.nbgrader_db import GradebookError
+from autograder.reports.class_page import write_report
+from autograder.reports.pseudonyms import assign_pseudonyms
+from autograder.reports.terminal import describe_student
+
+# nbgrader and SQLAlchemy raise deprecation warnings in their own code.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def read_page(classroom):
+    return reported(classroom)
+
+
+@pytest.fixture
+def page(classroom):
+    evil = "it's “" + EVIL + "” & more"
+    fill(
+        classroom,
+        {
+            EVIL.replace("/", ""): results("x", ["softmax"], message=evil, notes=[evil]),
+            "ada": results("ada", list(lab(LAB).exercises)),
+        },
+    )
+    (classroom.submitted / "grace" / LAB).mkdir(parents=True)
+    return read_page(classroom)
+
+
+def test_it_is_well_formed(page):
+    parser = well_formed(page)
+    tags = [tag for tag, _ in parser.tags]
+    assert {"main", "nav", "header", "footer", "figure", "caption"} <= set(tags)
+    assert tags.count("h1") == 1
+    for tag, attrs in parser.tags:
+        if tag == "th":
+            assert attrs["scope"] in {"col", "row"}
+        if tag == "svg":
+            assert attrs.get("role") == "img" or attrs.get("aria-hidden") == "true"
+
+
+def test_it_fetches_nothing_and_runs_one_script(page):
+    tags = well_formed(page).tags
+    assert not {"iframe", "img", "link", "object"} & {tag for tag, _ in tags}
+    (script,) = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)  # ours, and no other may run
+    digest = b64encode(sha256(script.encode()).digest()).decode()
+    policy = next(a["content"] for _, a in tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert f"script-src 'sha256-{digest}'" in policy.split("; ")
+    assert policy.startswith("default-src 'none'; ") and "http" not in policy
+    assert not re.search(r"https?://", page)
+    assert not any(key.startswith("on") or key == "src" for _, attrs in tags for key in attrs)
+
+
+def test_names_messages_and_notes_are_escaped(page):
+    assert page.count("<script") == 1 and "&lt;script&gt;" in page
+
+
+def test_submissions_without_a_result_are_listed(page):
+    table_html = page[page.index("Submitted, but without a result") :]
+    assert "grace" in table_html[: table_html.index("</table>")]
+
+
+def test_it_says_that_there_is_no_gradebook(page):
+    assert "There is no gradebook" in page
+
+
+def test_a_report_on_nothing_is_a_sentence_and_nothing_is_made(classroom):
+    (classroom.submitted / "ada" / LAB).mkdir(parents=True)
+    files = sorted(classroom.root.rglob("*"))
+    with pytest.raises(AutograderError, match=r"Nothing is graded .* run `autograder grade`"):
+        write_report(classroom)
+    assert sorted(classroom.root.rglob("*")) == files
+
+
+def test_one_student(classroom):
+    fill(classroom, {"ada": results("ada", ["softmax"])})
+    page = read_page(classroom)
+    well_formed(page)
+    assert "ada" in page
+
+
+def test_a_damaged_result_is_listed(classroom):
+    fill(classroom, {"ada": results("ada")})
+    (classroom.results / "bob").mkdir()
+    (classroom.submitted / "bob" / LAB).mkdir(parents=True)
+    (classroom.results / "bob" / f"{LAB}.json").write_text('{"rows": [')
+    page = read_page(classroom)
+    assert "A result that cannot be read (1)" in page
+
+
+def test_a_gradebook_that_is_named_must_be_there(classroom, tmp_path):
+    fill(classroom, {"ada": results("ada")})
+    elsewhere = Classroom(classroom.root, classroom.course, f"sqlite:///{tmp_path}/none.db")
+    with pytest.raises(GradebookError, match="no such file"):
+        write_report(elsewhere)
+
+
+def test_no_name_in_any_file(classroom, prepared):
+    names = ["lovelace", "hopperson", "turingman"]
+    fill(
+        classroom,
+        {
+            name: results(
+                name,
+                ["softmax"],
+                message=f"Your function raised ValueError: {name} was here",
+                notes=[
+                    f"The file was called 'final {name}.ipynb'; it was taken as {LAB}.ipynb.",
+                    f"{name} 2.ipynb is not an ordinary file.",
+                    f"Something nobody foresaw about {name.upper()}.",
+                ],
+                answer=f"{name} " + "says the very same long sentence about attention weights " * 9,
+            )
+            for name in names
+        },
+        gradebook=prepared,
+    )
+    enrol(classroom, "Login,First name,Last name\nlovelace,Lovelace,Turingman\n")
+    came_from(classroom, "lovelace", "Moodle", name="Hopperson", participant="7")
+    write_report(classroom, anonymous=True)
+    for path in filter(Path.is_file, classroom.report.rglob("*")):
+        assert not re.search("|".join(names), path.read_text("utf-8"), re.IGNORECASE), path
+    assert {path.name for path in classroom.report.iterdir()} == {
+        "index.html",
+        "grades.csv",
+        "students",
+    }
+    assert not re.search("|".join(names), " ".join(map(str, classroom.report.rglob("*"))))
+    order = [r["student_id"] for r in table((classroom.report / "grades.csv").read_text())]
+    assert order == sorted(order)  # the order of the real names would tell
+    mapping = table((classroom.root / "pseudonyms.csv").read_text())
+    pseudonym_by_student = {r["student_id"]: r["pseudonym"] for r in mapping}
+    assert {name.removeprefix("'") for name in pseudonym_by_student} == set(names)
+    page = (classroom.report / "index.html").read_text("utf-8")
+    assert all(pseudonym in page for pseudonym in pseudonym_by_student.values())
+
+
+def test_pseudonyms_stay_when_the_class_grows(tmp_path):
+    first = assign_pseudonyms(["ada", "=1+1"], tmp_path)
+    second = assign_pseudonyms(["=1+1", "bob", "ada"], tmp_path)
+    assert {name: second[name] for name in first} == first
+    assert len(set(second.values())) == 3
+    assert (tmp_path / "pseudonyms.csv").stat().st_mode & 0o077 == 0
+
+
+def test_another_classroom_has_different_pseudonyms(tmp_path):
+    first, second = (assign_pseudonyms(map(str, range(20)), tmp_path / name) for name in "ab")
+    assert first != second
+
+
+def test_many_students_have_different_pseudonyms(tmp_path):
+    pseudonyms = assign_pseudonyms((f"s{i}" for i in range(3000)), tmp_path)
+    assert len(set(pseudonyms.values())) == 3000
+
+
+def test_students_their_marks_and_the_way_to_their_pages(classroom, prepared):
+    enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\nzoe,Zoë,Adams\n")
+    fill(classroom, {"ada": results("ada", ["softmax"])}, gradebook=prepared)
+    page = classroom.feedback / "ada" / LAB / f"{LAB}.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("page")
+    text = read_page(classroom)
+    well_formed(text)
+    table_html = text[text.index('id="students-table"') :]
+    table_html = table_html[: table_html.index("</table>")]
+    assert table_html.index("Zoë Adams (zoe)") < table_html.index("Ada Lovelace (ada)")  # by last name
+    assert f'<a href="../feedback/ada/{LAB}/{LAB}.html">8 + ?</a>' in table_html
+    needs = text[text.index('id="needs"') :]
+    assert "Zoë Adams (zoe)</th><td>Has submitted nothing at all." in needs
+
+
+def test_a_students_address_cannot_leave_the_folder(classroom):
+    odd = 'a"b#c'
+    fill(classroom, {odd: results(odd)})
+    page = classroom.feedback / odd / LAB / f"{LAB}.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("page")
+    assert f'href="../feedback/a%22b%23c/{LAB}/{LAB}.html"' in read_page(classroom)
+
+
+def test_sentences_for_students_are_quoted(classroom):
+    misconception = lab(LAB).exercises["softmax"].misconceptions[0]
+    fill(classroom, {"ada": results("ada", ["softmax"], misconception=misconception.name)})
+    text = read_page(classroom)
+    table_of = text[text.index('id="held"') :]
+    assert f"<strong>{misconception.name.replace('-', ' ')}</strong>" in table_of
+    assert "“" + misconception.means.split("`")[0].split("'")[0][:20] in table_of
+
+
+def test_due_dates_and_what_lateness_costs(classroom, prepared):
+    with_policy(
+        classroom,
+        {"timezone": "Europe/Paris", "penalty_per_day": 0.1, "grace": 10},
+        due=datetime(2026, 1, 2, 18),
+    )
+    enrol(classroom, "Login,Extension\nada,\nbo,2 days\n")
+    submissions = {name: results(name) for name in ("ada", "bo")}
+    fill(classroom, submissions, gradebook=prepared, timestamp="2026-01-03 18:00:00 UTC")
+    text = read_page(classroom)
+    assert "Friday" not in text and "Fri 2 January 2026, 18:00 CET" in text
+    assert "takes off 10 % of the points; 10 minutes late is in time." in text
+    late = text[text.index('id="late-table"') :]
+    late = late[: late.index("</table>")]
+    assert "ada" in late and "1 d 1 h" in late and ">bo<" not in late
+    assert "2 d 0 h" in text[text.index('id="extended"') :]
+
+
+def test_marks_that_await_manual_grading_are_counted(classroom, prepared):
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+    sentences = "\n".join(write_report(classroom))
+    assert "1 grade awaits manual grading, and is left empty in the tables." in sentences
+    by_hand(classroom, "ada", 2)
+    assert "manual grading" not in "\n".join(write_report(classroom))
+
+
+def test_the_table_of_a_platform_that_is_not_used_any_more_is_deleted(classroom):
+    fill(classroom, {"ada": results("ada")})
+    came_from(classroom, "ada", "Canvas", lms_id="12")
+    write_report(classroom)
+    assert (classroom.report / "canvas.csv").exists()
+    came_from(classroom, "ada", "folder")
+    write_report(classroom)
+    assert not (classroom.report / "canvas.csv").exists()
+
+
+def test_a_large_class_has_sections_its_frequent_mistakes_first_and_a_page_for_each(classroom):
+    names = [f"s{i:02}" for i in range(30)]
+    enrol(classroom, "Login,Section\n" + "".join(f"{s},{'AB'[i % 2]}\n" for i, s in enumerate(names)))
+    misconceptions = [
+        m.name for e in ("softmax", "stable_softmax") for m in lab(LAB).exercises[e].misconceptions
+    ]
+    misconceptions = list(dict.fromkeys(misconceptions))
+    assert len(misconceptions) > 16
+    mistakes = {
+        s: ("softmax", misconceptions[0] if i < 5 else misconceptions[i % len(misconceptions)])
+        for i, s in enumerate(names)
+    }
+    fill(classroom, {s: results(s, [e], misconception=m) for s, (e, m) in mistakes.items()})
+    text = read_page(classroom)
+    well_formed(text)
+    start, rest_start = text.index('id="held"'), text.index('id="held-rest"')
+    assert text[start:rest_start].count("<tr><td") == 12 and "The other" in text[start:rest_start]
+    assert f"<strong>{misconceptions[0].replace('-', ' ')}</strong>" in text[start : start + 1500]
+    sections = text[text.index('id="sections"') :]
+    assert '<th scope="row">A</th><td class="n">15</td><td class="n">15</td>' in sections
+    table_of = text[text.index('id="students-table"') :]
+    assert table_of.index("All so far") < table_of.index(LAB.split("-")[0])  # the total beside the name
+    assert '<a href="students/s07.html">s07</a>' in table_of
+    page = (classroom.report / "students" / "s07.html").read_text("utf-8")
+    well_formed(page)
+    assert mistakes["s07"][1].replace("-", " ") in page and "awaiting manual grading" in page
+
+
+def test_ungraded_and_interrupted_submissions_are_listed(classroom, prepared):
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
+    receipt = classroom.result_path("bo", LAB).with_suffix(".recorded")
+    receipt.write_text(receipt.read_text().replace('"stamp": "', '"stamp": "", "was": "'))
+    receipt.write_text(re.sub(r', "was": "[^"]*"', "", receipt.read_text()))
+    (classroom.submitted / "cy" / LAB).mkdir(parents=True)
+    text = read_page(classroom)
+    rows = {r["student_id"]: r["state"] for r in table((classroom.report / "grades.csv").read_text())}
+    assert rows == {"ada": "awaiting manual grading", "bo": "interrupted"}
+    assert "Interrupted (1)" in text and "<dt>awaiting grading</dt><dd>1</dd>" in text
+
+
+def test_times_are_told_in_the_courses_zone(classroom, monkeypatch):
+    with_policy(classroom, {"timezone": "Asia/Tokyo"})
+    fill(classroom, {"ada": results("ada")})
+    assert re.search(r"Made on [^<]* JST\.", read_page(classroom))
+
+
+def test_within_the_grace_is_in_time(classroom, prepared):
+    with_policy(classroom, {"grace": 10}, due=datetime(2026, 1, 2, 18))
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared, timestamp="2026-01-02 18:09:00 UTC")
+    assert "Nothing was late." in read_page(classroom)
+
+
+def test_one_student_in_the_terminal(classroom, prepared):
+    with_policy(classroom, {"timezone": "Europe/Paris"}, points={"softmax": 3})
+    enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\n")
+    submissions = {"ada": results("ada"), "bo": results("bo")}
+    fill(classroom, submissions, gradebook=prepared, timestamp="2026-01-02 18:00:00 UTC")
+    for name in ("ada", "ada lovelace"):
+        text = describe_student(classroom, name, [lab(LAB)])
+        assert "submitted Fri 2 January 2026, 19:00 CET" in text
+        assert re.search(r"✓ softmax +3 of 3  pass", text)  # today's points, and today's marks
+    (classroom.submitted / "cy" / LAB).mkdir(parents=True)
+    assert "cy, qkv-attention: awaiting grading;" in describe_student(classroom, "cy", [lab(LAB)])
+    with pytest.raises(UsageError, match="no submission of 'zoe'"):
+        describe_student(classroom, "zoe", [lab(LAB)])

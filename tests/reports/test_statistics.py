@@ -1,0 +1,159 @@
+"""Statistics of a class, compared with values computed by hand."""
+
+from dataclasses import replace
+
+import pytest
+from graded_class import LAB, row, submission
+from our_course import lab
+
+from autograder.core.results import ResultReason, Verdict
+from autograder.gradebook.policy import Policy
+from autograder.intake import Person
+from autograder.reports import statistics
+from autograder.reports.marks import ClassMarks
+from autograder.values.structural_mistakes import STRUCTURAL
+
+
+def test_discrimination_agrees_with_a_calculation_by_hand():
+    # x = 1, 1, 0, 0 and y = 1, ½, ½, 0: covariance ⅛, deviations ½ and √⅛, so r = √½.
+    pairs = [(1, 1.0), (1, 0.5), (0, 0.5), (0, 0.0)]
+    assert statistics.compute_discrimination(3 * pairs) == pytest.approx(0.5**0.5)
+
+
+def test_no_discrimination_of_few_or_of_all_the_same():
+    pairs = [(1, 1.0), (1, 0.5), (0, 0.5), (0, 0.0)]
+    assert statistics.compute_discrimination(pairs) is None
+    assert statistics.compute_discrimination([(1, i) for i in range(20)]) is None
+    assert statistics.compute_discrimination([]) is None
+
+
+def test_exercise_statistics_agree_with_a_calculation_by_hand():
+    verdicts = [
+        (Verdict.PASS, None, ""),
+        (Verdict.WRONG, "always-axis-0", ""),
+        (Verdict.WRONG, None, ""),
+        (Verdict.ERROR, None, "It raised ValueError."),
+        (Verdict.ERROR, None, "", 2, 0.5, ResultReason.STUB),
+        (Verdict.FAULT, None, ""),
+    ]
+    students = [
+        submission(f"s{i}", [row(f"s{i}", "softmax", *v), row(f"s{i}", "stable_softmax")])
+        for i, v in enumerate(verdicts)
+    ]
+    softmax = statistics.exercise_statistics("softmax", students)
+    assert softmax.attempt_count == 5
+    assert softmax.counts == {"passed": 1, "wrong": 2, "stopped": 1, "blank": 1, "unexplained": 1}
+    assert softmax.pass_rate == 20 and softmax.mean == 20
+
+
+def test_discrimination_leaves_the_exercise_itself_out():
+    # Whoever passes a fails b: with a in the rest the correlation would not be -1.
+    students = []
+    for i in range(12):
+        verdicts = (Verdict.PASS, Verdict.WRONG) if i % 2 else (Verdict.WRONG, Verdict.PASS)
+        students.append(submission(f"s{i}", [row(f"s{i}", n, v) for n, v in zip("ab", verdicts)]))
+    assert statistics.exercise_statistics("a", students).discrimination == pytest.approx(-1)
+
+
+def test_manual_grades_count_and_ungraded_answers_do_not():
+    rows = [row("ada", "softmax"), row("ada", "explain", Verdict.MANUAL, points=4)]
+    ungraded = submission("ada", rows, {"softmax": 2, "explain": None}, awaiting_manual_count=1)
+    assert ungraded.percent == 100
+    graded_mark = submission("ada", rows, {"softmax": 2, "explain": 1}, penalty=1.0)
+    assert graded_mark.percent == pytest.approx(100 * 2 / 6)
+    question = statistics.exercise_statistics("explain", [ungraded, graded_mark])
+    assert (
+        question.manually_graded
+        and question.counts["waiting"] == 1
+        and question.mean == 25
+        and question.pass_rate is None
+    )
+
+
+def test_misconceptions_are_ranked_by_students():
+    def wrong(student, exercise, name):
+        return row(student, exercise, Verdict.WRONG, name)
+
+    students = [
+        submission("a", [wrong("a", "softmax", "transposed"), wrong("a", "stable_softmax", "transposed")]),
+        submission("b", [wrong("b", "softmax", "returns-a-list"), row("b", "stable_softmax")]),
+        submission("c", [wrong("c", "softmax", "returns-a-list"), row("c", "stable_softmax")]),
+    ]
+    first, second = statistics.count_misconceptions(students, {LAB: lab(LAB)})
+    assert (first.name, first.students) == ("returns-a-list", {"b", "c"})
+    assert first.means == STRUCTURAL["returns-a-list"][0]
+    assert (second.students, second.by_exercise.total(), second.submitter_count) == ({"a"}, 2, 3)
+
+
+def test_a_misconception_that_the_lab_no_longer_defines_keeps_its_name():
+    unknown_misconception = row("a", "softmax", Verdict.WRONG, "once-known")
+    assert (
+        statistics.count_misconceptions([submission("a", [unknown_misconception])], {LAB: lab(LAB)})[0].means
+        == "once known"
+    )
+
+
+def test_one_mistake_in_several_labs_is_counted_once_for_each_student():
+    def wrong_submission(student, lab_name, exercise):
+        rows = (replace(row(student, exercise, Verdict.WRONG, "transposed"), lab=lab_name),)
+        return replace(submission(student, list(rows)), lab=lab_name)
+
+    students = [
+        wrong_submission("a", LAB, "softmax"),
+        wrong_submission("a", "attention-masks", "causal_mask"),
+        wrong_submission("b", LAB, "softmax"),
+    ]
+    (misconception,) = statistics.count_misconceptions(students, {LAB: lab(LAB)})
+    assert misconception.students == {"a", "b"} and misconception.labs == {LAB, "attention-masks"}
+    assert misconception.by_exercise == {"softmax": 2, "causal_mask": 1}
+
+
+def test_a_question_has_no_mean_before_manual_grading():
+    unreadable = submission("lars", [row("lars", "explain", Verdict.MISSING)])
+    ungraded = submission(
+        "ada", [row("ada", "explain", Verdict.MANUAL)], {"explain": None}, awaiting_manual_count=1
+    )
+    assert statistics.exercise_statistics("explain", [unreadable, ungraded]).mean is None
+
+
+def test_students_who_need_attention():
+    low_score = submission("bo", [row("bo", "softmax"), row("bo", "stable_softmax", Verdict.WRONG, points=6)])
+    many_attempts = replace(submission("cy", [row("cy", "softmax")]), attempts=statistics.MANY_ATTEMPTS)
+    good_score = submission("ada", [row("ada", "softmax")])
+    unreadable = submission("di", [row("di", "softmax", Verdict.MISSING)])
+    marks = ClassMarks({name: Person(student=name) for name in ("ada", "bo", "cy", "di", "eve")})
+    needs = statistics.find_students_in_need(
+        [low_score, many_attempts, good_score, unreadable], marks, {LAB: ["eve"]}, [LAB]
+    )
+    assert [need.student for need in needs] == ["eve", "di", "bo", "cy"]
+    assert {need.student: need.reasons for need in needs} == {
+        "eve": ("Has submitted nothing at all.",),
+        "di": ("Has 0 % of the points so far.", f"The file for {LAB} could not be read."),
+        "bo": ("Has 25 % of the points so far.",),
+        "cy": (f"Has submitted {LAB} 4 times.",),
+    }
+    needs_in_two_labs = statistics.find_students_in_need(
+        [good_score], marks, {LAB: ["ada"], "attention-masks": []}, [LAB, "attention-masks"]
+    )
+    assert needs_in_two_labs[0].reasons == (f"Has not submitted {LAB}.",)
+
+
+def test_a_pseudonymous_mark_has_no_text_of_the_student():
+    mark = submission(
+        "ada",
+        [row("ada", "softmax", Verdict.ERROR, message="ValueError: Ada was here")],
+        notes=["'ada.txt'"],
+    )
+    marks = ClassMarks({"ada": Person(student="ada")}, marks={("ada", LAB): mark})
+    (anonymous_mark,) = marks.with_pseudonyms({"ada": "student-001"}).marks.values()
+    assert anonymous_mark.rows[0].verdict is Verdict.ERROR and anonymous_mark.rows[0].exercise == "softmax"
+    assert "ada" not in repr(anonymous_mark).lower()
+
+
+def test_withdrawn_students_are_not_missing():
+    marks = ClassMarks(
+        {name: Person(student=name, withdrawn=name == "bo") for name in ("ada", "bo", "cy")},
+        submissions=frozenset({("ada", LAB)}),
+        policy=Policy(due={LAB: None, "positions": None}),
+    )
+    assert marks.missing_students == {LAB: ["cy"]}

@@ -1,0 +1,418 @@
+"""Student's feedback page: content, safety, and independence of other students' pages."""
+
+import re
+import shutil
+import time
+
+import nbformat
+import pytest
+from graded_class import (
+    EVIL,
+    LAB,
+    by_hand,
+    came_from,
+    enrol,
+    fill,
+    results,
+    well_formed,
+    with_policy,
+)
+from our_course import COURSE, Silent, lab
+
+from autograder.authoring.release import release_notebook
+from autograder.core.notebook_cells import cell_grade_id
+from autograder.core.results import ResultReason
+from autograder.gradebook.nbgrader_db import GradebookError
+from autograder.grading.grade_submission import NOT_RUN_OUTPUT, grade_unreadable_submission
+from autograder.reports import feedback_pages, student_page
+from autograder.reports.feedback_pages import write_feedback_pages
+from autograder.values.structural_mistakes import NOT_WRITTEN
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def make(classroom, **options):
+    return write_feedback_pages(classroom, labs=[lab(LAB)], progress=Silent(), **options)
+
+
+def page_of(classroom, student="ada"):
+    return (classroom.feedback / student / LAB / f"{LAB}.html").read_text("utf-8")
+
+
+def one_page(classroom, prepared, submission, student="ada", **options):
+    fill(classroom, {student: submission.with_student(student)}, gradebook=prepared, **options)
+    counts = make(classroom)
+    assert not counts.failures
+    return page_of(classroom, student)
+
+
+def cell(submission, name):
+    return next(c for c in submission.notebook.cells if cell_grade_id(c) == name)
+
+
+def summary(page):
+    """Return the first screen as text."""
+    text = page[page.index("<header>") : page.index('<h2 id="answers">')]
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", text))
+
+
+def test_one_screen_says_who_what_when_and_how_it_went(classroom, prepared, workers):
+    enrol(classroom, "Login,First name,Last name\nada,Ada,Lovelace\n")
+    with_policy(classroom, {"timezone": "Europe/Paris", "penalty_per_day": 0.1})
+    misconception = lab(LAB).exercises["softmax"].misconceptions[0]
+    page = one_page(
+        classroom,
+        prepared,
+        results("ada", ["softmax"], misconception=misconception.name),
+        timestamp="2026-01-03 12:00:00 UTC",
+    )
+    text = summary(page)
+    assert "Queries, keys and values Ada Lovelace (ada)" in text
+    assert "Submitted on Sat 3 January 2026, 13:00 CET." in text
+    assert "8 of 10 points so far" in text
+    assert "One answer still awaits manual grading, and counts for nothing yet" in text
+    assert "softmax not right yet 0 of 2" in text and "attention_qkv right 3 of 3" in text
+    assert "explain-flat awaiting manual grading – of 3" in text and "0 of 3" not in text
+    plain = page.replace("<code>", "`").replace("</code>", "`")
+    assert misconception.means.replace("'", "&#39;") in plain and "To think about:" in text
+    assert well_formed(page).tags
+
+
+def test_lateness_and_an_extension_are_shown(classroom, prepared):
+    from datetime import datetime
+
+    with_policy(classroom, {"penalty_per_day": 0.1}, due=datetime(2026, 1, 2, 18))
+    enrol(classroom, "Login,Extension\nada,12h\n")
+    page = one_page(classroom, prepared, results("ada"), timestamp="2026-01-03 12:00:00 UTC")
+    text = summary(page)
+    assert "it was due on Sat 3 January 2026, 06:00 UTC (with your extension)." in text
+    assert "6 h 0 min late: 1 of 10 points are taken off." in text
+    assert "9 of 10 points so far" in text
+
+
+def test_manual_points_and_comments_are_shown(classroom, prepared):
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+    by_hand(classroom, "ada", 2, f"Come and see me. {EVIL}")
+    make(classroom)
+    text = summary(page_of(classroom))
+    assert "12 of 13 points" in text and "await" not in text
+    assert "explain-flat read by a person 2 of 3 Come and see me. &lt;script&gt;" in text
+
+
+def test_a_manual_mark_for_an_earlier_answer_is_shown_but_does_not_count(classroom, prepared):
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+    by_hand(classroom, "ada", 2, "Nearly.")
+    fill(classroom, {"ada": results("ada", answer="A new one.")}, gradebook=prepared)
+    make(classroom)
+    text = summary(page_of(classroom))
+    assert "explain-flat awaiting manual grading – of 3" in text
+    assert "For an earlier answer a person gave 2 of 3 points: “Nearly.”." in text
+
+
+def test_what_is_dropped_does_not_count(classroom, prepared):
+    with_policy(classroom, dropped=["explain-flat", "softmax"])
+    text = summary(one_page(classroom, prepared, results("ada", ["softmax"])))
+    assert "softmax does not count –" in text and "8 of 8 points" in text
+
+
+def test_partners_are_named(classroom, prepared):
+    fill(classroom, {s: results(s) for s in ("ada", "bo")}, gradebook=prepared)
+    for student in ("ada", "bo"):
+        came_from(classroom, student, "Moodle", name="Team", members=("ada", "bo"), sha256="x")
+    make(classroom)
+    assert "Submitted together with bo." in summary(page_of(classroom))
+
+
+def test_a_file_that_cannot_be_read_gets_a_page_that_says_just_that(classroom, prepared):
+    page = one_page(
+        classroom, prepared, grade_unreadable_submission(lab(LAB), f"The file is empty. {EVIL}", 3)
+    )
+    assert "This file could not be marked." in page and "The file is empty." in page
+    assert "0 of 13 points" in page
+    assert "Your answers" not in page and "<pre>" not in page and "<details" not in page
+    assert "<script" not in page
+
+
+def test_answers_with_what_the_check_found_and_the_rest_folded(classroom, prepared):
+    submission = results("ada", ["softmax"])
+    cell(submission, "softmax").source = "def softmax(x):\n    return x  # mine"
+    cell(submission, "test-softmax").outputs = [
+        nbformat.from_dict(
+            {
+                "output_type": "display_data",
+                "metadata": {},
+                "data": {
+                    "text/plain": "t",
+                    "text/html": "<p onclick='x()'>found <table><tr><td>1</td></tr></table></p>",
+                },
+            }
+        ),
+        nbformat.from_dict({"output_type": "error", "ename": "CheckFailed", "evalue": "", "traceback": []}),
+    ]
+    extra_cell = nbformat.v4.new_code_cell("print('my own cell')")
+    extra_cell.outputs = [
+        nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": "my output"})
+    ]
+    drawing = nbformat.v4.new_code_cell("draw_the_strip()")
+    drawing.outputs = [nbformat.from_dict(NOT_RUN_OUTPUT)]
+    submission.notebook.cells += [extra_cell, drawing]
+    page = one_page(classroom, prepared, submission)
+    answers = page[page.index('<h2 id="answers">') : page.index("<details class")]
+    assert '<span class="c1"># mine</span>' in answers
+    assert "<td>1</td>" in answers and "onclick" not in page
+    assert "my own cell" not in answers and "my own cell" in page and "<pre>my output</pre>" in page
+    assert "Your other cells (1)" in page and "draw_the_strip" not in page
+    assert "The lab, as it was handed out" in page and "<math" in page
+
+
+def test_what_was_handed_out_is_folded_in_an_answer_that_is_right(classroom, prepared):
+    submission = results("ada", ["stable_softmax"])
+    stub = {cell_grade_id(c): c.source for c in release_notebook(lab(LAB).read_solution(), lab(LAB)).cells}[
+        "softmax"
+    ]
+    beginning = stub[: stub.index("    # YOUR CODE HERE")]
+    cell(submission, "softmax").source = (
+        beginning + "    e = np.exp(x)\n    return e / e.sum(axis, keepdims=True)"
+    )
+    cell(submission, "calculate_weights".replace("_", "-")).source = "calculate_weights = mine"
+    page = one_page(classroom, prepared, submission)
+    right, wrong, other_answer = (
+        page[page.index(f'<h3 id="at-{name}">') :].split("</section>")[0]
+        for name in ("softmax", "stable_softmax", "calculate_weights")
+    )
+    folded_part, open_part = right.split("</details>")
+    lines = beginning.count("\n")
+    assert f"<summary>The first {lines} lines, as they were handed out</summary>" in folded_part
+    assert "Parameters" in folded_part and "Parameters" not in open_part and "keepdims" in open_part
+    assert "<details" not in wrong and "Parameters" in wrong
+    assert "<details" not in other_answer
+
+
+def test_the_end_of_an_answer_may_be_given_too():
+    released_lines = [
+        "class Layer:",
+        "    def one(self):",
+        "        pass",
+        "",
+        "    a = 1",
+        "    b = 2",
+        "    c = 3",
+        "    d = 4",
+    ]
+    line = student_page.SummaryLine("layer", "✓", "right", "2 of 2")
+    answer_lines = [*released_lines[:2], "        return 7", *released_lines[3:]]
+    parts = list(student_page.split_code(released_lines, line, "\n".join(answer_lines)))
+    assert parts == [
+        ("", "\n".join(answer_lines[:3])),
+        ("The last 5 lines, as they were handed out", "\n".join(answer_lines[3:])),
+    ]
+    assert list(student_page.split_code(released_lines, line, "\n".join(released_lines))) == [
+        ("", "\n".join(released_lines))
+    ]
+    line = student_page.SummaryLine("layer", "✗", "not right yet", "0 of 2")
+    assert list(student_page.split_code(released_lines, line, "\n".join(answer_lines))) == [
+        ("", "\n".join(answer_lines))
+    ]
+
+
+def test_no_marking_scheme_on_any_page(classroom, prepared):
+    submission = results("ada")
+    old_cell = nbformat.v4.new_markdown_cell(
+        "Q?\n### BEGIN MARK SCHEME\nsecret one\n### END MARK SCHEME\nmore"
+    )
+    submission.notebook.cells.append(old_cell)  # as an older version of the lab had it
+    scheme = next(c.source for c in submission.notebook.cells if "BEGIN MARK SCHEME" in c.source)
+    page = one_page(classroom, prepared, submission)
+    assert "MARK SCHEME" not in page and "secret one" not in page
+    first = scheme.split("BEGIN MARK SCHEME")[1].strip().split("\n")[0][:40]
+    assert first not in page
+
+
+def test_nothing_acts_and_nothing_is_fetched(classroom, prepared):
+    submission = results(
+        "ada",
+        ["softmax"],
+        message=f"It raised {EVIL} <img src=x onerror=1>",
+        notes=[EVIL],
+        answer=f"$\\sqrt{{d}}$ {EVIL} [x](javascript:y) `{EVIL}` **{EVIL}** $\\text{{{EVIL}}}$ $\\href{{j:x}}{{y}}$",
+    )
+    cell(submission, "softmax").source = f"'''{EVIL}'''\nx = '{EVIL}'"
+    cell(submission, "softmax").outputs = [
+        nbformat.from_dict(
+            {
+                "output_type": "display_data",
+                "metadata": {},
+                "data": {"image/png": 'x" onerror="alert(1)'},
+            }
+        ),
+        nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": EVIL}),
+        nbformat.from_dict(
+            {
+                "output_type": "display_data",
+                "metadata": {},
+                "data": {"image/svg+xml": EVIL, "text/html": EVIL, "image/png": "aGk="},
+            }
+        ),
+    ]
+    student = "a<b>&\"'"
+    page = one_page(classroom, prepared, submission, student=student)
+    tags = well_formed(page).tags
+    assert not {"script", "iframe", "object", "form", "link", "svg"} & {tag for tag, _ in tags}
+    for _, attributes in tags:
+        assert not any(key.startswith("on") for key in attributes)
+        assert attributes.get("src", "data:image/").startswith("data:image/")
+        assert attributes.get("href", "#").startswith(("#", "https://"))
+    assert "default-src 'none'" in page and "&lt;script" in page
+    assert "<msqrt>" in page
+
+
+@pytest.mark.long
+def test_whatever_is_in_it_a_page_takes_little_time(classroom, prepared, workers):
+    submission = results("ada", answer="$" * 50_000 + "[" * 50_000 + "**`" * 30_000)
+    cell(submission, "softmax").source = "'''" * 100_000 + "(" * 100_000
+    cell(submission, "stable-softmax").source = "x = r'" + "\\" * 9_000
+    cell(submission, "attention-qkv").source = "f'{" * 3_000
+    cell(submission, "calculate-weights").outputs = [
+        nbformat.from_dict({"output_type": "stream", "name": "stdout", "text": "\x1b[1m" * 200_000})
+    ]
+    for _ in range(500):
+        submission.notebook.cells.append(nbformat.v4.new_markdown_cell("$x^{y^{z}}$ " * 200))
+    fill(classroom, {"ada": submission}, gradebook=prepared)
+    make(classroom)
+    start = time.perf_counter()
+    assert make(classroom, force=True).written_count == 1
+    assert time.perf_counter() - start < 30  # of a busy machine; a page that takes longer is made plainer
+    page = page_of(classroom)
+    assert len(page) < 3_000_000 and "characters more are not shown here" in page
+    assert "more cells are left out" in page
+
+
+def test_a_page_over_its_limits_is_made_in_a_plain_form(classroom, prepared, monkeypatch):
+    from autograder.grading.worker import LimitExceeded, Worker
+
+    def run(self, function, *arguments, **limits):
+        if not arguments[-1]:
+            raise LimitExceeded("took more than 30 seconds")
+        return function(*arguments)
+
+    monkeypatch.setattr(Worker, "run", run)
+    submission = results("ada", answer="**bold**")
+    cell(submission, "softmax").source = f"def softmax():  # {EVIL}"
+    page = one_page(classroom, prepared, submission)
+    assert "<pre>**bold**</pre>" in page and "def softmax():  # &lt;script" in page
+    assert "8 of" not in page and "10 of 10 points so far" in page
+
+
+def test_unchanged_pages_stay(classroom, prepared):
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
+    first = make(classroom)
+    assert (first.written_count, first.unchanged_count, first.failures) == (2, 0, [])
+    assert (make(classroom).written_count, make(classroom).unchanged_count) == (0, 2)
+    by_hand(classroom, "ada", 2)
+    third = make(classroom)
+    assert (third.written_count, third.unchanged_count) == (1, 1)
+    with_policy(classroom, dropped=["softmax"])  # what course.toml says counts at once
+    assert make(classroom).written_count == 2
+    assert make(classroom, force=True).written_count == 2
+
+
+def test_one_failure_does_not_affect_other_pages(classroom, prepared):
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
+    make(classroom)
+    classroom.notebook_path("ada", LAB).write_text("{")
+    counts = make(classroom)
+    assert (
+        counts.unchanged_count == 1
+        and len(counts.failures) == 1
+        and counts.failures[0].startswith(f"ada, {LAB}: ")
+    )
+    assert not (classroom.feedback / "ada" / LAB / f"{LAB}.html").exists()  # its marks may not hold
+
+
+def test_odd_notebooks_are_no_traceback(classroom, prepared):
+    for odd in (
+        '{"cells": [1, {}, {"source": 3, "outputs": {"a": 1}, "metadata": []}]}',
+        '{"cells": {}}',
+    ):
+        fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+        classroom.notebook_path("ada", LAB).write_text(odd)
+        assert make(classroom, force=True).written_count + len(make(classroom, force=True).failures) >= 1
+
+
+def test_without_a_gradebook(classroom):
+    fill(classroom, {"ada": results("ada")})
+    with pytest.raises(GradebookError, match="autograder grade"):
+        make(classroom)
+
+
+def test_a_disk_that_is_full_is_a_sentence(classroom, prepared, monkeypatch):
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(feedback_pages, "write_file", full)
+    with pytest.raises(OSError, match="No space"):  # which the command line says as one
+        make(classroom)
+
+
+def test_nbgraders_own_command_writes_the_same_page(classroom, prepared, monkeypatch):
+    from nbgrader.converters import GenerateFeedback
+    from nbgrader.coursedir import CourseDirectory
+
+    from autograder.authoring.nbgrader_settings import make_settings
+
+    fill(classroom, {"ada": results("ada", ["softmax"])}, gradebook=prepared)
+    make(classroom)
+    expected_page = page_of(classroom)
+    shutil.rmtree(classroom.feedback)
+    monkeypatch.setattr(feedback_pages, "find_course", lambda: COURSE)
+    monkeypatch.setattr(feedback_pages, "Classroom", lambda root, course, db: classroom)
+    config = make_settings(COURSE)
+    config.CourseDirectory.root = str(classroom.root)
+    config.CourseDirectory.submitted_directory = "submitted"
+    config.CourseDirectory.autograded_directory = "autograded"
+    config.CourseDirectory.feedback_directory = "feedback"
+    config.CourseDirectory.db_url = classroom.db
+    config.CourseDirectory.assignment_id = LAB
+    GenerateFeedback(coursedir=CourseDirectory(config=config), config=config).start()
+    assert page_of(classroom) == expected_page
+
+
+def test_a_student_of_a_class_marked_by_plain_nbgrader_has_a_page_too(classroom, prepared):
+    fill(classroom, {"ada": results("ada", ["softmax"])}, gradebook=prepared)
+    classroom.result_path("ada", LAB).unlink()
+    assert make(classroom).written_count == 1
+    assert "softmax not right yet 0 of 2" in summary(page_of(classroom))
+
+
+def test_verdicts_in_words(classroom, prepared):
+    blank = results("ada", ["softmax"], message="Whatever it says.", kind=ResultReason.STUB)
+    text = summary(one_page(classroom, prepared, blank))
+    assert f"softmax not right yet 0 of 2 {NOT_WRITTEN}" in text
+
+
+def test_a_folder_in_place_of_a_page_affects_that_page_only(classroom, prepared):
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
+    (classroom.feedback / "ada" / LAB / f"{LAB}.html").mkdir(parents=True)
+    counts = make(classroom)
+    assert [failure.split(":")[0] for failure in counts.failures] == [
+        f"ada, {LAB}"
+    ] and counts.written_count == 1
+    assert "<h1>" in page_of(classroom, "bo")
+
+
+def test_nbgraders_exchange_finds_its_files_beside_each_page(classroom, prepared):
+    """One student without the secret file left the whole class without pages."""
+    fill(classroom, {"ada": results("ada"), "bo": results("bo")}, gradebook=prepared)
+    (classroom.submitted / "bo" / LAB / "submission_secret.txt").write_text("b" * 64)
+    make(classroom)
+    for student in ("ada", "bo"):
+        folder = classroom.feedback / student / LAB
+        assert (folder / "timestamp.txt").is_file() and (folder / "submission_secret.txt").stat().st_size > 60
+
+
+def test_a_class_without_nbgraders_exchange_has_pages_only(classroom, prepared):
+    fill(classroom, {"ada": results("ada")}, gradebook=prepared)
+    make(classroom)
+    assert [path.name for path in (classroom.feedback / "ada" / LAB).iterdir()] == [f"{LAB}.html"]

@@ -1,0 +1,939 @@
+"""The WebAssembly sandbox: attacks on the guest, on its host, and on the files of both.
+
+As in test_sandbox, each attack runs between two honest questions, which must still be answered
+correctly.
+"""
+
+import ctypes
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import autograder
+from autograder.sandbox import MB, Cell, RunLimits, SandboxError, choice, webassembly
+from autograder.sandbox.bubblewrap import Bubblewrap
+from autograder.sandbox.wasi import GuestExit, ReadOnlyFile, Wasi, add_node
+from autograder.sandbox.webassembly import WebAssembly
+from autograder.values.case_inputs import inputs
+
+ROOT = Path(autograder.__file__).parents[1]
+LIMITS = RunLimits(cell_seconds=3, call_seconds=2, total_seconds=60, memory=200 * MB, output_bytes=MB)
+REASON = WebAssembly.why_unavailable()
+
+
+def needs_guest(test):
+    """Mark a test that needs a guest: only CI runs it on machines where bubblewrap starts."""
+    test = pytest.mark.skipif(bool(REASON), reason=REASON or "there is a guest")(test)
+    return test if Bubblewrap.why_unavailable() else pytest.mark.long(test)
+
+
+PRELOAD = ("numpy", "IPython", "autograder.student.check")
+
+
+@pytest.fixture(scope="module")
+def sandbox():
+    with WebAssembly(PRELOAD, LIMITS, library=[ROOT / "attention_labs"], course=ROOT) as sandbox:
+        yield sandbox
+
+
+def text_of(run) -> str:
+    return "".join(o["text"] for o in run.outputs if o["output_type"] == "stream")
+
+
+def error_of(run) -> str:
+    return next((o["ename"] for o in run.outputs if o["output_type"] == "error"), "")
+
+
+DOUBLE = Cell("def double(x):\n    return 2 * x")
+ASK = Cell("", "double", [inputs(np.ones(2)), inputs(np.arange(3))])
+
+
+def attack(sandbox, code: str, **limits):
+    """Run an attack between two honest questions, and check that both are answered correctly."""
+    runs = sandbox.run([DOUBLE, ASK, Cell(code), ASK], replace(LIMITS, **limits))
+    for run in (runs[1], runs[3]):
+        assert [answer.value.tolist() for answer in run.answers] == [[2, 2], [0, 2, 4]], runs
+        assert run.status == "ok"
+    return runs[2]
+
+
+# Reach. Each line of an attack is tried by itself, and gives its result, or the error's name.
+
+TRY_EACH = """
+import os, sys, json
+def said(what):
+    try:
+        return repr(what())[:200]
+    except BaseException as error:
+        return type(error).__name__
+print(json.dumps([said(what) for what in ({})]))"""
+
+
+def try_each(sandbox, *code: str) -> list[str]:
+    run = attack(sandbox, TRY_EACH.format(", ".join(f"lambda: {line}" for line in code) + ","))
+    assert run.status == "ok", run
+    return json.loads(text_of(run))
+
+
+@needs_guest
+def test_there_are_no_files_but_those_handed_over(sandbox):
+    root, *results = try_each(
+        sandbox,
+        "sorted(os.listdir('/'))",
+        "os.listdir('/etc')",
+        "open('/proc/self/environ').read()",
+        f"os.listdir({str(ROOT)!r})",
+        "sorted(os.listdir('../../../../../..'))",
+        "open('/course/../../../etc/passwd').read()",
+        "os.listdir('/course/solutions')",
+        "os.listdir('/course/autograder/grading')",
+        "sorted(os.listdir('/course/autograder/sandbox'))",
+    )
+    assert root == "['course', 'dev', 'home', 'site', 'tmp', 'usr']"
+    assert results[:3] == ["FileNotFoundError"] * 3
+    assert results[3:] == [root, *["FileNotFoundError"] * 3, "['inside']"]
+
+
+@needs_guest
+def test_nothing_that_was_handed_over_can_be_changed(sandbox):
+    assert set(
+        try_each(
+            sandbox,
+            "open('/course/course.toml', 'w')",
+            "open('/course/new', 'w')",
+            "open('/new', 'w')",
+            "os.remove('/course/autograder/student/answer_key.py')",
+            "os.rename('/course/autograder/student/answer_key.py', '/tmp/keys.py')",
+            "os.rename('/tmp', '/course/tmp')",
+            "os.mkdir('/usr/local/lib/numpy')",
+            "os.truncate('/course/course.toml', 0)",
+            "os.symlink('/course', '/tmp/link')",
+            "os.link('/course/course.toml', '/tmp/link')",
+            "os.rmdir('/course')",
+            "open('/tmp/' + 300 * 'x', 'w')",
+            "os.rename('/tmp', '/tmp/tmp')",
+        )
+    ) <= {"OSError", "PermissionError", "IsADirectoryError", "AttributeError", "NotImplementedError"}
+
+
+@needs_guest
+def test_there_are_no_processes_threads_sockets_or_doors(sandbox):
+    assert set(
+        try_each(
+            sandbox,
+            "os.fork()",
+            "os.system('ls')",
+            "__import__('subprocess').run(['ls'])",
+            "os.kill(1, 9)",
+            "__import__('_thread').start_new_thread(print, ())",
+            "__import__('socket').create_connection(('127.0.0.1', 22))",
+            "__import__('socket').socket()",
+            "__import__('urllib.request').request.urlopen('http://127.0.0.1')",
+            "__import__('_host').call(b'x')",
+            "__import__('ctypes').CDLL(None)",
+        )
+    ) <= {
+        "AttributeError",
+        "OSError",
+        "RuntimeError",
+        "ModuleNotFoundError",
+        "ImportError",
+        "URLError",
+        "gaierror",
+    }
+
+
+@needs_guest
+@pytest.mark.parametrize("code", ["!ls", "x = !ls", "%%bash\nls", "%%sh\nls", "%sx ls", "%%script python\n1"])
+def test_a_shell_line_says_that_there_are_no_programs(sandbox, code):
+    run = attack(sandbox, code)
+    assert error_of(run) == "OSError" and "There are no other programs" in run.outputs[0]["evalue"]
+
+
+@needs_guest
+def test_what_it_writes_is_its_own_counted_and_gone(sandbox):
+    code = """
+import os
+with open('/tmp/full', 'wb') as file:
+    try:
+        while True: file.write(bytes(1 << 20)); file.flush()
+    except OSError as error: print(error.strerror, os.path.getsize('/tmp/full') >> 20)
+for act in ("os.truncate('/tmp/full', 1 << 40)", "open('/tmp/far', 'wb').seek(1 << 61)"):
+    try: print(eval(act))
+    except OSError as error: print(error.strerror)
+with open('/tmp/sparse', 'wb') as file:
+    file.seek(1 << 33)
+    try: file.write(b'x'); file.flush()
+    except OSError as error: print(error.strerror)
+    finally:
+        try: file.close()
+        except OSError: pass
+"""
+    lines = text_of(attack(sandbox, code)).splitlines()
+    assert lines[0] in ("No space left on device 63", "No space left on device 64")
+    assert lines[1] == lines[-1] == "No space left on device", lines
+    (run,) = sandbox.run([Cell("import os\nprint(os.listdir('/tmp'), os.path.exists('/home/sandbox/x'))")])
+    assert "full" not in text_of(run)
+
+
+@needs_guest
+def test_files_and_descriptors_are_counted(sandbox):
+    code = """
+made = opened = 0
+try:
+    while True: open(f'/tmp/{made}', 'w').close(); made += 1
+except OSError as error: print(made < 5000, error.strerror)
+held = []
+try:
+    while True: held.append(open('/tmp/0'))
+except OSError as error: print(len(held) <= 256, error.strerror)
+"""
+    assert text_of(attack(sandbox, code)).splitlines() == [
+        "True No space left on device",
+        "True No file descriptors available",
+    ]
+
+
+@needs_guest
+def test_it_may_write_beside_its_notebook_and_at_home(sandbox):
+    code = """
+import os, numpy as np, tempfile, pathlib
+os.makedirs('figures/a'); open('figures/a/é.txt', 'w').write('é')
+np.save('w.npy', np.ones(2)); print(np.load('w.npy'), os.path.basename(os.getcwd()), sorted(os.listdir('.')))
+import shutil
+os.makedirs('a/b'); open('a/b/c', 'w').close(); shutil.move('a', 'figures/moved'); assert os.path.exists('figures/moved/b/c')
+for bad in ('figures/moved/b/in', 'figures', '/course/x', '/x', 'y' * 300):
+    try: os.rename('figures/moved', bad); print('moved to', bad)
+    except OSError: assert os.path.exists('figures/moved/b/c')
+new = pathlib.Path('new'); new.touch(); new.touch(); new.unlink()
+home = pathlib.Path.home() / 'x'; home.write_text('é'); print(home.read_text(), tempfile.NamedTemporaryFile().name[:5])
+for _ in range(100):
+    open('new', 'wb').write(bytes(1 << 20)); os.replace('new', 'old')
+"""
+    run = attack(sandbox, code)
+    assert run.status == "ok" and text_of(run) == "[1. 1.] notebook ['figures', 'w.npy']\né /tmp/\n"
+
+
+DEEP_FOLDERS = {
+    "by a path": "path = '/tmp'\nfor n in range(2000):\n    path += '/a'\n    os.mkdir(path)",
+    "by a descriptor": """
+fd = os.open('/tmp', os.O_RDONLY)
+for n in range(2000):
+    os.mkdir('a', dir_fd=fd)
+    new = os.open('a', os.O_RDONLY, dir_fd=fd)
+    os.close(fd)
+    fd = new""",
+    "by moving": """
+for n in range(2000):
+    os.mkdir('/tmp/new')
+    if n: os.rename('/tmp/old', '/tmp/new/old')
+    os.rename('/tmp/new', '/tmp/old')""",
+}
+
+
+@needs_guest
+@pytest.mark.parametrize("code", DEEP_FOLDERS.values(), ids=DEEP_FOLDERS)
+def test_folders_in_folders_have_an_end(sandbox, code):
+    """Else the host, which copies the folders with the guest, would overflow its stack."""
+    run = attack(sandbox, f"import os\n{code}")
+    assert error_of(run) == "OSError" and run.outputs[-1]["evalue"].startswith("[Errno 37]")
+
+
+# Memory
+
+BOMBS = {
+    "one array": "bytearray(2 << 30)",
+    "an array of NumPy's": "import numpy as np\nnp.ones(1 << 28)",
+    "many": "held = []\nwhile True: held.append(bytearray(1 << 20))",
+    "text": "'x' * (1 << 31)",
+}
+
+
+@needs_guest
+@pytest.mark.parametrize("code", BOMBS.values(), ids=BOMBS)
+def test_memory_ends_as_python_says_it(sandbox, code):
+    run = attack(sandbox, code)
+    assert error_of(run) in ("MemoryError", "_ArrayMemoryError", "OverflowError", "ValueError"), run
+
+
+TABLE = "(x * np.arange(3 << 20)).sum()"
+HOLDING = {
+    "within": ("", "np.ones(1 << 16)", True),
+    "in small steps": ("", "sum((x * np.ones(1 << 10)).sum() for _ in range(3000))", True),
+    "a product of matrices": ("", "(np.full((300, 40), x) @ np.ones((40, 300))).sum()", True),
+    "all at once": ("", TABLE, False),
+    "where there was memory before": ("big = np.arange(1 << 24)\ndel big", TABLE, False),
+    "and wipes it": ("", "[(t := x * np.ones(3 << 20)), t.sum(), np.sort(t), t.fill(0)]", False),
+    "in memory from before, and wipes it": (
+        "room = np.zeros(3 << 20)",
+        "[np.multiply(x, 2.0, out=room), np.sin(room, out=room), room.sum(), room.fill(0)]",
+        False,
+    ),
+    "while the question is read": (
+        "import builtins\nkind = type(builtins.__autograder_submission__)\nreal = kind.receive_order\n"
+        "def receive_order(self):\n    global early\n    real(self)\n    early = 1.5 * np.arange(3 << 20)\n"
+        "    early = early.sum()\nkind.receive_order = receive_order",
+        "early",
+        False,
+    ),
+    "in a file": ("", "open('/tmp/table', 'wb').write(bytes(16 << 20))", False),
+    "in a file, bit by bit": (
+        "",
+        "[open('/tmp/table', 'wb').write(bytes(1 << 20)) for _ in range(16)]",
+        False,
+    ),
+}
+
+
+@needs_guest
+@pytest.mark.parametrize(("preparation", "code", "is_allowed"), HOLDING.values(), ids=HOLDING)
+def test_what_an_answer_holds_is_seen_from_outside(sandbox, preparation, code, is_allowed):
+    """The guest's own report is not trusted."""
+    prelude = (
+        f"import numpy as np, tracemalloc\ntracemalloc.get_traced_memory = lambda: (0, 0)\n{preparation}"
+    )
+    ask = Cell("", "holds", [replace(inputs(1.5), memory=1 << 20)])
+    runs = sandbox.run(
+        [Cell(f"{prelude}\ndef holds(x):\n    kept = {code}\n    return 1.0"), ask, DOUBLE, ASK]
+    )
+    assert (runs[1].status == "ok" and runs[1].answers[0].peak_bytes == 0) == is_allowed and runs[
+        3
+    ].status == "ok"
+
+
+@needs_guest
+def test_a_large_question_is_not_what_its_answer_holds(sandbox):
+    ask = Cell("", "total", [replace(inputs(np.ones(1 << 19)), memory=1 << 20)])
+    runs = sandbox.run([Cell("def total(x):\n    return float(x.sum())"), ask])
+    assert runs[1].answers[0].value == 1 << 19 and runs[1].answers[0].peak_bytes == 0
+
+
+DEEP = {
+    "calls": "def f(n): return f(n + 1)\nf(0)",
+    "a list's repr": "x = []\nfor _ in range(10**5): x = [x]\nrepr(x)",
+    "brackets": "eval('(' * 10**5)",
+    "json": "import json\njson.loads('[' * 10**6)",
+    "an expression": "eval('-' * 10**6 + '1')",
+    "comparison": "x = []; y = []; x.append(y); y.append(x)\nx == y",
+}
+
+
+@needs_guest
+@pytest.mark.parametrize("code", DEEP.values(), ids=DEEP)
+def test_depth_costs_the_cell_at_the_most(sandbox, code):
+    run = attack(sandbox, code)
+    assert run.status in ("error", "crash"), run
+
+
+# Time
+
+ENDLESS = {
+    "a loop": "while True: pass",
+    "a power": "10 ** 10 ** 9",
+    "a pattern": "import re\nre.match('(a+)+b', 'a' * 60)",
+    "a sum in C": "sum(range(10 ** 13))",
+    "a search in C": "max(iter(int, 1))",
+    "that catches all": "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+    "a generator's end": "def g():\n    try: yield\n    finally:\n        while True: pass\nx = g(); next(x); x.close()",
+    "a product of matrices": "import numpy as np\nx = np.ones((900, 900))\nwhile True: x = x @ x",
+}
+
+
+@needs_guest
+@pytest.mark.parametrize("code", ENDLESS.values(), ids=ENDLESS)
+def test_what_never_ends_is_ended(sandbox, code):
+    run = attack(sandbox, code, cell_seconds=0.7)
+    assert run.status == "timeout" and run.reason  # which one, says how busy the machine was
+
+
+@needs_guest
+def test_sleep_is_ended_by_the_clock(sandbox):
+    began = time.monotonic()
+    run = attack(sandbox, "import time\ntime.sleep(10 ** 9)", cell_seconds=0.3)
+    assert run.status == "timeout" and "hardly did anything" in run.reason
+    assert time.monotonic() - began < 60
+
+
+@needs_guest
+def test_what_stood_before_an_endless_statement_counts(sandbox):
+    runs = sandbox.run(
+        [
+            Cell("def double(x):\n    return 2 * x\nprint('seen')\nwhile True: pass\nafter = 1"),
+            ASK,
+            Cell("after"),
+        ],
+        replace(LIMITS, cell_seconds=0.7),
+    )
+    assert [run.status for run in runs] == ["timeout", "ok", "error"] and text_of(runs[0]) == "seen\n"
+
+
+QUESTIONS = {
+    "never ends": ("while True: pass", "timeout"),
+    "never ends in C": ("10 ** 10 ** 9", "timeout"),
+    "ends its process": ("import os; os._exit(0)", "crash"),
+    "aborts": ("import os; os.abort()", "crash"),
+}
+
+
+@needs_guest
+@pytest.mark.parametrize(("code", "status"), QUESTIONS.values(), ids=QUESTIONS)
+def test_an_answer_that_ends_the_guest_costs_its_exercise_only(sandbox, code, status):
+    runs = sandbox.run(
+        [
+            DOUBLE,
+            Cell(f"def bad(x):\n    {code}"),
+            Cell("", "bad", [inputs(1)]),
+            ASK,
+            Cell("print(double(1))"),
+        ],
+        replace(LIMITS, call_seconds=0.5, reruns=0),
+    )
+    assert [run.status for run in runs] == ["ok", "ok", status, "ok", "ok"] and text_of(runs[4]) == "2\n"
+
+
+# The channel
+
+FORGERIES = {
+    "noise": "os.write(1, b'x' * 1000)",
+    "half a frame": "os.write(1, b'ALW1' + bytes(4))",
+    "a length of all memory": "os.write(1, b'ALW1' + b'\\xff' * 12)",
+    "an end": "send({'op': 'done', 'status': 'ok'})",
+    "a report": "send({'op': 'cell', 'index': 3, 'status': 'ok'}); send({'op': 'end', 'guilty': None})",
+    "an answer": "send({'op': 'answers'}); send({'op': 'asked', 'missing': False, 'exit': 0})",
+    "no text": "send({'op': 7})",
+    "steps": "send({'op': 'step'})\nfor _ in range(1000): send({'op': 'step'})",
+    "a flood": "while True: os.write(1, b'x' * (1 << 20))",
+    "a flood of complaints": "for _ in range(100): os.write(2, b'x' * (1 << 20))",
+    "one huge word": "os.write(1, bytes(100 << 20))",
+    "what is to come": "print(os.read(0, 1 << 20))",
+    "the end of the pipes": "for n in range(8):\n    try: os.close(n)\n    except OSError: pass",
+    "no way to obey": "import builtins\ndel builtins.__autograder_submission__\nos._exit(0)",
+    "an exit": "os._exit(3)",
+    "an abort": "os.abort()",
+    "other modules": "for name in list(sys.modules): sys.modules[name] = None",
+}
+
+
+@needs_guest
+@pytest.mark.parametrize("code", FORGERIES.values(), ids=FORGERIES)
+def test_nothing_that_it_says_is_believed_of_another_cell(sandbox, code):
+    prelude = """
+import os, sys, json, struct
+def send(header):
+    data = json.dumps({**header, 'arrays': []}).encode()
+    os.write(1, struct.pack('!4sIQ', b'ALW1', len(data), 0) + data)
+"""
+    runs = sandbox.run([DOUBLE, ASK, Cell(prelude + code), ASK], LIMITS)
+    assert [answer.value.tolist() for answer in runs[1].answers] == [[2, 2], [0, 2, 4]]
+    if runs[2].status != "ok":  # it cost the cell, so the rest ran without it
+        assert [answer.value.tolist() for answer in runs[3].answers] == [[2, 2], [0, 2, 4]]
+
+
+@needs_guest
+def test_an_answer_that_forges_gets_no_more_than_it_says(sandbox):
+    code = """
+import os, json, struct
+def bad(x):
+    data = json.dumps({'op': 'asked', 'missing': False, 'exit': 0, 'arrays': []}).encode()
+    os.write(1, struct.pack('!4sIQ', b'ALW1', len(data), 0) + data)
+    return 1
+"""
+    runs = sandbox.run([Cell(code), Cell("", "bad", [inputs(1), inputs(2)]), DOUBLE, ASK], LIMITS)
+    assert runs[1].status == "crash" and runs[3].status == "ok"
+
+
+@needs_guest
+def test_an_answer_that_is_stopped_in_the_midst_of_a_word_keeps_what_it_said(sandbox):
+    code = "import os\ndef bad(x):\n    if x:\n        os.write(1, b'ALW1' + bytes(3))\n        os.abort()\n    return 7"
+    cells = [Cell("", "bad", [replace(inputs(0), memory=1 << 30), inputs(1), inputs(0)]), DOUBLE, ASK]
+    _, run, _, next_run = sandbox.run([Cell(code), *cells], LIMITS)
+    assert (run.status, run.forged, [answer.value for answer in run.answers]) == ("crash", False, [7])
+    assert next_run.status == "ok"
+
+
+@needs_guest
+@pytest.mark.parametrize("header", [{"op": "step"}, {"op": "clear", "wait": False}], ids=["steps", "clears"])
+def test_what_is_said_is_read_in_the_time_of_who_says_it(sandbox, header):
+    """Two million frames are written in a moment, but would take half a minute to read."""
+    code = f"""
+import os, json, struct
+data = json.dumps({{**{header!r}, 'arrays': []}}).encode()
+left = memoryview((struct.pack('!4sIQ', b'ALW1', len(data), 0) + data) * 1_400_000)
+while left:
+    left = left[os.write(1, left) :]
+"""
+    (run,) = sandbox.run([Cell(code)], replace(LIMITS, cell_seconds=1, reruns=0))
+    assert run.status == "timeout" and run.charged_seconds < 3
+
+
+@needs_guest
+def test_output_is_bounded(sandbox):
+    run = attack(sandbox, "while True: print('x' * 100_000)", cell_seconds=1)
+    assert sum(map(len, map(text_of, [run]))) <= MB + 1000
+
+
+# One submission and another
+
+
+@needs_guest
+def test_a_guest_that_is_stopped_stops_no_other_of_its_process(sandbox):
+    stop_event, failed_runs = threading.Event(), []
+
+    def work():
+        with WebAssembly(("numpy", "IPython"), LIMITS) as second_sandbox:
+            while not stop_event.is_set():
+                (run,) = second_sandbox.run([Cell("sum(range(3_000_000))")])
+                failed_runs.extend([run] if run.status != "ok" else [])
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        for _ in range(3):
+            (run,) = sandbox.run([Cell("while True: pass")], replace(LIMITS, cell_seconds=0.5, reruns=0))
+            assert run.status == "timeout"
+    finally:
+        stop_event.set()
+        thread.join()
+    assert failed_runs == []
+
+
+@needs_guest
+def test_an_interrupt_at_the_keyboard_ends_what_does_not_end():
+    code = """
+import os, signal, threading
+from autograder.sandbox import Cell
+from autograder.sandbox.webassembly import WebAssembly
+# As in a terminal: a background process of a shell ignores SIGINT, and tests may run in one.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+with WebAssembly(("numpy", "IPython")) as sandbox:
+    threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
+    sandbox.run([Cell("while True: pass")])
+"""
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert process.returncode != 0 and "KeyboardInterrupt" in process.stderr, process.stderr
+
+
+@needs_guest
+def test_nothing_is_left_for_the_next_submission(sandbox):
+    code = """
+import builtins, os, sys, numpy as np, random
+builtins.leak = 1; os.environ['LEAK'] = '1'; np.exp = None; sys.modules['leak'] = sys
+open('/home/sandbox/leak', 'w').write('x'); random.seed(9); np.random.seed(9)
+"""
+    look = "import builtins, os, sys, random, numpy as np\nprint(hasattr(builtins, 'leak'), 'LEAK' in os.environ,"
+    look += (
+        " np.exp(0.0), 'leak' in sys.modules, os.listdir('/home/sandbox'), random.random(), np.random.rand())"
+    )
+    runs_before, _, runs_after = (
+        sandbox.run([Cell(look)]),
+        sandbox.run([Cell(code)]),
+        sandbox.run([Cell(look)]),
+    )
+    assert text_of(runs_before[0]) == text_of(runs_after[0]) and text_of(runs_after[0]).startswith(
+        "False False 1.0 False ['notebook']"
+    )
+
+
+@needs_guest
+def test_one_that_was_closed_keeps_no_file_open(monkeypatch):
+    archives = []
+
+    class RecordedZipFile(zipfile.ZipFile):
+        def __init__(self, *args):
+            super().__init__(*args)
+            archives.append(self)
+
+    monkeypatch.setattr(webassembly.zipfile, "ZipFile", RecordedZipFile)
+    with WebAssembly(("numpy",), LIMITS) as sandbox:
+        assert sandbox.run([DOUBLE])[0].status == "ok"
+        assert all(archive.fp for archive in archives)
+    assert archives and not any(archive.fp for archive in archives)
+    archives.clear()
+    with pytest.raises(SandboxError):
+        WebAssembly(("no_such_module_anywhere",), LIMITS).start()
+    assert archives and not any(archive.fp for archive in archives)
+
+
+@needs_guest
+def test_sets_have_one_order_in_every_guest(sandbox):
+    """Else a verdict could depend on the worker that graded the submission."""
+    look = [Cell("print([hash(text) for text in 'abc'], set(map(str, range(9))))")]
+    with WebAssembly(("numpy", "IPython")) as second_sandbox:
+        assert text_of(sandbox.run(look)[0]) == text_of(second_sandbox.run(look)[0])
+
+
+@needs_guest
+def test_an_answer_leaves_no_trace_in_the_submission(sandbox):
+    code = "seen = []\ndef count(x):\n    seen.append(x)\n    open('/tmp/seen', 'a').write('x')\n    return len(seen)"
+    ask = Cell("", "count", [inputs(1), inputs(2)])
+    runs = sandbox.run([Cell(code), ask, ask, Cell("import os\nprint(seen, os.path.exists('/tmp/seen'))")])
+    assert [answer.value for answer in runs[1].answers + runs[2].answers] == [1, 2, 1, 2]
+    assert text_of(runs[3]) == "[] False\n"
+
+
+# Forms of an answer, with its shape or shapes, or the description of its type.
+FORMS = {
+    "as large as may be": ("np.full(1_000_000, 2.0)", (1_000_000,)),
+    "large together": ("(np.ones(500_000), np.ones(500_000, np.float32))", [(500_000,), (500_000,)]),
+    "one number for many places": ("np.broadcast_to(x[:1, None], (3, 50_000, 3))", (3, 50_000, 3)),
+    "overlapping": ("np.lib.stride_tricks.sliding_window_view(x.ravel(), 3)", (10, 3)),
+    "backwards": ("x[::-1, ::-1]", (4, 3)),
+    "with gaps": ("np.repeat(x, 2, 1)[:, ::2]", (4, 3)),
+    "by columns": ("np.asfortranarray(x)", (4, 3)),
+    "not to be written": ("(lambda a: (a.setflags(write=False), a)[1])(x.copy())", (4, 3)),
+    "without axes": ("np.array(x.sum())", ()),
+    "its own argument": ("x", (4, 3)),
+    "of the other byte order": ("x.astype('>f8')", (4, 3)),
+    "too large": ("np.ones(1_000_001)", "ndarray of 1,000,001 values"),
+    "objects": ("x.astype(object)", "ndarray of object"),
+    "masked": ("np.ma.masked_array(x, x > 1)", "MaskedArray"),
+    "a matrix": ("np.matrix(x)", "matrix"),
+    "of a class of its own": ("x.view(type('Mine', (np.ndarray,), {}))", "Mine"),
+    "structured": ("np.zeros(3, 'i4,f8')", "ndarray of void96"),
+}
+
+
+@needs_guest
+def test_an_answer_of_any_form_arrives(sandbox):
+    """Frames of answers are sent in parts: one array of all bytes would be refused as too large."""
+    cells = [Cell("import numpy as np")]
+    for number, (code, _) in enumerate(FORMS.values()):
+        test_cell = Cell("", f"f{number}", [inputs(np.arange(12.0).reshape(4, 3))])
+        cells += [Cell(f"def f{number}(x): return {code}"), test_cell]
+    for name, (_, expected), run in zip(FORMS, FORMS.values(), sandbox.run(cells)[2::2], strict=True):
+        assert run.status == "ok" and not run.forged, (name, run)
+        (answer,) = run.answers
+        if isinstance(expected, str):
+            assert answer.type == expected, name
+        elif isinstance(expected, list):
+            assert [part.shape for part in answer.value] == expected, name
+        else:
+            assert answer.value.shape == expected, name
+
+
+@needs_guest
+def test_whole_numbers_have_64_bits_as_at_home(sandbox):
+    """NumPy's default in a guest is 32 bits, too few for the number of bytes in a cache."""
+    code = """
+import numpy as np
+def count(n):
+    kinds = [x.dtype.name for x in (np.arange(3), np.array([1, 2]), np.full(2, 7), np.array([[True]]), np.array(1.5))]
+    narrow = np.arange(3, dtype=np.int32).dtype.name, np.array([1], np.int32).dtype.name, np.sum([[1, 2]], axis=(0, 1))
+    many = [2, 80, 8, 128, n, 2]
+    ways = [np.multiply(n, n), np.power(n, 2), np.dot([n], [n]), np.multiply.reduce([n, n]), np.full(1, n, int)[0] * n,
+            (np.ones(1, int) * n * n)[0], (np.zeros(1, dtype=int) + n)[0] * n]
+    floats = [np.multiply(2, np.ones(1, np.float32)).dtype.name, np.multiply.outer([1.5], [2]).dtype.name]
+    np.add.at(kept := np.zeros(2), [0, 0], 1.0)
+    return int(np.prod(many)), int(np.arange(n).sum()), int((np.arange(n) ** 2)[-1]), kinds, narrow, ways, floats
+"""
+    (_, run) = sandbox.run([Cell(code), Cell("", "count", [inputs(100_000)])])
+    assert not run.answers[0].error
+    product, total, square, kinds, narrow, ways, floats = run.answers[0].value
+    assert ways == 7 * [10**10] and floats == ["float32", "float64"]
+    assert (product, total, square) == (32_768_000_000, 4_999_950_000, 9_999_800_001)
+    assert kinds == ["int64", "int64", "int64", "bool", "float64"] and narrow == ("int32", "int32", 3)
+
+
+@needs_guest
+def test_a_cell_may_await(sandbox):
+    code = """
+import asyncio
+async def twice(x):
+    await asyncio.sleep(0.01)
+    return 2 * x
+print(await twice(1), await asyncio.gather(twice(2), twice(3)))
+try:
+    await asyncio.wait_for(asyncio.sleep(9), 0.01)
+except TimeoutError:
+    print("waited")
+"""
+    run, second_run = sandbox.run([Cell(code), Cell("assert asyncio.run(twice(2)) == 4")])
+    assert text_of(run) == "2 [4, 6]\nwaited\n" and second_run.status == "ok", run
+    (run,) = sandbox.run(
+        [Cell("import asyncio\nawait asyncio.Event().wait()")], replace(LIMITS, cell_seconds=0.1)
+    )
+    assert run.status == "timeout"
+
+
+@needs_guest
+def test_to_wait_for_another_thread_takes_as_long_as_it_says(sandbox):
+    code = """
+import queue, threading
+from concurrent.futures import Future
+lock, full = threading.Lock(), queue.Queue(1)
+with lock:
+    assert not lock.acquire(timeout=0.01) and not lock.acquire(False) and lock.locked()
+assert not threading.Event().wait(0.01) and not threading.Semaphore(0).acquire(timeout=0.01)
+event = threading.Condition()
+with event:
+    print(event.wait(0.01))
+full.put(1, timeout=0.01)
+for wait in ("full.put(2, timeout=0.01)", "queue.Queue().get(timeout=0.01)", "queue.SimpleQueue().get(timeout=0.01)",
+             "Future().result(0.01)", "threading.Barrier(2).wait(0.01)"):
+    try: eval(wait)
+    except Exception as error: print(type(error).__name__)
+"""
+    run = attack(sandbox, code)
+    assert text_of(run).split() == [
+        "False",
+        "Full",
+        "Empty",
+        "Empty",
+        "TimeoutError",
+        "BrokenBarrierError",
+    ], run
+    endless = attack(
+        sandbox, "from threading import Lock\nlock = Lock()\nlock.acquire(), lock.acquire()", cell_seconds=0.1
+    )
+    assert endless.status == "timeout"
+
+
+@needs_guest
+def test_widgets_can_be_made(sandbox):
+    code = "import ipywidgets\nprint(ipywidgets.IntSlider().value)\nipywidgets.interact(lambda x: print(x), x=3);"
+    (run,) = sandbox.run([Cell(code)])
+    assert run.status == "ok" and text_of(run) == "3\n", run
+
+
+@needs_guest
+def test_pictures_are_drawn(sandbox):
+    (run,) = sandbox.run(
+        [Cell("%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")]
+    )
+    assert run.status == "ok" and "image/png" in run.outputs[0]["data"]
+
+
+# The host, called with any numbers
+
+
+class Memory:
+    """Memory between two guard areas that nobody may touch."""
+
+    def __init__(self, size: int = 1 << 16):
+        self.size, self._whole = size, ctypes.create_string_buffer(b"\xaa" * (3 * size), 3 * size)
+        self.address = ctypes.addressof(self._whole) + size
+
+    def untouched(self) -> bool:
+        return self._whole.raw[: self.size] + self._whole.raw[2 * self.size :] == b"\xaa" * (2 * self.size)
+
+
+def test_space_that_was_given_up_is_there_again():
+    """The space of a deleted or replaced file is free again, but only after it is closed."""
+    memory, host = Memory(), make_wasi()
+    host.attach_memory(memory.address, lambda: memory.size)
+    name_addresses = {"a": 0, "b": 8}
+    for name, address in name_addresses.items():
+        ctypes.memmove(memory.address + address, f"tmp/{name}".encode(), 5)
+
+    def open_file(name: str) -> int:
+        assert host.get_call("path_open")(3, 0, name_addresses[name], 5, 9, 1 << 6, 0, 0, 100) == 0
+        return int.from_bytes(ctypes.string_at(memory.address + 100, 4), "little")
+
+    size = host.get_call("fd_filestat_set_size")
+    for _ in range(5):
+        fd = open_file("a")
+        assert size(fd, 400) == 0 and host.get_call("path_rename")(3, 0, 5, 3, 8, 5) == 0
+        assert host.get_call("path_unlink_file")(3, 8, 5) == 0 and size(fd, 900) == 0
+        second_fd = open_file("b")
+        assert size(second_fd, 200) == 51 and size(second_fd, 100) == 0
+        assert host.get_call("fd_close")(fd) == host.get_call("fd_close")(second_fd) == 0
+        assert host.get_call("path_unlink_file")(3, 8, 5) == 0
+
+
+def make_wasi(**options):
+    files = {}
+    add_node(files, "/course/a/b.txt", ReadOnlyFile(lambda: b"hello"))
+    settings = {
+        "scratch": 1000,
+        "descriptors": 8,
+        "on_output": lambda *_: None,
+        "sleep": lambda _: None,
+    } | options
+    return Wasi(files, ("tmp",), {"A": "b"}, **settings)
+
+
+CALLS = [
+    name.removeprefix("_")
+    for name in dir(Wasi)
+    if name.split("_")[1:2]
+    and name.split("_")[1] in ("fd", "path", "args", "environ", "clock", "random", "poll", "proc", "sched")
+]
+
+
+def test_the_host_has_no_call_that_opens_starts_or_sends():
+    assert len(CALLS) > 30 and not [name for name in CALLS if name.startswith("sock")]
+    assert (
+        make_wasi().get_call("sock_accept")(3, 0, 0) == 52 and make_wasi().get_call("call")(0, 0, 0, 0) == 52
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_wild_numbers_get_an_error_number_and_touch_nothing_else(seed):
+    wild, memory = random.Random(seed), Memory()
+    host = make_wasi()
+    host.attach_memory(memory.address, lambda: memory.size)
+    numbers = [
+        0,
+        1,
+        3,
+        4,
+        7,
+        8,
+        100,
+        memory.size - 1,
+        memory.size,
+        2**31,
+        2**32 - 1,
+        2**32,
+        2**63,
+        2**64 - 1,
+        -1,
+    ]
+    for _ in range(2_000):
+        name = wild.choice(CALLS)
+        function = getattr(host, f"_{name}")
+        count = 9 if name == "path_open" else getattr(function, "__code__", None).co_argcount - 1
+        if count == 0 and name not in ("sched_yield",):
+            count = 2
+        try:
+            assert 0 <= host.get_call(name)(*(wild.choice(numbers) for _ in range(count))) < 80, name
+        except GuestExit:
+            assert name == "proc_exit"
+    assert memory.untouched()
+    assert host.files.free_bytes >= 0 and len(host.files.open_files) <= 8
+
+
+def test_a_path_leads_nowhere_but_through_the_folders():
+    memory, host = Memory(), make_wasi()
+    host.attach_memory(memory.address, lambda: memory.size)
+
+    def open_path(path: str, mode: int = 0, rights: int = 2) -> int:
+        ctypes.memmove(memory.address, path.encode(), len(path.encode()))
+        return host.get_call("path_open")(3, 0, 0, len(path.encode()), mode, rights, 0, 0, 1000)
+
+    for path in ("course/a/b.txt", "../../course/./a//b.txt", "tmp/../course/a/b.txt"):
+        assert open_path(path) == 0
+    for path in ("etc/passwd", "..\\..\\etc"):
+        assert open_path(path) == 44
+    assert open_path("course/a/b.txt/../../../etc/passwd") == 54
+    assert open_path("course/a/b.txt", rights=1 << 6) == 69
+    assert open_path("course/a/b.txt", mode=8) == 69
+    assert open_path("course/new", mode=1) == 69
+    assert open_path("tmp/new", mode=1, rights=1 << 6) == 0
+    assert open_path("x" * 5000) == 37
+    assert open_path("\ud800".encode("utf-8", "surrogatepass").decode("latin-1")) == 44
+
+
+# The files that guests are made of
+
+
+@pytest.fixture
+def compiled_file(tmp_path, monkeypatch):
+    """Compiled guest in a folder of its own, with permissions that allow its use."""
+    path = tmp_path / "webassembly" / "python.cwasm"
+    path.parent.mkdir(mode=0o755)
+    path.write_bytes(b"x")
+    path.chmod(0o644)
+    monkeypatch.setattr(webassembly, "compiled_path", lambda: path)
+    monkeypatch.setattr(webassembly, "_load_module", lambda: None)
+    assert webassembly._find_compiled_file_problem() == ""
+    return path
+
+
+def test_code_that_others_may_write_is_not_run(compiled_file):
+    for path in (compiled_file, compiled_file.parent):
+        mode = path.stat().st_mode
+        path.chmod(mode | 0o020)
+        assert "others may write" in webassembly._find_compiled_file_problem()
+        path.chmod(mode)
+    assert webassembly._find_compiled_file_problem() == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
+def test_a_link_in_the_place_of_the_code_is_not_followed(compiled_file, tmp_path):
+    real = shutil.move(compiled_file, tmp_path / "elsewhere")
+    compiled_file.symlink_to(real)
+    assert "others may write" in webassembly._find_compiled_file_problem()  # a link's own mode
+
+
+def test_what_was_not_compiled_is_said(compiled_file):
+    compiled_file.unlink()
+    assert (
+        "was not compiled" in webassembly._find_compiled_file_problem()
+        and "make portable" in webassembly._find_compiled_file_problem()
+    )
+
+
+def test_a_file_that_is_not_the_one_that_was_tried_is_not_used(tmp_path, monkeypatch):
+    artifact = tmp_path / "python-stdlib.zip"
+    artifact.write_bytes(b"PK")
+    monkeypatch.setattr(webassembly, "_artifact_path", lambda name: artifact)
+    assert "is not the file that was tried" in webassembly._find_artifact_problem("python-stdlib.zip")
+    monkeypatch.setattr(webassembly, "_find_compiled_file_problem", lambda: "")
+    with pytest.raises(SandboxError, match="not the file that was tried"):
+        webassembly.compile_guest()
+
+
+@needs_guest
+def test_code_that_is_cut_short_is_refused_in_a_sentence(tmp_path, monkeypatch):
+    path = tmp_path / "webassembly" / "python.cwasm"
+    path.parent.mkdir(mode=0o755)
+    path.write_bytes(webassembly.compiled_path().read_bytes()[:100_000])
+    path.chmod(0o644)
+    monkeypatch.setattr(webassembly, "compiled_path", lambda: path)
+    monkeypatch.setattr(webassembly, "_load_module", webassembly._load_module.__wrapped__)
+    assert "compiled for another machine" in webassembly._find_compiled_file_problem()
+
+
+@needs_guest
+def test_a_lab_that_cannot_be_prepared_is_the_graders_fault(sandbox):
+    with (
+        pytest.raises(SandboxError, match="cannot prepare this lab: ModuleNotFoundError"),
+        WebAssembly(("keras",)),
+    ):
+        pass
+
+
+# Choosing
+
+
+def test_the_choices_of_the_command_are_those_of_the_sandboxes():
+    from autograder.cli.options import SANDBOXES
+
+    assert SANDBOXES == choice.CHOICES
+
+
+@pytest.mark.parametrize(
+    ("bubblewrap", "webassembly", "chosen"),
+    [("", "", "bubblewrap"), ("", "not installed", "bubblewrap"), ("no namespaces", "", "webassembly")],
+)
+def test_auto_is_the_first_that_starts(monkeypatch, bubblewrap, webassembly, chosen):
+    monkeypatch.setattr(Bubblewrap, "why_unavailable", classmethod(lambda cls: bubblewrap))
+    monkeypatch.setattr(WebAssembly, "why_unavailable", classmethod(lambda cls: webassembly))
+    choice.find_sandbox.cache_clear()
+    try:
+        kind = choice.find_sandbox("auto")
+        assert kind.name == chosen and choice.explain_fallback(kind) == bubblewrap * (chosen != "bubblewrap")
+    finally:
+        choice.find_sandbox.cache_clear()
+
+
+def test_where_none_starts_both_reasons_are_told_and_none_is_never_taken_by_itself(monkeypatch):
+    for kind, reason in ((Bubblewrap, "no namespaces"), (WebAssembly, "not installed")):
+        monkeypatch.setattr(kind, "why_unavailable", classmethod(lambda cls, reason=reason: f"{reason}."))
+    choice.find_sandbox.cache_clear()
+    try:
+        assert choice.why_unavailable() == "no namespaces. not installed."
+    finally:
+        choice.find_sandbox.cache_clear()

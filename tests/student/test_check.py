@@ -1,0 +1,888 @@
+"""`check`, `ready`, `progress` and `criteria` in a student's notebook."""
+
+import ctypes
+import json
+import shutil
+import signal
+import threading
+import time
+from dataclasses import replace
+from functools import partial
+
+import nbformat
+import numpy as np
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+from our_course import COURSE, ROOT
+
+from autograder.authoring.lab import read_lab
+from autograder.core.notebook_cells import cell_grade_id
+from autograder.diagnosis.argument_probe import explain_by_arguments, find_unused_arrays
+from autograder.judging.judge import describe_broken_dependency
+from autograder.student import answer_key
+from autograder.student import check as check_module
+from autograder.student import check_notebook as notebook_module
+from autograder.student.check import CheckFailed, check, criteria, progress, ready
+from autograder.student.check_notebook import NotebookError, check_notebook
+from autograder.student.workspace import reset_copy
+from autograder.values.case_inputs import ComparisonRules, Inputs, Question
+from autograder.values.structural_mistakes import NOT_WRITTEN
+
+
+def softmax(x, axis=0):
+    e = np.exp(x)
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+RIGHT = softmax
+
+
+def rename_function(function, name="softmax"):
+    function.__name__ = name
+    return function
+
+
+def test_a_right_answer_gets_a_line_a_case_and_its_points(capsys):
+    check(RIGHT)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) >= 5
+    assert all(line.startswith("✓ ") for line in lines[:-1])
+    assert lines[-1].startswith("softmax: right in all 8 cases and ")
+    assert lines[-1].endswith("Next: stable_softmax.")
+    assert "point" in lines[-1]
+
+
+def test_a_known_mistake_is_explained_in_words_and_numbers(capsys):
+    wrong = rename_function(lambda x, axis=0: np.exp(x) / np.exp(x).sum())
+    with pytest.raises(CheckFailed) as caught:
+        check(wrong)
+    output = capsys.readouterr().out
+    assert "✗" in output
+    assert "What it means:" in output
+    assert "To think about:" in output
+    assert "Expected:" in output
+    assert caught.value._render_traceback_() == [str(caught.value._line)]
+    assert "\n" not in caught.value._line
+
+
+def test_the_count_matches_the_printed_cases(capsys):
+    def check_and_count(function):
+        with pytest.raises(CheckFailed) as caught:
+            check(rename_function(function))
+        lines = capsys.readouterr().out.splitlines()
+        return caught.value._line, [line[0] for line in lines if line[:2] in ("✓ ", "✗ ")]
+
+    line, marks = check_and_count(lambda x, axis=0: np.exp(x))
+    assert line.endswith(f": {marks.count('✓')} of {len(marks)} cases are right.")
+
+    def wrong_for_large(x, axis=0):
+        return stable(x, axis) if x.size < 2000 else x
+
+    def stable(x, axis):
+        return np.exp(x - x.max(axis, keepdims=True)) / np.exp(x - x.max(axis, keepdims=True)).sum(
+            axis,
+            keepdims=True,
+        )
+
+    line, marks = check_and_count(wrong_for_large)
+    right, wrong = marks.count("✓"), marks.count("✗")
+    assert wrong and f"right in all {right} cases, wrong in {wrong} of " in line
+
+
+def test_an_untouched_stub_gets_a_clean_message(capsys):
+    def stub(x, axis=0):
+        raise NotImplementedError
+
+    with pytest.raises(CheckFailed) as caught:
+        check(rename_function(stub))
+    assert caught.value._line == "softmax: not written yet."
+    assert capsys.readouterr().out.startswith(NOT_WRITTEN)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (3, "check needs the function itself, not an int"),
+        ("softmax", "check needs the function itself, not the text 'softmax'"),
+        (np.ones(3), "check needs the function itself, not an ndarray"),
+        (rename_function(lambda x, axis=0: x, "sotfmax"), "No exercise is called 'sotfmax'"),
+        (
+            rename_function(lambda: 1),
+            "Your softmax() cannot be called as softmax(…): too many positional arguments.",
+        ),
+        (rename_function(lambda x: x), "Put the stub's first line back as it was."),
+    ],
+)
+def test_bad_input_gets_one_sentence(answer, sentence):
+    with pytest.raises(CheckFailed) as caught:
+        check(answer)
+    assert sentence in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda x, axis=0: None, "Your function returned None."),
+        (lambda x, axis=0: print(x), "Your function returned None."),
+        (lambda x, axis=0: 1 / 0, "Your function raised ZeroDivisionError: division by zero"),
+        (
+            lambda x, axis=0: "text",
+            "Your function returned a text (str); expected a NumPy array of shape (3,).",
+        ),
+    ],
+)
+def test_bad_results_get_one_sentence(answer, sentence, capsys):
+    with pytest.raises(CheckFailed):
+        check(rename_function(answer))
+    assert sentence in capsys.readouterr().out
+
+
+def test_ready_says_what_a_cell_waits_for(capsys):
+    assert ready(RIGHT)
+    assert not ready(RIGHT, rename_function(lambda x, axis=0: x))
+    assert capsys.readouterr().out == "This cell waits for: softmax.\n"
+
+
+@pytest.mark.parametrize("call", [lambda: check(RIGHT), lambda: ready(RIGHT), progress])
+def test_without_its_answers_a_notebook_says_where_it_belongs(call, monkeypatch):
+    monkeypatch.setattr(answer_key, "load_lab_keys", dict)
+    with pytest.raises(CheckFailed, match="a lab's notebook belongs beside its folder `answers`"):
+        call()
+
+
+def test_progress_counts_what_passed(capsys, monkeypatch):
+    monkeypatch.setattr(check_module, "_passed_checks", {})
+    check(RIGHT)
+    with pytest.raises(CheckFailed):
+        check(rename_function(lambda x, axis=0: x, "stable_softmax"))
+    capsys.readouterr()
+    progress()
+    output = capsys.readouterr().out
+    assert "✓ softmax" in output
+    assert "✗ stable_softmax" in output
+    assert "· calculate_weights" in output
+    with pytest.raises(CheckFailed, match="There is no lab 'x'"):
+        progress("x")
+
+
+def test_a_certificate_is_shown_once_everything_has_passed(capsys, monkeypatch):
+    names = list(check_module.answer_key.load_lab_keys()["tiny-transformer"].points)
+    for passed_checks, is_shown in (
+        (dict.fromkeys(names[1:], True), False),
+        (dict.fromkeys(names, True), True),
+    ):
+        monkeypatch.setattr(check_module, "_passed_checks", passed_checks)
+        progress("tiny-transformer")
+        assert ("You have come a long way" in capsys.readouterr().out) == is_shown
+    monkeypatch.setattr(
+        check_module,
+        "_passed_checks",
+        dict.fromkeys(check_module.answer_key.list_exercises(), True),
+    )
+    progress("qkv-attention")  # it has none
+    assert capsys.readouterr().out.endswith("for what you explain in words.\n")
+
+
+def test_check_shows_html_where_there_is_a_kernel(monkeypatch):
+    """A notebook gets the message with tables, and its plain text as well."""
+    import IPython
+
+    displayed_data = []
+    shell = type("Shell", (), {"kernel": object()})()
+    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
+    monkeypatch.setattr("IPython.display.display", lambda data, raw: displayed_data.append(data))
+    with pytest.raises(CheckFailed):
+        check(rename_function(lambda x, axis=0: np.exp(x) / np.exp(x).sum()))
+    assert "<caption" in displayed_data[0]["text/html"]
+    assert "img" not in displayed_data[0]["text/html"]
+    assert "What it means:" in displayed_data[0]["text/plain"]
+
+
+def test_an_answer_is_known_by_the_name_that_it_is_bound_to(capsys):
+    softmax = lambda x, axis=0: RIGHT(x, axis)  # noqa: E731 - as students write it
+    check(softmax)
+    softmax = partial(RIGHT)
+    check(softmax)
+
+    class Softmax:
+        def __call__(self, x, axis=0):
+            return RIGHT(x, axis)
+
+    softmax = Softmax()
+    check(softmax)
+    assert ready(softmax)
+    assert capsys.readouterr().out.count("softmax: right in all") == 3
+
+
+def test_a_stub_that_is_called_is_named_as_the_cause():
+    def softmax(x, axis=0):
+        raise NotImplementedError
+
+    def stable_softmax(x, axis=0):
+        return softmax(x - x.max(axis=axis, keepdims=True), axis)
+
+    with pytest.raises(CheckFailed, match=describe_broken_dependency("softmax", written=False)):
+        check(stable_softmax)
+
+
+def test_a_wrong_answer_that_is_called_is_named_as_the_cause():
+    def softmax(x, axis=0):
+        return np.exp(x) / np.exp(x).sum()
+
+    def stable_softmax(x, axis=0):
+        return softmax(x - x.max(axis=axis, keepdims=True), axis)
+
+    with pytest.raises(CheckFailed, match=describe_broken_dependency("softmax")):
+        check(stable_softmax)
+
+
+def test_the_output_of_an_answer_is_shown_once(capsys):
+    def softmax(x, axis=0):
+        print("SHAPE", x.shape)
+        return x
+
+    with pytest.raises(CheckFailed):
+        check(softmax)
+    output = capsys.readouterr().out
+    assert output.count("SHAPE") == 1
+    assert "It printed:\nSHAPE (3,)" in output
+
+
+@pytest.fixture(params=["by signal", "without signals"])
+def short_time_limit(request, monkeypatch):
+    """Set a limit of 0.3 CPU seconds, on a system with signals and on one without."""
+    if request.param == "without signals":
+        monkeypatch.delattr(signal, "pthread_kill", raising=False)
+    elif not hasattr(signal, "pthread_kill"):
+        pytest.skip("this system has none")
+    lab_of = answer_key.find_lab
+    monkeypatch.setattr(
+        answer_key,
+        "find_lab",
+        lambda name: replace(lab_of(name), call_seconds=0.3),
+    )
+    yield request.param
+    time.sleep(0.1)  # nothing is raised late
+
+
+def use_cpu(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_an_endless_loop_is_stopped_with_a_sentence(short_time_limit):
+    def softmax(x, axis=0):
+        while True:
+            try:  # noqa: SIM105
+                x = x + 0
+            except Exception:  # noqa: BLE001 - the deadline gets through all the same
+                pass
+
+    sentence = r"softmax: It did not end; 0.3 s are allowed\. It was busy with the case “.+”\."
+    with pytest.raises(CheckFailed, match=sentence):
+        check(softmax)
+    assert not ready(softmax)
+
+
+def test_a_bare_except_does_not_help(short_time_limit):
+    def softmax(x, axis=0):
+        try:
+            while True:
+                x = x + 0
+        except BaseException:  # noqa: BLE001
+            return RIGHT(x, axis)
+
+    with pytest.raises(CheckFailed, match="It did not end"):
+        check(softmax)
+
+
+def test_a_slow_answer_is_told_what_it_needs_and_where(short_time_limit):
+    calls = []
+
+    def softmax(x, axis=0):
+        if not calls:
+            end = time.process_time() + 0.36
+            while time.process_time() < end:
+                pass
+        calls.append(x)
+        return RIGHT(x, axis)
+
+    sentence = (
+        r"It needs 1 s of the 0.3 allowed\. Most of the time went into line \d+: `while time.process_time"
+    )
+    with pytest.raises(CheckFailed, match=sentence):
+        check(softmax)
+    assert len(calls) > 1, "it was not stopped"
+
+
+def test_an_answer_that_makes_progress_is_slow_and_not_endless(short_time_limit):
+    def softmax(x, axis=0):
+        use_cpu(0.05)
+        return RIGHT(x, axis)
+
+    with pytest.raises(CheckFailed, match=r"It needs more than 0.45 s of the 0.3 allowed\."):
+        check(softmax)
+
+
+def test_a_slow_answer_is_not_endless_where_one_case_is_much_larger_than_the_others(
+    short_time_limit,
+):
+    calls = []
+
+    def softmax(x, axis=0):
+        calls.append(x)
+        use_cpu(0.05 if len(calls) == 1 else 5)
+        return RIGHT(x, axis)
+
+    with pytest.raises(CheckFailed, match=r"It needs more than 0.45 s of the 0.3 allowed\."):
+        check(softmax)
+
+
+def test_waiting_is_ended_by_the_clock(short_time_limit):
+    if short_time_limit == "without signals":
+        pytest.skip("what sleeps there is not woken")
+
+    def softmax(x, axis=0):
+        time.sleep(60)
+
+    start = time.monotonic()
+    with pytest.raises(CheckFailed, match=r"It did not end; 0.3 s are allowed\."):
+        check(softmax)
+    assert 1.8 < time.monotonic() - start < 30
+
+
+def test_waiting_for_a_busy_machine_is_no_mistake(short_time_limit):
+    """The wall-clock time is twice the limit; only CPU time counts."""
+    calls = []
+
+    def softmax(x, axis=0):
+        if not calls:
+            time.sleep(0.6)
+        calls.append(x)
+        return RIGHT(x, axis)
+
+    check(softmax)
+
+
+def test_where_there_are_neither_threads_nor_signals_answers_are_judged_all_the_same(
+    short_time_limit, monkeypatch
+):
+    """Python in a browser or a sandbox has neither, nor `ctypes.pythonapi`."""
+
+    def start(thread):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.delattr(signal, "pthread_kill", raising=False)
+    monkeypatch.delattr(ctypes, "pythonapi")
+    monkeypatch.setattr(threading.Thread, "start", start)
+
+    def softmax(x, axis=0):
+        return RIGHT(x, axis)
+
+    check(softmax)
+
+    def softmax(x, axis=0):
+        use_cpu(0.05)
+        return RIGHT(x, axis)
+
+    with pytest.raises(CheckFailed, match=r"It needs \d+ s of the 0.3 allowed\."):
+        check(softmax)
+
+
+def test_a_lab_says_how_long_its_answers_may_take():
+    assert answer_key.find_lab("blockwise_attention").call_seconds == 60
+    assert answer_key.find_lab("softmax").call_seconds == 10
+
+
+def test_a_name_that_an_exercise_of_another_lab_has_is_said_to_be_one(capsys):
+    def softmax(x, axis=0):
+        return causal_mask(x)  # noqa: F821
+
+    with pytest.raises(CheckFailed):
+        check(softmax)
+    assert "`causal_mask` is an exercise of the lab attention-masks" in capsys.readouterr().out
+
+    def softmax(x, axis=0):
+        return stable_softmax(x)  # noqa: F821
+
+    with pytest.raises(CheckFailed):
+        check(softmax)
+    assert "`stable_softmax` is another exercise of this lab" in capsys.readouterr().out
+
+
+# Marking schemes of questions in words
+
+QUESTION = "explain-flat"
+
+
+@pytest.fixture
+def save_answer(tmp_path, monkeypatch):
+    """Return a function that saves a notebook with an answer cell, and goes to its folder."""
+
+    def write(source):
+        folder = tmp_path / "qkv-attention"
+        shutil.copytree(
+            COURSE.answers_folder("qkv-attention"),
+            folder / "answers",
+            dirs_exist_ok=True,
+        )
+        (folder / "answers" / answer_key.CRITERIA_FILE).write_bytes(
+            answer_key.encode_criteria({QUESTION: "**1 point** for all."}),
+        )
+        cell = {
+            "cell_type": "markdown",
+            "metadata": {"nbgrader": {"grade_id": QUESTION}},
+            "source": source,
+        }
+        (folder / "qkv-attention.ipynb").write_text(json.dumps({"cells": [cell]}))
+        monkeypatch.chdir(folder)
+        monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+        return folder
+
+    yield write
+    answer_key.clear_cache()
+
+
+def test_criteria_are_shown_once_an_answer_is_written(save_answer, capsys):
+    save_answer("The weights are nearly uniform.")
+    criteria()
+    assert "**1 point** for all." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("source", ["YOUR ANSWER HERE", "", "  \n"])
+def test_criteria_are_not_shown_before(save_answer, capsys, source):
+    save_answer(source)
+    with pytest.raises(CheckFailed, match="write an answer of your own first and save"):
+        criteria(QUESTION)
+    assert "1 point" not in capsys.readouterr().out
+
+
+def test_hidden_criteria_and_unknown_questions_are_refused(save_answer):
+    folder = save_answer("Something.")
+    with pytest.raises(CheckFailed, match="There is no question 'explain'"):
+        criteria("explain")
+    (folder / "answers" / answer_key.CRITERIA_FILE).unlink()
+    with pytest.raises(CheckFailed, match="its marking scheme is not shown in this course"):
+        criteria(QUESTION)
+
+
+def test_the_schemes_of_a_lab_belong_to_its_questions_and_stay_out_of_the_notebook():
+    lab = read_lab(COURSE, "qkv-attention")
+    schemes = lab.mark_schemes()
+    assert set(schemes) == set(lab.manual_questions) == {QUESTION}
+    assert "1 point" in schemes[QUESTION]
+    assert "BEGIN" not in schemes[QUESTION]
+    assert "1 point" not in COURSE.released_notebook(lab.name).read_text("utf-8")
+    assert answer_key.read_criteria(answer_key.load_lab_keys()[lab.name]) == schemes
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [{"metadata": None}, {"metadata": {"nbgrader": []}}, {"metadata": "text"}, {}, None, 3],
+)
+def test_a_reset_in_a_notebook_with_a_cell_that_is_none(malformed, tmp_path):
+    path = tmp_path / "qkv-attention.ipynb"
+    notebook = json.loads(COURSE.released_notebook("qkv-attention").read_text("utf-8"))
+    stub = next(c for c in notebook["cells"] if cell_grade_id(c) == "softmax")
+    original_source, stub["source"] = stub["source"], "def softmax(x, axis=0): ..."
+    if isinstance(malformed, dict):
+        malformed = {"cell_type": "markdown", "source": "", **malformed}
+    notebook["cells"].insert(
+        0,
+        malformed,
+    )
+    path.write_text(json.dumps(notebook))
+    reset_copy(path, "softmax", COURSE)
+    cells = json.loads(path.read_text("utf-8"))["cells"]
+    assert (
+        next(c for c in cells if isinstance(c, dict) and cell_grade_id(c) == "softmax")["source"]
+        == original_source
+    )
+
+
+def test_a_cell_that_never_ends_is_ended_by_its_cpu_time(tmp_path, monkeypatch):
+    """`autograder check` runs the whole notebook; the wall-clock limit would be an hour."""
+    monkeypatch.setattr(notebook_module, "MAX_CELL_CPU_SECONDS", 1)
+    monkeypatch.setattr(notebook_module, "WALL_SECONDS_PER_CPU_SECOND", 3600)
+    cells = [new_code_cell("import time; time.sleep(2)"), new_code_cell("while True: pass")]
+    (tmp_path / "softmax.ipynb").write_text(
+        nbformat.writes(
+            new_notebook(
+                cells=[
+                    *cells,
+                    new_code_cell("", metadata={"nbgrader": {"grade_id": "test-softmax"}}),
+                ],
+            ),
+        ),
+    )
+    with pytest.raises(
+        NotebookError,
+        match="A cell needed more than 1 s; look for an endless loop",
+    ):
+        check_notebook(tmp_path / "softmax.ipynb")
+
+
+# Before and around a check
+
+
+def test_a_function_of_another_name_is_told_the_names_of_this_lab_only(tmp_path, monkeypatch):
+    (tmp_path / "qkv-attention.ipynb").write_text("{}")
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(ROOT))
+    monkeypatch.chdir(tmp_path)
+
+    def my_softmax(x, axis=0):
+        return x
+
+    with pytest.raises(CheckFailed, match="No exercise is called 'my_softmax'") as caught:
+        exec(
+            "check(answer)",
+            {"check": check, "answer": my_softmax},
+        )  # nothing else is defined there
+    assert "stable_softmax" in str(caught.value) and "causal_mask" not in str(caught.value)
+
+
+def test_defaults_that_are_arrays_do_not_fill_the_message():
+    layer = np.ones((32, 10))
+
+    def attention(encoder_states, decoder_state, l1=layer, layer_2=None):
+        return encoder_states
+
+    with pytest.raises(CheckFailed, match="unexpected keyword argument 'layer_1'") as caught:
+        check(attention)
+    assert "l1=…, layer_2=None) cannot be called" in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+def test_an_exercise_that_is_not_defined_yet_is_told_by_its_cell(capsys):
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell()
+    shell.set_custom_exc((NameError,), check_module._show_name_error)
+    shell.run_cell("check(softmax)\n", store_history=False)
+    assert "name 'check' is not defined" in capsys.readouterr().out
+    result = shell.run_cell("softmax\n", store_history=False)
+    output = capsys.readouterr().out
+    assert "softmax is not there yet: run the cell in which you write it" in output
+    assert "Traceback" not in output and isinstance(result.error_in_exec, NameError)
+    InteractiveShell.clear_instance()
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        (
+            None,
+            "softmax: its cell is missing; `autograder reset qkv-attention.ipynb softmax` puts it back.",
+        ),
+        (
+            "def my_softmax(x):\n    pass",
+            "softmax is not there: its cell defines my_softmax. Give the function the name",
+        ),
+        (
+            "def softmax(x):\n    pass",
+            "softmax is not there yet: run the cell in which you write it",
+        ),
+        ("x = 3", "softmax is not there yet: run the cell in which you write it"),
+    ],
+)
+def test_a_function_that_is_not_there_is_looked_for_in_the_saved_notebook(
+    source, sentence, tmp_path, monkeypatch
+):
+    notebook = nbformat.read(COURSE.released_notebook("qkv-attention"), as_version=4)
+    index = next(i for i, cell in enumerate(notebook.cells) if cell_grade_id(cell) == "softmax")
+    if source is None:
+        del notebook.cells[index]
+    else:
+        notebook.cells[index].source = source
+    path = tmp_path / "qkv-attention.ipynb"
+    nbformat.write(notebook, path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(ROOT))
+    assert check_module._explain_missing_function("softmax").startswith(sentence)
+    if source is None:
+        reset_copy(path, "softmax", COURSE)
+        restored = nbformat.read(path, as_version=4)
+        assert [c.id for c in restored.cells] == [
+            c.id for c in nbformat.read(COURSE.released_notebook(path.stem), 4).cells
+        ]
+
+
+def test_nobody_types_and_nothing_calls_itself_for_ever():
+    def softmax(x, axis=0):
+        return float(input("axis? "))
+
+    with pytest.raises(CheckFailed, match=r"nobody is there when a function is checked"):
+        check(softmax)
+
+    def softmax(x, axis=0):
+        return softmax(x - 1, axis)
+
+    with pytest.raises(CheckFailed, match=r"calls itself again and again") as caught:
+        check(softmax)
+    assert "RecursionError" in str(caught.value)
+
+
+def test_a_deleted_cell_is_said_to_be_missing():
+    output = nbformat.v4.new_output(
+        "error",
+        ename="NameError",
+        evalue="name 'softmax' is not defined",
+    )
+    cell = nbformat.v4.new_code_cell(outputs=[output])
+    status = notebook_module._read_exercise_status("softmax", cell, "", has_function_cell=False)
+    assert "its cell is missing" in status.message
+    status = notebook_module._read_exercise_status("softmax", cell, "X", has_function_cell=True)
+    assert "an earlier cell failed: X" in status.message
+
+
+# Explanations from an argument probe
+
+
+def distinctive_result(weights, values):
+    return np.tanh(weights @ values) + 0.3
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (lambda q, k, v: distinctive_result(q @ q.T, v), "does not depend on `k`"),
+        (
+            lambda q, k, v: distinctive_result(k @ q.T, v) - 0.3,
+            "With `q` and `k` exchanged it gives the expected result",
+        ),
+        (
+            lambda q, k, v: distinctive_result(q @ k.T, v) + np.random.normal(),
+            "Called twice with the same arguments",
+        ),
+        (
+            lambda q, k, v: distinctive_result(q @ k.T, v.T) - 0.3,
+            "With rows and columns of `v` exchanged",
+        ),
+        (lambda q, k, v: distinctive_result(q @ -k.T, v) - 0.3, "With the sign of `q` changed"),
+        (
+            lambda q, k, v: distinctive_result(q @ k.T / 2, v) - 0.3,
+            "With `q` multiplied by 2 it gives the expected result",
+        ),
+        (
+            lambda q, k, v: distinctive_result(q @ k.T * len(q) ** 0.5, v) - 0.3,
+            "With `q` multiplied by 1/√n, where n is",
+        ),
+        (lambda q, k, v: distinctive_result(q @ k.T, 1 / v) - 0.3, "With 1 / `v` in place of `v`"),
+        (
+            lambda q, k, v: distinctive_result(q @ k.T, v) - 0.3 + v,
+            "What you return is the expected result plus `v`",
+        ),
+        (lambda q, k, v: distinctive_result(q @ k.T, v) * v.mean(), ""),
+        (lambda q, k, v: int(np.argmax(q)), ""),  # a place is often the same for other numbers
+        (lambda q, k, v: 1 / 0, ""),
+    ],
+)
+def test_the_argument_probe_explains_a_wrong_result(answer, sentence):
+    rng = np.random.default_rng(3)
+    questions = []
+    for n in (2, 4):
+        inputs = Inputs(tuple(rng.normal(size=(n, n)) for _ in range(3)))
+        questions.append(
+            Question(
+                "",
+                inputs,
+                distinctive_result(inputs.args[0] @ inputs.args[1].T, inputs.args[2]) - 0.3,
+                {},
+            ),
+        )
+    text = explain_by_arguments(answer, questions, ComparisonRules())
+    assert sentence in text and bool(text) == bool(sentence)
+
+
+def make_questions(reference, *calls):
+    return [Question("", Inputs(args), reference(*args), {}) for args in calls]
+
+
+def test_the_probe_also_tries_row_vectors_and_integers():
+    questions = make_questions(
+        lambda x, row: 3 * x,
+        *[(np.arange(float(n)), np.ones((1, n)) * n) for n in (8, 9)],
+    )
+    assert "the expected result minus `row`" in explain_by_arguments(
+        lambda x, row: 3 * x - row[0],
+        questions,
+        ComparisonRules(),
+    )
+    questions = make_questions(np.cos, (np.arange(5),), (np.arange(3, 9),))
+    assert "With `x` multiplied by ½" in explain_by_arguments(
+        lambda x: np.cos(2 * x),
+        questions,
+        ComparisonRules(),
+    )
+
+
+def test_a_wrong_default_is_named():
+    def right(x, axis=0):
+        return x / x.sum(axis=axis, keepdims=True)
+
+    def wrong_default(x, axis=-1):
+        return right(x, axis)
+
+    table = np.arange(1.0, 7).reshape(2, 3)
+    text = explain_by_arguments(wrong_default, make_questions(right, (table,)), ComparisonRules())
+    assert text.startswith(
+        "The call leaves `axis` out, and your function takes -1 for it; with 0 it gives the expected result.",
+    )
+    other_text = explain_by_arguments(
+        lambda x, axis: right(x, axis - 1),
+        make_questions(right, (table, 1)),
+        ComparisonRules(),
+    )
+    assert "leaves" not in other_text and "one larger" in other_text
+
+
+def test_a_passing_case_rules_out_an_explanation():
+    def zero_if_negative(x):
+        return np.zeros_like(x) if (x < 0).any() else 2 * x
+
+    failing = make_questions(
+        lambda x: 2 * x,
+        (np.array([-1.0, 2.0, 3.0]),),
+        (np.array([1.0, -2.0, 3.0, 4.0]),),
+    )
+    passing = make_questions(lambda x: 2 * x, (np.array([1.0, 2.0, 3.0]),))
+    assert "does not depend on `x`" in explain_by_arguments(
+        zero_if_negative,
+        failing,
+        ComparisonRules(),
+    )
+    assert "does not depend" not in explain_by_arguments(
+        zero_if_negative,
+        failing,
+        ComparisonRules(),
+        passing=passing,
+    )
+
+
+def test_the_probe_swaps_and_shifts_settings():
+    def reference(x, rate=0.5, step=1, decay=0.25):
+        return x * rate**step + decay
+
+    def swapped_rates(x, rate=0.5, step=1, decay=0.25):
+        return x * decay**step + rate
+
+    def one_less(x, rate=0.5, step=1, decay=0.25):
+        return reference(x, rate, step - 1, decay)
+
+    questions = make_questions(reference, (np.arange(3.0),), (np.arange(4.0), 0.3, 2, 0.7))
+    assert "`rate` and `decay` exchanged" in explain_by_arguments(
+        swapped_rates,
+        questions,
+        ComparisonRules(),
+    )
+    assert "With `step` one larger" in explain_by_arguments(one_less, questions, ComparisonRules())
+
+
+def test_an_inverted_mask_is_named():
+    mask = np.array([[True, False], [True, True]])
+    questions = make_questions(lambda x, m: np.where(m, x, 0.0), (np.ones((2, 2)), mask))
+    assert "True and False exchanged in `m`" in explain_by_arguments(
+        lambda x, m: np.where(m, 0.0, x),
+        questions,
+        ComparisonRules(),
+    )
+
+
+def test_a_wrong_count_names_the_missing_or_extra_term():
+    questions = make_questions(
+        lambda d, layers: 4 * d * d * layers,
+        (8, 2),
+        (16, 3),
+        (4, 0),
+        (6, 1),
+    )
+    questions = [q for q in questions if q.expected]
+    missing = explain_by_arguments(
+        lambda d, layers: 3 * d * d * layers,
+        questions,
+        ComparisonRules(),
+    )
+    assert "yours is `d`² · `layers` too few" in missing
+    assert "yours is 2 · `d` too many" in explain_by_arguments(
+        lambda d, layers: 4 * d * d * layers + 2 * d,
+        questions,
+        ComparisonRules(),
+    )
+    assert (
+        explain_by_arguments(
+            lambda d, layers: 4 * d * d * layers + d % 5,
+            questions,
+            ComparisonRules(),
+        )
+        == ""
+    )
+
+
+def test_an_argument_may_be_a_type():
+    inputs = Inputs((np.arange(4.0), np.float32))
+    assert (
+        explain_by_arguments(
+            lambda x, dtype: x * x,
+            [Question("", inputs, inputs.args[0] * 3, {})],
+            ComparisonRules(),
+        )
+        == ""
+    )
+
+
+def test_a_default_without_a_value_type_does_not_stop_the_probe():
+    questions = make_questions(lambda x: x * 3, (np.arange(4.0),))
+    text = explain_by_arguments(lambda x, library=np: library.abs(x), questions, ComparisonRules())
+    assert text == ""
+
+
+def test_entries_of_a_mapping_are_arguments_too():
+    inputs = Inputs(({"gain": np.arange(3.0), "bias": np.arange(3.0) ** 2, "heads": 2}, np.ones(3)))
+    questions = [
+        Question("", inputs, inputs.args[1] * inputs.args[0]["gain"] + inputs.args[0]["bias"], {}),
+    ]
+    assert "`bias`" in explain_by_arguments(
+        lambda p, x: x * p["gain"] + p["gain"],
+        questions,
+        ComparisonRules(),
+    )
+    text = explain_by_arguments(
+        lambda p, x: x * p["bias"] + p["gain"],
+        questions,
+        ComparisonRules(),
+    )
+    assert "`gain` and `bias` exchanged" in text
+
+
+def test_an_array_unused_by_the_reference_is_not_blamed():
+    rng = np.random.default_rng(4)
+    inputs = Inputs(tuple(rng.normal(size=(3, 3)) for _ in range(3)))
+    questions = [Question("", inputs, inputs.args[0] @ inputs.args[1], {})]
+
+    def reference(a, b, bias):
+        return a @ b
+
+    def wrong(a, b, bias):
+        return np.tanh(a @ b)
+
+    assert find_unused_arrays(reference, questions, ComparisonRules()) == ("bias",)
+    assert "does not depend on `bias`" in explain_by_arguments(wrong, questions, ComparisonRules())
+    assert (
+        explain_by_arguments(
+            wrong,
+            questions,
+            ComparisonRules(),
+            find_unused_arrays(reference, questions, ComparisonRules()),
+        )
+        == ""
+    )
+
+
+def test_a_check_names_an_unused_argument():
+    def attention_qkv(queries, keys, values):
+        return queries[:, :1] * 0.37 + values.sum(axis=0) ** 2
+
+    with pytest.raises(CheckFailed, match="does not depend on `keys`"):
+        check(attention_qkv)

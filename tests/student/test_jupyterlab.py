@@ -1,0 +1,152 @@
+"""JupyterLab for students: settings and file names, tested without a browser."""
+
+import asyncio
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip(
+    "jupyterlab",
+    reason="JupyterLab is not installed: `make lab` or `make setup` brings it.",
+)
+
+from autograder.student import jupyterlab
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("softmax", "additive", "mine"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"{name}.ipynb").write_text("{}")
+    (tmp_path / "README.ipynb").write_text("{}")
+    return tmp_path
+
+
+def run_async(coroutine):
+    """Run a coroutine in another thread; a browser's event loop may be running in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
+def shown_names(folder, path):
+    manager = jupyterlab.LabsInOrder(root_dir=str(folder), labs=["softmax", "additive"])
+    model = run_async(manager.get(path, content=True))
+    return {entry["path"]: entry["name"] for entry in model["content"]}
+
+
+def test_labs_are_shown_with_their_numbers_and_keep_their_paths(folder):
+    assert shown_names(folder, "") == {
+        "softmax": "1 softmax",
+        "additive": "2 additive",
+        "mine": "mine",
+        "README.ipynb": "README.ipynb",
+    }
+
+
+def test_files_in_a_lab_keep_their_names(folder):
+    (folder / "softmax" / "additive").mkdir()
+    names = shown_names(folder, "softmax")
+    assert names == {"softmax/softmax.ipynb": "softmax.ipynb", "softmax/additive": "additive"}
+
+
+def test_a_listing_without_content_is_left_alone(folder):
+    manager = jupyterlab.LabsInOrder(root_dir=str(folder), labs=["softmax"])
+    assert run_async(manager.get("", content=False))["content"] is None
+
+
+@pytest.fixture
+def launch_record(monkeypatch):
+    """Arguments, settings and environment that the server was launched with."""
+    record = {}
+
+    def launch(arguments):
+        folder = Path(os.environ["JUPYTER_CONFIG_PATH"].split(os.pathsep)[0])
+        record["arguments"] = arguments
+        record["settings"] = json.loads((folder / "jupyter_server_config.json").read_text())
+        record["page"] = json.loads((folder / "labconfig" / "page_config.json").read_text())
+        (extension_folder,) = record["settings"]["LabApp"]["extra_labextensions_path"]
+        files = filter(Path.is_file, Path(extension_folder).rglob("*"))
+        record["extensions"] = {path.name: path.read_text() for path in files}
+        record["themes"] = json.loads(
+            (folder / "labconfig" / "default_setting_overrides.json").read_text(),
+        )
+        record["environment"] = dict(os.environ)
+
+    for name in (
+        "JUPYTER_CONFIG_PATH",
+        "JUPYTER_TOKEN",
+        "JUPYTER_RUNTIME_DIR",
+        "IPYTHONDIR",
+        "MPLCONFIGDIR",
+        "PYTHONSTARTUP",
+    ):
+        monkeypatch.setenv(name, "")  # so that it is put back
+        monkeypatch.delenv(name)
+    monkeypatch.setattr(jupyterlab.AddressPrintingServer, "launch_instance", staticmethod(launch))
+    return record
+
+
+def test_a_token_that_was_asked_for_is_kept(launch_record, tmp_path, monkeypatch):
+    jupyterlab.open_lab(tmp_path, ["softmax"])
+    assert len(launch_record["settings"]["IdentityProvider"]["token"]) == 48
+    monkeypatch.setenv("JUPYTER_TOKEN", "mine")
+    jupyterlab.open_lab(tmp_path, ["softmax"])
+    assert "IdentityProvider" not in launch_record["settings"]
+
+
+def test_command_line_options_go_to_the_server(launch_record, tmp_path):
+    jupyterlab.open_lab(tmp_path, ["softmax"], ["--no-browser", "--port=8890"])
+    assert launch_record["arguments"][-2:] == ["--no-browser", "--port=8890"]
+    assert launch_record["settings"]["LabsInOrder"] == {"labs": ["softmax"]}
+    assert launch_record["page"]["disabledExtensions"]["@jupyter/nbgrader"] is True
+
+
+def test_jupyterlab_learns_of_narrow_and_of_dark_screens(launch_record, tmp_path):
+    jupyterlab.open_lab(tmp_path, ["softmax"])
+    package = json.loads(launch_record["extensions"]["package.json"])
+    assert package["jupyterlab"]["_build"]["load"] == "static/entry.js"
+    entry = launch_record["extensions"]["entry.js"]
+    assert f'window._JUPYTERLAB ??= {{}})["{package["name"]}"]' in entry
+    assert launch_record["themes"] == {
+        "@jupyterlab/apputils-extension:themes": {"adaptive-theme": True},
+    }
+
+
+def test_a_kernel_says_what_is_missing_before_the_set_up_has_run(launch_record, tmp_path):
+    """A real kernel; PYTHONSTARTUP names the file that it runs first."""
+    from jupyter_client.manager import run_kernel
+
+    jupyterlab.open_lab(tmp_path, ["softmax"])
+    environment = {**os.environ, "PYTHONSTARTUP": launch_record["environment"]["PYTHONSTARTUP"]}
+    for name, is_hinted in (("softmax", True), ("elsewhere", False)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "softmax.ipynb").write_text("{}")
+        with run_kernel(env=environment, cwd=str(folder)) as client:
+            reply = client.execute_interactive(
+                "check(1)",
+                output_hook=lambda message: None,
+                timeout=60,
+            )["content"]
+            assert (reply["ename"], reply["evalue"]) == ("NameError", "name 'check' is not defined")
+            hint = (
+                "check is not there yet: run the lab's set-up first, its first cell with code, "
+                "then this one again."
+            )
+            assert (reply["traceback"] == [hint]) is is_hinted
+            name_reply = client.execute_interactive(
+                "_show_setup_hint",
+                output_hook=lambda message: None,
+                timeout=60,
+            )["content"]
+            assert name_reply["ename"] == "NameError"
+
+
+def test_a_home_that_cannot_be_written_to_is_not_used(launch_record, tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: path != Path.home())
+    jupyterlab.open_lab(tmp_path, ["softmax"])
+    for name in ("JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "MPLCONFIGDIR"):
+        assert not launch_record["environment"][name].startswith(str(Path.home()))

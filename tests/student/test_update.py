@@ -1,0 +1,256 @@
+"""Copies older than the course's text: `start` lists them, `update` keeps what students wrote."""
+
+import json
+import random
+import shutil
+
+import nbformat
+import pytest
+from command import autograder
+from our_course import ROOT
+
+from autograder.core.course import read_course
+from autograder.student import update, workspace
+
+LAB = "additive-attention"
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A course of one lab, and a student's folder with a copy of it."""
+    course_root = tmp_path / "course"
+    (course_root / "notebooks").mkdir(parents=True)
+    (course_root / "course.toml").write_text(
+        f'title = "Attention"\nid = "attention"\nlabs = ["{LAB}"]\n',
+    )
+    shutil.copytree(ROOT / "notebooks" / LAB, course_root / "notebooks" / LAB)
+    assert run_command(course_root, "start", "work") == "1 lab copied to work.\n"
+    return read_course(course_root)
+
+
+def run_command(folder, *command):
+    result = autograder(*command, cwd=folder)
+    assert (result.returncode, result.stderr) == (0, "")
+    return result.stdout
+
+
+def edit_cells(path, **sources):
+    """Replace sources of a notebook's cells, by ids with _ for -; return all sources."""
+    notebook = nbformat.read(path, as_version=4)
+    cells = {cell.id: cell for cell in notebook.cells}
+    for name, source in sources.items():
+        cells[name.replace("_", "-")].source = source
+    nbformat.write(notebook, path)
+    return {name: cell.source for name, cell in cells.items()}
+
+
+def cell_ids(path):
+    return [cell.id for cell in nbformat.read(path, as_version=4).cells]
+
+
+def test_a_newer_text_is_named_and_taken_over_without_losing_a_word(course):
+    copy, course_notebook = (
+        course.root / "work" / LAB / f"{LAB}.ipynb",
+        course.released_notebook(LAB),
+    )
+    original_sources = {cell.id: cell.source for cell in nbformat.read(copy, as_version=4).cells}
+    answer = "def alignment(*any):\n    return 'mine'"
+    edit_cells(
+        copy,
+        alignment=answer,
+        move="A note of mine.",
+        setup=original_sources["setup"] + "\nMINE = 1",
+    )
+    notebook = nbformat.read(copy, as_version=4)
+    own_cell = nbformat.v4.new_code_cell("my_own = 3", id="my-own")
+    notebook.cells.insert(cell_ids(copy).index("alignment") + 1, own_cell)
+    notebook.cells.insert(0, nbformat.v4.new_markdown_cell("To do: read this.", id="my-first"))
+    notebook.cells.append(
+        nbformat.v4.new_code_cell(answer.replace("mine", "a second try"), id="again"),
+    )
+    notebook.cells[-1].metadata = notebook.cells[cell_ids(copy).index("alignment") + 1].metadata
+    nbformat.write(notebook, copy)
+    assert run_command(course.root, "start", "work") == "work has all the labs already.\n"
+
+    new_sources = {
+        "move": original_sources["move"] + "\n\nMore.",
+        "attention": original_sources["attention"] + "\n# new stub",
+        "alignment": original_sources["alignment"] + "\n# new stub",
+        "repeat-idea": "### Another title\n\nAnother idea.",
+    }
+    edit_cells(course_notebook, **new_sources)
+    notebook = nbformat.read(course_notebook, as_version=4)
+    notebook.cells.insert(1, nbformat.v4.new_markdown_cell("Something new.", id="news"))
+    nbformat.write(notebook, course_notebook)
+
+    output = run_command(course.root, "start", "work")
+    line = output.splitlines()[1]
+    assert line.startswith(
+        f"{LAB}: your copy is older than the course's text, which has changed in “",
+    )
+    assert "“Another title”" in line or "other place" in line
+    assert line.endswith(
+        f"`autograder update work/{LAB}/{LAB}.ipynb` takes it over; your answers stay.",
+    )
+    page = (course.root / "work" / "README.ipynb").read_text()
+    assert "(there is a newer text)" in page
+    old_bytes = copy.read_bytes()
+    output = run_command(course.root, "update", copy)
+    (backup,) = copy.parent.glob("*.before-update-*.ipynb")
+    assert backup.read_bytes() == old_bytes
+    assert output.endswith(f"Your version is kept in {backup}.\n")
+
+    nbformat.validate(nbformat.read(copy, as_version=4))
+    sources = {cell.id: cell.source for cell in nbformat.read(copy, as_version=4).cells}
+    assert sources["alignment"] == answer
+    assert sources["setup"].endswith("MINE = 1")
+    assert {name: sources[name] for name in new_sources if name != "alignment"} == {
+        name: source for name, source in new_sources.items() if name != "alignment"
+    }
+    order = cell_ids(copy)
+    assert order[:3] == ["my-first", "title", "news"]
+    assert order[order.index("alignment") + 1] == "my-own"
+    raw = nbformat.read(copy, as_version=4).cells[order.index("move") + 1]
+    assert (raw.cell_type, raw.source.endswith("A note of mine.")) == ("raw", True)
+    assert any("a second try" in source for source in sources.values())
+
+    assert run_command(course.root, "update", copy) == f"{LAB}: your copy is up to date.\n"
+    assert run_command(course.root, "start", "work") == "work has all the labs already.\n"
+    assert "newer text" not in (course.root / "work" / "README.ipynb").read_text()
+
+
+def test_an_older_folder_without_a_record_keeps_its_answers(course):
+    copy, course_notebook = (
+        course.root / "work" / LAB / f"{LAB}.ipynb",
+        course.released_notebook(LAB),
+    )
+    shutil.rmtree(course.root / "work" / update.HANDED_OUT_FOLDER)
+    edit_cells(copy, alignment="mine")
+    assert update.find_changed_sections(copy, course_notebook) == [], "an answer is no change of the course's"
+    edit_cells(course_notebook, move="### Moved\n\nAnother text.")
+    assert "“Moved”" in run_command(course.root, "start", "work")
+    run_command(course.root, "update", copy)
+    sources = edit_cells(copy)
+    assert (sources["alignment"], sources["move"]) == ("mine", "### Moved\n\nAnother text.")
+    assert (
+        course.root / "work" / update.HANDED_OUT_FOLDER / f"{LAB}.ipynb"
+    ).read_bytes() == course_notebook.read_bytes()
+
+
+def test_everything_a_student_wrote_is_in_the_updated_lab():
+    """Student and course change, add, move, remove and double cells at random."""
+
+    def cell(name, source, answer):
+        metadata = {"nbgrader": {"grade_id": name, "solution": True}} if answer else {}
+        return {
+            "cell_type": "code",
+            "id": name,
+            "metadata": metadata,
+            "source": source,
+            "outputs": [],
+        }
+
+    for seed in range(300):
+        rng = random.Random(seed)
+        old = [cell(f"c{i}", f"text {i}", i % 3 == 0) for i in range(8)]
+        new = [dict(c) for c in old]
+        for c in new:
+            if rng.random() < 0.4:
+                c["source"] += " new"
+        new = [c for c in new if rng.random() < 0.85]
+        new.insert(rng.randrange(len(new) + 1), cell("added", "the course's", False))
+        student_cells, student_texts = [], []
+        for c in old:
+            kind = rng.choice(["same", "same", "changed", "gone", "doubled", "own"])
+            student_texts.append(f"written {seed} {c['id']}")
+            if kind in ("changed", "doubled"):
+                student_cells.append({**c, "source": student_texts[-1]})
+            if kind in ("same", "doubled", "own"):
+                student_cells.append(dict(c))
+            if kind == "own":
+                student_cells.append(cell(f"own-{c['id']}", student_texts[-1], False))
+            if kind in ("same", "gone"):
+                student_texts.pop()
+        rng.shuffle(student_cells)
+        merged_cells = update.merge_update(
+            {"cells": student_cells},
+            {"cells": old},
+            {"cells": new},
+        )["cells"]
+        merged_text = "\n".join(c["source"] for c in merged_cells)
+        assert [text for text in student_texts if text not in merged_text] == []
+        names = [c["id"] for c in merged_cells]
+        assert len(names) == len({*names})
+        new_names = [c["id"] for c in new]
+        assert [name for name in names if name in new_names] == new_names
+
+
+def test_a_copy_that_cannot_be_read_is_not_called_older(course):
+    copy = course.root / "work" / LAB / f"{LAB}.ipynb"
+    edit_cells(course.released_notebook(LAB), move="Another text.")
+    for broken in ("{", "[]", '{"cells": 3}', "[" * 100_000):
+        copy.write_text(broken)
+        result = autograder("update", copy, cwd=course.root)
+        assert result.returncode == 2
+        assert "cannot be read as a notebook; `autograder reset" in result.stderr
+    (course.root / "work" / update.HANDED_OUT_FOLDER / f"{LAB}.ipynb").write_text("{")
+    assert run_command(course.root, "start", "work") == "work has all the labs already.\n"
+
+
+def test_the_course_s_own_file_is_not_older_than_itself(course):
+    course_notebook = course.released_notebook(LAB)
+    assert update.find_changed_sections(course_notebook, course_notebook) == []
+    result = autograder("update", "elsewhere.ipynb", cwd=course.root)
+    assert (result.returncode, result.stderr) == (
+        2,
+        "Error: There is no notebook elsewhere.ipynb.\n",
+    )
+
+
+# The start page
+
+
+def start_page(course):
+    return course.root / "work" / "README.ipynb"
+
+
+def test_the_start_page_has_each_lab_once(course):
+    assert start_page(course).read_text().count(f"({LAB}/{LAB}.ipynb)") == 1
+
+
+def test_a_start_page_with_the_list_of_earlier_versions_is_brought_up_to_date(course):
+    page = json.loads(start_page(course).read_text())
+    text = page["cells"][0]["source"]
+    old_list = (
+        f"builds on.\n\n1. [Additive attention]({LAB}/{LAB}.ipynb), about 45 minutes, first steps\n\n"
+        "Beside the labs: [Words](words.ipynb).\n\nRun"
+    )
+    page["cells"][0]["source"] = text.replace("builds on.\n\nRun", old_list)
+    assert page["cells"][0]["source"] != text
+    start_page(course).write_text(json.dumps(page))
+    run_command(course.root, "start", "work")
+    assert json.loads(start_page(course).read_text())["cells"][0]["source"] == text
+    page["cells"][0]["source"] += "\n\nMy own plan."
+    start_page(course).write_text(json.dumps(page))
+    run_command(course.root, "start", "work")
+    assert json.loads(start_page(course).read_text()) == page
+
+
+def test_a_start_page_follows_the_course_s_title(course):
+    toml = course.root / "course.toml"
+    toml.write_text(toml.read_text().replace('title = "Attention"', 'title = "Another title"'))
+    run_command(course.root, "start", "work")
+    assert "# Another title" in start_page(course).read_text()
+
+
+def test_an_overview_without_labs_says_why(course, capsys, monkeypatch):
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(course.root))
+    monkeypatch.chdir(course.root / "work" / LAB)
+    workspace.overview()
+    assert capsys.readouterr().out == (
+        f"There are no labs in {course.root / 'work' / LAB}: overview() shows those in the folders below it. "
+        'They are in the folder above: overview("..").\n'
+    )
+    monkeypatch.chdir(course.root)
+    workspace.overview()
+    assert capsys.readouterr().out.endswith("Open the start page, README.ipynb.\n")

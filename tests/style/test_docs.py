@@ -1,0 +1,403 @@
+"""The documentation says what is so: commands, links and tables hold, and the guide to a new lab works."""
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import nbformat
+import pytest
+
+from autograder.authoring.lab import read_labs
+from autograder.cli import main
+from autograder.core.course import read_course
+from autograder.sandbox.choice import why_unavailable
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+LABS = read_labs(read_course(ROOT))
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *sorted(DOCS.rglob("*.md")),
+    ROOT / "data" / "README.md",
+    *sorted((ROOT / "solutions").glob("*/*.md")),
+]
+CATALOGUE = [sys.executable, str(DOCS / "misconceptions.py")]
+
+_FENCE = re.compile(r"^```([^\n`]*)\n(.*?)^```$", re.M | re.S)
+_INDENTED = re.compile(r"(?:^ {4}.*\n)+", re.M)
+_INLINE = re.compile(r"`([^`\n]+)`")
+_LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def commands_of(group):
+    """The commands of a group by name, those of the packages beside the engine among them."""
+    context = click.Context(group)
+    return {name: group.get_command(context, name) for name in group.list_commands(context)}
+
+
+def every_command(group, prefix=""):
+    """The commands of a group and of the groups in it, by what is typed."""
+    for name, command in commands_of(group).items():
+        if isinstance(command, click.Group):
+            yield from every_command(command, f"{prefix}{name} ")
+        else:
+            yield f"{prefix}{name}", command
+
+
+COMMANDS = dict(every_command(main))
+
+
+def fences(text):
+    """(what stands behind the opening fence, the block) of each fenced block."""
+    return [(info.strip(), block) for info, block in _FENCE.findall(text)]
+
+
+def command_lines(text):
+    """Every command a page shows: in blocks, and between backticks in its prose."""
+    prose = _FENCE.sub("", text)
+    blocks = [block for info, block in fences(text) if info in {"", "bash", "sh", "console"}]
+    blocks += _INDENTED.findall(prose)
+    joined = "\n".join(blocks).replace("\\\n", " ")
+    lines = re.split(r"\n|&&|\|\||[;|]", joined) + _INLINE.findall(prose)
+    return [line.strip() for line in lines if line.strip()]
+
+
+def complaints(text, targets, commands):
+    """What the page asks for that is not there: make targets, commands of ours, and their options."""
+    wrong = []
+    for line in command_lines(text):
+        try:
+            words = shlex.split(line.split("  #")[0])
+        except ValueError:
+            continue
+        while words and re.fullmatch(r"[A-Z_]+=\S*", words[0]):
+            words.pop(0)
+        if not words:
+            continue
+        if words[0] == "make":
+            asked = [w for w in words[1:] if re.fullmatch(r"[a-z-]+", w)]
+            wrong += [f"make {target}" for target in asked[:1] if target not in targets]
+        elif Path(words[0].replace("\\", "/")).name == "autograder" and len(words) > 1:
+            if words[1].startswith(("-", "[")):
+                continue
+            name = words[1]
+            if len(words) > 2 and isinstance(commands.get(name), click.Group):
+                name = f"{name} {words[2]}"
+            if name not in {*commands, *COMMANDS}:
+                wrong.append(f"autograder {name}")
+                continue
+            if COMMANDS.get(name, main).context_settings.get("ignore_unknown_options"):
+                continue  # it hands on what it does not know
+            known = {o for option in COMMANDS.get(name, commands.get(name)).params for o in option.opts}
+            given = {w.strip("[]").split("=")[0] for w in words[2:] if w.strip("[").startswith("--")}
+            wrong += [f"autograder {name} {option}" for option in sorted(given - known - {"--help", "-h"})]
+    return wrong
+
+
+def dead_links(page, text):
+    """Links of a page to files that are not there."""
+    dead = []
+    for target in _LINK.findall(_FENCE.sub("", text)):
+        if re.match(r"[a-z]+:|#", target):
+            continue
+        path = (page.parent / target.split("#")[0]).resolve()
+        if not path.exists():
+            dead.append(target)
+    return dead
+
+
+def targets(makefile=ROOT / "Makefile"):
+    return set(re.findall(r"^([a-z-]+):", makefile.read_text("utf-8"), re.M))
+
+
+def name_of(page):
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_command_a_page_shows_exists(page):
+    made = targets(DOCS / "bundle.mk" if page.name == "bundle-readme.md" else ROOT / "Makefile")
+    assert complaints(page.read_text("utf-8"), made, commands_of(main)) == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_relative_link_leads_somewhere(page):
+    assert dead_links(page, page.read_text("utf-8")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("```bash\nmake nonsense\n```\n", "make nonsense"),
+        ("Type `make nonsense` there.\n", "make nonsense"),
+        ("so:\n\n    .venv/bin/autograder frobnicate\n", "autograder frobnicate"),
+        ("`autograder grade --nonsense 3`\n", "autograder grade --nonsense"),
+        ("`autograder new nonsense`\n", "autograder new nonsense"),
+        ("`autograder new lab a-lab --nonsense`\n", "autograder new lab --nonsense"),
+        ("```bash\nmake setup && autograder report --nonsense\n```\n", "autograder report --nonsense"),
+    ],
+)
+def test_a_command_that_does_not_exist_is_noticed(text, complaint):
+    assert complaints(text, targets(), commands_of(main)) == [complaint]
+
+
+def test_a_dead_link_is_noticed():
+    assert dead_links(ROOT / "README.md", "[a](nowhere.md) and [b](LICENSE)") == ["nowhere.md"]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_has_an_example_and_is_in_the_docs(name):
+    command = COMMANDS[name]
+    context = click.Context(command, info_name=f"autograder {name}")
+    example = re.search(rf"Example:\s+(autograder {name}\b.*)", command.get_help(context))
+    assert example, "its help shows no example"
+    assert complaints(f"`{example[1]}`", targets(), commands_of(main)) == []
+    shown = [line for page in PAGES for line in command_lines(page.read_text("utf-8"))]
+    assert any(re.search(rf"\bautograder {name}\b", line) for line in shown), "no page shows it"
+
+
+@pytest.mark.parametrize("target", sorted(targets() - {"help"}))
+def test_each_make_target_is_in_the_readme_or_contributing(target):
+    pages = "".join((ROOT / name).read_text("utf-8") for name in ("README.md", "CONTRIBUTING.md"))
+    assert f"make {target}" in pages
+
+
+def listed(text):
+    """The labs in a page's table of labs, in its order."""
+    table = re.search(r"^\| lab \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.M)
+    return re.findall(r"^\| \[?`?([a-z-]+)`?(?:\]\([^)]*\))? \|", table[1], re.M)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/bundle-readme.md", "docs/teaching/README.md"])
+def test_each_lab_is_in_the_docs_in_the_courses_order(page):
+    assert listed((ROOT / page).read_text("utf-8")) == list(LABS), (
+        f"its table should have a row a lab: {page}"
+    )
+
+
+@pytest.mark.parametrize("lab", LABS)
+def test_each_lab_has_its_teaching_notes(lab):
+    link = f"(../../solutions/{lab}/teaching.md)"
+    assert link in (DOCS / "teaching" / "README.md").read_text("utf-8")
+    assert strangers((LABS[lab].folder / "teaching.md").read_text("utf-8")) == []
+
+
+def strangers(notes):
+    """Hyphenated names in a lab's teaching notes that are neither mistakes of the catalogue nor labs."""
+    known = "".join(path.read_text("utf-8") for path in (DOCS / "misconceptions").glob("*.md"))
+    named = re.findall(r"`([a-z0-9]+(?:-[a-z0-9]+)+)`", notes)
+    assert named, "the notes name no mistake of the catalogue"
+    return [n for n in named if f"`{n}`" not in known and n not in LABS]
+
+
+def test_a_mistake_that_the_catalogue_does_not_know_is_noticed():
+    assert strangers("`no-tanh` and `no-tanhs` in `additive-attention`") == ["no-tanhs"]
+
+
+def times(text):
+    """What a page's table says of each lab: its minutes and difficulty."""
+    rows = re.findall(r"^\| \[?`?([a-z-]+)`?(?:\]\([^)]*\))? \|.*?(\d+) \| ([a-z ]+) \|$", text, re.M)
+    return {lab: (int(minutes), difficulty) for lab, minutes, difficulty in rows}
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/bundle-readme.md"])
+def test_the_labs_times_are_those_of_the_course(page):
+    due = {name: (lab.minutes, lab.difficulty) for name, lab in LABS.items()}
+    assert times((ROOT / page).read_text("utf-8")) == due
+
+
+def test_a_wrong_time_is_noticed():
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert times(re.sub(r"\| 45 \|", "| 46 |", text)) != times(text)
+
+
+def test_the_catalogue_is_what_the_definitions_say():
+    ran = subprocess.run([*CATALOGUE, "--check"], text=True, capture_output=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_stale_catalogue_is_noticed(tmp_path):
+    copy = tmp_path / "docs" / "misconceptions.py"
+    copy.parent.mkdir()
+    copy.write_bytes((DOCS / "misconceptions.py").read_bytes())
+    for name in ("course.toml", "solutions"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    shutil.copytree(DOCS / "misconceptions", copy.with_suffix(""))
+    page = copy.with_suffix("") / "additive-attention.md"
+    page.write_text(page.read_text("utf-8").replace("`no-tanh`", "`no-tan`", 1), "utf-8")
+    (copy.with_suffix("") / "no-lab.md").write_text("# A lab that is gone\n", "utf-8")
+    ran = subprocess.run([sys.executable, str(copy), "--check"], text=True, capture_output=True)
+    assert ran.returncode == 1
+    assert "is stale (additive-attention.md, no-lab.md)" in ran.stdout
+
+
+def run_limits(script):
+    return subprocess.run([sys.executable, str(script), "--check"], text=True, capture_output=True)
+
+
+def test_the_page_of_limits_is_what_the_code_says():
+    ran = run_limits(DOCS / "limits.py")
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_stale_page_of_limits_is_noticed(tmp_path):
+    script = tmp_path / "docs" / "limits.py"
+    script.parent.mkdir()
+    script.write_bytes((DOCS / "limits.py").read_bytes())
+    for name in ("autograder", "course_import", "course_site", "similarity"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    page = (DOCS / "limits.md").read_text("utf-8")
+    assert "| `MAX_CELLS` | 1,000 |" in page and "| `RunLimits.memory` | " in page
+    script.with_suffix(".md").write_text(page.replace("1,000", "2,000", 1), "utf-8")
+    assert run_limits(script).returncode == 1
+
+
+def test_the_results_format_names_every_field_and_verdict():
+    from dataclasses import fields
+
+    from autograder.core.results import Result, Verdict
+    from autograder.gradebook.graded_submission import GradedSubmission
+    from autograder.gradebook.result_store import VERSION
+
+    text = (DOCS / "results-format.md").read_text("utf-8")
+    assert [f for f in (x.name for x in fields(Result)) if f"| `{f}` |" not in text] == []
+    assert [v for v in Verdict if f"| `{v}` |" not in text] == []
+    assert f"format version {VERSION}," in text
+    kept = text.split("## What is kept")[1]
+    record = ["version", "hash", *GradedSubmission(results=(), notebook=None, notes=(), seed=0).to_fields()]
+    assert re.findall(r"^\| `([a-z]+)` \|", kept, re.M) == record
+
+
+def folders_of_the_tree(text):
+    """The folders that the tree of the architecture names, as paths."""
+    above = []
+    for spaces, name in re.findall(r"^( *)([a-z_]+)/ ", text, re.M):
+        above[len(spaces) // 2 :] = [name]
+        yield "/".join(above)
+
+
+def packages_there_are():
+    """The packages of the repository, and the two sides of the labs."""
+    tops = ("autograder", "course_import", "course_site", "similarity")
+    packages = {
+        path.parent.relative_to(ROOT).as_posix() for top in tops for path in (ROOT / top).rglob("__init__.py")
+    }
+    return packages | {"attention_labs", "solutions", "notebooks"}
+
+
+def test_the_tree_of_the_architecture_is_that_of_the_repository():
+    text = (DOCS / "architecture.md").read_text("utf-8")
+    tree = text.split("```text\n")[1].split("```")[0]
+    assert set(folders_of_the_tree(tree)) == packages_there_are()
+    assert set(folders_of_the_tree(tree.replace("values/", "valeus/"))) != packages_there_are()
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """The repository in another place, with this environment as its .venv."""
+    rubbish = shutil.ignore_patterns(
+        "__pycache__", "fasttext", "submissions", "e2e", ".venv", ".git", "demo", "dist"
+    )
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    for name in ("attention_labs", "autograder", "data", "docs", "notebooks", "solutions", "tests"):
+        shutil.copytree(ROOT / name, folder / name, ignore=rubbish)
+    for path in ROOT.iterdir():
+        if path.is_file() and path.name not in {"gradebook.db"}:
+            shutil.copy(path, folder)
+    (folder / ".venv").symlink_to(sys.prefix)
+    return folder
+
+
+def follow(text, copy):
+    """Do what a guide says, block by block; return what its commands printed."""
+    said = []
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("PYTEST", "COV", "AUTOGRADER"))}
+    for info, block in fences(text):
+        _column_of, _, where = info.partition(" ")
+        if info == "bash":
+            ran = subprocess.run(
+                ["bash", "-euo", "pipefail", "-c", block],
+                cwd=copy,
+                env={**environment, "PYTHONPATH": str(copy)},
+                text=True,
+                capture_output=True,
+            )
+            assert ran.returncode == 0, f"{block}\n{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
+            said.append(ran.stdout)
+        elif where.startswith("cell "):  # "python cell NOTEBOOK ID"
+            _, notebook, name = where.split()
+            fill(copy / notebook, name, block)
+        elif where.startswith("row "):  # a row at the end of the table in that page
+            path = copy / where.removeprefix("row ")
+            table = re.search(r"^\| lab \|.*\n(?:\|.*\n)+", path.read_text("utf-8"), re.M)
+            path.write_text(table.string[: table.end()] + block + table.string[table.end() :], "utf-8")
+        elif where.startswith("line "):  # a line that takes the place of the one that begins alike
+            path = copy / where.removeprefix("line ")
+            begins = block.split("=")[0].strip()
+            text, count = re.subn(rf"(?m)^(# )?{begins}\b.*\n", block, path.read_text("utf-8"))
+            assert count == 1, f"{path} has {count} lines {begins}"
+            path.write_text(text, "utf-8")
+        else:
+            path = copy / where
+            assert where and path.parent.parent.is_dir(), f"a block is of no file: {info!r}"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(block, "utf-8")
+    return "\n".join(said)
+
+
+def fill(path, name, source):
+    """Type a source into the cell with this id, and save."""
+    notebook = nbformat.read(path, as_version=4)
+    (cell,) = [cell for cell in notebook.cells if cell.id == name]
+    cell.source = source.rstrip("\n")
+    nbformat.write(notebook, path)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable())
+def test_the_guide_to_a_new_lab_works_to_the_letter(copy):
+    everything = follow((DOCS / "new-lab.md").read_text("utf-8"), copy)
+    assert everything.count("Everything is as the solutions say.") == 2
+    assert "✗ scaled_scores: not written yet" in everything
+    rows = [json.loads(line) for line in everything.splitlines() if line.startswith('{"student": "ada"')]
+    found = [(row["exercise"], row["score"], row["max_score"], row["verdict"]) for row in rows]
+    assert found == [("scaled_scores", 0, 2, "error"), ("explain-scaled-scores", None, 2, "manual")]
+    misconceptions = (copy / "docs" / "misconceptions" / "toy-scores.md").read_text("utf-8")
+    assert "`root-of-the-number-of-keys` | You divided by the root" in misconceptions
+    assert read_course(copy).labs[-1] == "toy-scores"
+    assert "1 lab copied to work." in everything
+
+
+def test_a_guide_that_does_not_work_is_noticed(copy):
+    with pytest.raises(AssertionError, match="no exercise"):
+        follow("```bash\nautograder new lab a-lab\necho no exercise && false\n```\n", copy)
+    with pytest.raises(AssertionError, match="no file"):
+        follow("```python\nprint()\n```\n", copy)
+
+
+def test_every_test_that_security_names_is_there():
+    """Each claim has tests that hold it, by their names."""
+    table = (
+        (ROOT / "SECURITY.md")
+        .read_text("utf-8")
+        .partition("## Which test holds what")[2]
+        .partition("\n## ")[0]
+    )
+    rows = [line.split("|")[1:3] for line in table.splitlines() if line.startswith("| ")][1:]
+    source = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    assert len(rows) > 20
+    for claim, tests in rows:
+        names = re.findall(r"`(?:tests/)?(test_\w+)(?:\.py)?`", tests)
+        assert names, claim
+        missing = [
+            n for n in names if f"def {n}(" not in source and not (ROOT / "tests" / f"{n}.py").is_file()
+        ]
+        assert missing == [], claim

@@ -1,0 +1,351 @@
+"""Setting up: one list of versions for every Python, and a sentence wherever it cannot be."""
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+CONSTRAINTS = (ROOT / "constraints.txt").read_text("utf-8")
+PYTHONS = ["3.11", "3.12", "3.13", "3.14", "3.15"]
+BASH = shutil.which("bash")
+
+
+# The versions.
+
+
+def pins(constraints, python=None):
+    """The versions that hold for a Python, by name; a name with two of them is a defect."""
+    environment = default_environment() | ({"python_version": python} if python else {})
+    found = {}
+    for line in constraints.splitlines():
+        if line and not line.startswith("#"):
+            pin = Requirement(line)
+            if pin.marker is None or pin.marker.evaluate(environment):
+                name = canonicalize_name(pin.name)
+                assert name not in found, f"{name} is pinned twice for Python {python}"
+                found[name] = str(pin.specifier).removeprefix("==")
+    return found
+
+
+def installed(extras):
+    """What the project with these extras brings here, by name, with its version."""
+    waiting = [
+        (Requirement(text), extra) for extra in extras for text in PROJECT["optional-dependencies"][extra]
+    ]
+    waiting += [(Requirement(text), "") for text in PROJECT["dependencies"]]
+    found, seen = {}, set()
+    while waiting:
+        wanted, extra = waiting.pop()
+        name = canonicalize_name(wanted.name)
+        if wanted.marker and not wanted.marker.evaluate({"extra": extra}):
+            continue
+        for own in ["", *wanted.extras]:
+            if (name, own) in seen:
+                continue
+            seen.add((name, own))
+            try:
+                found[name] = metadata.version(name)
+            except metadata.PackageNotFoundError:
+                continue
+            waiting += [(Requirement(text), own) for text in metadata.requires(name) or []]
+    return found
+
+
+def astray(constraints):
+    """What is installed here in another version than the list says, or is not in it."""
+    listed = pins(constraints)
+    here = installed(["lab", "grading", "test"])
+    return sorted(
+        name for name, version in here.items() if name != "setuptools" and listed.get(name) != version
+    )
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_no_python_finds_two_versions_of_a_package(python):
+    assert len(pins(CONSTRAINTS, python)) > 150
+
+
+def test_all_that_is_installed_is_in_the_list_with_its_version():
+    assert len(installed(["lab", "grading", "test"])) > 100
+    assert astray(CONSTRAINTS) == []
+
+
+def test_a_package_of_a_package_that_is_missing_in_the_list_is_noticed():
+    assert astray(re.sub(r"(?m)^tornado==.*$", "", CONSTRAINTS)) == ["tornado"]
+
+
+def test_every_home_names_the_same_pythons():
+    assert PROJECT["requires-python"] == ">=3.11,<3.16"
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text("utf-8")
+    assert re.search(r"python: \[(.*)\]", workflow)[1] == ", ".join(f'"{python}"' for python in PYTHONS)
+    assert f"python {PROJECT['requires-python']}" in (ROOT / "environment.yml").read_text("utf-8")
+    image = re.search(r"^FROM python:([\d.]+)-slim", (ROOT / "Dockerfile").read_text("utf-8"), re.M)[1]
+    codespace = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8"))["image"]
+    assert image in PYTHONS and codespace == f"python:{image}"
+
+
+def test_every_home_is_set_up_by_the_same_script():
+    assert "make setup" in (ROOT / "Dockerfile").read_text("utf-8")
+    assert "make setup" in (ROOT / ".devcontainer" / "devcontainer.json").read_text("utf-8")
+    extras = re.search(r'"setup": \[(.*?)\]', (ROOT / "install.py").read_text("utf-8"))[1]
+    wanted = f"-e .[{extras.replace(' ', '').replace(chr(34), '')}]"
+    assert wanted in (ROOT / "environment.yml").read_text("utf-8")
+    assert "-c constraints.txt" in (ROOT / "environment.yml").read_text("utf-8")
+
+
+# The script: nothing here reaches a package index.
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A copy of what setting up needs, in a folder whose name has blanks and umlauts."""
+    folder = tmp_path / "Kurs über Attention"
+    folder.mkdir()
+    for name in ("Makefile", "install.py", "pyproject.toml", "constraints.txt"):
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def tools(tmp_path, **scripts):
+    """A folder for PATH with the few programs that make needs, and these scripts."""
+    folder = tmp_path / "tools"
+    folder.mkdir(exist_ok=True)
+    for name in ("make", "sh", "grep", "sed", "dirname"):
+        if not (folder / name).exists():
+            (folder / name).symlink_to(shutil.which(name))
+    for name, text in scripts.items():
+        (folder / name).write_text(f"#!{BASH}\n{text}\n")
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def start(course, *command, path, **env):
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS", "PYTHON", "KERAS"))}
+    return subprocess.run(
+        command, cwd=course, env={**kept, "PATH": str(path), **env}, text=True, capture_output=True
+    )
+
+
+def pretend(python, tmp_path):
+    """A Python that says it is of another version."""
+    code = "import runpy, sys; sys.version_info = (%d, %d, 0, 'final', 0); sys.argv = sys.argv[1:]; "
+    code = code % tuple(map(int, python.split("."))) + "runpy.run_path(sys.argv[0], run_name='__main__')"
+    folder = tools(tmp_path)
+    fake = folder / f"python{python}-pretended"
+    fake.write_text(f'#!{BASH}\nexec "{sys.executable}" -c "{code}" "$@"\n')
+    fake.chmod(0o755)
+    return fake
+
+
+@pytest.mark.parametrize("python", ["3.8", "3.10", "3.16", "4.0"])
+@pytest.mark.parametrize("target", ["setup", "lab"])
+def test_another_python_is_refused_in_a_sentence_before_anything_is_made(course, tmp_path, python, target):
+    fake = pretend(python, tmp_path)
+    ran = start(course, "make", target, f"PYTHON={fake}", path=tools(tmp_path))
+    said = ran.stderr.splitlines()
+    assert ran.returncode == 2 and ran.stdout == ""
+    assert said[0] == (
+        f"{sys.executable} is Python {python}, which cannot run the labs: "
+        f"install Python 3.11, 3.12, 3.13, 3.14 or 3.15, and name it, as in `make {target} PYTHON=python3.14`."
+    )
+    assert len(said) == 2 and said[1].startswith("make: ***")
+    assert not (course / ".venv").exists()
+
+
+def test_a_python_that_will_do_is_named_if_it_is_there(course, tmp_path):
+    path = tools(tmp_path, **{"python3.12": "exit 0", "python3.13": "exit 127"})
+    ran = start(course, "make", "setup", f"PYTHON={pretend('3.16', tmp_path)}", path=path)
+    assert (
+        "they need Python 3.11, 3.12, 3.13, 3.14 or 3.15, so run `make setup PYTHON=python3.12`."
+        in ran.stderr
+    )
+
+
+def test_the_oldest_pythons_can_read_the_script():
+    """Tried with 2.7, 3.6 and 3.10 when it was written; this keeps out what none of them knows."""
+    text = (ROOT / "install.py").read_text("utf-8")
+    assert text.isascii()
+    ast.parse(text, feature_version=(3, 7))
+    assert not re.search(r"""\bf["']|\braise .* from\b|\) -> """, text)
+
+
+def test_no_python_at_all_is_a_sentence(course, tmp_path):
+    ran = start(course, "make", "lab", path=tools(tmp_path))
+    assert ran.stderr.splitlines()[0] == (
+        "There is no python3 here: install Python, or name one, as in `make lab PYTHON=python3.13`."
+    )
+    assert not (course / ".venv").exists()
+
+
+def test_without_ensurepip_there_is_a_sentence(course, tmp_path):
+    """Debian's Python without python3-venv."""
+    missing = tmp_path / "missing"
+    missing.mkdir()
+    for name in ("ensurepip", "virtualenv"):
+        (missing / f"{name}.py").write_text("raise ImportError\n")
+    ran = start(
+        course, "make", "setup", f"PYTHON={sys.executable}", path=tools(tmp_path), PYTHONPATH=str(missing)
+    )
+    assert ran.stderr.splitlines()[0] == (
+        f"This Python 3.{sys.version_info[1]} cannot make an environment, "
+        "since it lacks the module ensurepip: install that (Debian and Ubuntu: `apt install python3-venv`) "
+        "or uv, then run `make setup` again."
+    )
+    assert not (course / ".venv").exists()
+
+
+UV = """
+echo "$@" >> "$LOG"
+case $1 in
+venv) mkdir -p .venv/bin; touch .venv/pyvenv.cfg; ln -sf "$REAL" .venv/bin/python ;;
+pip) for refused in $REFUSED; do case "$*" in *$refused*) exit 1;; esac; done ;;
+esac
+"""
+
+
+def with_uv(course, tmp_path, *command, refused="", **env):
+    """Run with a uv that only writes down what it is asked; its lines, and the run."""
+    log = tmp_path / "uv.log"
+    log.unlink(missing_ok=True)
+    path = tools(tmp_path, uv=UV)
+    for name in ("mkdir", "touch", "ln"):
+        if not (path / name).exists():
+            (path / name).symlink_to(shutil.which(name))
+    ran = start(course, *command, path=path, LOG=str(log), REAL=sys.executable, REFUSED=refused, **env)
+    return log.read_text().splitlines() if log.exists() else [], ran
+
+
+def test_uv_fetches_a_python_where_this_one_will_not_do(course, tmp_path):
+    asked, ran = with_uv(course, tmp_path, "make", "setup", f"PYTHON={pretend('3.16', tmp_path)}")
+    assert ran.returncode == 0, ran.stderr
+    assert asked[0].startswith("venv -q --python >=3.11,<3.16 ")
+    assert asked[1].endswith("-c constraints.txt -e .[lab,grading,similarity,test,web]")
+    assert ran.stdout.endswith(
+        "Ready. Students: make lab. Instructors: make demo. Contributors: make test.\n"
+    )
+
+
+def test_make_lab_brings_only_what_students_need_and_takes_nothing_away(course, tmp_path):
+    asked, ran = with_uv(course, tmp_path, "make", ".venv/ready-lab", f"PYTHON={sys.executable}")
+    assert ran.returncode == 0, ran.stderr
+    assert [line.split()[0] for line in asked] == ["venv", "pip"] and asked[1].endswith("-e .[lab]")
+    for target, wanted in [("setup", "-e .[lab,grading,similarity,test,web]"), (".venv/ready-lab", None)]:
+        asked, ran = with_uv(course, tmp_path, "make", target, f"PYTHON={sys.executable}")
+        assert [line.rpartition("constraints.txt ")[2] for line in asked] == ([wanted] if wanted else [])
+
+
+def test_an_environment_whose_python_is_gone_is_made_again(course, tmp_path):
+    with_uv(course, tmp_path, sys.executable, "install.py")
+    (course / ".venv" / "bin" / "python").unlink()
+    asked, _ = with_uv(course, tmp_path, sys.executable, "install.py")
+    assert asked[0].startswith("venv ")
+
+
+def test_packages_that_cannot_be_installed_are_a_sentence_and_the_next_run_goes_on(course, tmp_path):
+    _, ran = with_uv(course, tmp_path, "make", "setup", f"PYTHON={sys.executable}", refused="constraints")
+    assert ran.returncode == 2
+    assert ran.stderr.splitlines()[0] == (
+        "Not all packages could be installed; the reason stands above, and with a network, "
+        "`make setup` goes on."
+    )
+    asked, ran = with_uv(course, tmp_path, "make", "setup", f"PYTHON={sys.executable}")
+    assert ran.returncode == 0 and [line.split()[0] for line in asked] == ["pip"]
+
+
+def fake_packages(folder, *names):
+    """A folder for PYTHONPATH in which packages of these names are found."""
+    for name in names:
+        (folder / name).mkdir(parents=True)
+        (folder / name / "__init__.py").touch()
+    return str(folder)
+
+
+@pytest.mark.parametrize(
+    ("refused", "extras"),
+    [
+        ("", ["lab,keras"]),
+        ("lab,keras", ["lab,keras", "lab,jax"]),
+        ("lab,keras lab,jax", ["lab,keras", "lab,jax", "lab,torch"]),
+    ],
+)
+def test_keras_takes_the_first_backend_that_there_is(course, tmp_path, refused, extras):
+    asked, ran = with_uv(course, tmp_path, sys.executable, "-S", "install.py", "keras", refused=refused)
+    assert [re.search(r"\[(.*)\]", line)[1] for line in asked if line.startswith("pip")] == extras
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_keras_that_has_to_wait_is_a_sentence(course, tmp_path):
+    """As on a Python so new that h5py and TensorFlow have no wheels for it: nothing is compiled, either."""
+    asked, ran = with_uv(
+        course, tmp_path, sys.executable, "-S", "install.py", "keras", refused="--only-binary"
+    )
+    assert len([line for line in asked if "--only-binary h5py" in line]) == 4
+    assert ran.returncode == 1
+    python = ".".join(map(str, sys.version_info[:2]))
+    assert ran.stderr == (
+        f"Keras cannot be installed for Python {python} here; the reason stands above. A new Python has to wait some "
+        "months for wheels of h5py and of TensorFlow, JAX or PyTorch: delete .venv and take an older one, as in "
+        "`python3.14 install.py keras`.\n"
+    )
+
+
+def test_keras_says_what_it_runs_on(course, tmp_path):
+    there = fake_packages(tmp_path / "packages", "keras", "jax")
+    asked, ran = with_uv(course, tmp_path, sys.executable, "install.py", "keras", PYTHONPATH=there)
+    assert "JAX" in ran.stdout and not [line for line in asked if line.startswith("pip")]
+
+
+def test_a_keras_backend_that_does_not_exist_is_a_sentence(course, tmp_path):
+    _, ran = with_uv(course, tmp_path, sys.executable, "install.py", "keras", KERAS_BACKEND="theano")
+    assert ran.stderr == "KERAS_BACKEND is 'theano'; it can be tensorflow, jax, torch.\n"
+
+
+# CI, which skips nothing that it has what is needed for.
+
+
+@pytest.mark.parametrize(
+    ("unwelcome", "code"),
+    [
+        pytest.param("", 0, marks=pytest.mark.long),
+        pytest.param("PostgreSQL", 0, marks=pytest.mark.long),
+        ("browser|PostgreSQL", 1),
+    ],
+)
+def test_ci_fails_where_a_test_is_skipped_that_it_should_run(tmp_path, unwelcome, code):
+    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\n"
+        "@pytest.fixture\n"
+        "def browser():\n"
+        "    pytest.skip('No browser here.')\n"
+        "def test_page(browser): pass\n"
+        "def test_other(): pass\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", tmp_path, tmp_path],
+        env={**os.environ, "NO_SKIP": unwelcome, "PYTEST_ADDOPTS": ""},
+        text=True,
+        capture_output=True,
+    )
+    assert ran.returncode == code, ran.stdout
+    assert ("may not be skipped here" in ran.stdout) == bool(code)
+
+
+def test_ci_asks_for_a_verdict_on_all_that_it_installs():
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    refused = "|".join(re.findall(r"NO_SKIP='(.*)' make", script))
+    for reason in ("No browser here", "PostgreSQL is not installed", "that needs bubblewrap", "needs Keras"):
+        assert re.search(refused, reason), reason

@@ -1,0 +1,395 @@
+"""DataFrame and Series: encoding, comparison, and the messages about their differences."""
+
+import json
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import nbformat
+import numpy as np
+import pandas as pd
+import pytest
+from command import autograder
+from sample_class import perfect, with_answer
+from test_functions_as_values import submission_path
+
+from autograder.authoring.exercise import Exercise, ExerciseError
+from autograder.authoring.lab import read_labs
+from autograder.authoring.skeleton import write_course
+from autograder.authoring.verify import find_weaknesses
+from autograder.core.course import read_course
+from autograder.judging.call_answer import call_answer, pack_result
+from autograder.judging.compare import first_difference
+from autograder.sandbox.choice import why_unavailable
+from autograder.values.case_inputs import Answer, ComparisonRules, inputs
+from autograder.values.dataframes import MAX_COLUMNS, DataTable
+from autograder.values.encoding import decode, encode
+from autograder.values.value_types import (
+    MAX_ANSWER_NUMBERS,
+    FrameError,
+    SingleUseArrays,
+    argument_to_value,
+    blank_like,
+    copy_value,
+    find_difference,
+    is_unchanged,
+    pack_value,
+    unpack_value,
+)
+
+DAYS = pd.date_range("2020-01-01", periods=4, tz="Europe/Paris")
+TABLES = {
+    "missing": pd.DataFrame({"a": [1, 2, 3], "b": ["x", None, "z"], "c": [1.5, np.nan, 2]}),
+    "labels": pd.DataFrame({"a": [1, 2]}, index=["r", "s"]),
+    "dates": pd.DataFrame({"d": DAYS, "t": pd.to_timedelta([1, 2, 3, None], "h")}, index=DAYS),
+    "categories": pd.DataFrame({"k": pd.Categorical(["lo", "hi", None], ["lo", "hi", "no"], ordered=True)}),
+    "nullable": pd.DataFrame({"i": pd.array([1, None], "Int64"), "b": pd.array([True, None], "boolean")}),
+    "texts": pd.DataFrame({"s": pd.array(["q", None], "string"), "o": pd.Series([1, "a"], dtype=object)}),
+    "small numbers": pd.DataFrame({"a": np.array([1, 2], "int8"), "b": np.array([1, 2], "float32")}),
+    "nothing": pd.DataFrame(),
+    "no rows": pd.DataFrame({"a": []}),
+    "no cells": pd.DataFrame(columns=["x", "y"]),
+    "a series": pd.Series([1, 2, 3], name="n"),
+    "a named index": pd.Series({"a": 1.0, "b": 2}).rename_axis("letter"),
+    "levels": pd.DataFrame({"x": [1, 1, 2], "y": ["a", "b", "a"], "z": [1.0, 2, 3]})
+    .set_index(["x", "y"])
+    .unstack(),
+    "one name twice": pd.DataFrame([[1, 2]], columns=["a", "a"]),
+    "one label twice": pd.DataFrame({"a": [1, 2, 3]}, index=[0, 0, 1]),
+    "years": pd.DataFrame({2020: [1], 2021: [2]}),
+}
+
+
+def round_trip(table):
+    arrays = []
+    data = pack_value(table, arrays)
+    header, arrays = decode(encode({"value": data}, arrays))
+    return unpack_value(header["value"], SingleUseArrays(arrays))
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_comes_back_as_pandas_has_it(name):
+    original = TABLES[name]
+    table = round_trip(argument_to_value(original))
+    assert type(table) is DataTable  # the judge has plain data
+    frame = isinstance(original, pd.DataFrame)
+    assert_equal = pd.testing.assert_frame_equal if frame else pd.testing.assert_series_equal
+    assert_equal(copy_value(table), original, check_freq=False)
+    assert (
+        is_unchanged(table, copy_value(table))
+        and find_difference(table, argument_to_value(original), ComparisonRules()) is None
+    )
+    assert pack_result(original)[0] == ("DataFrame" if frame else "Series")
+
+
+# Messages. Each row: the right table, a function that makes a wrong one of it, and the sentence.
+
+PEOPLE = pd.DataFrame(
+    {"name": ["Ada", "Bo", "Cy"], "age": [36, 41, 29], "height": [1.7, np.nan, 1.8]},
+)
+BY_TOWN = pd.Series({"Rome": 2.5, "Oslo": 3.0}, name="mean")
+WRONG = {
+    "a cell": (PEOPLE, lambda d: d.assign(age=[36, 41, 28]),
+                "In the column `age` 1 of 3 rows differ: row 2 is 28, expected 29."),
+    "two columns": (PEOPLE, lambda d: d.assign(age=d.age + 1, height=d.height * 2),
+                    "In the column `age` 3 of 3 rows differ: row 0 is 37, expected 36. Rows of "
+                    "`height` differ, too."),
+    "filled": (PEOPLE, lambda d: d.fillna(0),
+     "In the column `height` 1 of 3 rows differ: row 1 is 0, expected missing."),
+    "lost": (PEOPLE, lambda d: d.assign(height=np.nan),
+             "In the column `height` 2 of 3 rows differ: row 0 is missing, expected 1.7. 2 "
+             "values are missing."),
+    "a column less": (PEOPLE, lambda d: d[["name", "height"]],
+                      "Your result has no column `age`; the columns are to be `name`, `age`, "
+                      "`height`."),
+    "a column more": (PEOPLE, lambda d: d.assign(old=True),
+                      "Your result has an unexpected column `old`; the columns are to be `name`, "
+                      "`age`, `height`."),
+    "columns' order": (PEOPLE, lambda d: d[["age", "name", "height"]],
+                       "Your result has the right columns in another order; the columns are to "
+                       "be `name`, `age`, `height`."),
+    "rows": (PEOPLE, lambda d: d[d.age > 30], "Your result has 2 rows; expected 3."),
+    "rows' order": (PEOPLE, lambda d: d.sort_values("age"),
+                    "Your result has the right rows in another order: the first of them is 2, "
+                    "expected 0."),
+    "index": (PEOPLE, lambda d: d.set_index(pd.Index([7, 8, 9])),
+              "Your result has labels on its rows that are not 0, 1, 2…, as in a new index: the "
+              "first of them is 7, expected 0"),
+    "texts": (PEOPLE, lambda d: d.assign(age=d.age.astype(str)),
+              "Your result holds texts (str) in the column `age`; expected whole numbers (int64)."),
+    "a series": (PEOPLE, lambda d: d.age,
+                "Your function returned a Series of 3 rows; expected a DataFrame of 3 rows and "
+                "the columns "
+                 "`name`, `age` and `height`."),
+    "an array": (PEOPLE, lambda d: d[["age"]].to_numpy(),
+                "Your function returned a NumPy array of shape (3, 1); expected a DataFrame"),
+    "labels": (BY_TOWN, lambda s: s.rename({"Oslo": "Bern"}),
+               "Your result has another index in 1 of 2 rows: the first of them is 'Bern', "
+               "expected 'Oslo'."),
+    "a value": (BY_TOWN, lambda s: s + 1, "2 of 2 rows differ: row 'Rome' is 3.5, expected 2.5."),
+    "a list": (BY_TOWN, list, "Your function returned a list; expected a Series of 2 rows."),
+    "levels": (BY_TOWN, lambda s: pd.concat({"x": s}),
+     "Your result has an index of 2 levels; expected 1."),
+    "a date": (TABLES["dates"], lambda d: d.assign(t=d.t * 2),
+                "In the column `t` 3 of 4 rows differ: row 2019-12-31T23:00 UTC is 2:00:00,"),
+    "lists in cells": (PEOPLE, lambda d: d.assign(name=[[n] for n in d.name]),
+                       "Your function returned a DataFrame whose column 'name' holds a list, "
+                       "which cannot be compared."),
+    "a subclass": (PEOPLE, lambda d: type("Frame", (pd.DataFrame,), {})(d),
+                "Your function returned a Frame, which cannot be compared."),
+}  # fmt: skip
+
+
+def message_for(expected, result, **rules):
+    kind, value = pack_result(result)
+    answer = Answer(value, kind)
+    difference = first_difference(argument_to_value(expected), answer, ComparisonRules(**rules))
+    return difference.observation if difference else ""
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_message_describes_the_first_difference_of_a_table(name):
+    expected, wrong, sentence = WRONG[name]
+    assert message_for(expected, wrong(expected.copy())).startswith(sentence)
+
+
+@pytest.mark.parametrize("right", [
+    lambda d: d.assign(age=d.age.astype(float)), lambda d: d.assign(height=d.height * (1 + 1e-12)),
+    lambda d: d.assign(name=d.name.astype("category")),
+    lambda d: d.assign(age=d.age.astype("Int64")),
+    lambda d: d.assign(name=d.name.astype(object)), lambda d: d.rename_axis("person"),
+])  # fmt: skip
+def test_a_table_with_the_same_cells_is_right_and_exact_dtypes_can_be_required(right):
+    assert message_for(PEOPLE, right(PEOPLE)) == ""
+    if list(right(PEOPLE).dtypes) != list(PEOPLE.dtypes):
+        assert "holds" in message_for(PEOPLE, right(PEOPLE), exact_dtype=True)
+
+
+def test_a_blank_table_differs_from_the_table():
+    for name in ("missing", "dates", "texts", "categories"):
+        table = argument_to_value(TABLES[name])
+        assert find_difference(table, blank_like(table), ComparisonRules())
+
+
+# Bounds, and hostile data
+
+
+def test_a_call_gets_a_copy_and_a_change_in_it_is_noticed():
+    def adds(people):
+        people["old"] = people["age"] > 40
+        return len(people)
+
+    arguments = inputs(argument_to_value(PEOPLE))
+    answer = call_answer(adds, arguments)
+    assert (answer.value, answer.modified) == (3, ("people",))
+    assert call_answer(lambda people: len(people), arguments).modified == ()
+    assert list(copy_value(arguments.args[0]).columns) == ["name", "age", "height"]
+
+
+def test_the_size_of_a_table_is_limited():
+    assert pack_result(pd.DataFrame({"a": np.zeros(MAX_ANSWER_NUMBERS // 4)}))[1] is not None
+    assert pack_result(pd.DataFrame({"a": np.zeros(MAX_ANSWER_NUMBERS + 1)}))[1] is None
+    assert pack_result(pd.DataFrame(np.zeros((1, MAX_COLUMNS + 1))))[1] is None
+    assert pack_result(pd.Series(["x" * MAX_ANSWER_NUMBERS]))[1] is None
+    assert (
+        pack_result([pd.DataFrame({"a": np.zeros(MAX_ANSWER_NUMBERS // 4)})] * 3)[1] is None
+    )  # with their indices
+
+
+def plain_table(**parts):
+    table = argument_to_value(pd.Series([1, 2])).to_plain()
+    return {**table, **parts}
+
+
+@pytest.mark.parametrize("parts", [
+    {"kind": "Panel"}, {"kind": "DataFrame"}, {"kind": 1}, {"index": None}, {"index": [[], []]},
+    {"data": []},
+    {"index": [[["int64", np.zeros(1, "int64"), None]], [None]]},
+    {"data": [["int64", np.zeros((2, 1), "int64"), None]]},
+    {"data": [["float64", np.zeros(2, "int64"), None]]},
+    {"data": [["object", np.zeros(2, "int64"), None]]},
+    {"data": [["object", np.array([0, 5]), ["a"]]]},
+    {"data": [["object", np.array([0, -2]), ["a"]]]},
+    {"data": [["object", np.array([0, 0]), [["a"]]]]},
+    {"data": [["int64", np.zeros(2, "int64"), ["a"]]]},
+    {"data": [["datetime64[ns, " + "x" * 99 + "]", np.zeros(2, "int64"), None]]},
+    {"data": [["eval", np.zeros(2), None]]},
+    {"name": [1]}, {"data": 1}, {"data": [1]}, {"columns": [[], []]},
+])  # fmt: skip
+def test_invalid_table_data_are_refused(parts):
+    arrays = []
+    data = {"table": pack_value(plain_table(**parts), arrays)}
+    with pytest.raises(FrameError):
+        unpack_value(data, SingleUseArrays(arrays))
+    with pytest.raises(FrameError):
+        unpack_value({"table": {"value": 1}}, [])
+    valid_arrays = []
+    valid_data = {"table": pack_value(plain_table(), valid_arrays)}
+    assert unpack_value(valid_data, SingleUseArrays(valid_arrays)).kind == "Series"
+
+
+def test_an_unsupported_argument_is_reported():
+    for value, reason in (
+        (pd.DataFrame({"a": [[1]]}), "holds a list"),
+        (lambda: 0, "<lambda> is not found by its name"),
+    ):
+        exercise = Exercise("f", points=1)
+        exercise.case("one")(lambda rng, value=value: inputs(value))
+        message = f"f: the case 'one' has an argument that cannot .*{reason}"
+        with pytest.raises(ExerciseError, match=message):
+            exercise.draw()
+
+
+def test_the_judge_needs_no_pandas(tmp_path):
+    code = (
+        "import sys, numpy as np\nsys.modules['pandas'] = None\n"
+        "from autograder.values.value_types import *\n"
+        "from autograder.values.case_inputs import ComparisonRules\n"
+        "from autograder.values.encoding import decode\n"
+        "header, arrays = decode(sys.stdin.buffer.read())\n"
+        "one, two = (unpack_value(part, arrays) for part in header['two'])\n"
+        "print(find_difference(one, two, ComparisonRules()).observation)\n"
+    )
+    arrays = []
+    two = [pack_value(argument_to_value(t), arrays) for t in (PEOPLE, PEOPLE.assign(age=0))]
+    ran = subprocess.run(
+        [sys.executable, "-c", code], input=encode({"two": two}, arrays), capture_output=True
+    )
+    assert ran.stdout.decode().startswith("In the column `age` 3 of 3 rows differ"), ran.stderr
+
+
+# A course
+
+EXERCISE = '''\
+"""The exercise `mean_of_first_steps`: the mean age by town."""
+
+import pandas as pd
+
+from autograder.authoring import Exercise, inputs
+
+mean_of_first_steps = Exercise("mean_of_first_steps", points=2)
+
+
+@mean_of_first_steps.domain(sizes={"people": (1, 30)})
+def anywhere(rng, people):
+    towns = [["Rome", "Oslo", "Bern"][i] for i in rng.integers(3, size=people)]
+    return inputs(pd.DataFrame({"town": towns, "age": rng.integers(1, 90, size=people)}))
+
+
+@mean_of_first_steps.case("three people")
+def three(rng):
+    return inputs(pd.DataFrame({"town": ["Rome", "Oslo", "Rome"], "age": [36, 41, 29]}))
+
+
+@mean_of_first_steps.misconception(means="You added the ages up.", nudge="What is the mean of two?")
+def summed(numbers):
+    return numbers.groupby("town")["age"].sum().astype(float)
+'''
+RIGHT = 'numbers.groupby("town")["age"].mean()'
+ANSWERS = {
+    "right": (RIGHT, "Right in all"),
+    "summed": ('numbers.groupby("town")["age"].sum().astype(float)', "You added the ages up."),
+    "other": ('numbers.groupby("town")["age"].max() * 1.0',
+     "1 of 2 rows differ: row 'Rome' is 36, expected 32.5."),
+    "frame": ('numbers.groupby("town")[["age"]].mean()',
+                "a DataFrame of 2 rows and the column `age`; expected a Series of 2 rows."),
+    "hostile": ('type("F", (pd.Series,), {"__eq__": lambda s, o: True})([1.0])',
+                "returned a F, which cannot be compared."),
+}  # fmt: skip
+
+
+def run(course, *command, code=0):
+    ran = autograder(*command, cwd=course, here=True)
+    assert ran.returncode == code, f"{ran.stdout[-3000:]}\n{ran.stderr[-3000:]}"
+    return ran.stdout
+
+
+@pytest.mark.long
+@pytest.mark.skipif(bool(why_unavailable()), reason=why_unavailable() or "there is a sandbox")
+def test_a_course_with_pandas_from_its_build_to_its_marks(tmp_path):
+    write_course(tmp_path / "people")
+    course = read_course(tmp_path / "people")
+    with_pandas = course.root / "course.toml"
+    with_pandas.write_text(with_pandas.read_text().replace("# imports", "imports"))
+    folder = course.root / "solutions" / "first-steps"
+    (folder / "mean_of_first_steps.py").write_text(EXERCISE)
+    path = folder / "first-steps.ipynb"
+    text = path.read_text().replace("import numpy as np", "import pandas as pd")
+    solution = f"return {RIGHT}".replace('"', '\\"')
+    text = text.replace("return float(np.sum(numbers) / len(numbers))", solution)
+    table = "(pd.DataFrame({'town': ['Rome'], 'age': [36]}))"
+    text = text.replace("(np.array([1.0, 2.0, 6.0]))", table)
+    path.write_text(text)
+    run(course.root, "build")
+    lab = read_labs(read_course(course.root))["first-steps"]
+    for student, (answer, _) in ANSWERS.items():
+        submission = submission_path(course, student)
+        submission.parent.mkdir(parents=True)
+        source = f"def mean_of_first_steps(numbers):\n    return {answer}"
+        nbformat.write(with_answer(perfect(lab), "mean_of_first_steps", source), submission)
+    rows = [json.loads(line) for line in run(course.root, "grade", "--json", "-").splitlines()]
+    rows = [row for row in rows if row["exercise"] == "mean_of_first_steps"]
+    messages = {row["student"]: row["message"] for row in rows}
+    assert {name for name in messages if messages[name].startswith("Right in all")} == {"right"}
+    sentences = {name: sentence for name, (_, sentence) in ANSWERS.items()}
+    assert not [name for name in sentences if sentences[name] not in messages[name]], messages
+    # The same with `autograder check`.
+    notebook = submission_path(course, "other")
+    assert ANSWERS["other"][1] in run(course.root, "check", notebook, code=1)
+
+
+COLUMNS = {
+    "bool": [True, False, True],
+    "int8": np.array([1, 2, 3], "int8"),
+    "uint64": np.array([1, 2, 3], "uint64"),
+    "float32": np.array([1, np.nan, 3], "float32"),
+    "object": pd.Series([1, "a", None], dtype=object),
+    "string": pd.array(["a", None, "c"], "string"),
+    "boolean": pd.array([True, None, False], "boolean"),
+    "Int64": pd.array([1, None, 3], "Int64"),
+    "Float32": pd.array([1.5, None, 3], "Float32"),
+    "category": pd.Categorical(["lo", None, "hi"]),
+    "ordered category": pd.Categorical([1, 2, 1], [2, 1], ordered=True),
+    "category of bools": pd.Categorical([True, False, None]),
+    "datetime": pd.to_datetime(["2020-01-01", None, "2020-01-03"]),
+    "datetime with a zone": pd.to_datetime(["2020-01-01", None, "2020-01-03"]).tz_localize("Europe/Paris"),
+    "timedelta": pd.to_timedelta([1, None, 3], "h"),
+    "period": pd.period_range("2020-01", periods=3, freq="M"),
+    "interval": pd.interval_range(0, 3),
+}
+
+
+@pytest.mark.parametrize("place", ["column", "series", "index", "no rows"])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_kind_of_column_has_a_blank_form(name, place):
+    """A build tries blank tables; once a column of bools stopped it with an error."""
+    values = COLUMNS[name]
+    tables = {
+        "column": pd.DataFrame({"a": values, "n": [1, 2, 3]}),
+        "series": pd.Series(values),
+        "index": pd.DataFrame({"n": [1, 2, 3]}, index=pd.Index(values)),
+        "no rows": pd.DataFrame({"a": values}).iloc[:0],
+    }
+    value = argument_to_value(tables[place])
+    blank = blank_like(value)
+    assert (blank.kind, len(blank.index)) == (value.kind, len(value.index))
+    assert [column.dtype for column in blank.data] == [column.dtype for column in value.data]
+    assert find_difference(value, value, ComparisonRules()) is None
+    if place in ("column", "series") and name != "category":
+        assert find_difference(value, blank, ComparisonRules()) is not None
+    pack_value(blank, [])
+
+
+def test_an_exercise_whose_answer_has_a_column_of_bools_is_built(tmp_path):
+    write_course(tmp_path)
+    file = tmp_path / "course.toml"
+    file.write_text(file.read_text() + "\n")
+    exercise = Exercise("grown", points=1)
+    exercise.__dict__["reference"] = lambda table: table.assign(adult=table["age"] >= 18)
+
+    @exercise.case("three people")
+    def three(rng):
+        return inputs(pd.DataFrame({"age": rng.integers(1, 90, 6)}))
+
+    exercise.lab = SimpleNamespace(name="a-lab", exercises={"grown": exercise})
+    assert find_weaknesses(exercise.lab) == []

@@ -1,0 +1,170 @@
+"""Arrays of texts, and dates: encoding, comparison, and refusal of invalid data."""
+
+import datetime as dt
+
+import numpy as np
+import pytest
+from small_lab import lab_of
+
+from autograder.authoring import inputs
+from autograder.authoring.verify import find_weaknesses
+from autograder.judging.call_answer import call_answer, pack_result
+from autograder.judging.judge import judge
+from autograder.values.case_inputs import ComparisonRules, Question
+from autograder.values.encoding import (
+    decode,
+    encode,
+    pack_answer,
+    pack_inputs,
+    unpack_answer,
+    unpack_inputs,
+)
+from autograder.values.value_types import (
+    FrameError,
+    SingleUseArrays,
+    argument_to_value,
+    copy_value,
+    map_inputs,
+    unpack_value,
+)
+
+NAMES = np.array(["Rome", "Oslo", "Bern"])
+DAYS = np.array(["2024-02-28", "2024-02-29", "NaT"], dtype="datetime64[D]")
+NOON = dt.datetime(2024, 2, 29, 12, 30)
+
+
+def message_for(argument, answer):
+    """Return the message about an answer after a round trip; None if it is right."""
+    arguments = map_inputs(inputs(argument), argument_to_value)
+    arrays = []
+    header, arrays = decode(encode({"given": pack_inputs(arguments, arrays)}, arrays))
+    sent_arguments = unpack_inputs(header["given"], arrays)
+    expected = call_answer(lambda x: x, arguments).value
+    arrays = []
+    data = pack_answer(call_answer(answer, sent_arguments), arrays)
+    header, arrays = decode(encode({"answer": data}, arrays))
+    result = unpack_answer(header["answer"], SingleUseArrays(arrays))
+    question = Question("", arguments, expected, {})
+    return judge([question], [result], ComparisonRules(), [], "f").observation or None
+
+
+@pytest.mark.parametrize(("argument", "answer", "sentence"), [
+    (NAMES, lambda x: x.astype("U20"), None),
+    (NAMES, lambda x: x.astype(object), None),
+    (NAMES, lambda x: np.sort(x),
+     "2 of 3 texts differ, the first at [0]: yours 'Bern', expected 'Rome'."),
+    (NAMES, lambda x: x[:2], "Your result has shape (2,); expected (3,)."),
+    (NAMES, lambda x: x.tolist(),
+     "Your function returned a list; expected a NumPy array of texts of shape (3,)."),
+    (NAMES, lambda x: np.arange(3),
+     "Your function returned a NumPy array of shape (3,); expected a NumPy array of texts of "
+     "shape (3,)."),
+    (NAMES, lambda x: x.__setitem__(0, "Bonn") or np.array(["Rome", "Oslo", "Bern"]),
+     "Your function changed its argument `x`."),
+    (NAMES.reshape(1, 3), lambda x: np.char.upper(x),
+     "3 of 3 texts differ, the first at [0, 0]: yours 'ROME', expected 'Rome'."),
+    (np.arange(3.0), lambda x: x.astype(str),
+     "Your function returned a NumPy array of texts of shape (3,); expected a NumPy array of "
+     "shape (3,)."),
+    ({"a": NAMES}, lambda x: {"a": x["a"][::-1]},
+     "Under 'a': 2 of 3 texts differ, the first at [0]: yours 'Bern', expected 'Rome'."),
+    (DAYS, lambda x: x.astype("datetime64[ns]"), None),
+    (DAYS, lambda x: x + 1,
+     "2 of 3 dates differ, the first at [0]: yours 2024-02-29, expected 2024-02-28."),
+    (DAYS, lambda x: x + np.timedelta64(90, "m"),
+     "2 of 3 dates differ, the first at [0]: yours 2024-02-28T01:30:00, expected 2024-02-28."),
+    (DAYS, lambda x: np.datetime_as_string(x),
+     "Your function returned a NumPy array of texts of shape (3,); expected a NumPy array of "
+     "dates of shape (3,)."),
+    (NOON, lambda x: np.datetime64(x, "ns"), None),
+    (NOON, lambda x: x + dt.timedelta(hours=1),
+     "Your function returned 2024-02-29 13:30:00; expected 2024-02-29 12:30:00."),
+    (NOON, lambda x: x.date(),
+     "Your function returned a date; expected a date with a time (datetime)."),
+    (NOON, lambda x: np.datetime64("NaT"),
+     "Your function returned a date that is none, which cannot be compared. Expected a date "
+     "with a time (datetime)."),
+    (NOON.date(), lambda x: np.datetime64(x), None),
+    (NOON.date(), lambda x: str(x), "Your function returned a text (str); expected a date."),
+    (NOON - dt.datetime(2024, 1, 1), lambda x: np.timedelta64(x), None),
+    (dt.timedelta(days=2), lambda x: x / 2,
+     "Your function returned 1 day, 0:00:00; expected 2 days, 0:00:00."),
+    ([NOON.date()], lambda x: [x[0].replace(day=1)],
+     "In the first of the 1 value that you return: there is 2024-02-01; expected 2024-02-29."),
+])  # fmt: skip
+def test_the_message_describes_the_first_difference(argument, answer, sentence):
+    assert message_for(argument, answer) == sentence
+
+
+@pytest.mark.parametrize(
+    "array", [NAMES, NAMES.reshape(3, 1), np.array([], dtype=str), DAYS, DAYS.astype("datetime64[ns]")]
+)
+def test_a_copied_array_keeps_dtype_shape_and_items(array):
+    copied_array = copy_value(argument_to_value(array))
+    assert copied_array.dtype == array.dtype and copied_array.shape == array.shape
+    assert copied_array.astype(str).tolist() == array.astype(str).tolist()
+
+
+def test_a_numpy_date_by_itself_is_refused():
+    with pytest.raises(FrameError, match="a datetime64 is no value by itself"):
+        argument_to_value(np.datetime64("2024-02-29"))
+
+
+class Day(dt.datetime):
+    """A hostile subclass of datetime that equals everything."""
+
+    def __eq__(self, day):
+        return True
+
+    __hash__ = dt.datetime.__hash__
+
+    def isoformat(self, *args):
+        return "2024-02-29T12:30:00"
+
+
+@pytest.mark.parametrize("result", [
+    np.array(["a", 1], dtype=object), np.array([], dtype=object), np.array([b"a"]), np.array(["x" * 10_001] * 2),
+    np.zeros(20_001, "U1"), np.array([1], "timedelta64[D]"),
+    np.datetime64("NaT"), np.datetime64(-10**6, "Y"),
+])  # fmt: skip
+def test_unsupported_arrays_and_dates_are_no_values(result):
+    assert pack_result(result)[1] is None
+
+
+def test_a_hostile_date_is_compared_by_its_fields():
+    assert (
+        message_for(NOON, lambda x: Day(1999, 1, 1))
+        == "Your function returned 1999-01-01 00:00:00; expected 2024-02-29 12:30:00."
+    )
+
+
+@pytest.mark.parametrize("data", [
+    {"texts": ["str", [2], ["a"]]}, {"texts": ["str", [-1], ["a"]]},
+    {"texts": ["str", [1.0], ["a"]]},
+    {"texts": ["str", [1], [1]]}, {"texts": ["object", [1], ["a"]]},
+    {"texts": [["str"], [1], ["a"]]},
+    {"texts": ["datetime64[us]", [1], ["a"]]}, {"texts": ["datetime64[10us]", [1], ["NaT"]]},
+    {"texts": 1},
+    {"texts": ["str", [0] + [10**4] * 20, []]}, {"date": "2024-02-30"}, {"date": 1},
+    {"datetime": "x"},
+    {"timedelta": "9" * 39},
+    {"timedelta": "1" * 99}, {"datetime": "2024-02-29T12:30:00" + " " * 30},
+])  # fmt: skip
+def test_invalid_data_of_texts_and_dates_are_refused(data):
+    with pytest.raises(FrameError):
+        unpack_value(data, SingleUseArrays([]))
+
+
+def test_a_build_refuses_an_exercise_that_an_argument_passes():
+    def draw_inputs(rng):
+        return inputs(
+            np.array(["a", "b", "c"])[rng.integers(3, size=4)],
+            NOON + dt.timedelta(minutes=int(rng.integers(99))),
+        )
+
+    def right(x, moment):
+        return np.char.add(x, "!"), moment.date(), moment - NOON
+
+    assert find_weaknesses(lab_of(right, draw_inputs)) == []
+    (sentence,) = find_weaknesses(lab_of(lambda x, moment: x, draw_inputs))
+    assert "argument 1 given back is right in every case" in sentence
