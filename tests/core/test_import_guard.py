@@ -171,11 +171,11 @@ def test_a_notebook_begins_with_the_rules_for_all_answers(name):
     text = nbformat.reads(release(name).decode("utf-8"), as_version=4).cells[0].source
     required_texts = [
         "NumPy, Matplotlib and Python's standard library",
-        "SciPy, are refused",
-        "leave their arguments as they are",
+        "`check` and the grader reject other packages, such as SciPy",
+        "must not change the arrays they are given",
     ]
     keras = "why_unavailable" in (ROOT / "solutions" / name / "lab.toml").read_text("utf-8")
-    required_texts.append("Keras and its backend" if keras else "they compute in float64")
+    required_texts.append("Keras and its backend" if keras else "If the input is float64, compute in float64.")
     assert [part for part in required_texts if part not in text] == []
 
 

@@ -298,7 +298,7 @@ RIGHT = "\n".join(part for part in EXERCISES["Account"][1].split("\n") if "###" 
 ANSWERS = {
     "right": (RIGHT, "Right in all"),
     "sets": (RIGHT.replace("balance +=", "balance ="), "You set the balance."),
-    "takes": (RIGHT.replace("if amount < 0", "if False"), "a ValueError is to be raised here"),
+    "takes": (RIGHT.replace("if amount < 0", "if False"), "it should raise a ValueError here"),
     "misnames": (
         RIGHT.replace("self.balance", "self.money"),
         "Your result's `balance` raised AttributeError",
