@@ -29,7 +29,7 @@ ROOT_DESCRIPTOR = 3  # the descriptor of "/"
 
 
 class RefusedCall(Exception):
-    """A system call of the guest fails with this WASI error number."""
+    """Exception that makes a system call of the guest fail with a WASI error number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -37,7 +37,7 @@ class RefusedCall(Exception):
 
 
 class GuestExit(Exception):
-    """The guest has called `proc_exit`, as `os._exit` does."""
+    """Exception that ends the guest, because it called `proc_exit`, as `os._exit` does."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -45,7 +45,7 @@ class GuestExit(Exception):
 
 
 class _SharedNode:
-    """Base of read-only files and folders: a deep copy of a guest's files shares them."""
+    """Base class of read-only files and folders; copies of a guest's files share them."""
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
@@ -73,7 +73,7 @@ class WritableFile:
 
 @dataclass(eq=False)
 class Folder(_SharedNode):
-    """Folder. `children` are the full names of the read-only files and folders in it.
+    """Folder of a guest. `children` are the full names of the read-only files and folders in it.
 
     The files that a guest has created in the folder are listed in `GuestFileState.entries`.
     """
@@ -192,7 +192,7 @@ class Wasi:
         return call
 
     def attach_memory(self, address: int, size: Callable[[], int]) -> None:
-        """Set where the guest's memory lies in this process.
+        """Record the place of the guest's memory within the memory of this process.
 
         `address` is that of its first byte; `size` returns its current size in bytes.
         """
@@ -229,7 +229,7 @@ class Wasi:
         return struct.iter_unpack("<II", self._load(address, 8 * count))
 
     def _load_bytes_to_write(self, vectors: int, count: int) -> bytearray:
-        """Return the bytes that a write call gives, at most the first MAX_WRITE_BYTES.
+        """Return the bytes that the guest wants to write, but at most MAX_WRITE_BYTES of them.
 
         WASI allows a partial write: the guest then calls again with the remaining bytes.
         """
@@ -240,7 +240,7 @@ class Wasi:
                 break
         return data
 
-    # The process
+    # System calls on the process: arguments, environment, clocks, random bytes, exit
 
     def _args_sizes_get(self, count: int, size: int) -> None:
         self._store(count, struct.pack("<I", 1))
@@ -281,7 +281,7 @@ class Wasi:
         raise GuestExit(code & 0xFF)
 
     def _poll_oneoff(self, subscriptions: int, events: int, count: int, result: int) -> None:
-        """Sleep until the first timeout. If a file is among the awaited events, return at once."""
+        """Sleep until the first timeout; if the guest also waits for a file, return at once."""
         count &= 0xFFFFFFFF
         if not 0 < count <= MAX_SUBSCRIPTIONS:
             raise RefusedCall(INVAL)
@@ -297,7 +297,7 @@ class Wasi:
         self._store(events, event_data)
         self._store(result, struct.pack("<I", count))
 
-    # Descriptors
+    # System calls on open files, which are given by their descriptors
 
     def _get_open_file(self, fd: int) -> OpenFile:
         if fd == ROOT_DESCRIPTOR:
@@ -469,8 +469,8 @@ class Wasi:
         self._store(buffer, listing[:size])
         self._store(result, struct.pack("<I", min(len(listing), size)))
 
-    # Paths. They are looked up only among the files above, never on the real disk, and there are
-    # no symbolic links.
+    # System calls on paths. A path is looked up only among the files that this object holds, never
+    # on the real disk. There are no symbolic links.
 
     def _find_node(self, name: str) -> Node | None:
         """Return the file or folder with this full name; None if there is none."""

@@ -25,7 +25,8 @@ from autograder.sandbox.inside import SANDBOX_HOME
 if TYPE_CHECKING:
     from autograder.sandbox.inside.run_limits import RunLimits
 
-# While an exercise is tested, these amounts are added to the limits that cells have.
+# These amounts are added to the limits of processes, open files and memory while an exercise is
+# tested, so that it can be tested even if the cells have used up their limits.
 SPARE_LIMITS = {"NPROC": 8, "NOFILE": 8, "AS": 64 << 20}
 SCRATCH_FOLDERS = ("/tmp", "/dev/shm", SANDBOX_HOME)  # each submission gets an empty tmpfs on each
 
