@@ -1,4 +1,4 @@
-"""Choice of the attempt that counts, if course.toml has `attempts = "best"` under [policy].
+"""Choice of the submission that counts, if course.toml has `attempts = "best"` under [policy].
 
 Each attempt at a lab is graded. The best attempt is the one with the most automatic points, after
 the late penalty for that attempt; among equal attempts, it is the newest. The attempt counts as a
@@ -27,16 +27,16 @@ from autograder.grading.pool import GradingPool
 
 @dataclass(frozen=True)
 class _Attempt:
-    """Fingerprint (of the file's bytes and the lab) and submission time of one attempt."""
+    """One of several submissions of a lab by one student: its fingerprint and submission time."""
 
     fingerprint: str
     submitted_at: datetime | None
 
 
 _Key = tuple[str, str]  # student and lab
-# The attempts of each submission, by the keys that `Classroom.read_attempts` uses.
+# For each student and lab: all submissions of the lab (attempts), by their file names.
 _Attempts = Mapping[_Key, Mapping[str, _Attempt]]
-# For each submission, the exercises that each attempt passed, by the attempt's fingerprint.
+# For each student and lab: the exercises that each attempt passed, by the attempt's fingerprint.
 _Passes = dict[_Key, dict[str, list[str]]]
 
 
@@ -49,7 +49,7 @@ def choose_attempts(
     options: GradingOptions,
     force: bool = False,
 ) -> Iterator[str]:
-    """Choose and store the attempt that counts for each submission.
+    """Choose and store, for each student and lab, which of several submissions counts.
 
     Attempts that have no stored result yet are graded first.
 
@@ -93,7 +93,7 @@ def _collect_multiple_attempts(
     stated_times: Mapping[_Key, datetime],
     options: GradingOptions,
 ) -> _Attempts:
-    """Return the attempts of each submission that has more than one attempt.
+    """Return the submissions (attempts) of each student who has submitted a lab repeatedly.
 
     The notebooks are read one submission at a time and not kept, since those of a whole class may
     not fit into memory.
@@ -116,7 +116,7 @@ def _read_attempts_without_result(
     attempts: _Attempts,
     passes: _Passes,
 ) -> Iterator[Submission]:
-    """Return an iterator of the attempts without a stored result.
+    """Return an iterator of the submissions (attempts) that have not been graded yet.
 
     It reads each attempt's notebook only when the next attempt is asked for.
     """

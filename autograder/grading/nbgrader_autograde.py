@@ -39,7 +39,7 @@ def _read_assignment_lab(resources: dict[str, Any] | None) -> Lab:
 
 
 def clean_submission_folders(assignment: str, student: str, notebooks: Sequence[str]) -> None:
-    """Remove what would disturb nbgrader from the folders of a submission.
+    """Prepare a submission's folders for nbgrader: replace links, rename a bad timestamp.txt.
 
     nbgrader calls this before it converts the notebooks. A timestamp.txt that holds no time is
     renamed, since nbgrader would not grade the submission. Symbolic links are replaced by text
