@@ -32,7 +32,7 @@ PatternGroups = dict[str, str]  # text of each named group of a pattern that mat
 
 @dataclass(frozen=True, kw_only=True)
 class FilenamePattern:
-    """Pattern in which a platform names submissions.
+    """Pattern of the file names that a platform, such as Canvas, gives to submissions.
 
     Parameters
     ----------

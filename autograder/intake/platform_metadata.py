@@ -97,8 +97,8 @@ def parse_time(text: str) -> datetime | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # dateutil warns of unknown time zones
-            # A fixed default, so that parts which the text leaves out are not filled in from the
-            # current date.
+            # Give a fixed default date. Otherwise parts that the text leaves out would be filled in
+            # from the current date.
             default = datetime(1904, 1, 1)
             return dateutil.parser.parse(text, fuzzy=True, tzinfos=_ZONE_SECONDS, default=default)
     except Exception:  # noqa: BLE001 - dateutil raises errors of many kinds
