@@ -27,7 +27,7 @@ from autograder.values.wording import ResultWording, format_megabytes, ordinal, 
 MAX_COMPARISON_SECONDS = 5.0  # of CPU time in which a course's own function compares one case
 _COMPARISON_TIMEOUT = "Your result takes too long to be compared with the expected one."
 
-# Agreement of two answers
+# Functions that say whether two answers agree
 
 
 def same_answer(
@@ -95,7 +95,7 @@ _ERROR_PATTERNS = (
 
 @cache
 def classify_error(error: str) -> str | None:
-    """Return the key of `STRUCTURAL` for an error such as "ValueError: …"; None if unusual."""
+    """Return the common mistake that an error such as "ValueError: …" shows; None if unusual."""
     for pattern, mistake in _ERROR_PATTERNS:
         if re.search(pattern, error):
             return mistake
@@ -120,7 +120,7 @@ def _error_cause_key(error: str, rules: ComparisonRules) -> tuple[str, str]:
     return type_name, subject
 
 
-# The first difference
+# The first difference between an answer and the expected result
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ class JudgedCase:
 
     @property
     def mistake(self) -> str | None:
-        """Key of `STRUCTURAL`, if the answer shows a mistake common to all exercises; else None."""
+        """Name of the mistake, if the answer shows one common to all exercises; else None."""
         return self.difference.mistake if self.difference else None
 
     @property
@@ -182,7 +182,7 @@ def first_difference(
 def _compare_all_but_memory(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare the error, the queries of the result, the result and the modified arguments."""
+    """Compare an answer with the expected one in everything except the memory that it took."""
     if isinstance(expected, ExpectedError):
         return _compare_with_expected_error(expected, answer, rules)
     is_printed = rules.returns == "printed"
@@ -272,7 +272,7 @@ def _is_error_subtype(name: str, expected_name: str) -> bool:
 def _compare_query_responses(
     expected: Value, responses: Value, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare what the queries of a result gave, up to the last query that could be evaluated."""
+    """Compare the responses of a returned object to queries, such as calls, with the expected."""
     for i, (query, expected_response, response) in enumerate(
         zip(inputs.result_queries, expected, responses, strict=False)
     ):
@@ -307,8 +307,8 @@ def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
     explanation = _explain_error_specifically(mistake, answer) if mistake else ""
     subject, _ = _unanswered_query(answer, inputs) or ("Your function", "")
     not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", answer.error)
-    # If the error has a line number, it was raised in the student's code. If not, our query
-    # raised it, which called the result.
+    # An error with a line number was raised in the student's code. Otherwise it was raised when our
+    # query called the returned object.
     if not_callable and not answer.line and subject.startswith("Your result, called"):
         call = subject.removeprefix("Your result, ").removesuffix(",")
         text = f"Your function returned {with_article(not_callable[1])}; "
@@ -484,7 +484,7 @@ def _strip_lines(text: str) -> str:
 
 
 def find_failing_property(value: Value, inputs: Inputs, names: Sequence[str]) -> str | None:
-    """Return the sentence about the first property that a result lacks; None if it has them all.
+    """Return a sentence on the first required property that a result lacks; None if none.
 
     `names` are those of functions that the course's author wrote, see `ComparisonRules.properties`.
     """

@@ -1,4 +1,4 @@
-"""Say what the failing cases, or the wrong numbers, of an unexplained answer have in common."""
+"""Describe what failing cases or wrong numbers have in common, if no mistake explains them."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -169,9 +169,9 @@ def _format_value(value: Value) -> str:
 
 # The expected array, the returned array, and a mask of the places where the two agree.
 ArrayPair = tuple[np.ndarray, np.ndarray, np.ndarray]
-# A test of the three arrays of a pair. It returns None if it does not apply to them.
+# Test of the three arrays of an `ArrayPair`. It returns None if it does not apply to them.
 Predicate = Callable[[np.ndarray, np.ndarray, np.ndarray], bool | None]
-# Rows of a sentence, and the predicate for which the sentence is true.
+# Sentences, each with the test (predicate) that is true if the sentence is.
 PatternTable = Sequence[tuple[str, Predicate]]
 
 
@@ -262,7 +262,7 @@ def _to_differing_array_pair(expected: Value, value: Value, rules: ComparisonRul
 
 
 def _is_scaled_along_axis(axis: int) -> Predicate:
-    """Make a predicate: each row (axis -1) or column (-2) is the expected one times a number."""
+    """Make a test that each row (axis -1) or column (-2) is the expected one times a number."""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         if expected.ndim < 2 or min(expected.shape[-2:]) < 2:
@@ -284,14 +284,14 @@ def _is_rearranged(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) 
     """Return True if the numbers are the expected ones in other places."""
     if expected.size < 3:
         return None
-    # A smaller difference comes from rounding, not from numbers in other places.
+    # A difference smaller than this comes from rounding, not from numbers in other places.
     differs = np.abs(values - expected).max() > 1e-3 * np.abs(expected).max()
     expected_sorted, values_sorted = np.sort(expected, axis=None), np.sort(values, axis=None)
     return bool(differs and np.allclose(expected_sorted, values_sorted, rtol=1e-6, atol=1e-9))
 
 
 def _differs_only_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> Predicate:
-    """Make a predicate: along an axis, exactly the chosen positions differ."""
+    """Make a test that along an axis exactly the chosen positions differ."""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         wrong = _wrong_places(agree, axis)
@@ -303,7 +303,7 @@ def _differs_only_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> 
 
 
 def _differs_at_one_place(axis: int) -> Predicate:
-    """Make a predicate: along an axis, exactly one position holds differences."""
+    """Make a test that along an axis exactly one position holds differences."""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         wrong = _wrong_places(agree, axis)
@@ -323,7 +323,7 @@ def _wrong_places(agree: np.ndarray, axis: int) -> np.ndarray | None:
 
 
 def _differs_only_on_side_of_diagonal(is_on_side: Callable[[np.ndarray], np.ndarray]) -> Predicate:
-    """Make a predicate: numbers differ only on one side of the diagonal, or only on it.
+    """Make a test that numbers differ only on one side of the diagonal, or only on it.
 
     `is_on_side` takes `column - row` of the differing numbers, and must be true for all of them.
     """
@@ -338,7 +338,7 @@ def _differs_only_on_side_of_diagonal(is_on_side: Callable[[np.ndarray], np.ndar
 
 
 def _holds_where_wrong(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Predicate:
-    """Make a predicate: `compare(values, expected)` is true wherever they differ."""
+    """Make a test that `compare(values, expected)` is true wherever the two differ."""
     return lambda expected, values, agree: bool(compare(values[~agree], expected[~agree]).all())
 
 
@@ -449,7 +449,7 @@ def describe_length_difference(pairs: Sequence[tuple[Value, Value]]) -> str:
 
 
 def _fits_along(axis: int, fits: Callable, expected: np.ndarray, value: np.ndarray) -> bool:
-    """Apply `fits`, which tests two arrays along their first axis, along another axis."""
+    """Test two arrays along an axis with `fits`, which tests along the first axis only."""
     return fits(np.moveaxis(expected, axis, 0), np.moveaxis(value, axis, 0))
 
 

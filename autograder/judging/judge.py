@@ -139,7 +139,7 @@ def judge(
 
 @dataclass(frozen=True)
 class _MisconceptionMatch:
-    """A misconception that gives the student's answers in some cases, and how well it fits.
+    """Misconception that gives the student's answers in some cases, and how well it fits.
 
     Parameters
     ----------
@@ -338,8 +338,8 @@ def _describe_pattern_of_wrong_values(cases: Sequence[JudgedCase], shown_case: J
     path = shown_case.difference.path  # type: ignore[union-attr]
     pairs = _value_pairs(differing, path)
     pattern = ""
-    # For a single number some transformation nearly always matches by chance, so only several
-    # numbers are searched for one.
+    # A transformation turns the expected result into a typical wrong one, such as its transpose.
+    # For a single number one nearly always fits by chance, so try them only for several numbers.
     if not path and _expects_several_numbers(pairs):
         transformation = find_transformation(differing, differing)
         if transformation:
@@ -382,14 +382,14 @@ def _part_at(value: Value, path: PartPath) -> Value:
 
 
 def describe_broken_dependency(name: str, written: bool = True) -> str:
-    """Say that a function calls that of another exercise, which is wrong or not written yet."""
+    """Say that a function calls another exercise's function, which is wrong or not written yet."""
     state = "is not written yet: write it first"
     if written:
         state = "fails its own check: fix it first"
     return f"Your `{name}`, which it calls, {state}."
 
 
-# Misconceptions
+# Search for the misconception that explains the answers
 
 
 def _find_best_misconception(
@@ -471,7 +471,7 @@ def _shapes_differ(first: Value, second: Value) -> bool:
 
 
 def _is_misconception_wrong_in(misconception: Misconception, case: JudgedCase) -> bool:
-    """Return True if a misconception is wrong in this case, to the precision of the answer.
+    """Return True if a misconception's answer to this case is wrong, and not only imprecise.
 
     If a misconception is right in a case, it explains nothing there.
     """
@@ -498,7 +498,7 @@ def _are_float_arrays(*values: Value) -> bool:
 
 
 def _is_specific(answer: Answer) -> bool:
-    """Return True if such answers are hardly equal by chance. Errors, ints and booleans may be."""
+    """Return True if an answer is so specific that another one hardly equals it by chance."""
     return not answer.error and not isinstance(answer.value, (bool, int))
 
 

@@ -1,4 +1,4 @@
-"""Explain a wrong answer as the expected result transformed: another sign, a factor, an order.
+"""Explain a wrong answer as the expected result with one simple change, such as another sign.
 
 A transformation is applied to the expected result. If that does not explain the answer, it is
 applied to the result of a known misconception, and then both are named. The transformed result must
@@ -22,7 +22,8 @@ from autograder.values.structural_mistakes import STRUCTURAL
 from autograder.values.tolerance import elements_agree
 from autograder.values.wording import describe_axis, ordinal
 
-# Transformations that say less than a misconception together with any transformation does.
+# Transformations that explain little. An explanation by a misconception together with any
+# transformation is preferred to them.
 _VAGUE_TRANSFORMATIONS = ("times-a-constant", "times-a-size", "plus-a-constant", "a-step-too-many")
 MIN_DIFFERING_NUMBERS = 8  # with fewer of them, an explanation may be chance
 MIN_DIFFERING_SCALARS = 3  # the same for results that are no arrays
@@ -33,7 +34,7 @@ MAX_PIVOT_NUMBERS = 4000
 
 @dataclass(frozen=True)
 class Transformation:
-    """A transformation of results.
+    """Change that turns a correct result into a typical wrong one, such as its transpose.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ class _Deviation:
 
 Deviations = Mapping[JudgedCase, _Deviation]
 
-# Search
+# Search for the transformation that explains the answers
 
 
 def explain_by_transformation(
@@ -291,7 +292,7 @@ def _is_same_result(answer: Answer, case: JudgedCase) -> bool:
 
 @dataclass(frozen=True)
 class _AxisOrPartChoice:
-    """The axes or parts of a result that a transformation changes.
+    """Axes or parts of a result that a transformation, such as a swap of two axes, changes.
 
     `words` fill the braces of the transformation's sentences. `arguments` are passed to the
     functions of its `_Rule`.
@@ -306,7 +307,7 @@ _NO_CHOICE = _AxisOrPartChoice({}, {})
 
 @dataclass(frozen=True)
 class _Rule:
-    """A row of the tables below, for `_make_transformations`: one transformation per choice.
+    """Kind of transformation, such as a swap of two axes, which is made for each choice of axes.
 
     Parameters
     ----------
@@ -332,7 +333,7 @@ def _make_transformations(
     value: Value,
     choices: Iterable[_AxisOrPartChoice] = (_NO_CHOICE,),
 ) -> Iterator[Transformation]:
-    """Yield a transformation for each rule and each choice for which the rule is sensible."""
+    """Yield a transformation for each rule and each choice of axes or parts that makes sense."""
     for choice in choices:
         for rule in rules:
             if rule.is_sensible(expected, value, **choice.arguments):
@@ -428,8 +429,8 @@ _ARRAY_RULES: tuple[_Rule, ...] = (
     _Rule("numbers-not-booleans", "",
           "Besides, it holds the numbers 0 and 1 in place of True and False.",
           lambda v: v.astype(int), _only_expected_booleans),
-    # Not combined with a misconception (hence the empty sentence): to negate one misconception's
-    # result often gives another misconception's.
+    # This one is not combined with a misconception (hence the empty sentence): the negated result
+    # of one misconception is often the result of another.
     _Rule("the-other-way-round", "True and False have changed places everywhere.", "",
           np.logical_not, _same_shape_booleans),
     _Rule("other-sign", "Every number has the other sign; all else is right.",
@@ -541,7 +542,7 @@ _SCALAR_RULES: tuple[_Rule, ...] = (
 )  # fmt: skip
 
 
-# Candidates for one case
+# Transformations that may explain the answer to one case
 
 
 def _candidate_transformations(expected: Value, value: Value, inputs: Inputs) -> Iterator[Transformation]:
@@ -701,7 +702,7 @@ def _multiply_by_size(size: Size, function: Callable, value: Value, inputs: Inpu
 
 
 def _named_sizes(inputs: Inputs, expected: Value) -> Iterator[tuple[str, Size]]:
-    """Yield the sizes that a factor may be made of: the description and the function of each."""
+    """Yield the sizes that a factor may come from, such as an axis's length, with descriptions."""
     for i, argument in enumerate(inputs.args):
         name = f"the {ordinal(i + 1)} argument"
         if isinstance(argument, np.ndarray):
