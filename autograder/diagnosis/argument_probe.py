@@ -30,7 +30,8 @@ _PLAUSIBLE_DEFAULTS = (None, False, True, 0, 1, -1)
 _SCALAR_TYPES = (type(None), bool, int, float, str)
 
 Arguments = dict[str, Value]  # all arguments of a call by name, including defaults
-# A change of a call's arguments: a sentence on it, and the function that makes it and may raise.
+# Change of a call's arguments: a sentence about it, and the function that makes it, which may raise
+# an exception.
 ArgumentChange = tuple[str, Callable[[Arguments], Arguments]]
 
 
@@ -255,7 +256,7 @@ def _is_sensitive(value: Value) -> bool:
 
 
 def _perturb(array: np.ndarray) -> np.ndarray:
-    """Return other numbers of about the same size.
+    """Return an array with other numbers of about the same size.
 
     They follow no simple pattern: a constant added to all, for example, may cancel in a result.
     """
@@ -445,7 +446,7 @@ def _is_part_combined_with_argument(
     path: ArgumentPath,
     combine: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> bool:
-    """Return True if a part of the result is, in every call, the combination or right.
+    """Return True if a part of each result is right, or equals `combine(expected, argument)`.
 
     At least `MIN_COMPARED_NUMBERS` numbers in all must equal the combination.
     """

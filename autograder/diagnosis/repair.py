@@ -303,7 +303,7 @@ class _MutatedCell:
             warnings.simplefilter("ignore")
             try:
                 return cls(function, ranks)
-            # Impossible without source code, for a notebook cell with IPython's commands, or for
+            # This fails without source code, for a notebook cell with IPython's commands, and for
             # code that fails on a second run.
             except Exception:  # noqa: BLE001
                 return None
