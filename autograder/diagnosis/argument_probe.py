@@ -281,7 +281,7 @@ def _is_array_of(value: Value, kinds: str) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in kinds
 
 
-# Changes of the arguments that make up for a mistake
+# Changes of the arguments that undo the effect of a mistake
 
 
 def _list_argument_changes(
@@ -380,7 +380,8 @@ _FACTORS: list[tuple[str, Callable[[np.ndarray], float]]] = [
         for text, power in _LENGTH_POWERS
     ),
 ]  # fmt: skip
-# Changes of one argument: a test of whether the change makes sense, a sentence, the change.
+# Changes of one argument. Each row has a test of whether the change makes sense for a value, a
+# sentence for the student, and the function that makes the change.
 _SINGLE_CHANGES: list[tuple[Callable[[Value], bool], str, Callable[[Value], Value]]] = [
     (_is_square_array,
      "With rows and columns of `{0}` exchanged it gives the expected result: "
@@ -411,7 +412,7 @@ _SINGLE_CHANGES: list[tuple[Callable[[Value], bool], str, Callable[[Value], Valu
 ]  # fmt: skip
 
 
-# Expected results combined with an argument
+# Results that are the expected ones combined with an argument, such as their sum
 
 _COMBINATIONS: list[tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] = [
     ("the expected result plus `{}`", lambda expected, argument: expected + argument),

@@ -34,7 +34,8 @@ class _Attempt:
 
 
 _Key = tuple[str, str]  # student and lab
-# For each student and lab: all submissions of the lab (attempts), by their file names.
+# For each student and lab: all submissions of the lab (attempts), by file name; the key of the
+# newest is "".
 _Attempts = Mapping[_Key, Mapping[str, _Attempt]]
 # For each student and lab: the exercises that each attempt passed, by the attempt's fingerprint.
 _Passes = dict[_Key, dict[str, list[str]]]
@@ -143,7 +144,7 @@ def _store_passes_and_best_attempt(
     policy: Policy,
     deadlines: Deadlines,
 ) -> None:
-    """Store the exercises that each attempt passed, and the file name of the best attempt."""
+    """Store which exercises each submission (attempt) passed, and the file name of the best one."""
     student, lab = key
     points = policy.points[lab]
     scores: dict[str, float] = {}
@@ -155,7 +156,8 @@ def _store_passes_and_best_attempt(
         score = sum(points.get(exercise, 0.0) for exercise in exercises)
         timing = deadlines.make_timing(student, lab, attempt.submitted_at)
         scores[name] = score - policy.compute_penalty(score, timing)
-    # The attempts are sorted, newest first, so the newest of equally good attempts is taken.
+    # The submissions (attempts) are sorted, newest first, so the newest of equally good ones is
+    # taken.
     best = max(scores, key=scores.__getitem__, default="")
     write_file(classroom.result_path(student, lab, "attempts"), json.dumps(current_passes))
     path = classroom.result_path(student, lab, "counts")

@@ -147,7 +147,7 @@ def grade_submission(
             rebuilt = rebuild_notebook(data, release)
     except UnreadableNotebook as error:
         return grade_unreadable_submission(lab, str(error), seed)
-    # If the sandbox lacks a package that the course allows, the student is not to blame.
+    # A missing package of the course is a fault of the sandbox, not of the student.
     fault = sandbox.explain_missing_packages(_find_used_packages(lab, rebuilt.notebook))
     if fault:
         return report_grader_fault(lab, fault, seed)
@@ -484,7 +484,7 @@ class SubmissionGrader:
         return judge(questions, answers, exercise.rules, misconceptions, exercise.name, known_right)
 
     def _blame_failed_dependencies(self, cell_results: CellResults) -> None:
-        """Add a cause to each failed exercise whose answer calls another failed exercise."""
+        """Name a failed exercise as the cause if another failed exercise calls its function."""
         results = {result.exercise: result for result, _ in cell_results.tests.values()}
         for test, (result, outputs) in cell_results.tests.items():
             exercise = self.lab.exercises[result.exercise]
@@ -601,7 +601,7 @@ class SubmissionGrader:
         return None
 
     def _other_code_uses_exercises(self, exercises: set[str], cells: list[NotebookNode]) -> bool:
-        """Return True if any other code of the student uses a name that these exercises define."""
+        """Return True if other code of the student uses a name that these exercises define."""
         release_sources = _release_sources(self.lab)
         answer_cells = {grade_id(name) for name in exercises}
         names = set(exercises)

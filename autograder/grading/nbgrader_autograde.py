@@ -100,7 +100,8 @@ class Judge(NbGraderPreprocessor):
         submission = classroom.read_submission(resources["nbgrader"].get("student", ""), lab.name)
         data, note = submission.data, submission.note
         if data is None and not (classroom.submitted / submission.student / lab.name).exists():
-            # The submission is in none of our folders, so grade the notebook that nbgrader read.
+            # The submission is in none of the folders of our classroom, so grade the notebook that
+            # nbgrader read.
             data, note = nbformat.writes(nb).encode(), ""
         if data is None:
             return grade_unreadable_submission(lab, note).notebook, resources

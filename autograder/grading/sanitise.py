@@ -225,7 +225,7 @@ def make_plain_markdown(text: str) -> str:
     The text is cut if it is very long.
     """
     lines = _split_long_lines(truncate(text, MAX_MARKDOWN_CHARACTERS))
-    # Indentation makes the code block, so that no line of the text can end it.
+    # Indent the lines to make a code block: no line of the text can end such a block.
     quoted_lines = [f"    {_neutralise_line(line)}" for line in lines]
     return "The grader shows this text as it was typed:\n\n" + "\n".join(quoted_lines)
 
@@ -508,7 +508,8 @@ def clean_output(output: dict, keep_styles: bool = False) -> NotebookNode:
         elif mime == "text/markdown":
             safe_data.setdefault("text/html", render_markdown(clean_text(text)))
         elif mime == "text/latex":
-            # Rendered as MathML, so that no page needs MathJax, whose commands can make links.
+            # Render formulas as MathML. Otherwise pages would need MathJax, whose commands can make
+            # links.
             safe_data.setdefault("text/html", render_formula(clean_text(text).strip().strip("$")))
         elif is_picture(mime, text):
             safe_data[mime] = text

@@ -119,7 +119,7 @@ def fold_case(name: str) -> str:
 
 
 def find_lab_by_name(name: str, labs: Sequence[str], *, exact: bool = False) -> str:
-    """Return the lab whose name is in a file's or folder's name; "" without exactly one such lab.
+    """Return the lab whose name is in a file's or folder's name; "" if no lab or several match.
 
     Parameters
     ----------

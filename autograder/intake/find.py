@@ -310,7 +310,7 @@ class SubmissionFinder:
         else:
             self._add_report(source, outcome, reason)
 
-    # Downloads and their files
+    # Methods that search downloads and the files in them
 
     def _search_download(self, name: str, label: str, listing: FileListing, depth: int) -> None:
         """Search a download, which is a folder or zip that the instructor named.
@@ -530,8 +530,8 @@ class SubmissionFinder:
         notes = [note for note in (file.note, owner.note) if note]
         if submitted_at is None and owner.is_late:
             notes.append(f"{owner.platform} marks it as late but does not say when it came.")
-        # Files of one student with different times in the platform's names are different
-        # submissions. Files without such times are one submission if they are in one download.
+        # Two files of a student are different submissions if the names that the platform gave them
+        # have different times. Without such times, the files of one download are one submission.
         name_time = owner.time.isoformat() if owner.time else ""
         return Attempt(
             source=location.source_of(file),

@@ -174,7 +174,7 @@ class StudentMatcher:
         return folder or person.student
 
     def _unmatched_message(self, identity: Identity) -> str:
-        """Return the sentence for an identity that matches nobody in the roster."""
+        """Return the message for a submitter whom nobody in the roster matches."""
         namesakes = self._roster.people_named(identity.name or identity.any_identifier)
         if namesakes:
             person = namesakes[0]
@@ -319,7 +319,7 @@ def _find_blind_marking_names(owners: Iterable[Owner]) -> set[str]:
 
 
 def _describe_identity(identity: Identity) -> str:
-    """Return the names and identifiers of an identity, joined with "or", for use in a sentence."""
+    """Return the names and identifiers of a submitter, joined with "or", for use in a sentence."""
     texts = [
         identity.name,
         identity.any_identifier,

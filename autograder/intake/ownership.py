@@ -219,7 +219,7 @@ class DownloadOwnership:
             self._assign_owners_in_folder("", [path.split("/") for path in sorted(paths)], name)
 
     def find_owner(self, path: str) -> Owner | str:
-        """Return the owner of a file, or a sentence for the instructor if it is uncertain."""
+        """Return the account that a file belongs to, or a message to the instructor if unsure."""
         if path in self._owners:
             return self._owners[path]
         for i in range(len(path) - 1, -1, -1):
@@ -660,7 +660,7 @@ def _owner_from_pattern_groups(
     path: str,
     platform_path: str,
 ) -> Owner:
-    """Return the owner that the groups of a platform's pattern describe."""
+    """Return the account that a file's name describes, given the parts that a pattern found."""
     identity = Identity(**{key: groups[key] for key in groups.keys() & _IDENTITY_FIELDS})
     number = groups.get("number", "")
     return Owner(

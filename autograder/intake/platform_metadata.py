@@ -201,6 +201,6 @@ def _submission_from_gradescope_entry(entry: dict[str, Any]) -> PlatformSubmissi
 
 
 def _text_of(table: dict[str, Any], key: str) -> str:
-    """Return the text of a key in Gradescope's list, which begins with ":"; "" if it has none."""
+    """Return the text under ":key" in an entry of Gradescope's list; "" if there is none."""
     text = table.get(f":{key}")
     return text if isinstance(text, str) else ""

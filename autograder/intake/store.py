@@ -544,7 +544,7 @@ class _AttemptFiler:
         return self._folders.linkless_path("submitted-earlier", self._student, self._lab)
 
     def _earlier_copies(self, origin: Origin) -> list[Path]:
-        """Return the paths of the files in submitted-earlier/ with the same bytes as an attempt."""
+        """Return the paths of the files in submitted-earlier/ with the same bytes as a notebook."""
         return sorted(self._earlier_folder.glob(f"*-{origin.sha256[:12]}.ipynb"))
 
     def _read_filed_submission(self) -> tuple[Path | None, Origin | None]:
@@ -570,7 +570,7 @@ class _AttemptFiler:
         origin = read_origin(self._folders.root, self._student, self._lab)
         if origin and origin.sha256 == sha256:
             return path, origin
-        # The submission was put there by hand, or it was changed after `collect` filed it.
+        # The submission was put there by hand, or it was changed after `collect` stored it.
         timestamp = _read_timestamp(self._folder / "timestamp.txt")
         if timestamp is None:
             return path, Origin(time=file_time, sha256=sha256)

@@ -120,7 +120,10 @@ class _QueryResponses:
         self.type_name, self.values = "tuple", list[Value]()
 
     def evaluate_queries(self, result: Any, queries: Sequence[Value]) -> None:
-        """Evaluate the queries on a result, in order. Exceptions pass through."""
+        """Evaluate a case's queries on a returned object in order, and store the responses.
+
+        Exceptions pass through.
+        """
         budget = SizeBudget()
         for query in queries:
             response = evaluate_query(query, result)

@@ -272,7 +272,7 @@ def _is_error_subtype(name: str, expected_name: str) -> bool:
 def _compare_query_responses(
     expected: Value, responses: Value, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare the responses of a returned object to queries, such as calls, with the expected."""
+    """Compare a returned object's responses to queries, such as calls, with the expected ones."""
     for i, (query, expected_response, response) in enumerate(
         zip(inputs.result_queries, expected, responses, strict=False)
     ):
@@ -299,7 +299,7 @@ def _describe_argument(value: Value) -> str:
 
 
 def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
-    """Return the difference for an answer that raised an error."""
+    """Return a description of the difference if the student's function raised an error."""
     if answer.raised == "NotImplementedError":
         return Difference("error", NOT_WRITTEN, "not-written-yet")
     stop = "" if answer.error.endswith((".", "!", "?")) else "."
@@ -316,8 +316,9 @@ def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
     return Difference("error", f"{subject} raised {answer.error}{stop}", mistake, means=explanation)
 
 
-# Explanations of errors with the sizes and names of a case. Each row has a key of `STRUCTURAL`, a
-# pattern in the error message, and a text whose braces the groups of the pattern fill.
+# Explanations of errors, with sizes and names from the error message. Each row has the key of a
+# common mistake (in `STRUCTURAL`), a pattern of error messages, and a text whose braces the groups
+# of the pattern fill.
 _ERROR_EXPLANATIONS = (
     ("shapes-that-do-not-multiply", r"size (\d+) is different from (\d+)",
      "In the product on this line the left array has rows of {1} numbers, and the right one columns of {0}: the two "
@@ -409,7 +410,7 @@ def _describe_position(key: int | str) -> str:
 def _compare_with_course_function(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare by the function that the course's author wrote for it (`rules.compare`).
+    """Compare with the comparison function that the course's author wrote (`rules.compare`).
 
     That function returns a sentence about the difference, or None.
     """
@@ -449,7 +450,7 @@ def _takes_inputs(comparer: Callable) -> bool:
 def _difference_for_unsupported_result(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
 ) -> Difference:
-    """Return the difference for a result of a type that is not supported."""
+    """Return a description of the difference if a result's type is not supported."""
     type_name = with_article(answer.type)
     query = _unanswered_query(answer, inputs)
     if query:
@@ -480,11 +481,11 @@ def _strip_lines(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.rstrip().split("\n"))
 
 
-# Properties of a wrong result that no misconception explains
+# Check of properties that a result must have, for a wrong result that no misconception explains
 
 
 def find_failing_property(value: Value, inputs: Inputs, names: Sequence[str]) -> str | None:
-    """Return a sentence on the first required property that a result lacks; None if none.
+    """Return a sentence on the first required property that a result lacks, or None.
 
     `names` are those of functions that the course's author wrote, see `ComparisonRules.properties`.
     """

@@ -52,7 +52,7 @@ def describe_failing_cases(cases: Sequence[JudgedCase]) -> str:
 
 
 def _separating_features(feature_lists: list[list[str]], other_feature_lists: list[list[str]]) -> list[str]:
-    """Return the features that are in all of the first lists and in none of the others."""
+    """Return the features that all cases of one group have, and no case of the other group."""
     common = set(feature_lists[0]).intersection(*feature_lists).difference(*other_feature_lists)
     return [feature for feature in feature_lists[0] if feature in common]
 
@@ -60,7 +60,7 @@ def _separating_features(feature_lists: list[list[str]], other_feature_lists: li
 def _features_of_several_and_no_other(
     feature_lists: list[list[str]], other_feature_lists: list[list[str]]
 ) -> list[str]:
-    """Return the features that are in several of the first lists and in none of the others."""
+    """Return the features that several cases of one group have, and no case of the other."""
     counts: dict[str, int] = {}
     for features in feature_lists:
         for feature in dict.fromkeys(features):
@@ -167,7 +167,7 @@ def _format_value(value: Value) -> str:
 
 # Relations between the expected and the returned numbers
 
-# The expected array, the returned array, and a mask of the places where the two agree.
+# Three arrays: the expected one, the returned one, and a mask of the places where the two agree.
 ArrayPair = tuple[np.ndarray, np.ndarray, np.ndarray]
 # Test of the three arrays of an `ArrayPair`. It returns None if it does not apply to them.
 Predicate = Callable[[np.ndarray, np.ndarray, np.ndarray], bool | None]
@@ -209,7 +209,7 @@ def describe_differences(pairs: Sequence[tuple[Value, Value]], rules: Comparison
 
 
 def _fits_all(predicate: Predicate, pairs: Sequence[ArrayPair]) -> bool:
-    """Return True if a predicate holds for the first pair, and for all others it applies to."""
+    """Return True if a test holds for the first pair of arrays, and all others it applies to."""
     results = [predicate(*pair) for pair in pairs]
     return True in results and False not in results and results[0] is not None
 
@@ -357,7 +357,8 @@ _DIAGONAL_PATTERNS: PatternTable = [
     ("Only places above the diagonal differ.", _differs_only_on_side_of_diagonal(lambda d: d > 0)),
     ("Only places below the diagonal differ.", _differs_only_on_side_of_diagonal(lambda d: d < 0)),
 ]
-# Rows for an axis of n positions: a sentence, and a test of which positions i differ.
+# Sentences about an axis of n positions, each with a test that is true for the positions i that
+# differ.
 _AXIS_PATTERNS: list[tuple[str, Callable[[Any, int], Any]]] = [
     ("Only the last {} differs.", lambda i, n: i == n - 1),
     ("Only the first {} differs.", lambda i, n: i == 0),
@@ -409,7 +410,7 @@ _SIZE_PATTERNS: PatternTable = [
 ]  # fmt: skip
 
 
-# Results with some parts right
+# Results of which some parts are right
 
 
 def describe_right_return_values(pairs: Sequence[tuple[Value, Value]], rules: ComparisonRules) -> str:

@@ -31,11 +31,12 @@ from autograder.values.value_types import (
     values_agree,
 )
 
-# Names of keyword arguments of a case that are not handed to the test.
+# Names of keyword arguments of a test case that are for this module, and are not passed to the test
+# function.
 TEST_ARGUMENT = "the test"  # no Python identifier, so no argument of a test has this name
 COMPARED_VARIABLES = "only"
 VARIABLES_FROM_REFERENCE = "as_due"
-# Outcomes of a recorded call.
+# Possible outcomes of a recorded function call
 CALL_EVENTS = ("value", "raised", "items", "end", "function", "other")
 
 
@@ -206,7 +207,7 @@ class _CallRecorder:
 
 
 class _RecordingEnded(Exception):
-    """The replayed test makes more calls than were recorded."""
+    """The test function, run on recorded results, makes more calls than were recorded."""
 
 
 class _InOrderResultPlayer:

@@ -454,7 +454,8 @@ def _compare_with_misconception(
 def _predicts_answer(prediction: Answer, case: JudgedCase, exact_rules: ComparisonRules) -> bool:
     """Return True if a misconception gives the student's answer to a case, or both are right."""
     if isinstance(case.expected, ExpectedError) and case.is_right:
-        # It is enough that both raised the expected error. Its message may differ.
+        # It is enough that the misconception raises the expected error as well. The messages may
+        # differ.
         agrees = first_difference(case.expected, prediction, case.rules, case.inputs) is None
     else:
         answer, difference = case.answer, case.difference

@@ -80,7 +80,7 @@ Deviations = Mapping[JudgedCase, _Deviation]
 def explain_by_transformation(
     cases: Sequence[JudgedCase], misconceptions: Sequence[Misconception]
 ) -> Misconception | None:
-    """Return the transformation, alone or with a misconception, that gives all answers; or None."""
+    """Return a transformation, such as another sign, that explains all answers; or None."""
     rules, has_queries = cases[0].rules, any(case.inputs.result_queries for case in cases)
     if has_queries or rules.view or rules.compare or rules.returns != "array":
         return None
@@ -108,7 +108,7 @@ def find_transformation(
     cases: Sequence[JudgedCase],
     failing: Sequence[JudgedCase],
 ) -> Transformation | None:
-    """Return the transformation of the expected results that gives all the answers, or None."""
+    """Return the transformation, such as another sign, that gives all the answers; or None."""
     pivot = _choose_pivot(failing)
     ordered_cases = [pivot, *(case for case in cases if case is not pivot)]
     for transformation in _candidate_transformations(pivot.expected, pivot.value, pivot.inputs):
@@ -122,7 +122,7 @@ def _find_misconception_combined_with_transformation(
     deviations: Deviations,
     misconceptions: Sequence[Misconception],
 ) -> Misconception | None:
-    """Return a misconception whose results, transformed, are the answers in all cases."""
+    """Return a misconception whose results, after one simple change, are the answers."""
     for misconception in misconceptions:
         if " + " in misconception.name or misconception.name in STRUCTURAL:
             continue
@@ -258,7 +258,7 @@ def _turns_expected_into_answer(transformation: Transformation, case: JudgedCase
 
 
 def _turns_source_into_answer(transformation: Transformation, source: Answer, case: JudgedCase) -> bool:
-    """Return True if `source`, transformed, equals the student's answer to the case."""
+    """Return True if a result, after a simple change, equals the student's answer to the case."""
     if source.error or source.value is None or case.value is None:
         return False
     with np.errstate(all="ignore"):
@@ -274,7 +274,7 @@ def _turns_source_into_answer(transformation: Transformation, source: Answer, ca
 def _turns_misconception_into_answer_or_error(
     transformation: Transformation, name: str, case: JudgedCase
 ) -> bool:
-    """Return True if a misconception, transformed, gives the student's answer or the same error."""
+    """Return True if a misconception's changed result is the answer, or both raise one error."""
     prediction = case.question.mistakes[name]
     if prediction.error and case.answer.error:
         return same_answer(prediction, case.answer, case.rules)
@@ -287,7 +287,7 @@ def _is_same_result(answer: Answer, case: JudgedCase) -> bool:
     return same_answer(first, second, case.rules)
 
 
-# Tables of transformations
+# Tables of transformations (changes of a result, such as a swap of two axes)
 
 
 @dataclass(frozen=True)

@@ -223,7 +223,7 @@ class Sandbox(ABC):
         self.close()
 
     def run(self, cells: Sequence[Cell], limits: RunLimits | None = None) -> list[CellRun]:
-        """Run the cells of one submission in order, and return the result of each.
+        """Run a submission's notebook cells in order, and return the result of each.
 
         After a cell that raises an exception, the next cell runs. If a cell ends the process, or
         has to be killed, all cells run again without that cell. If a cell was stopped at its time
@@ -482,7 +482,7 @@ def _decode_answers(data: bytes, max_answers: int, budget: list[int]) -> tuple[l
 
 
 def _resolve_library_folders(library: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the library's folders as absolute paths.
+    """Return the folders of the course's library as absolute paths.
 
     Raise SandboxError if a folder is missing, or would hide a module of the same name.
     """

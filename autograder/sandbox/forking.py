@@ -56,7 +56,7 @@ class Forking(Sandbox):
             self._stop()
 
     def probe(self) -> None:
-        """Try out the sandbox by a submission without cells; raise SandboxError if that fails."""
+        """Test the sandbox with an empty submission; raise SandboxError if it does not work."""
         try:
             for _ in self._run_plan([], [], self.limits, 2):
                 pass

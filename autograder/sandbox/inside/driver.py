@@ -192,7 +192,7 @@ class SubmissionDriver(ABC):
 
     @abstractmethod
     def note_progress(self, written: bytearray) -> None:
-        """Record in `part_watch` that more results have arrived; `written` are all bytes so far."""
+        """Record that more results of calls have arrived; `written` are all bytes so far."""
 
     # Time limits
 
@@ -209,7 +209,7 @@ class SubmissionDriver(ABC):
         is_question : bool
             True if the part consists of questions.
         """
-        # Start both stopwatches together. After each request to stop, the interval's watch is
+        # Two stopwatches start together. After each request to stop, the interval's watch is
         # replaced by a new one.
         self.part_watch = self._interval_watch = Stopwatch(self._submission_cpu_seconds)
         self._interval_seconds, self._stop_requests = seconds, stop_requests

@@ -38,7 +38,7 @@ MIN_ERROR_BYTES = 50_000  # always available for an error, even if too much was 
 
 
 class SubmissionExecutor:
-    """Executor of the driver's orders, to run a cell or to call a function, in this process.
+    """Executor, in the submission's process, of orders to run a cell or call a function.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class SubmissionExecutor:
         self._shell, self._receive, self._emitter = shell, receive, Emitter(send, output_bytes)
 
     def prepare_process(self) -> None:
-        """Redirect this process's output to the driver, and seed Python's random numbers."""
+        """Send this process's output to the grader from now on, and seed the random numbers."""
         if self._shell is not None:
             self._shell.attach_emitter(self._emitter)
         sys.stdin = open(os.devnull)  # noqa: SIM115 - open as long as this process lives

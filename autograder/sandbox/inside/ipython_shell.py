@@ -37,7 +37,7 @@ _MAX_ERROR_NAME_CHARACTERS, _MAX_ERROR_MESSAGE_CHARACTERS = 200, 2000
 
 
 def _get_emitter(part: Any) -> Emitter:
-    """Return the sender of output of IPython's shell; `part` is an object of that shell."""
+    """Return the `Emitter`, which sends a shell's output; `part` is an object of the shell."""
     return cast(Shell, part.shell).emitter
 
 
@@ -86,7 +86,7 @@ class Shell(InteractiveShell):
     displayhook_class = Type(_DisplayHook)
 
     def attach_emitter(self, emitter: Emitter) -> None:
-        """Send all output from now on to this emitter."""
+        """Send all output from now on through this emitter."""
         self.emitter = emitter
 
     def init_virtualenv(self) -> None:

@@ -32,7 +32,8 @@ from autograder.values import encoding
 CHECK_INTERVAL_SECONDS = 0.05  # between two checks of a submission
 MEMORY_CHECK_INTERVAL_SECONDS = 0.003  # the same, while an answer's memory is measured
 EXIT_WAIT_SECONDS = 0.2  # time for a submission that has closed its pipe to exit by itself
-# Maximal size of the JSON in a message from the submission while an answer's memory is measured.
+# Maximal size of the JSON in a message from the submission while the memory of a function call is
+# measured.
 MAX_EVENT_BYTES = 1 << 16
 
 
@@ -209,7 +210,7 @@ class Supervisor(SubmissionDriver):
             os.kill(self._child, signal.SIGINT)
 
     def end_answer(self) -> None:
-        """Kill all processes of the submission but the first; one calls a student's function."""
+        """Kill the submission's child processes, one of which calls a student's function."""
         memory_usage.kill_descendants(self._child)
 
     def send_order(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
@@ -239,7 +240,8 @@ class Supervisor(SubmissionDriver):
         if self._memory_monitor:
             self._memory_monitor.sample()
             if is_complete_frame(written):
-                # The process only stays alive so that its memory can be measured.
+                # The result has arrived, and the process only stays alive so that its memory can be
+                # measured: kill it.
                 memory_usage.kill_descendants(self._child)
 
     def finish_memory_measurement(self) -> int:
