@@ -330,7 +330,8 @@ def _list_variables(function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> list
     for node in nodes:
         if isinstance(node, ast.FunctionDef) and node is not function:
             excluded_names.add(node.name)
-        # Python forbids the use of a name before its `global` or `nonlocal` declaration.
+        # Exclude names with a `global` or `nonlocal` declaration. Python forbids their use before
+        # it.
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             excluded_names.update(node.names)
         if isinstance(node, (ast.FunctionDef, ast.Lambda)):

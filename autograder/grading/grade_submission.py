@@ -735,7 +735,8 @@ def _word_mistake_in_hidden_case(finding: Finding) -> str:
     kind = case.difference.kind if case and case.difference else ""
     if case and kind == "error":
         error = case.answer.raised
-        # A student could define an error class whose name reveals the inputs.
+        # Name only standard error classes: a student could define one whose name reveals the hidden
+        # inputs.
         is_standard = hasattr(builtins, error) or hasattr(np.exceptions, error)
         return f"it raises {error if is_standard else 'an error of its own'}"
     return _HIDDEN_CASE_SUMMARIES.get(kind, "the result differs")

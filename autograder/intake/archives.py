@@ -322,7 +322,8 @@ class ZipReader:
         names: Counter[str] = Counter()
         members: dict[str, zipfile.ZipInfo] = {}
         for info in archive.infolist():
-            # ZipInfo.is_dir() raises on a name that begins with a zero byte.
+            # Recognise a folder by its name: ZipInfo.is_dir() raises an exception on a name that
+            # begins with a zero byte.
             if not info.orig_filename.endswith(("/", "\\")):
                 name = _member_name(info)
                 names[name] += 1

@@ -310,8 +310,8 @@ def _find_blind_marking_names(owners: Iterable[Owner]) -> set[str]:
             accounts[owner.identities[0].name].add(owner.account)
     blind_names = {name for name in accounts if name.casefold() in _BLIND_NAMES}
     if len(accounts) == 1:
-        # If all students have the same name and it is a single word, it must be the word for
-        # "participant" in another language.
+        # If all students have the same name and it is a single word, Moodle must have written the
+        # word for "participant" in another language.
         ((name, numbers),) = accounts.items()
         if len(numbers) > 1 and " " not in name:
             blind_names.add(name)

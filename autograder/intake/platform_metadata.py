@@ -87,7 +87,8 @@ def read_blackboard_receipt(text: str) -> PlatformSubmission | None:
 
 def parse_time(text: str) -> datetime | None:
     """Return a time that a person or a platform wrote; None if the text is no time."""
-    # Brightspace leaves out the colon between hours and minutes: "Oct 3, 2026 1134 PM".
+    # Insert the colon that Brightspace leaves out between hours and minutes, as in "Oct 3, 2026
+    # 1134 PM".
     text = re.sub(
         r"(\b\d{4}\D{0,3} )(\d{1,2})(\d\d)( ?[AP]M\b|$)",
         r"\1\2:\3\4",

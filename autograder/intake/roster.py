@@ -309,7 +309,7 @@ def parse_csv_rows(text: str, is_known_header: Callable[[str], object]) -> list[
         known headers is used.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")  # old Macs end lines with "\r"
-    # Excel writes a line such as "sep=;" before the table.
+    # Remove the line, such as "sep=;", that Excel writes before the table.
     text = re.sub(r"\A(?:[\r\n]|sep=[^\n]*(?:\n|\Z))*", "", text)
     header_line = text[:10_000].split("\n")[0]
 
@@ -408,7 +408,8 @@ def _read_person_from_row(headers: list[str], column_fields: list[str], row: lis
     participants: list[str] = []
     for header, name, text in zip(headers, column_fields, row, strict=False):
         if name in ("login", "sid"):
-            # Brightspace writes "#" before its IDs, and a spreadsheet writes a quote before text.
+            # Remove the "#" that Brightspace writes before its IDs, and the quote that a
+            # spreadsheet writes before text.
             text = text.lstrip("#'")
         if name in cells_by_lab and text:
             lab = _LAB_HEADERS[name].sub("", header, count=1).strip()

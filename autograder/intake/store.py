@@ -321,7 +321,7 @@ def _chronological_key(attempt: Attempt) -> tuple[float, float, int]:
 # differ decides, and the notebook with the largest value counts.
 _COUNTING_RULES: Mapping[str, Callable[[Attempt], Any]] = {
     "the upload's number is the largest": lambda attempt: attempt.owner.upload_number,
-    # Zips store times in steps of two seconds.
+    # Compare times in steps of two seconds, because zips store them so.
     "it is the newest": lambda attempt: int((attempt.time_in_zip or attempt.time) // 2),
     "it has the largest copy number": lambda attempt: copy_number(attempt.name),
     "it is called after the lab": lambda attempt: stem(attempt.name) == attempt.lab,
@@ -555,7 +555,7 @@ class _AttemptFiler:
         """
         path = self._path
         if not os.path.lexists(path):
-            # In grading, a single notebook of another name counts as the submission, too.
+            # Like grading, take a single notebook of another name as the submission.
             paths = self._folder.glob("*.ipynb")
             notebooks = [path for path in paths if not path.name.startswith(".")]
             if len(notebooks) != 1:

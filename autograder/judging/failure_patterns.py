@@ -262,7 +262,7 @@ def _to_differing_array_pair(expected: Value, value: Value, rules: ComparisonRul
 
 
 def _is_scaled_along_axis(axis: int) -> Predicate:
-    """Make a test that each row (axis -1) or column (-2) is the expected one times a number."""
+    """Return a test of whether each row (axis -1) or column (-2) is a multiple of the expected."""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         if expected.ndim < 2 or min(expected.shape[-2:]) < 2:
@@ -291,7 +291,7 @@ def _is_rearranged(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) 
 
 
 def _differs_only_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> Predicate:
-    """Make a test that along an axis exactly the chosen positions differ."""
+    """Return a test of whether exactly the chosen positions along an axis differ."""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         wrong = _wrong_places(agree, axis)
@@ -303,7 +303,7 @@ def _differs_only_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> 
 
 
 def _differs_at_one_place(axis: int) -> Predicate:
-    """Make a test that along an axis exactly one position holds differences."""
+    """Return a test of whether exactly one position along an axis holds differences."""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         wrong = _wrong_places(agree, axis)
@@ -323,7 +323,7 @@ def _wrong_places(agree: np.ndarray, axis: int) -> np.ndarray | None:
 
 
 def _differs_only_on_side_of_diagonal(is_on_side: Callable[[np.ndarray], np.ndarray]) -> Predicate:
-    """Make a test that numbers differ only on one side of the diagonal, or only on it.
+    """Return a test of whether numbers differ only on one side of the diagonal, or only on it.
 
     `is_on_side` takes `column - row` of the differing numbers, and must be true for all of them.
     """
@@ -338,7 +338,7 @@ def _differs_only_on_side_of_diagonal(is_on_side: Callable[[np.ndarray], np.ndar
 
 
 def _holds_where_wrong(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Predicate:
-    """Make a test that `compare(values, expected)` is true wherever the two differ."""
+    """Return a test of whether `compare(values, expected)` is true wherever the two differ."""
     return lambda expected, values, agree: bool(compare(values[~agree], expected[~agree]).all())
 
 

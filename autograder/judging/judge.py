@@ -367,12 +367,12 @@ def _is_numeric(value: Value) -> bool:
 
 
 def _value_pairs(cases: Sequence[JudgedCase], path: PartPath) -> list[tuple[Value, Value]]:
-    """Return the expected and the returned part at this path of each case's result."""
+    """Return the expected and the returned part of each case's result, at a path of keys."""
     return [(_part_at(case.expected, path), _part_at(case.value, path)) for case in cases]
 
 
 def _part_at(value: Value, path: PartPath) -> Value:
-    """Return the part at this path of a result; None if there is none."""
+    """Return the part of a result at a path of keys, such as (0, "name"); None if there is none."""
     for key in path:
         try:
             value = value[key]
@@ -440,7 +440,8 @@ def _compare_with_misconception(
     explained_cases = failing_cases(agreeing)
     informative = [case for case in explained_cases if _is_misconception_wrong_in(misconception, case)]
     misses += len(explained_cases) - len(informative)
-    # If some cases do not fit, equal errors or equal whole numbers in the others may be chance.
+    # If the misconception does not fit some cases, equal errors or equal whole numbers in the other
+    # cases may be chance.
     if misses:
         informative = [case for case in informative if _is_specific(case.answer)]
     score = len(informative)
