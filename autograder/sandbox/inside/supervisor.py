@@ -199,8 +199,8 @@ class Supervisor(SubmissionDriver):
     def measure_usage(self) -> None:
         """Measure CPU time and memory of all processes of the submission."""
         self._usage = measure_processes(self._child)
-        # The time of an ended process is missing in the sum if its parent did not wait for it.
-        # Keep the earlier, larger sum then.
+        # The CPU time of an ended process is missing in the sum if its parent did not wait for it.
+        # Then keep the earlier, larger sum.
         cpu_seconds = sum(usage.cpu for usage in self._usage.values())
         self._cpu_seconds = max(self._cpu_seconds, cpu_seconds)
 
