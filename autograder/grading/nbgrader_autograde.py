@@ -118,7 +118,7 @@ class Judge(NbGraderPreprocessor):
                 str(lab.course.root),
                 lab.name,
                 data,
-                reason,
+                note,
                 options,
                 True,
             )

@@ -191,7 +191,7 @@ def _make_github_exercise_entry(result: Result, status: str, message: str) -> di
         "test_code": "",
         "filename": f"{result.lab}.ipynb" if result.lab else "",
         "line_no": 0,
-        "duration": round(result.seconds * 1000, 3),
+        "duration": round(result.seconds) * 1000.0,
     }
 
 

@@ -940,3 +940,22 @@ def test_where_none_starts_both_reasons_are_told_and_none_is_never_taken_by_itse
         assert choice.why_unavailable() == "no namespaces. not installed."
     finally:
         choice.find_sandbox.cache_clear()
+
+
+def test_an_inode_is_no_address_of_the_host():
+    """Guests of one sandbox see the same small numbers, and each file has its own."""
+    memory = Memory()
+    numbers = []
+    for _ in range(2):
+        host = make_wasi()
+        host.attach_memory(memory.address, lambda: memory.size)
+        inodes = []
+        for name in ("tmp/a", "tmp/b", "course/a/b.txt"):
+            ctypes.memmove(memory.address, name.encode(), len(name))
+            if name.startswith("tmp"):
+                assert host.get_call("path_open")(3, 0, 0, len(name), 1, 1 << 6, 0, 0, 100) == 0
+            assert host.get_call("path_filestat_get")(3, 0, 0, len(name), 200) == 0
+            inodes.append(int.from_bytes(ctypes.string_at(memory.address + 208, 8), "little"))
+        numbers.append(inodes)
+    assert numbers[0] == numbers[1] and len(set(numbers[0])) == 3
+    assert max(numbers[0]) < 1 << 25
