@@ -9,7 +9,7 @@ whole: the lab's mark comes from this attempt's answers, submission time and man
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -146,22 +146,42 @@ def _store_passes_and_best_attempt(
 ) -> None:
     """Store which exercises each submission (attempt) passed, and the file name of the best one."""
     student, lab = key
-    points = policy.points[lab]
-    scores: dict[str, float] = {}
-    current_passes = {}
+    current_passes, graded_attempts = {}, {}
     for name, attempt in attempts.items():
-        if attempt.fingerprint not in passes:
-            continue
-        exercises = current_passes[attempt.fingerprint] = passes[attempt.fingerprint]
-        score = sum(points.get(exercise, 0.0) for exercise in exercises)
-        timing = deadlines.make_timing(student, lab, attempt.submitted_at)
-        scores[name] = score - policy.compute_penalty(score, timing)
-    # The submissions (attempts) are sorted, newest first, so the newest of equally good ones is
-    # taken.
-    best = max(scores, key=scores.__getitem__, default="")
+        if attempt.fingerprint in passes:
+            exercises = current_passes[attempt.fingerprint] = passes[attempt.fingerprint]
+            graded_attempts[name] = (attempt.submitted_at, exercises)
+    best = find_best_attempt(key, graded_attempts, policy, deadlines)
     write_file(classroom.result_path(student, lab, "attempts"), json.dumps(current_passes))
     path = classroom.result_path(student, lab, "counts")
     if best:
         write_file(path, best)
     else:
         path.unlink(missing_ok=True)
+
+
+def find_best_attempt(
+    key: tuple[str, str],
+    attempts: Mapping[str, tuple[datetime | None, Sequence[str]]],
+    policy: Policy,
+    deadlines: Deadlines,
+) -> str:
+    """Return the name of the attempt with the most points after its own late penalty.
+
+    Parameters
+    ----------
+    key : (str, str)
+        Student and lab.
+    attempts : mapping of str to (datetime or None, sequence of str)
+        Submission time and passed exercises of each graded attempt, the newest attempt first. The
+        newest of equally good attempts is taken.
+    """
+    student, lab = key
+    points = policy.points[lab]
+    scores = {}
+    for name, (submitted_at, exercises) in attempts.items():
+        score = sum(points.get(exercise, 0.0) for exercise in exercises)
+        timing = deadlines.make_timing(student, lab, submitted_at)
+        # Rounded, since sums of equal points in another order may differ in their last digit.
+        scores[name] = round(score - policy.compute_penalty(score, timing), 6)
+    return max(scores, key=scores.__getitem__, default="")

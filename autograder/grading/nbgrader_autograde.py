@@ -119,7 +119,7 @@ class Judge(NbGraderPreprocessor):
                 str(lab.course.root),
                 lab.name,
                 data,
-                reason,
+                note,
                 options,
                 True,
             )

@@ -44,6 +44,9 @@ class GuestExit(Exception):
         self.code = code
 
 
+_FIRST_GUEST_INODE = 1 << 24  # above those of the files that guests can only read
+
+
 class _SharedNode:
     """Base class of read-only files and folders; copies of a guest's files share them."""
 
@@ -56,6 +59,7 @@ class ReadOnlyFile(_SharedNode):
     """File that guests can only read; `read` returns its bytes, and is called at first access."""
 
     read: Callable[[], bytes]
+    inode: int = 0
 
     @cached_property
     def data(self) -> bytes:
@@ -69,6 +73,7 @@ class WritableFile:
 
     data: bytearray = field(default_factory=bytearray)
     modified_ns: int = 0
+    inode: int = 0
 
 
 @dataclass(eq=False)
@@ -79,19 +84,24 @@ class Folder(_SharedNode):
     """
 
     children: list[str] = field(default_factory=list)
+    inode: int = 0
 
 
 Node = Folder | ReadOnlyFile | WritableFile
 
 
 def add_node(files: dict[str, Node], path: str, node: Node) -> None:
-    """Add a file or folder to `files` at this path, with the missing folders above it."""
+    """Add a file or folder to `files` at this path, with the missing folders above it.
+
+    Inodes are counted. An address of this process would tell a guest where its host's memory lies.
+    """
     name, is_linked = path.strip("/"), False
     files[name] = node
+    node.inode = len(files)
     while name and not is_linked:
         parent = name.rpartition("/")[0]
         is_linked = parent in files
-        folder = files.setdefault(parent, Folder())
+        folder = files.setdefault(parent, Folder(inode=len(files) + 1))
         assert isinstance(folder, Folder)
         folder.children.append(name)
         name = parent
@@ -120,11 +130,14 @@ class GuestFileState:
         Lower bound of the bytes that the guest may still write.
     free_nodes : int
         Number of files and folders that the guest may still create.
+    last_inode : int
+        Inode of the file or folder that the guest has created last.
     """
 
     entries: dict[str, Node]
     free_bytes: int
     free_nodes: int = MAX_NODES
+    last_inode: int = _FIRST_GUEST_INODE
     open_files: dict[int, OpenFile] = field(default_factory=dict)
 
     def size(self) -> int:
@@ -172,7 +185,10 @@ class Wasi:
         self._read_only, self._descriptors, self._scratch = read_only, descriptors, scratch
         self._env = [f"{name}={value}\0".encode() for name, value in env.items()]
         self._on_output, self._sleep, self._random = on_output, sleep, random
-        self.files = GuestFileState({name: Folder() for name in writable_folders}, scratch)
+        folders: dict[str, Node] = {}
+        for number, name in enumerate(writable_folders, _FIRST_GUEST_INODE - len(writable_folders)):
+            folders[name] = Folder(inode=number)
+        self.files = GuestFileState(folders, scratch)
         self.stdin = bytearray()
         self.written_bytes = 0  # written to files since the guest was created
 
@@ -462,7 +478,7 @@ class Wasi:
         for number, name in enumerate(names[cookie:], cookie + 1):
             base_name = name.rpartition("/")[2].encode()
             node = self._read_only.get(name) or self.files.entries[name]
-            inode, kind = id(node) & 0xFFFFFFFF, _file_type(node)
+            inode, kind = node.inode, _file_type(node)
             listing += struct.pack("<QQIBxxx", number, inode, len(base_name), kind) + base_name
             if len(listing) >= size:
                 break
@@ -515,6 +531,9 @@ class Wasi:
         if self.files.free_nodes <= 0:
             raise RefusedCall(NOSPC)
         self.files.free_nodes -= 1
+        if not node.inode:  # a file that is renamed keeps its own
+            self.files.last_inode += 1
+            node.inode = self.files.last_inode
         self.files.entries[name] = node
 
     def _path_filestat_get(self, fd: int, flags: int, path: int, length: int, result: int) -> None:
@@ -651,6 +670,5 @@ def _file_type(node: Node) -> int:
 def _pack_filestat(node: Node) -> bytes:
     size = 0 if isinstance(node, Folder) else len(node.data)
     modified_ns = node.modified_ns if isinstance(node, WritableFile) else 0
-    inode = id(node) & 0xFFFFFFFF
     times = (modified_ns, modified_ns, modified_ns)  # of access, modification, status change
-    return struct.pack("<QQBxxxxxxxQQQQQ", 1, inode, _file_type(node), 1, size, *times)
+    return struct.pack("<QQBxxxxxxxQQQQQ", 1, node.inode, _file_type(node), 1, size, *times)
