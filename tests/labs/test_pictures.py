@@ -18,6 +18,7 @@ from attention_labs.pictures import (
     keras_lab,
     long_contexts,
     masks,
+    multi_head,
     positions,
     qkv,
 )
@@ -72,6 +73,13 @@ DRAWN_PICTURES = {
         keras_lab.where_it_looks,
         ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."]),
     ),
+    "whole layer": (multi_head.whole_layer, ()),
+    "questions": (multi_head.questions, ([["a", "b"], ["b", "a"]], {"who?": SQUARE})),
+    "split": (multi_head.cut, (np.arange(12).reshape(3, 4), [np.arange(6).reshape(3, 2)])),
+    "heads": (multi_head.heads, (np.stack([SQUARE, SQUARE]), ["a", "b"])),
+    "influence": (multi_head.influence, (SQUARE, {"one": lambda x: x, "two": lambda x: x[:, ::-1]})),
+    "groups": (multi_head.groups, (8, [8, 2])),
+    "counts": (multi_head.counts, (64, 8, {8: 16384, 2: 10240})),
     "two orders": (positions.two_orders, (["a", "b"], SQUARE, ["b", "a"], SQUARE[::-1, ::-1])),
     "waves": (positions.encoding, (WAVES,)),
     "likeness": (positions.likeness, (WAVES, [5, 9])),
@@ -177,7 +185,10 @@ def test_a_picture_is_described_and_suits_both_themes(name):
 
 
 def test_each_picture_is_tried():
-    modules = (additive, qkv, masks, keras_lab, positions, long_contexts, cheaper_attention)
+    modules = (
+        *(additive, qkv, masks, multi_head, keras_lab, positions),
+        *(long_contexts, cheaper_attention),
+    )
     public = {
         f
         for m in modules
