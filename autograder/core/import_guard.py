@@ -23,7 +23,8 @@ from autograder.core import course
 from autograder.core.course import LAB_INDEX
 from autograder.core.errors import join_words
 
-# The autograder's `dependencies` in pyproject.toml, by the names under which they are imported.
+# Packages that the autograder itself needs (`dependencies` in pyproject.toml), by the names used
+# in import statements.
 ENGINE_PACKAGES = frozenset(
     "autograder click IPython ipywidgets matplotlib mpl_toolkits".split()
     + "nbclient nbformat numpy rich".split()
@@ -44,7 +45,7 @@ def allowed_packages() -> frozenset[str] | None:
 
 
 def _read_course_packages() -> frozenset[str] | None:
-    """Return the packages that the course allows in addition to those of every course."""
+    """Return the packages that only this course allows; None if it restricts no imports."""
     root = course.find_course_folder()
     if root is not None:
         settings = course.read_course(root)
@@ -64,7 +65,7 @@ def _read_allowed_packages(folders: tuple[Path, ...]) -> frozenset[str] | None:
 
 
 def find_imports(source: str) -> set[str]:
-    """Return the packages that the import statements in a source name.
+    """Return the packages that the import statements in a text name, such as "torch".
 
     Each statement must be in one line. The rest of the source need not be valid Python.
 
@@ -89,7 +90,7 @@ def describe_refusal(package: str) -> str:
 
 
 def guard_imports() -> None:
-    """Let import statements in notebook cells fail for packages that are not allowed.
+    """From now on, let import statements in notebook cells fail for packages that are not allowed.
 
     Imports within libraries are not restricted.
     """
@@ -111,7 +112,7 @@ def guard_imports() -> None:
 
 
 def find_forbidden_package(codes: Iterator[CodeType], namespace: Mapping[str, Any]) -> str:
-    """Return the first package that code uses although it is not allowed; "" if there is none.
+    """Return the first package that code uses without being allowed to; "" if there is none.
 
     Parameters
     ----------
