@@ -40,7 +40,7 @@ _DATE_DESCRIPTIONS: dict[type, str] = {
 
 
 class ScalarType(ValueType):
-    """None, a bool, int, float, complex number or text. An argument may also be a NumPy scalar."""
+    """Type of values: None, a bool, a number or a text. An argument may also be a NumPy scalar."""
 
     names = ("value", "float", "scalar", "complex", "integer")
     types = (type(None), bool, int, float, complex, str)
@@ -168,7 +168,7 @@ class ScalarType(ValueType):
 
 
 class DtypeType(ValueType):
-    """A NumPy scalar type, that is a class such as `np.float32`."""
+    """Type of values: a NumPy scalar type, that is a class such as `np.float32`."""
 
     names = ("dtype",)
 
@@ -190,7 +190,7 @@ class DtypeType(ValueType):
 
 
 class DateType(ValueType):
-    """A Python date, datetime or timedelta. Dates of NumPy and pandas are converted to these."""
+    """Type of values: a date, datetime or timedelta. Those of NumPy and pandas are converted."""
 
     names = ("date", "datetime", "timedelta")
 
@@ -208,7 +208,8 @@ class DateType(ValueType):
                 days, seconds = int(result.days), int(result.seconds)
                 return dt.timedelta(days, seconds, int(result.microseconds))
             if isinstance(result, dt.datetime):
-                # Call the method of the base class: a hostile subclass may override its own.
+                # A student's subclass of datetime may have a hostile `isoformat`. So call the
+                # method of datetime itself.
                 return dt.datetime.fromisoformat(dt.datetime.isoformat(result))
             return dt.date(int(result.year), int(result.month), int(result.day))
         except (AttributeError, TypeError, ValueError, OverflowError):  # NaT, or before the year 1
