@@ -24,7 +24,7 @@ from attention_labs.pictures import (
 
 @picture
 def flow():
-    """Draw the steps of the layer as boxes and arrows."""
+    """Draw the steps of the Keras layer as boxes and arrows."""
     figure, axes = plt.subplots(figsize=(8.6, 3.3))
     boxes = {
         "queries": (0, 2, "queries\n(batch, $L_q$, $d_k$)", BLUE),
@@ -60,7 +60,7 @@ def flow():
 
 @picture
 def hidden_tables(masks: Mapping[str, np.ndarray], words: Sequence[str]):
-    """Masks side by side, by title; 1 = hidden, shapes broadcasting to (L, L)."""
+    """Draw masks side by side, by title; 1 = hidden, shapes broadcasting to (L, L)."""
     size = len(words)
     square = {title: np.broadcast_to(np.asarray(mask), (size, size)) for title, mask in masks.items()}
     figure, panels = plt.subplots(1, len(masks), figsize=(2.8 * len(masks), 3.3))
@@ -76,7 +76,7 @@ def hidden_tables(masks: Mapping[str, np.ndarray], words: Sequence[str]):
 
 @picture
 def masked_weights(weights: Mapping[str, np.ndarray], words: Sequence[str]):
-    """Attention weights, (L, L), under several masks, side by side, by title."""
+    """Draw attention weights, (L, L), under several masks side by side, by title."""
     figure, panels = plt.subplots(1, len(weights), figsize=(3 * len(weights), 3.4))
     for axes, (title, rows) in zip(panels, weights.items()):
         bar = heatmap(
@@ -97,7 +97,7 @@ def masked_weights(weights: Mapping[str, np.ndarray], words: Sequence[str]):
 
 @picture
 def learning(losses: Sequence[float], weights: np.ndarray):
-    """The loss of each step, and the weights, (L, L), that were learned."""
+    """Draw the loss of each training step, and the attention weights, (L, L), that were learned."""
     size = len(weights)
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.5))
     left.semilogy(range(1, len(losses) + 1), losses, marker=".", color=BLUE)
@@ -125,7 +125,7 @@ def learning(losses: Sequence[float], weights: np.ndarray):
 
 @picture
 def three_attentions():
-    """Draw the encoder–decoder Transformer with its three attentions."""
+    """Draw a Transformer with encoder and decoder, and where it uses attention three times."""
     figure, axes = plt.subplots(figsize=(8.6, 6.2))
     boxes = {
         "english": (0, 0, "English words\n(batch, $L_{en}$)", GREY),
@@ -206,7 +206,7 @@ def where_it_looks(
     french: Sequence[str],
     english: Sequence[str],
 ):
-    """Draw the cross-attention of some models, (L_fr, L_en), by title, on one scale."""
+    """Draw the cross-attention, (L_fr, L_en), of some models by title, with one colour scale."""
     figure, panels = plt.subplots(1, len(weights), figsize=(4.6 * len(weights), 4.6), squeeze=False)
     for axes, (title, rows) in zip(panels[0], weights.items()):
         bar = heatmap(axes, rows, french, english, title=title, limits=(0, 1))

@@ -37,7 +37,7 @@ def _bar(image, axes, label, **options):
 def two_orders(
     words: Sequence[str], weights: np.ndarray, other_words: Sequence[str], other_weights: np.ndarray
 ):
-    """Attention weights of the same words in two orders, side by side."""
+    """Draw attention weights of the same words in two orders, side by side."""
     figure, panels = plt.subplots(1, 2, figsize=(8, 3.2))
     limits = (0, max(weights.max(), other_weights.max()))
     for axes, row, shares in zip(
@@ -73,7 +73,7 @@ def two_orders(
 
 @picture
 def encoding(positions: np.ndarray, columns: Sequence[int] = (0, 8, 9, 16)):
-    """Sinusoidal positions (length, size) as a heatmap, and some of its columns as curves."""
+    """Draw sinusoidal encodings (length, size) as a heatmap, and some columns as curves."""
     length, size = positions.shape
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.4), gridspec_kw={"wspace": 0.1})
     image = left.imshow(
@@ -112,7 +112,7 @@ def _crossings(curve):
 
 @picture
 def likeness(positions: np.ndarray, ask: Sequence[int]):
-    """Dot products of each position in `ask` with all the others."""
+    """Draw the dot products of each position in `ask` with all other positions."""
     figure, axes = plt.subplots(figsize=(7.5, 2.9))
     for place, colour, style in zip(ask, (BLUE, ORANGE, GREEN), ("-", "--", "-."), strict=False):
         axes.plot(
@@ -134,7 +134,7 @@ def likeness(positions: np.ndarray, ask: Sequence[int]):
 
 @picture
 def clocks(positions: np.ndarray, pairs: Sequence[int], start: int, shift: int):
-    """Pairs of columns as hands of clocks, at `start` and `shift` positions later."""
+    """Draw pairs of columns as clock hands, at the positions `start` and `start + shift`."""
     figure, panels = plt.subplots(1, len(pairs), figsize=(8.2, 3.1))
     descriptions = []
     for axes, pair in zip(panels, pairs, strict=True):
@@ -144,7 +144,7 @@ def clocks(positions: np.ndarray, pairs: Sequence[int], start: int, shift: int):
         for place, colour, style in ((start, BLUE, "-"), (start + shift, ORANGE, "--")):
             axes.plot([0, sine[place]], [0, cosine[place]], color=colour, linestyle=style, lw=2.2)
             axes.plot(sine[place], cosine[place], "o", color=colour, ms=5)
-            # The number a little aside, away from the other hand.
+            # Put the number a little aside, so that it does not cover the other hand.
             label = hand_angles[place] + (0.16 if place > start else -0.16)
             axes.text(
                 1.25 * np.sin(label),
@@ -179,7 +179,7 @@ def _circle(axes, **style):
 
 @picture
 def pairings(size: int = 8):
-    """The two ways of pairing columns, as arcs between them."""
+    """Draw the two ways of combining columns into pairs, as arcs between the columns."""
     from matplotlib.patches import Arc
 
     figure, panels = plt.subplots(1, 2, figsize=(8.2, 2.2))
@@ -211,7 +211,7 @@ def _join_pairs(pairs):
 
 @picture
 def by_distance(sinusoid_scores: np.ndarray, rotary_scores: np.ndarray):
-    """Draw scores (L, L) of one query and one key at all pairs of positions, for two methods."""
+    """Draw scores (L, L) of one query and key at all pairs of positions, for two encodings."""
     figure, panels = plt.subplots(1, 2, figsize=(8.2, 3.4))
     for axes, scores, title in zip(
         panels,
@@ -284,7 +284,7 @@ def slopes(bias: np.ndarray, heads: Sequence[int] = (0, 3, 7)):
 
 @picture
 def seen(rates: np.ndarray, trained: int, pairs: Sequence[int]):
-    """Draw the part of the circle that each pair covers within the positions of training.
+    """Draw which part of the circle each pair's angle covers in the positions of training.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def seen(rates: np.ndarray, trained: int, pairs: Sequence[int]):
 
 @picture
 def beyond(results: Mapping[tuple[str, str], np.ndarray], lengths: Sequence[int], trained: int):
-    """Draw the results of `attention_labs.lengths.beyond`: a panel per task, a line per method."""
+    """Draw the results of the experiment `lengths.beyond`: a panel per task, a line per method."""
     tasks = sorted(dict.fromkeys(task for task, _ in results), key=len)
     figure, panels = plt.subplots(1, len(tasks), figsize=(9.4, 3.7), sharey=True)
     descriptions = []
@@ -359,7 +359,7 @@ def beyond(results: Mapping[tuple[str, str], np.ndarray], lengths: Sequence[int]
 
 @picture
 def hands(positions: np.ndarray, place: int, fixed: int, pairs: Sequence[int]):
-    """Draw pairs of columns as clock hands of two positions, and the dot products with `fixed`."""
+    """Draw clock hands for the positions `place` and `fixed`, and dot products with `fixed`."""
     figure, panels = plt.subplots(
         1,
         len(pairs) + 1,

@@ -77,7 +77,7 @@ def model():
 
 @picture
 def bends(gelu: Mapping[str, np.ndarray], z: np.ndarray):
-    """Curves over z by name; the first is drawn strongest."""
+    """Draw curves over z by name, such as ReLU and GELU; the first is drawn strongest."""
     figure, axes = plt.subplots(figsize=(5.6, 3.2))
     for (name, values), colour, style in zip(gelu.items(), (BLUE, ORANGE), ("-", "--")):
         axes.plot(z, values, style, color=colour, label=name, lw=2)
@@ -93,7 +93,7 @@ def bends(gelu: Mapping[str, np.ndarray], z: np.ndarray):
 
 @picture
 def sizes(models: Mapping[str, Mapping[str, int]]):
-    """Draw the share of parameters in each part of some models."""
+    """Draw which share of the parameters is in which part, for some models."""
     figure, axes = plt.subplots(figsize=(8.6, 0.9 + 0.62 * len(models)))
     descriptions = []
     for row, (name, parts) in enumerate(models.items()):
@@ -130,7 +130,7 @@ def sizes(models: Mapping[str, Mapping[str, int]]):
 
 @picture
 def losses(values: Mapping[str, float]):
-    """The loss on held-out text of each way to guess."""
+    """Draw the loss on held-out text for several ways to guess the next word."""
     figure, axes = plt.subplots(figsize=(6.6, 0.8 + 0.5 * len(values)))
     colours = [GREY] * (len(values) - 1) + [BLUE]
     axes.barh(range(len(values)), list(values.values()), color=colours, height=0.6)
@@ -145,7 +145,7 @@ def losses(values: Mapping[str, float]):
 
 @picture
 def temperatures(words: Sequence[str], shares: Mapping[float, np.ndarray]):
-    """Probabilities of the same words at several temperatures."""
+    """Draw the probabilities of the same next words at several temperatures."""
     figure, panels = plt.subplots(1, len(shares), figsize=(9, 3.4), sharey=True, sharex=True)
     descriptions = []
     for axes, (temperature, row) in zip(panels, shares.items()):
@@ -191,7 +191,7 @@ _SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def numbered(words: Sequence[str]) -> list[str]:
-    """Number the occurrences of repeated words.
+    """Number the occurrences of repeated words, so that the labels differ.
 
     >>> numbered(["the", "red", "the"])
     ['the¹', 'red', 'the²']
@@ -205,7 +205,7 @@ def numbered(words: Sequence[str]) -> list[str]:
 
 @picture
 def attention(weights: Mapping[str, np.ndarray], words: Sequence[str]):
-    """The weights (L, L) of some heads over one text, by title."""
+    """Draw the attention weights (L, L) of some heads on one text, by title."""
     figure, panels = plt.subplots(1, len(weights), figsize=(4.9 * len(weights), 4.6))
     descriptions = []
     for axes, (title, table) in zip(np.atleast_1d(panels), weights.items()):
@@ -235,7 +235,7 @@ def attention(weights: Mapping[str, np.ndarray], words: Sequence[str]):
 
 @picture
 def loss_by_position(curves: Mapping[str, np.ndarray], half: int):
-    """The loss at each position of texts that say the same thing twice, by title."""
+    """Draw the loss at each position of texts whose second half repeats the first, by title."""
     figure, axes = plt.subplots(figsize=(8, 3.4))
     for (title, losses), colour, style in zip(
         curves.items(),
@@ -261,7 +261,7 @@ def loss_by_position(curves: Mapping[str, np.ndarray], half: int):
 
 @picture
 def lens(values: Mapping[str, float], blind: float):
-    """Draw the loss of the logits after each part, from the words up, and of a random guess."""
+    """Draw the loss if the model stopped after each of its parts, and that of a random guess."""
     figure, axes = plt.subplots(figsize=(6.8, 3.2))
     axes.plot(range(len(values)), list(values.values()), "o-", color=BLUE, lw=2)
     axes.axhline(blind, color=GREY, ls="--", lw=1.2)
@@ -285,7 +285,7 @@ def lens(values: Mapping[str, float], blind: float):
 
 @picture
 def switched_off(curves: Mapping[str, np.ndarray], half: int, story: str):
-    """Draw the curves of `loss_by_position`, the last with ablated heads, and a continued text."""
+    """Draw the loss by position with ablated heads, and a text that the model then continues."""
     figure, alt = unwrap(loss_by_position)(curves, half)
     figure.axes[0].set(ylim=(0, 12))
     figure.suptitle(f"It writes: {story}", fontsize=10.5)

@@ -69,7 +69,7 @@ def way_back():
 
 @picture
 def slopes(z: np.ndarray, gelu: np.ndarray, slope: np.ndarray):
-    """GELU and its slope."""
+    """Draw the function GELU and its derivative."""
     figure, axes = plt.subplots(figsize=(5.8, 3.3))
     axes.plot(z, gelu, "-", color=BLUE, lw=2, label="GELU(z)")
     axes.plot(z, slope, "--", color=ORANGE, lw=2, label="its slope")
@@ -87,7 +87,7 @@ def slopes(z: np.ndarray, gelu: np.ndarray, slope: np.ndarray):
 
 @picture
 def rates(values: Sequence[float]):
-    """The rate of every step."""
+    """Draw the learning rate of every training step."""
     figure, axes = plt.subplots(figsize=(6.6, 2.8))
     axes.plot(np.arange(1, len(values) + 1), values, color=BLUE, lw=2)
     axes.set(xlabel="step", ylabel="rate", ylim=(0, None))
@@ -146,7 +146,7 @@ def learning(losses: Sequence[float], scores: Mapping[int, float], stored_runs: 
 
 @picture
 def compared(runs: Mapping[str, Run]):
-    """Draw several stored runs: the usual ones in grey, the changed ones in colours."""
+    """Draw several stored runs of training: usual ones in grey, changed ones in colours."""
     figure, left, right = _axes()
     styles = iter(
         [(ORANGE, "-"), (GREEN, "-."), (PURPLE, "--"), (BLUE, ":"), (ORANGE, "--"), (GREEN, ":")],
@@ -184,7 +184,7 @@ def compared(runs: Mapping[str, Run]):
 
 @picture
 def course():
-    """Draw the labs of the course around the model."""
+    """Draw the course's labs around the model that they build, with arrows."""
     figure, axes = plt.subplots(figsize=(9.6, 5.6))
     axes.set(xlim=(0, 20), ylim=(0.4, 11.2))
     axes.set_axis_off()
