@@ -21,7 +21,17 @@ from attention_labs.pictures import (
 from attention_labs.pictures.tiny_transformer import head_scores, losses
 from attention_labs.training import Run
 
-__all__ = ["compared", "copying", "course", "head_scores", "learning", "losses", "rates", "slopes", "way_back"]
+__all__ = [
+    "compared",
+    "copying",
+    "course",
+    "head_scores",
+    "learning",
+    "losses",
+    "rates",
+    "slopes",
+    "way_back",
+]
 
 
 @picture
