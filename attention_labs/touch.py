@@ -304,3 +304,19 @@ def stages(
         {"step": steps[0]},
         lambda w: {"step": _slider(w, "SelectionSlider", "step", options=steps, value=steps[0])},
     )
+
+
+def copying(weights_at: Callable, steps: Iterable[int], words: Sequence[str]) -> None:
+    """Show the weights (L, L) of one head on a list said twice, after some steps of training."""
+    training = _pictures("training")
+
+    steps = list(steps)
+
+    def draw(step: int) -> tuple:
+        return unwrap(training.copying)({f"after {step} steps": weights_at(step)}, words)
+
+    _show_interactive(
+        draw,
+        {"step": steps[0]},
+        lambda w: {"step": _slider(w, "SelectionSlider", "step", options=steps, value=steps[0])},
+    )

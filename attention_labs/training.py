@@ -8,7 +8,7 @@
 
 import csv
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -112,6 +112,8 @@ class TrainingMonitor:
         From parameters to the score.
     every : int
         Interval, in steps, at which `measure` is called.
+    keep : sequence of int
+        Steps after which the parameters are kept.
 
     Attributes
     ----------
@@ -119,19 +121,30 @@ class TrainingMonitor:
         Loss of each step.
     scores : dict of int to float
         Measured scores by step.
+    kept : dict of int to mapping
+        Parameters by step.
     """
 
-    def __init__(self, steps: int, measure: Callable[[Mapping], float], every: int = 50):
-        self.steps, self.measure, self.every = steps, measure, every
+    def __init__(
+        self,
+        steps: int,
+        measure: Callable[[Mapping], float],
+        every: int = 50,
+        keep: Sequence[int] = (),
+    ):
+        self.steps, self.measure, self.every, self.keep = steps, measure, every, {*keep}
         self.losses: list[float] = []
         self.scores: dict[int, float] = {}
+        self.kept: dict[int, Mapping] = {}
         self._bar = Bar(steps)
 
     def __call__(self, step: int, loss: float, parameters: Mapping) -> None:
         """Record one step of training: its loss, and the parameters after it."""
         if step <= len(self.losses):  # a new run
-            self.losses, self.scores = [], {}
+            self.losses, self.scores, self.kept = [], {}, {}
         self.losses.append(float(loss))
+        if step in self.keep:
+            self.kept[step] = parameters
         if step % self.every == 0 or step == self.steps:
             self.scores[step] = float(self.measure(parameters))
             self._show(step)
