@@ -74,12 +74,12 @@ DRAWN_PICTURES = {
         ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."]),
     ),
     "whole layer": (multi_head.whole_layer, ()),
-    "questions": (multi_head.questions, ([["a", "b"], ["b", "a"]], {"who?": SQUARE})),
+    "questions": (multi_head.questions, ([["a", "b", "c"]] * 2, {"who?": WEIGHTS, "what?": WEIGHTS})),
     "split": (multi_head.cut, (np.arange(12).reshape(3, 4), [np.arange(6).reshape(3, 2)])),
     "heads": (multi_head.heads, (np.stack([SQUARE, SQUARE]), ["a", "b"])),
     "influence": (multi_head.influence, (SQUARE, {"one": lambda x: x, "two": lambda x: x[:, ::-1]})),
     "groups": (multi_head.groups, (8, [8, 2])),
-    "counts": (multi_head.counts, (64, 8, {8: 16384, 2: 10240})),
+    "counts": (multi_head.counts, (8192, 64, {64: 268435456, 8: 150994944})),
     "two orders": (positions.two_orders, (["a", "b"], SQUARE, ["b", "a"], SQUARE[::-1, ::-1])),
     "waves": (positions.encoding, (WAVES,)),
     "likeness": (positions.likeness, (WAVES, [5, 9])),
@@ -152,7 +152,8 @@ def outside_of_anything(figure):
         own = axes.texts
         for text in own:
             white_or_black = to_rgb(text.get_color()) in {(1, 1, 1), (0, 0, 0)}
-            if white_or_black and not (text.get_bbox_patch() or axes.images or axes.patches):
+            on_something = text.get_bbox_patch() or axes.images or axes.patches or axes.collections
+            if white_or_black and not on_something:
                 texts.append(text.get_text())
         labels = [
             axes.title,
