@@ -250,7 +250,7 @@ def test_the_alt_text_of_an_alignment_says_what_each_word_looks_at():
 
 def test_the_pictures_of_positions_say_what_was_computed():
     _, alt = positions.by_distance.__wrapped__(*DRAWN_PICTURES["diagonals"][1])
-    assert "on one diagonal differ by up to 1; rotated" in alt
+    assert "on one diagonal differ by up to 1; with rotary" in alt
     _, alt = positions.clocks.__wrapped__(*DRAWN_PICTURES["clocks"][1])
     assert "columns 0 and 1 by 3.000; columns 2 and 3 by 0.300" in alt
     _, alt = positions.seen.__wrapped__(*DRAWN_PICTURES["seen"][1])
