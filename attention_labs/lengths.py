@@ -172,7 +172,7 @@ def stretched(
 ) -> dict[tuple[str, str], np.ndarray]:
     """Train rotary heads; measure them on longer sentences with three ways to rotate.
 
-    The rotations are those of training; with positions squeezed into the trained length; and with a
+    The rotations are those of training; with positions scaled into the trained length; and with a
     base so much larger that the slowest pair turns no further than in training.
 
     Returns
@@ -183,7 +183,7 @@ def stretched(
     longer, positions = length / TRAINED, np.arange(length)
     ways = {
         "as trained": _turns(rotate, positions),
-        "squeezed": _turns(rotate, positions / longer),
+        "interpolated": _turns(rotate, positions / longer),
         "larger base": _turns(rotate, positions, base=10000.0 * longer ** (_SIZE / (_SIZE - 2))),
     }
     earlier, scores_by_way = np.tri(length, k=-1, dtype=bool), {}

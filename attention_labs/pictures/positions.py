@@ -13,7 +13,6 @@ from attention_labs.pictures import (
     PURPLE,
     box,
     heatmap,
-    join_numbers,
     picture,
     plt,
 )
@@ -128,7 +127,7 @@ def likeness(positions: np.ndarray, ask: Sequence[int]):
     return figure, (
         f"Curves, one each for the positions {', '.join(map(str, ask))}: the dot product with "
         f"every other position. Each curve has its peak of {own:.0f} at its own position and "
-        "falls off on both sides alike, with ripples; all have the same shape, moved along."
+        "falls off equally on both sides, with ripples; all have the same shape, shifted."
     )
 
 
@@ -211,25 +210,28 @@ def _join_pairs(pairs):
 
 @picture
 def by_distance(sinusoid_scores: np.ndarray, rotary_scores: np.ndarray):
-    """Draw scores (L, L) of one query and key at all pairs of positions, for two encodings."""
-    figure, panels = plt.subplots(1, 2, figsize=(8.2, 3.4))
-    for axes, scores, title in zip(
-        panels,
-        (sinusoid_scores, rotary_scores),
-        ("sinusoids added", "rotated"),
-        strict=True,
-    ):
-        image = axes.imshow(scores, cmap=COLOURS, interpolation="nearest")
-        axes.set(xlabel="the key's position", ylabel="the query's position", title=title)
-        _bar(image, axes, "score", shrink=0.85)
-    spread = [*map(_along_diagonals, (sinusoid_scores, rotary_scores))]
+    """Draw scores (L, L) of one query and one key at all pairs of positions, for two methods."""
+    figure, panels = plt.subplots(1, 2, figsize=(8.2, 3.7), sharey=True)
+    both = np.stack([sinusoid_scores, rotary_scores])
+    for axes, scores, title in zip(panels, both, ("sinusoids added", "rotary"), strict=True):
+        image = axes.imshow(
+            scores,
+            cmap=COLOURS,
+            vmin=both.min(),
+            vmax=both.max(),
+            interpolation="nearest",
+        )
+        axes.set(xlabel="position of the key", title=title)
+    panels[0].set_ylabel("position of the query")
+    _bar(image, panels.tolist(), "score", shrink=0.85)
+    spread = [*map(_along_diagonals, both)]
     comparison = (
         "and they are equal to rounding" if spread[1] < 1e-9 else f"and they differ by up to {spread[1]:.2g}"
     )
     return figure, (
-        "Two square heatmaps of scores, the query's position downwards, the key's to the right. "
-        f"With sinusoids added, scores on one diagonal differ by up to {spread[0]:.2g}; "
-        f"rotated, each diagonal has one colour, {comparison}."
+        "Two square heatmaps of scores on one colour scale, the position of the query downwards, "
+        "that of the key to the right. With sinusoids added, scores on one diagonal differ by up "
+        f"to {spread[0]:.2g}; with rotary positions each diagonal has one colour, {comparison}."
     )
 
 
@@ -238,46 +240,50 @@ def _along_diagonals(scores):
 
 
 @picture
-def slopes(bias: np.ndarray, heads: Sequence[int] = (0, 3, 7)):
-    """Draw ALiBi's bias (H, L, L) of some heads, and the factor on a key by its distance."""
-    from matplotlib.ticker import MaxNLocator
+def slopes(bias: np.ndarray, heads: Sequence[int] = (0, 3, 7), shown: int = 5):
+    """Draw the bias of ALiBi's first head as numbers, and exp(bias) of some heads by distance.
 
-    figure, panels = plt.subplots(
-        1,
-        len(heads) + 1,
-        figsize=(9.6, 2.7),
-        width_ratios=(*[1] * len(heads), 1.35),
-    )
+    Parameters
+    ----------
+    bias : numpy.ndarray, shape (H, L, L)
+    heads : sequence of int
+        Heads with a curve, counted from 0.
+    shown : int
+        Number of positions in the table.
+    """
+    figure, (table, curves) = plt.subplots(1, 2, figsize=(8.6, 3.4), width_ratios=(1, 1.5))
+    corner = bias[0, :shown, :shown]
+    table.imshow(corner, cmap=COLOURS, interpolation="nearest")
+    middle = (corner.min() + corner.max()) / 2
+    for (row, column), value in np.ndenumerate(corner):
+        ink = "black" if value > middle else "white"
+        table.text(column, row, f"{value + 0.0:g}", ha="center", va="center", color=ink)
+    table.set(xlabel="position of the key", ylabel="position of the query", title="bias, h = 1")
+    table.set_xticks(range(len(corner)))
+    table.set_yticks(range(len(corner)))
+    table.spines[:].set_visible(False)
     descriptions, far = [], bias.shape[-1] - 1
     styles = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"))
-    for axes, head, (colour, line, marker) in zip(panels, heads, styles, strict=False):
-        image = axes.imshow(
-            bias[head],
-            cmap=COLOURS,
-            vmin=bias.min(),
-            vmax=0,
-            interpolation="nearest",
-        )
-        axes.set(xlabel="key", title=f"h = {head + 1}")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
-        left = np.exp(bias[head, -1, ::-1])
-        panels[-1].plot(left, color=colour, linestyle=line, marker=marker, ms=4)
-        panels[-1].text(far, left[-1] + 0.15, f"h = {head + 1}", color=colour, ha="right")
+    for head, (colour, line, marker) in zip(heads, styles, strict=False):
+        factors = np.exp(bias[head, -1, ::-1])
+        slope = -bias[head, -1, -2]
+        label = f"h = {head + 1}, slope 1/{1 / slope:g}"
+        curves.plot(factors, color=colour, linestyle=line, marker=marker, ms=4, label=label)
         descriptions.append(
-            f"h = {head + 1}: bias {bias[head, -1, 0]:.3g} and factor {left[-1]:.2g}",
+            f"h = {head + 1}: bias {bias[head, -1, 0]:.3g} and factor {factors[-1]:.2g}",
         )
-    panels[0].set_ylabel("query")
-    _bar(image, panels[:-1].tolist(), "bias", shrink=0.8)
-    panels[-1].set(
-        xlabel="distance",
-        ylabel="factor on the weight",
-        ylim=(-0.03, 1.22),
-        title="exp(bias)",
+    curves.set(
+        xlabel="distance between query and key",
+        ylabel="exp(bias)",
+        ylim=(-0.03, 1.5),
+        title="factor on the weight before softmax divides",
     )
-    panels[-1].grid()
+    curves.set_yticks((0, 0.5, 1))
+    curves.legend(loc="upper right", ncols=2, fontsize=9)
+    curves.grid()
     return figure, (
-        f"Heatmaps of the bias of the heads h = {join_numbers(np.add(heads, 1))}: 0 "
-        "on the diagonal, falling off evenly on both sides. Beside them curves of exp(bias) over "
+        f"Left, the bias of the head h = 1 for {len(corner)} positions: 0 on the diagonal, and "
+        f"{-corner[0, 1]:g} less for each step away from it. Right, curves of exp(bias) over "
         f"the distance. At distance {far}: {'; '.join(descriptions)}."
     )
 

@@ -80,12 +80,12 @@ DRAWN_PICTURES = {
         ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."]),
     ),
     "whole layer": (multi_head.whole_layer, ()),
-    "questions": (multi_head.questions, ([["a", "b"], ["b", "a"]], {"who?": SQUARE})),
+    "questions": (multi_head.questions, ([["a", "b", "c"]] * 2, {"who?": WEIGHTS, "what?": WEIGHTS})),
     "split": (multi_head.cut, (np.arange(12).reshape(3, 4), [np.arange(6).reshape(3, 2)])),
     "heads": (multi_head.heads, (np.stack([SQUARE, SQUARE]), ["a", "b"])),
     "influence": (multi_head.influence, (SQUARE, {"one": lambda x: x, "two": lambda x: x[:, ::-1]})),
     "groups": (multi_head.groups, (8, [8, 2])),
-    "counts": (multi_head.counts, (64, 8, {8: 16384, 2: 10240})),
+    "counts": (multi_head.counts, (8192, 64, {64: 268435456, 8: 150994944})),
     "two orders": (positions.two_orders, (["a", "b"], SQUARE, ["b", "a"], SQUARE[::-1, ::-1])),
     "waves": (positions.encoding, (WAVES,)),
     "likeness": (positions.likeness, (WAVES, [5, 9])),
@@ -173,7 +173,8 @@ def outside_of_anything(figure):
         own = axes.texts
         for text in own:
             white_or_black = to_rgb(text.get_color()) in {(1, 1, 1), (0, 0, 0)}
-            if white_or_black and not (text.get_bbox_patch() or axes.images or axes.patches):
+            on_something = text.get_bbox_patch() or axes.images or axes.patches or axes.collections
+            if white_or_black and not on_something:
                 texts.append(text.get_text())
         labels = [
             axes.title,
@@ -295,7 +296,7 @@ def test_the_alt_text_of_an_alignment_says_what_each_word_looks_at():
 
 def test_the_pictures_of_positions_say_what_was_computed():
     _, alt = positions.by_distance.__wrapped__(*DRAWN_PICTURES["diagonals"][1])
-    assert "on one diagonal differ by up to 1; rotated" in alt
+    assert "on one diagonal differ by up to 1; with rotary" in alt
     _, alt = positions.clocks.__wrapped__(*DRAWN_PICTURES["clocks"][1])
     assert "columns 0 and 1 by 3.000; columns 2 and 3 by 0.300" in alt
     _, alt = positions.seen.__wrapped__(*DRAWN_PICTURES["seen"][1])
