@@ -356,6 +356,7 @@ def _make_file_report(
         path=path,
         identified_by=identified_by,
         student_chosen=attempt.owner.student_chosen,
+        in_default_zone=attempt.owner.in_default_zone and not options.get("time_kept", False),
         **options,
     )
 
@@ -425,7 +426,7 @@ class _AttemptFiler:
             # The new time was read in the default time zone. Keep the time that an earlier run
             # wrote, since that run may have read it in a time zone that the instructor named.
             if self.attempt.owner.in_default_zone:
-                return self._report_unchanged(current_path)
+                return self._report_unchanged(current_path, time_kept=True)
         # If the stored submission is the same file without a time, it is replaced, and not kept as
         # an earlier attempt.
         gains_time = same_bytes and current.submission_time is None
@@ -485,8 +486,9 @@ class _AttemptFiler:
             replaced_path=replaced_path,
         )
 
-    def _report_unchanged(self, path: Path) -> FileReport:
-        return _make_file_report(self.attempt, FileOutcome.UNCHANGED, path=self._folders.relative(path))
+    def _report_unchanged(self, path: Path, time_kept: bool = False) -> FileReport:
+        relative_path = self._folders.relative(path)
+        return _make_file_report(self.attempt, FileOutcome.UNCHANGED, path=relative_path, time_kept=time_kept)
 
     def _is_same_upload(self, current: Origin, new: Origin) -> bool:
         """Return True if two records are of one upload: the platform named both files alike.
