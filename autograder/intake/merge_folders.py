@@ -15,7 +15,7 @@ _STUDENT_FOLDERS = ("submitted", "submitted-earlier", "collected", "results", "a
 
 def list_merged_labs(root: Path, folder: str) -> list[str]:
     """Return the labs of which a student's folder holds anything, sorted."""
-    names = set()
+    names: set[str] = set()
     for top in _STUDENT_FOLDERS:
         place = root / top / folder
         if place.is_dir() and not place.is_symlink():
