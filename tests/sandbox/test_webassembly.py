@@ -485,7 +485,7 @@ while left:
     left = left[os.write(1, left) :]
 """
     (run,) = sandbox.run([Cell(code)], replace(LIMITS, cell_seconds=1, reruns=0))
-    assert run.status == "timeout" and run.charged_seconds < 3
+    assert run.status == "timeout" and run.charged_seconds < 12
 
 
 @needs_guest
