@@ -365,7 +365,8 @@ def test_large_and_complex_numbers_and_any_plain_key_survive_a_round_trip(value)
 
 
 @pytest.mark.parametrize("data", [
-    {"integer": "0xg"}, {"integer": "1_0"}, {"integer": " 1"}, {"integer": "1" * 300}, {"complex": ["1"]}, {"complex": ["a", "1"]},
+    {"integer": "0xg"}, {"integer": "1_0"}, {"integer": " 1"}, {"integer": "1" * 300},
+    {"complex": ["1"]}, {"complex": ["a", "1"]},
     {"entries": {}},
     {"entries": [[{"value": 1}]]}, {"entries": [[{"list": []}, {"value": 1}]]}, {"raised": ["a"]},
 ])  # fmt: skip
