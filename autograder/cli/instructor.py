@@ -82,6 +82,26 @@ def collect(classroom: "Classroom", paths: Sequence[Path], **options: Any) -> No
 
 
 @main.command()
+@class_options
+def merge(classroom: "Classroom") -> None:
+    """Merge the folders of each student who has several, as roster.csv says, with all marks.
+
+    Of two submissions for a lab the newer one counts; the other is kept as an earlier attempt.
+
+    \b
+    Example:  autograder merge
+    """
+    from autograder.gradebook.merge_students import merge_split_students
+
+    count = 0
+    for sentence in merge_split_students(classroom):
+        click.echo(sentence)
+        count += 1
+    remedy = " Run `autograder grade` next." if count else ""
+    click.echo(f"{format_count(count, 'student')} with several folders merged.{remedy}", err=True)
+
+
+@main.command()
 @LABS_ARGUMENT
 @class_options
 @click.option(

@@ -733,9 +733,11 @@ def _sync_manual_mark_in_group(
 def _copy_manual_comment_if_none(source: Any, target: Any, cell: str) -> None:
     """Copy a grader's comment on a notebook cell to a partner who has no comment there.
 
-    A comment that is already on the other partner's cell is kept.
+    A comment that is already on the other partner's cell is kept. An exercise has its mark on the
+    test cell, and its comment on the cell of the answer.
     """
+    answer_cell = cell.removeprefix("test-")
     comments = {comment.name: comment.manual_comment for comment in source.comments}
     for comment in target.comments:
-        if comment.name == cell and not comment.manual_comment:
+        if comment.name in (cell, answer_cell) and not comment.manual_comment:
             comment.manual_comment = comments.get(comment.name)

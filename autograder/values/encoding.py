@@ -85,6 +85,7 @@ def read_frame(
     read: Callable[[int], bytes | bytearray | memoryview],
     max_header: int = MAX_HEADER_BYTES,
     max_payload: int = MAX_PAYLOAD_BYTES,
+    max_nodes: int = MAX_JSON_NODES,
 ) -> Frame:
     """Read one message (frame) and check it; return its JSON object and its arrays.
 
@@ -94,6 +95,8 @@ def read_frame(
         ``read(n)`` returns exactly `n` bytes or raises.
     max_header, max_payload : int
         The largest lengths accepted, in bytes.
+    max_nodes : int
+        Largest number of values in the JSON. Each takes up to 600 bytes of memory when decoded.
 
     Raises
     ------
@@ -105,7 +108,7 @@ def read_frame(
         raise FrameError("no frame begins here")
     if header_size > max_header or payload_size > max_payload:
         raise FrameError(f"a frame of {header_size} + {payload_size} bytes is too large")
-    header = _decode_json_header(bytes(read(header_size)))
+    header = _decode_json_header(bytes(read(header_size)), max_nodes)
     layouts = [_parse_array_layout(item) for item in _check_list(header.pop("arrays", None), MAX_ARRAYS)]
     if sum(size for *_, size in layouts) != payload_size:
         raise FrameError("the arrays have another length than their shapes say")
@@ -145,12 +148,12 @@ class ByteReader:
         return self._data[self._position - n : self._position]
 
 
-def _decode_json_header(data: bytes) -> dict:
+def _decode_json_header(data: bytes, max_nodes: int = MAX_JSON_NODES) -> dict:
     # A parsed list or object takes twenty times the memory of its JSON. So count the values before
     # parsing. The quick count includes commas inside strings; leave the strings out only if it is
     # too high.
-    may_be_large = _count_nodes(data) > MAX_JSON_NODES
-    if may_be_large and _count_nodes(_JSON_TEXT.sub(b"", data)) > MAX_JSON_NODES:
+    may_be_large = _count_nodes(data) > max_nodes
+    if may_be_large and _count_nodes(_JSON_TEXT.sub(b"", data)) > max_nodes:
         raise FrameError("too much JSON")
     try:
         header = _from_json(data.decode("utf-8"))

@@ -1,6 +1,7 @@
 """Encode and compare None, numbers, texts, dates and NumPy's scalar types."""
 
 import datetime as dt
+import re
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from autograder.values.value_types import (
 from autograder.values.wording import ResultWording, format_number
 
 MAX_JSON_INTEGER = 2**63  # larger whole numbers are encoded as text
+_HEX_INTEGER = re.compile(r"-?(?:0x)?[0-9a-f]+")
 MAX_INTEGER_BITS = 1000  # of a whole number; a float can still approximate it
 _MAX_DATE_CHARACTERS = 40
 _MAX_FLOAT_CHARACTERS = 39
@@ -92,7 +94,8 @@ class ScalarType(ValueType):
         try:
             if name == "float":
                 return _FLOATS[data]
-            if name == "integer" and len(data) <= MAX_INTEGER_BITS // 4 + 3:
+            is_short = name == "integer" and len(data) <= MAX_INTEGER_BITS // 4 + 3
+            if is_short and _HEX_INTEGER.fullmatch(data):  # int() takes blanks and underscores, too
                 return int(data, 16)
             if name == "complex" and isinstance(data, list):
                 real, imaginary = data
