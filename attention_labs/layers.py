@@ -359,14 +359,14 @@ def _mask_of(output: Any) -> Any:
     return np.zeros(tuple(output.shape)[:-1], bool) if mask is None else ops.convert_to_tensor(mask)
 
 
-def _in_a_model(layer: Any, arrays: Sequence, weights: Mapping, reload: bool) -> Any:
-    """Return the output of a model around the layer; with `reload`, after saving and loading it."""
+def _in_a_model(layer: Any, arrays: Sequence, weights: Mapping, saved: bool) -> Any:
+    """Return the output of a model around the layer; with `saved`, after saving and loading it."""
     import keras
 
     inputs = [keras.Input((None, array.shape[-1])) for array in arrays]
     model = keras.Model(inputs, _call_layer(layer, inputs, {}))
     _set(layer, weights)
-    if reload:
+    if saved:
         with TemporaryDirectory() as folder:
             model.save(f"{folder}/model.keras")
             model = keras.models.load_model(
