@@ -1,4 +1,4 @@
-"""Call students' Keras layers in the lab `keras-attention`: output, gradients, saved model.
+"""Call students' Keras layers in the two Keras labs: output, gradients, saved model.
 
 The exercises compare more than a layer's output: it must be equal in a second call, gradients must
 pass through it, and it must be equal after saving and loading. The calls are the same on
@@ -136,6 +136,25 @@ def _run_compiled(
 def weights_for(shape: tuple[int, ...]) -> np.ndarray:
     """Return factors for an output's numbers; the gradient is that of their weighted sum."""
     return np.cos(np.arange(np.prod(shape, dtype=int))).reshape(shape)
+
+
+def differentiate_by_complex_steps(
+    call: Callable[..., np.ndarray],
+    arrays: Sequence[np.ndarray],
+    index: int,
+) -> np.ndarray:
+    """Return the gradient, for one array, of the weighted sum of a NumPy function's output.
+
+    Each number is moved by a step along the imaginary axis. Nothing is subtracted, so the digits are
+    right on every processor, even beside a mask of -1e9.
+    """
+    found = np.zeros(arrays[index].shape)
+    for place in np.ndindex(found.shape):
+        moved = [a.astype(np.complex128) for a in arrays]
+        moved[index][place] += 1e-30j
+        output = call(*moved)
+        found[place] = (output.imag * weights_for(output.shape)).sum() / 1e-30
+    return found
 
 
 def _gradient(layer: Any, index: int, *arrays: Any, **options: Any) -> Any:
@@ -340,7 +359,7 @@ def _set(layer: Any, weights: Mapping[str, np.ndarray]) -> None:
     for name, array in weights.items():
         weight = _weight(layer, name)
         if tuple(weight.shape) != array.shape:
-            raise ValueError(f"`self.{name}` has shape {tuple(weight.shape)}; {array.shape} is due")
+            raise ValueError(f"`self.{name}` has shape {tuple(weight.shape)}; expected {array.shape}")
         weight.assign(array)
 
 
@@ -359,14 +378,14 @@ def _mask_of(output: Any) -> Any:
     return np.zeros(tuple(output.shape)[:-1], bool) if mask is None else ops.convert_to_tensor(mask)
 
 
-def _in_a_model(layer: Any, arrays: Sequence, weights: Mapping, reload: bool) -> Any:
-    """Return the output of a model around the layer; with `reload`, after saving and loading it."""
+def _in_a_model(layer: Any, arrays: Sequence, weights: Mapping, saved: bool) -> Any:
+    """Return the output of a model around the layer; with `saved`, after saving and loading it."""
     import keras
 
     inputs = [keras.Input((None, array.shape[-1])) for array in arrays]
     model = keras.Model(inputs, _call_layer(layer, inputs, {}))
     _set(layer, weights)
-    if reload:
+    if saved:
         with TemporaryDirectory() as folder:
             model.save(f"{folder}/model.keras")
             model = keras.models.load_model(

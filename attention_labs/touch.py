@@ -214,7 +214,7 @@ def heads(next_token_logits: Callable, without: Callable, tiny: Any, twice: np.n
     tiny : attention_labs.tiny_model.TinyModel
     twice : numpy.ndarray of int, shape (batch, 2 L)
     """
-    tiny_transformer = _pictures("tiny_transformer")
+    looking_inside = _pictures("looking_inside")
 
     names = {
         f"layer {layer}, head {head}": (layer, head)
@@ -246,7 +246,7 @@ def heads(next_token_logits: Callable, without: Callable, tiny: Any, twice: np.n
         curves = {"nothing": full_curve}
         if ablated:
             curves["\n".join(ablated)] = curve(parameters)
-        return unwrap(tiny_transformer.switched_off)(curves, twice.shape[1] // 2, story(parameters))
+        return unwrap(looking_inside.switched_off)(curves, twice.shape[1] // 2, story(parameters))
 
     _show_interactive(
         draw,

@@ -1,4 +1,4 @@
-"""Turn sentences into numbers (token ids), for the translator of the lab `keras-attention`."""
+"""Turn sentences into numbers (token ids), for the translator of the lab `keras-translator`."""
 
 import csv
 from collections.abc import Iterable, Sequence

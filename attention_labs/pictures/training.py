@@ -18,7 +18,8 @@ from attention_labs.pictures import (
     picture,
     plt,
 )
-from attention_labs.pictures.tiny_transformer import head_scores, losses
+from attention_labs.pictures.looking_inside import head_scores
+from attention_labs.pictures.tiny_transformer import losses
 from attention_labs.training import Run
 
 __all__ = [

@@ -283,7 +283,7 @@ ASKS = "import sys\nprint('drawn' if 'mat' + 'plotlib.pyplot' in sys.modules els
     [
         pytest.param(name, marks=() if name == LAB else pytest.mark.long)
         for name in COURSE.labs
-        if name != "keras-attention"
+        if not lab(name).needs
     ],
 )
 def test_marking_a_lab_draws_nothing_and_imports_nothing_to_draw_with(name):

@@ -18,10 +18,12 @@ from attention_labs.pictures import (
     keras_lab,
     learning,
     long_contexts,
+    looking_inside,
     masks,
     multi_head,
     positions,
     qkv,
+    tiny_transformer,
     training,
 )
 from attention_labs.training import Run
@@ -86,6 +88,22 @@ DRAWN_PICTURES = {
     "influence": (multi_head.influence, (SQUARE, {"one": lambda x: x, "two": lambda x: x[:, ::-1]})),
     "groups": (multi_head.groups, (8, [8, 2])),
     "counts": (multi_head.counts, (8192, 64, {64: 268435456, 8: 150994944})),
+    "model": (tiny_transformer.model, ()),
+    "generation": (tiny_transformer.generation, ()),
+    "activations": (tiny_transformer.activations, ({"GELU": VECTOR, "ReLU": VECTOR}, VECTOR)),
+    "sizes": (
+        tiny_transformer.sizes,
+        ({"one": {"vectors": 3, "norms": 1}, "two": {"vectors": 1, "norms": 3}},),
+    ),
+    "losses": (tiny_transformer.losses, ({"uniform": 5.35, "the model": 0.97},)),
+    "next tokens": (tiny_transformer.temperatures, (["le", "x", "y"], {0.5: WEIGHTS[0], 2: WEIGHTS[1]})),
+    "circuit": (looking_inside.induction_circuit, ()),
+    "head scores": (looking_inside.head_scores, ({"one": SQUARE, "two": SQUARE},)),
+    "two heads": (looking_inside.attention, ({"one": SQUARE, "two": SQUARE}, ["a", "b"])),
+    "repeated": (looking_inside.loss_by_position, ({"nothing": VECTOR[:5], "a head": VECTOR[:5]}, 3)),
+    "lens": (looking_inside.lens, ({"token vectors": 14.6, "attention 0": 7.5}, 5.35)),
+    "attribution": (looking_inside.attribution, ({"layer 0, head 0": -0.01, "feed-forward 0": 4.0},)),
+    "ablated": (looking_inside.switched_off, ({"nothing": VECTOR[:5]}, 3, "nora weaver")),
     "two orders": (positions.two_orders, (["a", "b"], SQUARE, ["b", "a"], SQUARE[::-1, ::-1])),
     "waves": (positions.encoding, (WAVES,)),
     "likeness": (positions.likeness, (WAVES, [5, 9])),
@@ -208,16 +226,8 @@ def test_a_picture_is_described_and_suits_both_themes(name):
 
 def test_each_picture_is_tried():
     modules = (
-        additive,
-        qkv,
-        masks,
-        multi_head,
-        keras_lab,
-        positions,
-        learning,
-        long_contexts,
-        cheaper_attention,
-        training,
+        *(additive, qkv, masks, multi_head, keras_lab, positions, learning),
+        *(long_contexts, cheaper_attention, tiny_transformer, looking_inside, training),
     )
     public = {
         f
@@ -305,6 +315,12 @@ def test_the_pictures_of_positions_say_what_was_computed():
     assert "one: no positions 0.33 to 0.00, sinusoids 0.33 to 0.00" in alt
     _, alt = positions.encoding.__wrapped__(*DRAWN_PICTURES["waves"][1])
     assert "column 0: 6" in alt
+
+
+def test_the_bars_of_the_logit_lens_say_what_was_computed():
+    figure, alt = looking_inside.lens.__wrapped__(*DRAWN_PICTURES["lens"][1])
+    assert [bar.get_width() for bar in figure.axes[0].patches] == [14.6, 7.5]
+    assert "token vectors 14.60, attention 0 7.50. A dashed line marks a uniform guess: 5.35" in alt
 
 
 def test_weights_are_printed_in_thousandths(capsys):
