@@ -300,7 +300,7 @@ def test_a_page_over_its_limits_is_made_in_a_plain_form(classroom, prepared, mon
     cell(submission, "softmax").source = f"def softmax():  # {EVIL}"
     page = one_page(classroom, prepared, submission)
     assert "<pre>**bold**</pre>" in page and "def softmax():  # &lt;script" in page
-    assert "8 of" not in page and "10 of 10 points so far" in page
+    assert "8 of 10 points" not in page and "10 of 10 points so far" in page
 
 
 def test_unchanged_pages_stay(classroom, prepared):
