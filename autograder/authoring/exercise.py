@@ -33,7 +33,7 @@ import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
 from autograder.core.errors import AutograderError, join_words
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_answer, list_parameter_names
 from autograder.judging.compare import first_difference
 from autograder.values.case_inputs import (
     Answer,
@@ -425,6 +425,13 @@ class Exercise:
         except AttributeError:
             lab = self.lab.name
             raise ExerciseError(f"The solution of {lab} defines no {self.name}.") from None
+
+    @cached_property
+    def argument_names(self) -> tuple[str, ...]:
+        """Names of the function's arguments; () if the cases do not call the function directly."""
+        if not self.rules.is_function_exercise:
+            return ()
+        return list_parameter_names(self.reference)
 
     def draw(self, seed: int | None = None) -> list[DrawnCase]:
         """Draw the inputs of all test cases.

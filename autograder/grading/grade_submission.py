@@ -479,7 +479,8 @@ class SubmissionGrader:
         self, exercise: Exercise, questions: list, answers: list, known_right: int = 0
     ) -> Finding:
         misconceptions = exercise.misconceptions
-        return judge(questions, answers, exercise.rules, misconceptions, exercise.name, known_right)
+        names = exercise.argument_names
+        return judge(questions, answers, exercise.rules, misconceptions, exercise.name, known_right, names)
 
     def _blame_failed_dependencies(self, cell_results: CellResults) -> None:
         """Add a cause to each failed exercise whose answer calls another failed exercise."""

@@ -3,7 +3,6 @@
 import builtins
 import inspect
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -11,6 +10,7 @@ from functools import cache
 import numpy as np
 
 from autograder.core.time_limit import TimeLimitExceeded, deadline
+from autograder.judging.error_messages import classify_error, error_subject, explain_error
 from autograder.values import value_types
 from autograder.values.case_inputs import (
     Answer,
@@ -57,67 +57,14 @@ def same_answer(
     return value_types.values_agree(first.value, second.value, rules)
 
 
-# Patterns in the error messages of Python, NumPy and Keras's three backends, each with the mistake
-# (a key of `STRUCTURAL`) that it shows.
-_ERROR_PATTERNS = (
-    (r"^AssertionError", "own-assert"),
-    (r"^SystemExit", "ends-the-program"),
-    (r"^RecursionError", "calls-itself"),
-    (r"^(EOFError|StdinNotImplementedError)", "asks-the-keyboard"),
-    (r"^KeyError", "entry-that-is-not-there"),
-    (r"NoneType", "works-on-none"),
-    (r"mismatch in its core dimension|not aligned|Matrix size-incompatible|"
-     r"requires contracting dimensions|shapes cannot be multiplied|of batch2 tensor", "shapes-that-do-not-multiply"),
-    (r"could not be broadcast|could not broadcast|shape mismatch|[Ii]ncompatible shapes|"
-     r"must be broadcastable|must match the size of tensor", "shapes-that-do-not-broadcast"),
-    (r"boolean index did not match", "index-of-another-shape"),
-    (r"cannot reshape|cannot be reshaped|the requested shape has|invalid for input of size", "reshape-that-does-not-fit"),
-    (r"must match exactly|number of dimensions|in both shapes must be equal|"
-     r"other than the one being concatenated|Sizes of tensors must match except", "parts-that-do-not-join"),
-    (r"must have the same shape", "parts-that-do-not-stack"),
-    (r"not result in an equal division", "cut-that-does-not-come-out-even"),
-    (r"is ambiguous", "array-for-yes-or-no"),
-    (r"only (0-dimensional|length-1|size-1)", "array-for-a-single-number"),
-    (r"^IndexError: (index -?\d+ is out of bounds|list index out of range|string index)", "place-that-is-not-there"),
-    (r"out of bounds|tuple index out of range|not enough values to unpack|too many values to unpack|"
-     r"too many indices", "axis-that-is-not-there"),
-    (r"axes don't match|axes do not match|repeated axis", "axes-that-do-not-match"),
-    (r"is not defined", "name-not-defined"),
-    (r"inhomogeneous shape", "arrays-of-several-shapes"),
-    (r"slice indices must be integers|float\S* object cannot be interpreted as an integer|"
-     r"a single integer, got '|indices must be integers or slices, not float", "fraction-for-a-place"),
-    (r"boolean (negative|subtract)", "minus-on-booleans"),
-    (r"ufunc '(invert|bitwise_\w+)' not supported", "logic-on-numbers"),
-    (r"unexpected keyword argument|positional argument|multiple values for argument", "call-that-does-not-fit"),
-    (r"Cannot cast ufunc", "fractions-into-whole-numbers"),
-)  # fmt: skip
-
-
-@cache
-def classify_error(error: str) -> str | None:
-    """Return the key of `STRUCTURAL` for an error such as "ValueError: …"; None if unusual."""
-    for pattern, mistake in _ERROR_PATTERNS:
-        if re.search(pattern, error):
-            return mistake
-    return None
-
-
 def _error_cause_key(error: str, rules: ComparisonRules) -> tuple[str, str]:
     """Return the type and the subject of an error. Errors equal in both have the same cause."""
-    type_name, _, text = error.partition(": ")
+    type_name = error.partition(": ")[0]
     if rules.returns == "tensor":
         if type_name in {"ValueError", "InvalidArgumentError", "RuntimeError", "TypeError"}:
             return "ValueError", ""  # Keras's backends raise different types for it
         return type_name, ""
-    subject = classify_error(error)
-    if subject is None:
-        subject = " ".join(word for word in text.split() if word.isalpha())
-    elif subject.startswith("shapes-that"):  # the sizes must be equal, too
-        match = re.search(r"size (\d+) is different from (\d+)|: (\d+) \(dim \d+\) != (\d+)", text)
-        shapes = re.findall(r"\([\d,]*\)", text)
-        sizes = filter(None, match.groups()) if match else shapes
-        subject = " ".join([subject, *sorted(sizes)])
-    return type_name, subject
+    return type_name, error_subject(error)
 
 
 # The first difference
@@ -174,8 +121,8 @@ def first_difference(
     difference, memory = _compare_all_but_memory(expected, answer, rules, inputs), inputs.memory
     if difference is None and memory is not None and answer.peak_bytes > memory:
         peak, limit = format_megabytes(answer.peak_bytes), format_megabytes(memory)
-        text = f"Your result is right, but your function holds {peak} at once"
-        return Difference("memory", f"{text}, where {limit} are allowed.", "too-much-memory")
+        text = f"Your result is right, but your function uses {peak} of memory at once"
+        return Difference("memory", f"{text}; {limit} are allowed.", "too-much-memory")
     return difference
 
 
@@ -238,7 +185,7 @@ def _compare_with_expected_error(
     if not answer.error:
         outcome = f"returned {with_article(answer.type)}"
         if rules.call == "in place":
-            outcome = "came to its end"
+            outcome = "finished without an error"
         elif answer.type == "NoneType":
             outcome = "returned None"
         return Difference("type", f"Your function {outcome}; it should raise {expected_type} here.")
@@ -304,7 +251,7 @@ def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
         return Difference("error", NOT_WRITTEN, "not-written-yet")
     stop = "" if answer.error.endswith((".", "!", "?")) else "."
     mistake = classify_error(answer.error)
-    explanation = _explain_error_specifically(mistake, answer) if mistake else ""
+    explanation = explain_error(mistake, answer) if mistake else ""
     subject, _ = _unanswered_query(answer, inputs) or ("Your function", "")
     not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", answer.error)
     # If the error has a line number, it was raised in the student's code. If not, our query
@@ -314,54 +261,6 @@ def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
         text = f"Your function returned {with_article(not_callable[1])}; "
         return Difference("type", f"{text}expected something that can be {call}.")
     return Difference("error", f"{subject} raised {answer.error}{stop}", mistake, means=explanation)
-
-
-# Explanations of errors with the sizes and names of a case. Each row has a key of `STRUCTURAL`, a
-# pattern in the error message, and a text whose braces the groups of the pattern fill.
-_ERROR_EXPLANATIONS = (
-    ("shapes-that-do-not-multiply", r"size (\d+) is different from (\d+)",
-     "In the product on this line the left array has rows of {1} numbers, and the right one columns of {0}: the two "
-     "must be equal."),
-    ("shapes-that-do-not-multiply", r"shapes (\([\d, ]*\)) and (\([\d, ]*\)) not aligned",
-     "In the product on this line the shapes are {0} and {1}: the last size on the left must equal the first (of a "
-     "batch, the last but one) on the right."),
-    ("shapes-that-do-not-broadcast", r"shapes? (\([\d,]*\)).*?(\([\d,]*\))",
-     "The line puts arrays of shapes {0} and {1} together number by number. Counted from the end, two sizes must be "
-     "equal, or one of them 1."),
-    ("place-that-is-not-there", r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)",
-     "The line asks for place {0} along axis {1}, which has only {2}."),
-    ("entry-that-is-not-there", r"(?s)^.*?: (.*)", "A mapping has no entry {0}."),
-    ("name-not-defined", rf"name '({'|'.join(sorted(sys.stdlib_module_names))})'",
-     "`{0}` is one of Python's modules: `import {0}` has to come before it is used."),
-    ("name-not-defined", r"name '(\w+)'", "When the line runs, nothing is called `{0}`."),
-)  # fmt: skip
-
-
-def _explain_error_specifically(mistake: str, answer: Answer) -> str:
-    """Explain an error with the sizes and names in its message; "" to use the general text."""
-    calls_itself = re.search(rf"\b{re.escape(answer.within)}\(", answer.line)
-    if mistake == "calls-itself" and calls_itself:
-        return f"`{answer.within}` calls itself on this line, again and again, and nothing ends it."
-    compares_floats = "==" in answer.line and not re.search(r"shape|len\(|ndim|dtype", answer.line)
-    if mistake == "own-assert" and compares_floats:
-        return (
-            "It is an `assert` of your own that failed. Numbers with a fraction are rounded, "
-            "so `==` between two of them is often False although both are right."
-        )
-    for name, pattern, explanation in _ERROR_EXPLANATIONS:
-        if name != mistake:
-            continue
-        match = re.search(pattern, answer.error)
-        if match:
-            return explanation.format(*map(_format_shape, match.groups()))
-    return ""
-
-
-def _format_shape(text: str) -> str:
-    """Format a shape as Python does, "(2, 3)" for "(2,3)"; other text stays as it is."""
-    if not re.fullmatch(r"\([\d, ]*\)", text):
-        return text
-    return text.replace(",", ", ").replace(", )", ",)").replace("  ", " ")
 
 
 def _compare_modified_arguments(
@@ -377,7 +276,7 @@ def _compare_modified_arguments(
     original_arguments = dict(enumerate(inputs.args)) | dict(inputs.kwargs)
     # Compare first the arguments that the call should change.
     for key in sorted(original_arguments, key=lambda key: key not in expected):
-        name = _describe_position(key)
+        name = _describe_position(key, inputs)
         wording = ResultWording().for_part(f"In {name}, after the call: ")
         expected_value = expected.get(key, original_arguments[key])
         value = final_arguments.get(key, original_arguments[key])
@@ -387,7 +286,7 @@ def _compare_modified_arguments(
         if key not in final_arguments:
             description = value_types.describe_value(expected_value)
             text = f"Your function left {name} unchanged; expected {description} there."
-            hint = "Perhaps it assigns a new object to that name, or works on a copy."
+            hint = "Perhaps your function assigns a new object to that name, or works on a copy."
             return Difference("values", text, means=hint)
         if key not in expected:
             return Difference("modified", f"Your function changed {name}.", "modifies-argument")
@@ -400,10 +299,12 @@ def _compare_modified_arguments(
     return difference and replace(difference, path=("", *difference.path))
 
 
-def _describe_position(key: int | str) -> str:
-    if isinstance(key, int):
-        return f"its {ordinal(key + 1)} argument"
-    return f"its argument `{key}`"
+def _describe_position(key: int | str, inputs: Inputs) -> str:
+    if isinstance(key, str):
+        return f"its argument `{key}`"
+    if key < len(inputs.argument_names):
+        return f"its argument {inputs.name_argument(key)}"
+    return f"its {ordinal(key + 1)} argument"
 
 
 def _compare_with_course_function(

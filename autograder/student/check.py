@@ -21,7 +21,8 @@ from autograder.core.time_limit import TimeLimitExceeded, deadline
 from autograder.diagnosis.argument_probe import explain_by_arguments
 from autograder.diagnosis.render import render_html, render_text
 from autograder.diagnosis.repair import find_repair
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_answer, list_parameter_names
+from autograder.judging.error_messages import FULLY_EXPLAINED_ERRORS
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
 from autograder.student import answer_key, reuse
 from autograder.student.answer_key import ExerciseKey, LabKey
@@ -54,15 +55,6 @@ class NotWrittenYet(CheckFailed):
 
 
 _passed_checks: dict[str, bool] = {}
-# Misconceptions whose feedback explains the error well enough. For these, no small change of the
-# student's code is searched that would repair it.
-_SELF_EXPLANATORY = (
-    "asks-the-keyboard",
-    "ends-the-program",
-    "calls-itself",
-    "name-not-defined",
-    "own-assert",
-)
 
 
 def check(answer: Any) -> None:
@@ -86,8 +78,8 @@ def check(answer: Any) -> None:
         _passed_checks[key.name] = False
         raise CheckFailed(f"{key.name}: {import_guard.describe_refusal(forbidden_package)}")
     if not key.questions:
-        plan = "Its test cases are hidden; they run when it is graded."
-        text = f"{key.name} is there. {plan}"
+        plan = "All its test cases are hidden. They run when it is graded."
+        text = f"{key.name} is defined. {plan}"
         _display_message(text, lambda: _render_paragraph(text))
         return
     try:
@@ -154,7 +146,9 @@ def ready(*answers: Any) -> bool:
         if not is_right:
             wrong_exercises.append(key.name)
     if wrong_exercises:
-        print(f"This cell waits for: {', '.join(wrong_exercises)}.")
+        names = join_words(wrong_exercises)
+        verb = "is" if len(wrong_exercises) == 1 else "are"
+        print(f"This cell runs once {names} {verb} right.")
     return not wrong_exercises
 
 
@@ -305,7 +299,8 @@ def _judge_answer(key: ExerciseKey, answer: Any, misconceptions: Any = ()) -> Fi
         for question in key.questions:
             limit.begin(question.label)
             results.append(call_answer(answer, question.inputs, key.rules.call))
-    return judge(key.questions, results, key.rules, misconceptions, key.name)
+    names = list_parameter_names(answer) if key.rules.is_function_exercise else ()
+    return judge(key.questions, results, key.rules, misconceptions, key.name, argument_names=names)
 
 
 def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:
@@ -321,7 +316,7 @@ def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding
         return finding  # the function is slow, and would be called many more times
     is_unnamed = finding.verdict is Verdict.WRONG and finding.misconception is None
     is_error = finding.verdict is Verdict.ERROR
-    is_unclear_error = is_error and finding.misconception not in _SELF_EXPLANATORY
+    is_unclear_error = is_error and finding.misconception not in FULLY_EXPLAINED_ERRORS
     if not is_unnamed and not finding.is_partial and not is_unclear_error:
         return finding
     failing, passing = [], []
@@ -542,8 +537,8 @@ def _suggest_next_exercise(name: str) -> str:
         if not _passed_checks.get(exercise):
             return f"Next: {exercise}."
     if lab.by_hand:
-        return "All code of this lab is right; what is left is to explain in your own words."
-    return "That was the last one to write in this lab."
+        return "All code of this lab is right. The questions to answer in words are left."
+    return "All exercises of this lab are right."
 
 
 def _show_success_and_next_exercise(key: ExerciseKey) -> None:
@@ -551,7 +546,7 @@ def _show_success_and_next_exercise(key: ExerciseKey) -> None:
     edge_count = len(key.questions) - len(labels)
     edge_text = f" and {format_count(edge_count, 'edge case')}" if edge_count else ""
     points = format_count(key.points, "point")
-    summary = f"{key.name}: right in all {len(labels)} cases{edge_text}. {points}."
+    summary = f"{key.name}: correct in all {len(labels)} cases{edge_text}. {points}."
     next_step = _suggest_next_exercise(key.name)
     lines = [f"✓ {label}" for label in labels]
     text = "\n".join([*lines, f"{summary} {next_step}"])
@@ -561,7 +556,7 @@ def _show_success_and_next_exercise(key: ExerciseKey) -> None:
         "<div style='border-left:4px solid #2a9d5c;padding:.2em .9em;margin:.3em 0'>"
         f"<p style='margin:.35em 0'>{tick} <strong>{escape(summary)}</strong> "
         f"{escape(next_step)}</p>"
-        "<details><summary>what was tried</summary>"
+        "<details><summary>the cases</summary>"
         f"<ul style='margin:.2em 0'>{rows}</ul></details></div>"
     )
     _display_message(text, lambda: html)
@@ -582,7 +577,7 @@ def _print_cases_and_summarise(key: ExerciseKey, finding: Finding) -> str:
         return f"{key.name}: {sum(ordinary)} of {len(ordinary)} cases are right."
     edge_cases = format_count(len(edge), "edge case")
     wrong = f"wrong in {len(edge) - sum(edge)} of {edge_cases}"
-    return f"{key.name}: right in all {len(ordinary)} cases, {wrong}."
+    return f"{key.name}: correct in all {len(ordinary)} cases, {wrong}."
 
 
 def _render_paragraph(sentence: str) -> str:

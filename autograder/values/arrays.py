@@ -242,8 +242,8 @@ class TextOrDateArrayType(ValueType):
         count = f"{len(wrong)} of {len(expected.items)} {expected.noun} differ"
         value_text = self._format_item(value, wrong[0])
         expected_text = self._format_item(expected, wrong[0])
-        sentence = f"{count}, the first at {format_index(index)}: "
-        sentence += f"yours {value_text}, expected {expected_text}."
+        sentence = f"{count}. The first is at {format_index(index)}: "
+        sentence += f"your value is {value_text}, expected {expected_text}."
         return Difference("values", wording.complete(sentence))
 
     def _format_item(self, value: TextOrDateArray, position: int) -> str:
@@ -298,7 +298,7 @@ def _describe_unexpected_nan_or_inf(expected: np.ndarray, value: np.ndarray) -> 
         return ""
     index = tuple(int(i) for i in np.argwhere(infinite)[0])
     return (
-        f"{int(infinite.sum())} of your numbers should be finite and are not: "
+        f"{int(infinite.sum())} of your {value.size} numbers are not finite, and should be: "
         f"the first is {format_number(value[index])} at {format_index(index)}."
     )
 
@@ -319,7 +319,7 @@ def _classify_number_difference(
     mistake, nearly_right = _classify_precision_mistake(expected, value)
     means = ""
     if mistake == "imprecise":
-        means = f"{STRUCTURAL['imprecise'][0][:-1]}: {_describe_error(expected, value)}."
+        means = f"{STRUCTURAL['imprecise'][0][:-1]} ({_describe_error(expected, value)})."
     return Difference("values", sentence, mistake, means=means, nearly_right=nearly_right)
 
 
@@ -363,11 +363,11 @@ def _is_expected_rounded(expected: np.ndarray, value: np.ndarray, slack: float) 
 
 
 def _describe_error(expected: np.ndarray, value: np.ndarray) -> str:
-    """Describe the largest relative error: "by at most 0.003 of each number"."""
+    """Describe the largest relative error: "the largest relative error is 0.003"."""
     expected64, value64 = expected.astype(np.float64), value.astype(np.float64)
     size = np.abs(expected64)
     relative = np.abs(value64 - expected64)[size > 0] / size[size > 0]
-    return f"by at most {float(np.max(relative, initial=0.0)):.1g} of each number"
+    return f"the largest relative error is {float(np.max(relative, initial=0.0)):.1g}"
 
 
 def _classify_dtype_mistake(expected: np.ndarray, value: np.ndarray, rules: ComparisonRules) -> str | None:
@@ -421,6 +421,6 @@ def _describe_largest_difference(expected: np.ndarray, value: np.ndarray, agree:
         value_text, expected_text = f"{float(value[index]):.9g}", f"{float(expected[index]):.9g}"
     noun = "entries" if expected.dtype == bool else "numbers"
     return (
-        f"{int((~agree).sum())} of {agree.size} {noun} differ, most at {format_index(index)}: "
-        f"yours {value_text}, expected {expected_text}."
+        f"{int((~agree).sum())} of {agree.size} {noun} differ. The largest difference is at "
+        f"{format_index(index)}: your value is {value_text}, expected {expected_text}."
     )

@@ -50,17 +50,16 @@ def ordinal(number: int) -> str:
 
 
 def describe_axis(axis: int) -> str:
-    """Describe an axis that is counted from the end: -2 is "the last axis but one"."""
-    if axis < -4:
-        return f"axis {axis}"
-    offset = ("", " but one", " but two", " but three")[-1 - axis]
-    return f"the last axis{offset}"
+    """Describe an axis that is counted from the end: -2 is "the second-to-last axis"."""
+    if axis == -1:
+        return "the last axis"
+    return f"the {ordinal(-axis)}-to-last axis"
 
 
 def format_index(index: tuple[int, ...]) -> str:
-    """Format an index into an array: "[0, 2]"; "its only place" if the array has no axes."""
+    """Format an index into an array: "[0, 2]"; "its only entry" if the array has no axes."""
     if not index:
-        return "its only place"
+        return "its only entry"
     return f"[{', '.join(map(str, index))}]"
 
 
@@ -108,7 +107,7 @@ class ResultWording:
 
     def for_part(self, place: str) -> "ResultWording":
         """Return the wording for the part of the result that `place` names."""
-        return ResultWording(self.complete(place), "there is", "the result")
+        return ResultWording(self.complete(place), "found", "the result")
 
 
 PLAIN_WORDING = ResultWording()

@@ -10,7 +10,8 @@ from our_course import lab
 from autograder.authoring.verify import judge_answers
 from autograder.core.results import Verdict
 from autograder.judging.call_answer import call_answer
-from autograder.judging.compare import classify_error, first_difference
+from autograder.judging.compare import first_difference
+from autograder.judging.error_messages import classify_error
 from autograder.judging.failure_patterns import list_features
 from autograder.judging.judge import judge
 from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Misconception, Question
@@ -40,7 +41,7 @@ WRONG_ANSWERS = [
     ("to_additive", "np.where(mask, 1e-6, -np.inf).astype(dtype)", "nearly-zero-for-the-allowed", "exactly 0"),
     ("to_additive", "np.where(mask, 0, np.inf).astype(dtype)", "plus-infinity", "+inf"),
     ("causal_mask", "np.triu(np.full((size, size), -np.inf), 1)", "additive-causal-with-infinity", "additive"),
-    ("softmax", "2.718**x / (2.718**x).sum(axis=axis, keepdims=True)", "imprecise", "typed with few digits"),
+    ("softmax", "2.718**x / (2.718**x).sum(axis=axis, keepdims=True)", "imprecise", "constant with few digits"),
     ("softmax", "np.round(np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True), 6)", "rounded", "all the digits"),
     (
         "softmax",
