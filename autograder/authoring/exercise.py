@@ -375,7 +375,7 @@ class Exercise:
                     f"{self.name} has no misconception {name!r} that a pair could be made of."
                 )
         pair = [by_name[name] for name in names]
-        means = f"Two things at once. {pair[0].means} {pair[1].means}"
+        means = f"There are two mistakes. {pair[0].means} {pair[1].means}"
         errors = (*pair[0].raises, *pair[1].raises)
 
         def register(function: F) -> F:

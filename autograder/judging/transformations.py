@@ -20,7 +20,7 @@ from autograder.judging.compare import JudgedCase, failing_cases, same_answer
 from autograder.values.case_inputs import Answer, Inputs, Misconception, Value
 from autograder.values.structural_mistakes import STRUCTURAL
 from autograder.values.tolerance import elements_agree
-from autograder.values.wording import describe_axis, ordinal
+from autograder.values.wording import describe_axis, ordinal, prefix_place
 
 # Transformations that say less than a misconception together with any transformation does.
 _VAGUE_TRANSFORMATIONS = ("times-a-constant", "times-a-size", "plus-a-constant", "a-step-too-many")
@@ -584,7 +584,7 @@ def _candidate_part_transformations(
             continue
         for candidate in _candidate_transformations(part, value[i], inputs):
             place = f"the {ordinal(i + 1)} of the {count} values"
-            means = f"Only {place} is wrong. {candidate.means}"
+            means = prefix_place(f"Only {place} is wrong: ", candidate.means)
             apply = partial(_transform_part, i, candidate, type(value))
             yield Transformation(candidate.name, means, apply)
 

@@ -282,7 +282,7 @@ def d_k_without_itself(query, key, value, cached_keys, cached_values):
 
 
 @decode_step.misconception(
-    means="Two things at once. The scores are not divided by √d_k. And the caches come back as they were: "
+    means="There are two mistakes. The scores are not divided by √d_k. And the caches come back as they were: "
     "the newest word is not in them.",
     nudge="What does scaled dot-product attention do with the dot products before the softmax?",
 )
@@ -291,7 +291,7 @@ def unscaled_cache_not_grown(query, key, value, cached_keys, cached_values):
 
 
 @decode_step.misconception(
-    means="Two things at once. You divided the scores by d_k instead of by its square root. And the caches "
+    means="There are two mistakes. You divided the scores by d_k instead of by its square root. And the caches "
     "come back as they were: the newest word is not in them.",
     nudge="What does scaled dot-product attention do with the dot products before the softmax?",
 )

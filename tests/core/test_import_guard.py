@@ -175,7 +175,9 @@ def test_a_notebook_begins_with_the_rules_for_all_answers(name):
         "must not change the arrays they are given",
     ]
     keras = "why_unavailable" in (ROOT / "solutions" / name / "lab.toml").read_text("utf-8")
-    required_texts.append("Keras and its backend" if keras else "If the input is float64, compute in float64.")
+    required_texts.append(
+        "Keras and its backend" if keras else "If the input is float64, compute in float64."
+    )
     assert [part for part in required_texts if part not in text] == []
 
 
