@@ -73,10 +73,12 @@ def check(answer: Any) -> None:
     namespace = _get_caller_namespace()
     key = _load_key_of_function(answer, namespace)
     code = _find_reachable_notebook_code(answer, namespace)
-    forbidden_package = import_guard.find_forbidden_package(code, namespace)
+    packages = answer_key.find_lab(key.name).packages
+    forbidden_package = import_guard.find_forbidden_package(code, namespace, packages)
     if forbidden_package:
         _passed_checks[key.name] = False
-        raise CheckFailed(f"{key.name}: {import_guard.describe_refusal(forbidden_package)}")
+        refusal = import_guard.describe_refusal(forbidden_package, packages)
+        raise CheckFailed(f"{key.name}: {refusal}")
     if not key.questions:
         plan = "All its test cases are hidden. They run when it is graded."
         text = f"{key.name} is defined. {plan}"
