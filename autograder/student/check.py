@@ -26,6 +26,9 @@ from autograder.judging.error_messages import FULLY_EXPLAINED_ERRORS
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
 from autograder.student import answer_key, reuse
 from autograder.student.answer_key import ExerciseKey, LabKey
+from autograder.student.cell_history import describe_changed_cell, watch_cells
+from autograder.student.notebook_names import explain_missing_name
+from autograder.student.progress_note import announce_slow_check
 from autograder.student.reuse import in_notebook_kernel
 from autograder.student.workspace import is_unanswered, read_cells
 from autograder.values.wording import with_article
@@ -84,12 +87,19 @@ def check(answer: Any) -> None:
         text = f"{key.name} is defined. {plan}"
         _display_message(text, lambda: _render_paragraph(text))
         return
+    note = describe_changed_cell(key.name)
+    if note:
+        print(note)
     try:
-        finding = _judge_answer(key, answer, key.misconceptions)
-        finding = _add_explanation(key, answer, finding)
+        with announce_slow_check(key.name), _ExitRaisesError(answer):
+            finding = _judge_answer(key, answer, key.misconceptions)
+            finding = _add_explanation(key, answer, finding)
     except TimeLimitExceeded as overrun:
         _passed_checks[key.name] = False
         raise CheckFailed(f"{key.name}: {overrun}") from None
+    except KeyboardInterrupt:
+        _passed_checks[key.name] = False
+        raise CheckFailed(f"{key.name}: you interrupted the check, so there is no result.") from None
     _passed_checks[key.name] = finding.verdict is Verdict.PASS
     if finding.verdict is not Verdict.PASS:
         _show_failure_and_raise(key, answer, finding, namespace)
@@ -103,6 +113,28 @@ def check(answer: Any) -> None:
         )
 
 
+class _ExitRaisesError:
+    """Context in which `exit()` in the notebook raises SystemExit, as it does in grading.
+
+    IPython's own `exit` and `quit` would end the kernel after the check, and raise nothing.
+    """
+
+    def __init__(self, answer: Any) -> None:
+        main_module = vars(sys.modules["__main__"])
+        self._namespace = getattr(inspect.unwrap(answer), "__globals__", main_module)
+        self._originals: dict[str, Any] = {}
+
+    def __enter__(self) -> None:
+        for name in ("exit", "quit"):
+            value = self._namespace.get(name)
+            if type(value).__module__.startswith("IPython."):
+                self._originals[name] = value
+                self._namespace[name] = sys.exit
+
+    def __exit__(self, *_: object) -> None:
+        self._namespace.update(self._originals)
+
+
 def _show_failure_and_raise(
     key: ExerciseKey,
     answer: Any,
@@ -114,7 +146,7 @@ def _show_failure_and_raise(
     cause = ""
     if not is_own_stub:
         cause = _explain_broken_dependency(key, answer, namespace)
-        cause = cause or _explain_undefined_exercise(key, finding)
+        cause = cause or _explain_undefined_name(key, finding)
     if finding.is_unwritten and cause:
         _display_message(cause, lambda: _render_paragraph(cause))
         raise CheckFailed(f"{key.name}: {cause}")
@@ -372,19 +404,24 @@ def _explain_broken_dependency(key: ExerciseKey, answer: Any, namespace: Mapping
     return ""
 
 
-def _explain_undefined_exercise(key: ExerciseKey, finding: Finding) -> str:
-    """Explain a NameError if the undefined name is that of another exercise; else return ""."""
+def _explain_undefined_name(key: ExerciseKey, finding: Finding) -> str:
+    """Explain a NameError in a function, if a cell or another lab has the name; else return ""."""
     if not finding.shown_case:
         return ""
     match = re.search(r"name '(\w+)' is not defined", finding.shown_case.answer.error)
-    if not match or match[1] not in answer_key.list_exercises():
+    if not match:
         return ""
     name = match[1]
+    text = explain_missing_name(name, read_cells(_notebook_path(answer_key.find_lab(key.name))))
+    if text or name not in answer_key.list_exercises():
+        return text
     lab = answer_key.find_lab(name).lab
     if lab == key.lab:
-        return f"`{name}` is another exercise of this lab: its cell has to be run first."
-    limits = "each notebook knows only what is written in it"
-    return f"`{name}` is an exercise of the lab {lab}, and {limits}."
+        return f"`{name}` is another exercise of this lab. Run its cell first."
+    return (
+        f"`{name}` is an exercise of the lab {lab}. A notebook knows only the functions that are "
+        "written or imported in it."
+    )
 
 
 def _find_global_names(answer: Any, namespace: Mapping[str, Any]) -> set[str]:
@@ -594,10 +631,13 @@ def _show_name_error(
 ) -> None:
     """Handle a NameError in the notebook.
 
-    If the undefined name is that of an exercise, show which cell to run instead of a traceback.
+    If a cell of the notebook defines the name, show which cell to run instead of a traceback.
     """
     if error.name in answer_key.list_exercises():
         text = _explain_missing_function(error.name)
+    else:
+        text = explain_missing_name(error.name)
+    if text:
         error._render_traceback_ = lambda: [text]
     shell.showtraceback((error_type, error, trace), tb_offset=tb_offset)
 
@@ -615,14 +655,17 @@ def _explain_missing_function(name: str) -> str:
         definitions = re.findall(r"^(?:def|class) (\w+)", cell_source(cell), re.M)
     if definitions and name not in definitions:
         return (
-            f"{name} is not there: its cell defines {join_words(definitions)}. "
-            "Give the function the name that the stub had."
+            f"{name} is not defined: its cell defines {join_words(definitions)}. "
+            f"Give the function the name {name} again."
         )
-    return f"{name} is not there yet: run the cell in which you write it, and then this one again."
+    return explain_missing_name(name, cells) or (
+        f"{name} is not defined yet. Run the cell in which you write it, and then this cell again."
+    )
 
 
 if reuse.get_shell() is not None:
     reuse.get_shell().set_custom_exc((NameError,), _show_name_error)
+    watch_cells()
 
 
 def _display_message(text: str, make_html: Callable[[], str]) -> None:

@@ -564,7 +564,7 @@ def test_an_exercise_that_is_not_defined_yet_is_told_by_its_cell(capsys):
     assert "name 'check' is not defined" in capsys.readouterr().out
     result = shell.run_cell("softmax\n", store_history=False)
     output = capsys.readouterr().out
-    assert "softmax is not there yet: run the cell in which you write it" in output
+    assert "softmax is not defined yet. Run the cell in which you write it" in output
     assert "Traceback" not in output and isinstance(result.error_in_exec, NameError)
     InteractiveShell.clear_instance()
 
@@ -578,13 +578,13 @@ def test_an_exercise_that_is_not_defined_yet_is_told_by_its_cell(capsys):
         ),
         (
             "def my_softmax(x):\n    pass",
-            "softmax is not there: its cell defines my_softmax. Give the function the name",
+            "softmax is not defined: its cell defines my_softmax. Give the function the name",
         ),
         (
             "def softmax(x):\n    pass",
-            "softmax is not there yet: run the cell in which you write it",
+            "softmax is not defined yet. The cell that defines it begins with `def softmax(x):`, in the section",
         ),
-        ("x = 3", "softmax is not there yet: run the cell in which you write it"),
+        ("x = 3", "softmax is not defined yet. Run the cell in which you write it"),
     ],
 )
 def test_a_function_that_is_not_there_is_looked_for_in_the_saved_notebook(
