@@ -94,11 +94,16 @@ def reset(notebook: Path, exercise: str | None) -> None:
     """
     from autograder.student.workspace import reset_copy
 
-    if exercise is None and sys.stdin.isatty():
+    if exercise is None and _is_terminal():
         click.confirm(f"Reset all exercises of {notebook.name}? (To reset one, give its name.)", abort=True)
     backup = reset_copy(notebook, exercise)
     name = exercise or notebook.stem
     click.echo(f"{name} is as it was at the start. Your version is kept in {backup}.")
+
+
+def _is_terminal() -> bool:
+    """Return True if a person can answer a question; False in a script."""
+    return sys.stdin.isatty()
 
 
 @main.command()

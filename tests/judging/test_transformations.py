@@ -70,7 +70,7 @@ def judge_answer(answer, reference=right, case_inputs=None, misconceptions=MISCO
         (lambda x: np.repeat(right(x)[:1], len(x), 0), "the-first-for-all", "repeated along the first axis"),
         (lambda x: np.exp(right(x)), "a-step-too-many", "are the exponentials of the expected numbers"),
         (lambda x: -right(x) / 2, "halved + other-sign", "You halved it. Besides, every number has the wrong"),
-        (lambda x: right(x)[0] / 2, "halved + one-of-several", "You halved it. Besides, your function returns only the first entry"),
+        (lambda x: right(x)[0] / 2, "halved + one-of-several", "You halved it. Besides, your function returns only"),
     ],
 )  # fmt: skip
 def test_a_transformation_is_named_and_explained(answer, name, text):

@@ -886,3 +886,30 @@ def test_a_check_names_an_unused_argument():
 
     with pytest.raises(CheckFailed, match="does not depend on `keys`"):
         check(attention_qkv)
+
+
+def test_an_interrupt_is_one_sentence():
+    def softmax(x, axis=0):
+        raise KeyboardInterrupt
+
+    with pytest.raises(CheckFailed) as caught:
+        check(softmax)
+    assert str(caught.value) == "softmax: you interrupted the check, so there is no result."
+    assert caught.value._render_traceback_() == [str(caught.value)]
+
+
+def test_ipython_s_exit_does_not_end_the_kernel():
+    """IPython's `exit` asks the kernel to end, and raises nothing; `sys.exit` raises SystemExit."""
+    ended = []
+
+    class FromIPython:
+        __module__ = "IPython.core.autocall"
+
+        def __call__(self):
+            ended.append(True)
+
+    names = {"exit": FromIPython(), "check": check, "__name__": "__main__"}
+    original = names["exit"]
+    with pytest.raises(CheckFailed, match=r"`exit\(\)`, `quit\(\)` and `sys.exit\(\)` end the whole program"):
+        exec("def softmax(x, axis=0):\n    exit()\ncheck(softmax)", names)
+    assert not ended and names["exit"] is original
