@@ -172,7 +172,18 @@ def _compare_result(
     array_expected = rules.returns == "tensor" and isinstance(expected, np.ndarray)
     if array_expected and answer.type not in ("tensor", "ndarray"):
         return value_types.type_difference(expected, answer.value, rules, ResultWording())
-    return value_types.find_difference(expected, answer.value, rules)
+    difference = value_types.find_difference(expected, answer.value, rules)
+    is_rounded_scalar = type(expected) is float and answer.type in ("float32", "float16")
+    if difference and is_rounded_scalar and _is_nearly_equal(expected, answer.value):
+        # A scalar has lost its dtype by now, but the name of its type is known.
+        text = difference.observation.replace(";", f", a {answer.type};", 1)
+        return Difference("values", text, "lower-precision", nearly_right=True)
+    return difference
+
+
+def _is_nearly_equal(expected: float, value: Value) -> bool:
+    """Return True if a number differs by no more than the digits that float16 loses."""
+    return type(value) is float and abs(value - expected) <= 2e-3 * abs(expected)
 
 
 def _compare_with_expected_error(

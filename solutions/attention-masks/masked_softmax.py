@@ -144,6 +144,16 @@ def uniform_in_empty_rows(scores, mask=None):
 
 
 @masked_softmax.misconception(
+    means="You add a large negative number to the scores of hidden keys. Where all keys of a row are hidden, "
+    "every score becomes smaller by the same number, and softmax gives them weights again.",
+    nudge="Such a row should hold zeros. What could you do with the weights of hidden keys at the end?",
+)
+def weights_return_in_empty_rows(scores, mask=None):
+    hidden = scores if mask is None else scores + np.where(mask, 0.0, -1e9)
+    return normalised(np.exp(hidden - hidden.max(axis=-1, keepdims=True)))
+
+
+@masked_softmax.misconception(
     means="The mask makes no difference: hidden keys get weight like all the others.",
     nudge="Where does your code use `mask`?",
 )
