@@ -136,7 +136,7 @@ def explain_by_arguments(
         return (
             "Called twice with the same arguments, your function gives two different results. Either "
             "it draws a random number, or it stores something between calls. The result must depend on "
-            "the arguments alone."
+            "the arguments alone; if the function needs a random number, an argument gives it."
         )
     paths = list(_list_paths(calls[0]))
     wrong_calls = []

@@ -10,7 +10,12 @@ from functools import cache
 import numpy as np
 
 from autograder.core.time_limit import TimeLimitExceeded, deadline
-from autograder.judging.error_messages import classify_error, error_subject, explain_error
+from autograder.judging.error_messages import (
+    classify_error,
+    error_subject,
+    explain_error,
+    says_what_to_write,
+)
 from autograder.values import value_types
 from autograder.values.case_inputs import (
     Answer,
@@ -153,7 +158,8 @@ def _compare_all_but_memory(
         difference = _compare_result(expected, answer, rules, inputs)
     if difference is None and answer.modified:
         names = " and ".join(f"`{name}`" for name in answer.modified)
-        text = f"Your function changed its argument {names}."
+        noun = "arguments" if len(answer.modified) > 1 else "argument"
+        text = f"Your function changed its {noun} {names}."
         return Difference("modified", text, "modifies-argument")
     return difference
 
@@ -271,7 +277,9 @@ def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
         call = subject.removeprefix("Your result, ").removesuffix(",")
         text = f"Your function returned {with_article(not_callable[1])}; "
         return Difference("type", f"{text}expected something that can be {call}.")
-    return Difference("error", f"{subject} raised {answer.error}{stop}", mistake, means=explanation)
+    is_complete = bool(mistake and explanation) and says_what_to_write(mistake, answer)
+    text = f"{subject} raised {answer.error}{stop}"
+    return Difference("error", text, mistake, means=explanation, needs_hint=not is_complete)
 
 
 def _compare_modified_arguments(

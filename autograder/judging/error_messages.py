@@ -9,6 +9,8 @@ import sys
 from collections.abc import Callable
 from functools import cache
 
+import numpy as np
+
 from autograder.core.errors import join_words
 from autograder.judging.foreign_names import (
     KEYWORD_EQUIVALENTS,
@@ -103,7 +105,14 @@ _SPECIFIC_FAMILIES = {
 # searched that avoids the error: most such changes only silence it.
 FULLY_EXPLAINED_ERRORS = frozenset(
     _SPECIFIC_FAMILIES
-    | {"asks-the-keyboard", "ends-the-program", "calls-itself", "name-not-defined", "own-assert"}
+    | {
+        "call-that-does-not-fit",
+        "asks-the-keyboard",
+        "ends-the-program",
+        "calls-itself",
+        "name-not-defined",
+        "own-assert",
+    }
 )
 
 
@@ -145,7 +154,7 @@ _ERROR_EXPLANATIONS = (
      "The line combines arrays of shapes {0} and {1} number by number. Compare the sizes from the end: two sizes must "
      "be equal, or one of them must be 1."),
     ("place-that-is-not-there", r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)",
-     "The line asks for index {0} along axis {1}, which has only {2} entries (the first has index 0)."),
+     "The line asks for index {0} along axis {1}, whose length is {2} (the first index is 0)."),
     ("axis-that-is-not-there", r"axis (-?\d+) is out of bounds for array of dimension (\d+)",
      "The line asks for axis {0} of an array that has {1} axes (the first is axis 0)."),
     ("entry-that-is-not-there", r"(?s)^.*?: (.*)", "The mapping (dict) has no entry {0}."),
@@ -190,6 +199,24 @@ def explain_error(mistake: str, answer: Answer) -> str:
         if match:
             return explanation.format(*map(_format_shape, match.groups()))
     return ""
+
+
+def says_what_to_write(mistake: str, answer: Answer) -> bool:
+    """Return True if the explanation of an error names the right code, so that no hint is needed."""
+    error = answer.error
+    if mistake == "attribute-that-is-not-there":
+        name = re.search(r"has no attribute '(\w+)'", error)
+        is_container = re.search(r"'(dict|list|tuple|function|builtin_function_or_method)' object", error)
+        return bool(is_container or (name and find_equivalent(name[1])))
+    if mistake == "name-not-defined":
+        name = re.search(r"name '(\w+)' is not defined", error)
+        return bool(name and (name[1] in sys.stdlib_module_names or describe_library(name[1])))
+    if mistake == "call-that-does-not-fit":
+        keyword = re.search(r"keyword argument '(\w+)'", error)
+        return bool(keyword and keyword[1] in KEYWORD_EQUIVALENTS) or ".view(" in answer.line
+    if mistake == "axes-that-do-not-match":
+        return bool(_explain_axes(answer))
+    return mistake == "array-for-a-single-number" and "only integer scalar arrays" in error
 
 
 def _format_shape(text: str) -> str:
@@ -324,8 +351,10 @@ def _explain_undefined_name(answer: Answer) -> str:
         return f"`{name}` is one of Python's modules. Write `import {name}` before you use it."
     library = describe_library(name)
     if library:
-        used_name = re.search(rf"\b{name}(?:\.\w+)*\.(\w+)", _code(answer))
-        equivalent = describe_equivalent(used_name[1]) if used_name else ""
+        attribute = re.search(rf"\b{name}(?:\.\w+)*\.(\w+)", _code(answer))
+        equivalent = describe_equivalent(attribute[1] if attribute else name)
+        if attribute and not equivalent and hasattr(np, attribute[1]):
+            equivalent = f"In NumPy: `np.{attribute[1]}`."
         return " ".join(filter(None, (library, equivalent)))
     if find_equivalent(name):
         return f"Nothing is called `{name}` here. {describe_equivalent(name)}"

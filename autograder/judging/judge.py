@@ -285,6 +285,8 @@ def _explain_by_structural_mistake(
     common = ""
     if difference.kind == "error":
         common = describe_failing_cases(cases)
+    if not difference.needs_hint:
+        nudge = ""
     means = _join_sentences(difference.means or means, inner_note, common, modified_note)
     name = None if finding.is_unwritten else difference.mistake
     return replace(finding, misconception=name, means=means, nudge=nudge)
@@ -323,6 +325,8 @@ def _describe_modified_arguments(answer: Answer, difference: Difference) -> str:
     if not answer.modified or difference.kind == "modified":
         return ""
     names = join_words([f"`{name}`" for name in answer.modified])
+    if len(answer.modified) > 1:
+        return f"Besides, your function changed its arguments {names}, which belong to the caller."
     return f"Besides, your function changed its argument {names}, which belongs to the caller."
 
 

@@ -31,6 +31,7 @@ from autograder.student.notebook_names import explain_missing_name
 from autograder.student.progress_note import announce_slow_check
 from autograder.student.reuse import in_notebook_kernel
 from autograder.student.workspace import is_unanswered, read_cells
+from autograder.values.structural_mistakes import STRUCTURAL
 from autograder.values.wording import with_article
 
 limit_threads()
@@ -349,8 +350,12 @@ def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding
     if shown_case and shown_case.difference and shown_case.difference.kind == "time":
         return finding  # the function is slow, and would be called many more times
     is_unnamed = finding.verdict is Verdict.WRONG and finding.misconception is None
-    is_error = finding.verdict is Verdict.ERROR
-    is_unclear_error = is_error and finding.misconception not in FULLY_EXPLAINED_ERRORS
+    # An error is unclear if it has only the general explanation of its family.
+    is_unclear_error = (
+        finding.verdict is Verdict.ERROR
+        and (finding.misconception is None or finding.misconception in STRUCTURAL)
+        and finding.misconception not in FULLY_EXPLAINED_ERRORS
+    )
     if not is_unnamed and not finding.is_partial and not is_unclear_error:
         return finding
     failing, passing = [], []

@@ -30,7 +30,12 @@ from autograder.values.value_types import (
     UnsupportedValue,
     ValueType,
 )
-from autograder.values.wording import ResultWording, format_index, format_number
+from autograder.values.wording import (
+    ResultWording,
+    format_differently,
+    format_index,
+    format_number,
+)
 
 MAX_REPEATED_ROWS = 100_000_000  # of an argument made by `np.broadcast_to`, in one memory
 
@@ -418,7 +423,7 @@ def _describe_largest_difference(expected: np.ndarray, value: np.ndarray, agree:
         index = tuple(int(i) for i in np.unravel_index(int(np.argmax(largest)), error.shape))
     value_text, expected_text = format_number(value[index]), format_number(expected[index])
     if value_text == expected_text:  # the numbers differ in later digits
-        value_text, expected_text = f"{float(value[index]):.9g}", f"{float(expected[index]):.9g}"
+        value_text, expected_text = format_differently(float(value[index]), float(expected[index]))
     noun = "entries" if expected.dtype == bool else "numbers"
     return (
         f"{int((~agree).sum())} of {agree.size} {noun} differ. The largest difference is at "

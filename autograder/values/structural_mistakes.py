@@ -22,6 +22,8 @@ class Difference:
         Explanation with the sizes and names of this case; "" to use that of `STRUCTURAL`.
     nearly_right : bool
         True if the numbers are off by so little that lost digits may be all that is wrong.
+    needs_hint : bool
+        False if the explanation already says what to write.
     """
 
     kind: str
@@ -30,6 +32,7 @@ class Difference:
     path: tuple[int | str, ...] = ()
     means: str = ""
     nearly_right: bool = False
+    needs_hint: bool = True
 
 
 NOT_WRITTEN = "This exercise is not written yet."
@@ -42,11 +45,15 @@ STRUCTURAL = {
     ),
     "returns-nothing": (
         "A Python function without a `return` line gives None.",
-        "End the function with `return` and the array that you computed.",
+        "End the function with `return` and the value that you computed.",
     ),
     "returns-a-list": (
         "The numbers may be right, but the next step of the lab needs a NumPy array.",
         "Which NumPy function turns nested lists into an array?",
+    ),
+    "array-for-one-number": (
+        "The docstring asks for a single number, and your result is an array.",
+        "Should a sum or a mean run over all entries? Is there an `axis=` too many?",
     ),
     "returns-a-tuple": (
         "The docstring asks for one array; several values after `return` make a tuple.",

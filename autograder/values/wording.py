@@ -43,6 +43,18 @@ def with_article(noun: str) -> str:
     return f"a {noun}"
 
 
+def format_differently(first: float, second: float) -> tuple[str, str]:
+    """Format two unequal numbers with as many digits as it takes to see a difference.
+
+    >>> format_differently(1.0, 1.0 + 1e-7), format_differently(0.25, 0.25 + 1e-15)
+    (('1', '1.0000001'), ('0.25', '0.250000000000001'))
+    """
+    texts = f"{first:.9g}", f"{second:.9g}"
+    if texts[0] == texts[1]:
+        texts = repr(float(first)), repr(float(second))
+    return texts
+
+
 def ordinal(number: int) -> str:
     """Return "first", "second" … "ninth", then "10th", "11th" …"""
     words = "first second third fourth fifth sixth seventh eighth ninth".split()
