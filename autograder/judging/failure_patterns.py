@@ -149,7 +149,7 @@ def _have_same_shape(arrays: Sequence[np.ndarray]) -> bool:
 
 _ARRAY_FEATURES: Sequence[tuple[str, Callable[[Sequence[np.ndarray]], bool]]] = [
     ("arrays with one axis only", lambda arrays: max(array.ndim for array in arrays) == 1),
-    ("arrays that do not lie in one piece in memory, as slices and transposes do",
+    ("arrays that are not contiguous in memory, such as slices and transposes",
      lambda arrays: any(map(_is_not_contiguous, arrays))),
     ("an axis of length 1", lambda arrays: any(map(_has_single_axis, arrays))),
     ("an empty axis", lambda arrays: any(map(_is_empty, arrays))),

@@ -130,7 +130,7 @@ def test_two_places_one_of_which_improves_the_result():
     assert "with another operator in place of `-=`" in text
     assert "with another number in place of `0`" in text
     text = describe_repair(RIGHT.replace("[..., 1:]", "[..., 2:]").replace("+=", "-="))
-    assert "with another number in place of `2`, here and everywhere else. In line 7" in text
+    assert "with another number in place of `2` here and everywhere else. In line 7" in text
 
 
 @pytest.mark.parametrize(

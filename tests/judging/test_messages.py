@@ -198,7 +198,7 @@ def test_an_error_inside_a_called_function_names_that_function():
         (lambda: np.sum(np.ones(2), axes=0), "call-that-does-not-fit", ""),
         (lambda: np.ones(2, int).__itruediv__(2.5), "fractions-into-whole-numbers", ""),
         (lambda: exit(), "ends-the-program", ""),
-        (lambda: np.ones(3)[np.array([1, 5])], "place-that-is-not-there", "index 5 along axis 0, which has only 3 entries"),
+        (lambda: np.ones(3)[np.array([1, 5])], "place-that-is-not-there", "index 5 along axis 0, whose length is 3"),
         (lambda: [1][2], "place-that-is-not-there", ""),
         (lambda: {"b_1": 1}["b1"], "entry-that-is-not-there", "no entry 'b1'"),
         (lambda: np.ones(2) + None, "works-on-none", ""),
@@ -436,7 +436,7 @@ def test_an_error_in_a_few_cases_is_explained_and_gives_no_name():
     answers = [Answer(error="IndexError: index 517 is out of bounds for axis 0 with size 64")]
     answers += [Answer(np.array([1.0, 5.0, -2.0]) * n) for n in range(2, 6)]
     finding = judge(questions, answers, RULES, [])
-    assert "index 517 along axis 0, which has only 64 entries" in finding.means
+    assert "index 517 along axis 0, whose length is 64" in finding.means
     assert finding.misconception is None
 
 

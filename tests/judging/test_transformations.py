@@ -113,7 +113,7 @@ def test_parts_in_another_order_and_one_part_alone():
     assert finding.means.startswith("Only the second of the 3 values is wrong: every number")
     finding = judge_answer(lambda x: (x, x.sum(axis=-1), x.T / x.shape[-1]), reference, misconceptions=[])
     assert finding.misconception == "times-a-size"
-    assert "the third of the 3 values. There: Every number is 1/n times" in finding.means
+    assert "the third of the 3 values is wrong: every number is 1/n times" in finding.means
 
 
 def test_one_minus_the_expected_numbers():
@@ -196,4 +196,5 @@ def test_an_answer_that_is_no_array_is_no_transformation_and_no_error():
     for value in (None, 1.0, "text", [[1, 2]], {"a": 1}, np.ones(0), np.array([np.nan] * 9)):
         finding = judge_answer(lambda x, value=value: value)
         assert finding.misconception is None or finding.misconception in STRUCTURAL
-    assert judge([Question("", Inputs(), 1.5, {})] * 3, [Answer(np.ones(4))] * 3, RULES, []).means == ""
+    finding = judge([Question("", Inputs(), 1.5, {})] * 3, [Answer(np.ones(4))] * 3, RULES, [])
+    assert finding.misconception == "array-for-one-number"

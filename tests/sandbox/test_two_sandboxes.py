@@ -225,6 +225,6 @@ def test_what_a_student_is_told_where_whole_numbers_have_32_bits(name):
     native, in_guest = (
         check_outputs(kind(library=library, course=COURSE.root), lab) for kind in (Bubblewrap, WebAssembly)
     )
-    assert all("right in all" in text for (_, mistake), text in native.items() if mistake == "right")
+    assert all("correct in all" in text for (_, mistake), text in native.items() if mistake == "right")
     assert sum("CheckFailed" in text for text in native.values()) > 2 * len(lab.exercises)
     assert find_differences(native, in_guest) == {}

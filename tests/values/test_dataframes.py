@@ -100,10 +100,10 @@ WRONG = {
              "In the column `height` 2 of 3 rows differ: row 0 is missing, expected 1.7. 2 "
              "values are missing."),
     "a column less": (PEOPLE, lambda d: d[["name", "height"]],
-                      "Your result has no column `age`; the columns are to be `name`, `age`, "
+                      "Your result has no column `age`; expected the columns `name`, `age`, "
                       "`height`."),
     "a column more": (PEOPLE, lambda d: d.assign(old=True),
-                      "Your result has an unexpected column `old`; the columns are to be `name`, "
+                      "Your result has an unexpected column `old`; expected the columns `name`, "
                       "`age`, `height`."),
     "columns' order": (PEOPLE, lambda d: d[["age", "name", "height"]],
                        "Your result has the right columns in another order; the columns are to "
