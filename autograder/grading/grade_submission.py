@@ -706,8 +706,8 @@ def _finding_if_no_answers(
 def _describe_passed_cases(visible: int, hidden: int) -> str:
     total = visible + hidden
     if visible and hidden:
-        return f"Correct in all {total} cases: {visible} that you can see, {hidden} hidden."
-    return f"Correct in all {total} cases." if total > 1 else "Correct."
+        return f"Right in all {total} cases: {visible} that you can see, {hidden} hidden."
+    return f"Right in all {total} cases." if total > 1 else "Right."
 
 
 def _reword_without_hidden_inputs(finding: Finding, has_visible_cases: bool) -> Finding:
