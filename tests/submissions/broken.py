@@ -382,7 +382,7 @@ def unwanted_outputs(folder):
             script = {"text/html": "<script>alert('attack-suite')</script>", "text/plain": "1000"}
             cell.outputs = [
                 new_output("execute_result", data=script, execution_count=1),
-                new_output("stream", text="correct in all 99 cases"),
+                new_output("stream", text="right in all 99 cases"),
             ]
     save(folder, notebook)
 
