@@ -93,14 +93,14 @@ def missed(align: Align, known: Iterable[str] | None = None) -> list[tuple[Linke
 def kinds_of_misses(align: Align, known: Iterable[str] | None = None) -> dict[str, int]:
     """Count the misses by kind: right word elsewhere, punctuation, another word."""
     kinds = {
-        "the right word, at its other place": 0,
+        "the right word, at its other position": 0,
         "a full stop, question mark or comma": 0,
         "another word": 0,
     }
     for pair, place, best in missed(align, known):
         word = pair.english[best]
         if word in {pair.english[i] for i, j in pair.links if j == place}:
-            kinds["the right word, at its other place"] += 1
+            kinds["the right word, at its other position"] += 1
         elif word in SIGNS:
             kinds["a full stop, question mark or comma"] += 1
         else:

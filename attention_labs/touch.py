@@ -97,34 +97,6 @@ def _slider(widgets: Any, kind: str, name: str, **options: Any) -> Any:
     )
 
 
-def opposite(
-    alignment: Callable, softmax: Callable, encoder_states: np.ndarray, decoder_state: np.ndarray
-) -> None:
-    """Show weights (K,) and context vector (n,) for a scaled decoder state, from s to −s."""
-    additive = _pictures("additive")
-
-    def draw(times: float) -> tuple:
-        weights = softmax(alignment(encoder_states, times * decoder_state))
-        context = np.sum(weights * encoder_states, axis=0)
-        return unwrap(additive.weights_and_context)(np.ravel(weights), context, times)
-
-    _show_interactive(
-        draw,
-        {"times": 1.0},
-        lambda w: {
-            "times": _slider(
-                w,
-                "FloatSlider",
-                "decoder state: s times",
-                value=1,
-                min=-1,
-                max=1,
-                step=0.25,
-            ),
-        },
-    )
-
-
 def temperature(weights_at: Callable, asking: Sequence[str], answering: Sequence[str]) -> None:
     """Show the weights (L_q, L_k) of `weights_at` at a temperature from 0.001 to 3."""
     qkv = _pictures("qkv")

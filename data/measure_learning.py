@@ -2,8 +2,9 @@
 
     python data/measure_learning.py      prints them; about five minutes, and nothing is written
 
-It runs the solution notebook's own functions. Beside them stands the classic word alignment of Brown and others'
-first model, by expectation and maximisation on the same sentences: what co-occurrence without places can give.
+It runs the solution notebook's own functions and compares them with three methods that know no positions either:
+counts of co-occurrence, the Dice coefficient (both computed in the notebook), and the first model of Brown and others
+(IBM Model 1), trained by expectation-maximisation (EM) on the same sentences.
 """
 
 import sys
@@ -28,7 +29,7 @@ SEEDS = range(5)
 COMPANIONS = [("programme", "informatique"), ("computer", "program")]  # never apart in the training sentences
 
 
-def table_by_counting(lab, rounds: int = 6) -> np.ndarray:
+def ibm_model_1(lab, rounds: int = 6) -> np.ndarray:
     """Probabilities of French words, given an English one: (English words, French words)."""
     table = np.ones((len(lab.english_row), len(lab.french_row)))
     for _ in range(rounds):
@@ -40,8 +41,25 @@ def table_by_counting(lab, rounds: int = 6) -> np.ndarray:
     return table
 
 
+def co_occurrence_counts(lab) -> np.ndarray:
+    """Return in how many sentence pairs two words occur together: (English words, French words)."""
+    counts = np.zeros((len(lab.english_row), len(lab.french_row)))
+    for english, french in lab.numbered:
+        counts[np.ix_(np.unique(english), np.unique(french))] += 1
+    return counts
+
+
+def dice_coefficients(lab) -> np.ndarray:
+    """Return 2 n(e, f) / (n(e) + n(f)) for each pair of words: (English words, French words)."""
+    english_counts, french_counts = np.zeros(len(lab.english_row)), np.zeros(len(lab.french_row))
+    for english, french in lab.numbered:
+        english_counts[np.unique(english)] += 1
+        french_counts[np.unique(french)] += 1
+    return 2 * co_occurrence_counts(lab) / (english_counts[:, np.newaxis] + french_counts)
+
+
 def counted(lab, table: np.ndarray):
-    """How `table` aligns."""
+    """Return a function that aligns each French word with the English word of the largest number in `table`."""
 
     def align(french, english):
         weights = np.zeros((len(french), len(english)))
@@ -81,10 +99,12 @@ def main() -> int:
     for name, align in {
         "diagonal": diagonal,
         "constructed vectors": constructed,
-        "counting (EM)": counted(lab, table_by_counting(lab)),
+        "co-occurrence counts": counted(lab, co_occurrence_counts(lab)),
+        "Dice coefficient": counted(lab, dice_coefficients(lab)),
+        "IBM Model 1 (EM)": counted(lab, ibm_model_1(lab)),
     }.items():
         found, asked = share_found(align, known)
-        print(f"{name:20} {found / asked:.3f}  {kinds_of_misses(align, known)}")
+        print(f"{name:21} {found / asked:.3f}  {kinds_of_misses(align, known)}")
     english, french = tokenize(ENGLISH), tokenize(FRENCH)
     shares = []
     for seed in SEEDS:

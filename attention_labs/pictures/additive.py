@@ -1,6 +1,7 @@
 """Pictures of the lab `additive-attention`."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from attention_labs.pictures import (
     GREEN,
     GREY,
     ORANGE,
+    PURPLE,
     arrow,
     box,
     heatmap,
@@ -18,6 +20,54 @@ from attention_labs.pictures import (
     picture,
     plt,
 )
+
+
+@picture
+def bottleneck():
+    """Draw an encoder and a decoder twice: joined by one vector, and joined by attention."""
+    figure, (single, attending) = plt.subplots(2, 1, figsize=(8, 5.6), height_ratios=[3.2, 3.8])
+    for axes, title in [
+        (single, "without attention: the decoder gets one vector, whatever the length"),
+        (attending, "with attention: before each word, the decoder mixes all encoder states"),
+    ]:
+        axes.set(xlim=(-0.1, 12.3), ylim=(-0.5, 3.3 if axes is attending else 2.7))
+        axes.set_title(title, loc="left")
+        axes.axis("off")
+        _draw_states(axes, "h", [0.8, 2.2, 3.6, 5.0], BLUE)
+        _draw_states(axes, "s", [8.6, 10.0, 11.4], ORANGE)
+        for x, word in zip([0.8, 2.2, 3.6, 5.0], ["we", "signed", "the", "agreement"]):
+            axes.text(x, -0.2, word, ha="center", va="center")
+            arrow(axes, (x, 0.05), (x, 0.6))
+        for x, word in zip([8.6, 10.0, 11.4], ["nous", "avons", "signé"]):
+            arrow(axes, (x, 1.4), (x, 2.1))
+            axes.text(x, 2.35, word, ha="center", va="center")
+    box(single, 6.8, 1, "one\nvector", PURPLE)
+    arrow(single, (5.35, 1), (6.2, 1))
+    arrow(single, (7.4, 1), (8.25, 1))
+    arrow(attending, (5.35, 1), (8.25, 1), ls="--")
+    weights = [0.05, 0.85, 0.05, 0.05]
+    for x, weight in zip([0.8, 2.2, 3.6, 5.0], weights):
+        attending.plot([x, 6.3], [1.35, 2.55], color=GREEN, lw=1 + 5 * weight, zorder=0)
+        attending.text(x + 0.12, 0.32, weight, va="center", color=GREEN)
+    box(attending, 6.5, 2.75, "context\nfor signé", GREEN)
+    attending.plot([7.2, 10.7], [2.9, 2.9], color=GREEN, lw=2)
+    arrow(attending, (10.69, 2.92), (11.2, 1.35), color=GREEN, lw=2)
+    return figure, (
+        "Two drawings of an encoder that reads we signed the agreement and a decoder that writes "
+        "nous avons signé. Above, without attention: the encoder states h1 to h4 are reached one "
+        "after the other, and only the last one leads, through a single vector, to the decoder "
+        "states. Below, with attention: lines go from all four encoder states to a context "
+        "vector, the thickest, 0.85, from signed; the context leads to the decoder state that "
+        "writes signé."
+    )
+
+
+def _draw_states(axes, letter: str, places: Sequence[float], colour: str) -> None:
+    """Draw a chain of numbered states at the height 1, from left to right."""
+    for number, x in enumerate(places, 1):
+        box(axes, x, 1, f"${letter}_{number}$", colour)
+    for left, right in pairwise(places):
+        arrow(axes, (left + 0.35, 1), (right - 0.35, 1))
 
 
 @picture
@@ -41,10 +91,10 @@ def the_idea():
         arrow(axes, (x, 5.5 if word == 2 else 4.62 + share * 1.3), (6.1 + (x - 6.1) * 0.45, 6.2))
     box(axes, 6.1, 3.7, "softmax: scores become weights that add up to 1".center(66), GREY)
     box(axes, 6.1, 6.6, "context vector   $c = 0.1\\,h_1 + 0.7\\,h_2 + 0.2\\,h_3$", GREEN)
-    for y, text in [(2.3, "1. score"), (3.7, "2. share out"), (6.6, "3. mix")]:
+    for y, text in [(2.3, "1. score"), (3.7, "2. weights"), (6.6, "3. average")]:
         axes.text(-0.4, y, text, fontsize=12, va="center")
     return figure, (
-        "Three encoder states stand side by side. Each is joined with the same decoder state and "
+        "There are three encoder states. Each is joined with the same decoder state and "
         "goes through two layers, which give its score. Softmax turns the three scores into the "
         "weights 0.1, 0.7 and 0.2. The context vector is the sum of the three encoder states, "
         "each times its weight."
@@ -77,12 +127,12 @@ def joined(encoder_states: np.ndarray, decoder_state: np.ndarray):
     figure, (left, right) = plt.subplots(1, 2, figsize=(8, 2.8))
     scale = {"cmap": COLOURS, "vmin": -2.5, "vmax": 2.5, "aspect": "auto"}
     left_image = left.imshow(encoder_states, **scale)
-    left.set(title="left half: encoder states", xlabel=f"columns 0 to {size - 1}", ylabel="word")
+    left.set(title="left half $H$: encoder states", xlabel=f"columns 0 to {size - 1}", ylabel="word")
     left.set_xticks(range(0, size, 2))
     left.set_yticks(range(words), range(1, words + 1))
     right.imshow(np.tile(decoder_state, (words, 1)), **scale)
     right.set(
-        title="right half: the decoder state, in every row",
+        title="right half $S$: the decoder state in every row",
         xlabel=f"columns {size} to {2 * size - 1}",
     )
     right.set_xticks(range(0, size, 2), range(size, 2 * size, 2))
@@ -117,7 +167,7 @@ def weights_as_bars(charts: dict[str, np.ndarray]):
         for place, height in enumerate(heights):
             foot = even if even - 0.09 < height < even else height  # not across the dashed line
             axes.text(place, foot + 0.02, f"{height:.3f}", ha="center", va="bottom")
-        axes.axhline(even, color=ORANGE, ls="--", lw=1.5, label="all the same")
+        axes.axhline(even, color=ORANGE, ls="--", lw=1.5, label="equal weights")
         axes.set(ylim=(0, 1), title=title)
         axes.tick_params(axis="x", labelsize=9.5)
     panels[0, 0].set_ylabel("weight")
@@ -135,7 +185,7 @@ def from_state_to_state(rows: np.ndarray, states: Sequence[str]):
         axes.add_patch(
             plt.Rectangle((k - 0.46, row - 0.44), 0.92, 0.88, fill=False, edgecolor=ORANGE, lw=2.5),
         )
-    axes.set(xlabel="the word that is looked at", ylabel="decoder state")
+    axes.set(xlabel="word that gets the attention", ylabel="decoder state")
     axes.set_xticks(range(len(words)), words, rotation=0, ha="center")
     best = join_numbers(rows.argmax(axis=1) + 1)
     return figure, (
@@ -145,32 +195,40 @@ def from_state_to_state(rows: np.ndarray, states: Sequence[str]):
 
 
 @picture
-def weights_and_context(weights: np.ndarray, context: np.ndarray, times: float):
-    """The weights (K,) and the context vector (n,) for `times` the decoder state."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.2))
-    names = _name_words(len(weights))
-    left.bar(names, weights, color=BLUE)
-    even = 1 / len(weights)
-    for place, weight in enumerate(weights):
-        foot = even if even - 0.09 < weight < even else weight  # not across the dashed line
-        left.text(place, foot + 0.02, f"{weight:.3f}", ha="center", va="bottom")
-    left.axhline(even, color=ORANGE, ls="--", lw=1.5, label="all the same")
-    left.set(ylim=(0, 1.1), title=f"weights for {times:g} · s", ylabel="weight")
-    left.legend()
-    right.bar(range(len(context)), context, color=GREEN)
-    right.axhline(0, color=GREY, lw=0.8)
-    right.set(
-        ylim=(-2, 2),
-        title="context vector",
-        xlabel="its numbers",
-        xticks=range(0, len(context), 5),
+def lengths_and_evenness(multiples: np.ndarray, lengths: np.ndarray, largest: np.ndarray):
+    """Length of the context vector and the largest weight, for multiples of a decoder state."""
+    figure, (upper, lower) = plt.subplots(2, 1, figsize=(6.5, 4.6), sharex=True)
+    shortest, most_even = lengths.argmin(), largest.argmin()
+    upper.plot(multiples, lengths, color=GREEN, lw=2)
+    upper.plot(multiples[shortest], lengths[shortest], "o", color=ORANGE)
+    upper.set(ylabel="length of the context", ylim=(0, None))
+    lower.plot(multiples, largest, color=BLUE, lw=2)
+    lower.plot(multiples[most_even], largest[most_even], "o", color=ORANGE)
+    lower.set(ylabel="largest weight", xlabel="decoder state: s times", ylim=(0, 1))
+    lower.invert_xaxis()
+    return figure, (
+        "Two curves over the multiple of the decoder state s, from 1 on the left to -1 on the "
+        f"right. The context vector is shortest, {lengths[shortest]:.2f}, at "
+        f"{multiples[shortest]:.2f} times s. The largest weight is smallest, "
+        f"{largest[most_even]:.2f}, at {multiples[most_even]:.2f} times s."
     )
-    description = join_named(names, weights, ".3f")
-    numbers = join_numbers(context, ".2f")
-    return (
-        figure,
-        f"For {times:g} times the decoder state s the weights are: {description}. The context "
-        f"vector is {numbers}.",
+
+
+@picture
+def slow_turn(angles: np.ndarray, weights: dict[str, np.ndarray]):
+    """Weights of each word while a decoder state of two numbers turns; angles in degrees."""
+    figure, axes = plt.subplots(figsize=(6.5, 3))
+    words = list(weights)
+    for word, colour, line in zip(words, [BLUE, ORANGE], ["-", "--"]):
+        axes.plot(angles, weights[word], color=colour, lw=2, ls=line, label=word)
+    axes.set(ylim=(0, 1), ylabel="weight", xlabel="decoder state, from [1, 0] to [0, 1]")
+    axes.set_xticks([0, 45, 90], ["[1, 0]", "[0.71, 0.71]", "[0, 1]"])
+    axes.legend()
+    first, last = ([shares[place] for shares in weights.values()] for place in (0, -1))
+    return figure, (
+        f"The weights of {' and '.join(words)} while the decoder state turns from [1, 0] to "
+        f"[0, 1]. At the beginning: {join_named(words, first, '.2f')}; at the end: "
+        f"{join_named(words, last, '.2f')}."
     )
 
 

@@ -23,44 +23,52 @@ from attention_labs.pictures import (
 
 @picture
 def there_and_back():
-    """Draw the forward pass, from words to a loss, and the backward pass, to gradients."""
-    figure, axes = plt.subplots(figsize=(8.6, 4.3))
-    axes.set(xlim=(-0.9, 10.5), ylim=(-0.75, 4.6))
+    """Draw the forward pass, from words to a loss, and the backward pass, to four gradients."""
+    figure, axes = plt.subplots(figsize=(9.2, 5))
+    axes.set(xlim=(-1.1, 11), ylim=(-0.7, 5.2))
     axes.axis("off")
-    places = {
-        "queries": (0, 3.2, "queries\nof the French\nwords", BLUE),
-        "keys": (0, 1.6, "keys\nof the English\nwords", BLUE),
-        "values": (0, 0.05, "values\nof the English\nwords", BLUE),
-        "weights": (2.9, 2.4, "attention\nweights", GREY),
-        "contexts": (5.0, 1.2, "contexts", GREY),
-        "logits": (7.1, 1.2, "logits", GREY),
-        "output": (7.1, 3.2, "output\nmatrix", BLUE),
-        "loss": (9.4, 1.2, "loss:\nwhich French\nword is it?", ORANGE),
+    boxes = {
+        "queries": (0, 4.2, "queries\nof the French\nwords", BLUE),
+        "keys": (0, 2.2, "keys\nof the English\nwords", BLUE),
+        "values": (0, 0.2, "values\nof the English\nwords", BLUE),
+        "weights": (3.2, 3.2, "attention\nweights", GREY),
+        "contexts": (5.5, 1.7, "contexts", GREY),
+        "logits": (7.6, 1.7, "logits", GREY),
+        "output": (7.6, 4.2, "output\nmatrix", BLUE),
+        "loss": (10, 1.7, "loss:\nwhich French\nword is it?", PURPLE),
     }
-    for x, y, text, colour in places.values():
+    for x, y, text, colour in boxes.values():
         box(axes, x, y, text, colour)
     steps = [
-        ((0.85, 3.2), (2.2, 2.6)), ((0.85, 1.7), (2.2, 2.25)), ((3.6, 2.2), (4.5, 1.5)), ((0.85, 0.1), (4.35, 1.0)),
-        ((5.65, 1.2), (6.6, 1.2)), ((7.1, 2.65), (7.1, 1.6)), ((7.6, 1.2), (8.5, 1.2)),
+        ((0.8, 4.1), (2.6, 3.4)), ((0.8, 2.3), (2.6, 3.0)), ((3.75, 2.85), (4.95, 2.0)),
+        ((0.8, 0.3), (4.85, 1.55)), ((6.0, 1.7), (7.1, 1.7)), ((7.6, 3.85), (7.6, 1.95)),
+        ((8.1, 1.7), (9.25, 1.7)),
     ]  # fmt: skip
     for start, end in steps:
-        arrow(axes, start, end, lw=1.6)
-    axes.plot([9.4, 9.4], [0.5, -0.35], color=ORANGE, lw=2, ls="--")
-    arrow(axes, (9.4, -0.35), (0.95, -0.35), lw=2, color=ORANGE, ls="--")
-    axes.text(5.2, -0.62, "backward (the way back): gradients", color=ORANGE, ha="center")
-    axes.text(5.2, 4.35, "forward (the way there): numbers; what is learned is blue", ha="center")
+        # Each backward arrow runs beside its forward arrow, to the left of the forward direction.
+        direction = np.subtract(end, start)
+        aside = np.array([direction[1], -direction[0]]) * 0.17 / np.hypot(*direction)
+        arrow(axes, tuple(start - aside), tuple(end - aside), lw=1.8)
+        arrow(axes, tuple(end + aside), tuple(start + aside), lw=1.8, color=ORANGE, ls="--")
+    handles = [
+        plt.Line2D([], [], color=GREY, lw=1.8, label="forward pass: numbers"),
+        plt.Line2D([], [], color=ORANGE, lw=1.8, ls="--", label="backward pass: gradients"),
+        plt.Line2D([], [], color=BLUE, lw=0, marker="s", ms=10, label="parameters (training changes them)"),
+    ]
+    axes.legend(handles=handles, loc="lower right", frameon=False, bbox_to_anchor=(1, -0.04))
     return figure, (
-        "A diagram. Queries of the French words and keys of the English words lead to attention "
-        "weights; weights and values of the English words lead to contexts; contexts and an "
-        "output matrix lead to logits, and these to the loss: which French word is it? Queries, "
-        "keys, values and output matrix are marked as learned. A dashed arrow leads back from the "
-        "loss to them: the gradients."
+        "A diagram. Solid arrows, the forward pass: queries of the French words and keys of the "
+        "English words lead to attention weights; weights and values of the English words lead to "
+        "contexts; contexts and an output matrix lead to logits, and these to the loss: which "
+        "French word is it? Dashed arrows, the backward pass, run along every solid arrow in the "
+        "opposite direction: from the loss to the logits, and on to all four arrays of parameters, "
+        "which are queries, keys, values and output matrix."
     )
 
 
 @picture
 def slope(loss: Callable, at: float, step: float = 0.9):
-    """A curve, its tangent at one place, and the two points of a central difference."""
+    """Draw a curve, its tangent at one point, and the two points of a central difference."""
     figure, axes = plt.subplots(figsize=(6, 3.4))
     x = np.linspace(at - 3, at + 3, 200)
     axes.plot(x, [*map(loss, x)], color=BLUE, lw=2, label="loss")
@@ -108,8 +116,8 @@ def guess_minus_right(
     figure, panels = plt.subplots(1, 3, figsize=(8.4, 2.9), sharey=True)
     right = (np.arange(len(classes)) == target).astype(float)
     charts = {
-        "guessed (p)": (probabilities, BLUE),
-        "right (y)": (right, GREEN),
+        "prediction (p)": (probabilities, BLUE),
+        "right answer (y)": (right, GREEN),
         "gradient (p − y)": (gradient, ORANGE),
     }
     for axes, (title, (heights, colour)) in zip(panels, charts.items()):
@@ -147,7 +155,7 @@ def valley(paths: Mapping[str, np.ndarray], height: Callable):
     styles = [(ORANGE, "o", "-"), (BLUE, "s", "-"), (PURPLE, "^", "-")]
     for (name, places), (colour, marker, line) in zip(paths.items(), styles):
         axes.plot(*places.T, marker=marker, ls=line, ms=4, lw=1.3, color=colour, label=name)
-    axes.plot(0, 0, "*", ms=14, color=GREEN, label="lowest place")
+    axes.plot(0, 0, "*", ms=14, color=GREEN, label="lowest point")
     axes.set(xlabel="first parameter", ylabel="second parameter")
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, framealpha=0)
     description = "; ".join(
@@ -160,7 +168,7 @@ def valley(paths: Mapping[str, np.ndarray], height: Callable):
 
 @picture
 def emerging(stages: Mapping[str, np.ndarray], french: Sequence[str], english: Sequence[str]):
-    """Heatmaps of one sentence below each other, by title, on one scale from 0 to 1."""
+    """Draw heatmaps of one sentence below each other, by title, on one scale from 0 to 1."""
     figure, panels = plt.subplots(len(stages), 1, figsize=(7.4, 4.4 * len(stages)))
     descriptions = []
     for axes, (title, weights) in zip(np.atleast_1d(panels), stages.items()):
@@ -182,7 +190,7 @@ def progress_made(
     shares: Mapping[int, float],
     levels: Mapping[str, float],
 ):
-    """The loss and the share of linked words found, step by step; `levels` are drawn across."""
+    """Draw the loss and the share of linked words found, step by step; `levels` are lines across."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.9))
     steps = np.arange(1, len(losses) + 1)
     left.plot(steps, losses, color=BLUE, lw=1)
@@ -239,4 +247,4 @@ def where_it_misses(counts: Mapping[str, tuple[int, int]], names: Sequence[str])
     axes.margins(x=0.12)
     axes.legend(framealpha=0)
     description = "; ".join(f"{kind}: {a} and {b}" for kind, (a, b) in counts.items())
-    return figure, f"Bars of the words missed, {names[0]} and {names[1]}. {description}."
+    return figure, f"Bars of the linked words missed, {names[0]} and {names[1]}. {description}."

@@ -55,14 +55,14 @@ def what_is_made(steps: int):
         axes.set(xlabel="position", ylabel="step")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-    full = plt.Rectangle((0, 0), 1, 1, facecolor=ORANGE, label="made in this step")
-    empty = plt.Rectangle((0, 0), 1, 1, facecolor="none", edgecolor=GREY, label="kept from before")
+    full = plt.Rectangle((0, 0), 1, 1, facecolor=ORANGE, label="computed in this step")
+    empty = plt.Rectangle((0, 0), 1, 1, facecolor="none", edgecolor=GREY, label="in the cache")
     figure.legend(handles=[full, empty], loc="outside lower center", ncols=2)
     return figure, (
-        f"Two tables, {steps} steps by {steps} positions. Filled: a key and a value are made in "
-        "this step; empty: they are kept from before. Without a cache all positions so far are "
-        f"filled in each step, {steps * (steps + 1) // 2} in all; with a cache one a step, "
-        f"{steps} in all."
+        f"Two tables, {steps} steps by {steps} positions. Filled: a key and a value are computed in "
+        "this step; empty: they are in the cache. Without a cache all positions so far are filled "
+        f"in each step, {steps * (steps + 1) // 2} in total; with a cache one in each step, "
+        f"{steps} in total."
     )
 
 
@@ -72,13 +72,13 @@ def work(
     counts: Mapping[str, Sequence[int]],
     seconds: Mapping[str, Sequence[float]],
 ):
-    """Draw the work to write so many words: counted on the left, measured on the right."""
+    """Draw the work of writing a number of tokens: counted on the left, measured on the right."""
     figure, panels = plt.subplots(1, 2, figsize=(8.6, 3.4))
     descriptions = []
     for axes, rows, quantity, form in zip(
         panels,
         (counts, seconds),
-        ("keys and values made", "seconds"),
+        ("keys and values computed", "seconds"),
         (",.0f", ".3f"),
     ):
         for (label, numbers), (colour, marker, style) in zip(rows.items(), _LINES):
@@ -86,24 +86,29 @@ def work(
             descriptions.append(
                 f"{quantity}, {label}: {join_numbers(numbers, form)}",
             )
-        axes.set(xlabel="words written", ylabel=quantity, ylim=(0, None), xticks=lengths)
+        axes.set(xlabel="tokens written", ylabel=quantity, ylim=(0, None), xticks=lengths)
         axes.grid()
     panels[0].yaxis.set_major_formatter("{x:,.0f}")
     panels[0].set_title("counted")
     panels[1].set_title("measured here")
     panels[0].legend()
-    words = join_numbers(lengths)
-    return figure, f"Two line charts over {words} words written. {'; '.join(descriptions)}."
+    tokens = join_numbers(lengths)
+    return figure, f"Two line charts over {tokens} tokens written. {'; '.join(descriptions)}."
 
 
 @picture
-def caches(lengths: Sequence[int], sizes: Mapping[str, Sequence[int]], room: float):
-    """Draw bytes of cache against the length, by shape; `room` is an accelerator's memory."""
+def caches(
+    lengths: Sequence[int],
+    sizes: Mapping[str, Sequence[int]],
+    accelerators: Mapping[str, float],
+):
+    """Draw bytes of cache against the length, by shape, and the memory of some accelerators."""
     figure, axes = plt.subplots(figsize=(8.2, 3.9))
     for (label, numbers), (colour, marker, style) in zip(sizes.items(), _LINES):
         axes.loglog(lengths, numbers, marker + style, color=colour, label=label)
-    axes.axhline(room, color=GREY, lw=1)
-    axes.text(lengths[0], room * 1.1, f"one accelerator, {in_bytes(room)}", va="bottom")
+    for name, room in accelerators.items():
+        axes.axhline(room, color=GREY, lw=1)
+        axes.text(lengths[0], room * 1.1, f"one {name}: {in_bytes(room)}", va="bottom")
     ticks: list[float] = []
     for size, _ in _UNITS[:-1]:
         ticks += [size, size * 1e-1, size * 1e-2]
@@ -112,22 +117,23 @@ def caches(lengths: Sequence[int], sizes: Mapping[str, Sequence[int]], room: flo
     axes.set_yticks(ticks, [*map(in_bytes, ticks)])
     axes.set_xticks(lengths, [f"{n:,}" for n in lengths])
     axes.minorticks_off()
-    axes.set(xlabel="words (tokens) in the context", ylabel="key-value cache")
+    axes.set(xlabel="tokens in the context", ylabel="key-value cache")
     axes.grid()
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     description = "; ".join(
         f"{label}: {', '.join(map(in_bytes, numbers))}" for label, numbers in sizes.items()
     )
-    words = join_numbers(lengths, ",")
-    return (
-        figure,
-        f"Size of the cache for {words} tokens, straight lines on logarithmic axes. {description}.",
+    tokens = join_numbers(lengths, ",")
+    rooms = "; ".join(f"{name}, {in_bytes(room)}" for name, room in accelerators.items())
+    return figure, (
+        f"Size of the cache for {tokens} tokens, straight lines on logarithmic axes. {description}. "
+        f"Lines across, the memory of accelerators: {rooms}."
     )
 
 
 @picture
 def windows(masks: Mapping[str, np.ndarray]):
-    """Masks (size, size) side by side, by title."""
+    """Draw masks (size, size) next to each other, by title."""
     figure, panels = plt.subplots(1, len(masks), figsize=(3.1 * len(masks), 3.5))
     for axes, (title, mask) in zip(np.atleast_1d(panels), masks.items()):
         names = [*map(str, range(len(mask)))]
@@ -144,18 +150,18 @@ def recall(distances: Sequence[int], shares: Mapping[str, Sequence[float]], chan
     for (label, numbers), (colour, marker, style) in zip(shares.items(), _LINES):
         axes.plot(distances, numbers, style, color=colour, marker=marker, ms=4, label=label)
     axes.axhline(chance, color=GREY, lw=1, ls=":", label="guessing")
-    axes.set(xlabel="how many positions ago it was said", ylabel="share found", ylim=(-0.04, 1.04))
+    axes.set(xlabel="distance of the fact, in positions", ylabel="share of right answers", ylim=(-0.04, 1.04))
     axes.grid()
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
     descriptions = []
     for label, numbers in shares.items():
         good_distances = [d for d, share in zip(distances, numbers) if share > 0.5]
         descriptions.append(
-            f"{label}: found more often than not at the distances {_ranges(good_distances)}",
+            f"{label}: mostly right at the distances {_ranges(good_distances)}",
         )
     return figure, (
-        f"Share of what is found, for distances {distances[0]} to {distances[-1]}. "
-        f"{'; '.join(descriptions)}. Guessing finds {chance:.2f}."
+        f"Share of right answers, for distances {distances[0]} to {distances[-1]}. "
+        f"{'; '.join(descriptions)}. A guess is right in {chance:.2f}."
     )
 
 
@@ -236,10 +242,9 @@ def held_at_once(length: int, block: int):
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
     return figure, (
-        f"Two tables of {length} queries by {length} keys. All at once: every cell is held, "
-        f"{length**2} of them. In blocks: only {block} columns are held at a time, "
-        f"{length * block} cells, and beside the table three results a query, called max, sum and "
-        "out."
+        f"Two matrices of scores, {length} queries by {length} keys. All at once: every score is in "
+        f"memory, {length**2} of them. In blocks: only {block} columns at a time, {length * block} "
+        "scores, and three results for each query, called max, sum and out."
     )
 
 
@@ -263,7 +268,7 @@ def memory(lengths: Sequence[int], sizes: Mapping[str, Sequence[int]]):
     axes.set_yticks(ticks, [*map(in_bytes, ticks)])
     axes.set_xticks(lengths, lengths)
     axes.minorticks_off()
-    axes.set(xlabel="queries, and as many keys", ylabel="held at once", ylim=(low, high * 1.6))
+    axes.set(xlabel="queries, and as many keys", ylabel="peak memory", ylim=(low, high * 1.6))
     axes.set_xlim(lengths[0] * 0.6, lengths[-1] * 1.15)
     axes.grid()
     axes.legend(loc="center left", bbox_to_anchor=(1, 0.5))
@@ -272,8 +277,84 @@ def memory(lengths: Sequence[int], sizes: Mapping[str, Sequence[int]]):
     )
     return (
         figure,
-        f"Memory held at once for {', '.join(map(str, lengths))} queries and keys: {description}.",
+        f"Peak memory for {', '.join(map(str, lengths))} queries and keys: {description}.",
     )
+
+
+@picture
+def slow_and_fast(length: int, d: int, fast: int):
+    """Draw slow and fast memory, and the numbers that one head moves between them.
+
+    Parameters
+    ----------
+    length : int
+        The number of queries, and of keys.
+    d : int
+        The size of a query, a key and a value.
+    fast : int
+        The number of numbers that fit into fast memory.
+    """
+    block = fast // (4 * d)
+    vectors, table, passes = length * d, length**2, -(-length // block)
+    plans = {
+        f"all at once: {_millions(4 * vectors + 4 * table)} numbers move": [
+            ("Q, K", 2 * vectors, False),
+            ("scores", table, True),
+            ("scores", table, False),
+            ("weights", table, True),
+            ("weights, V", table + vectors, False),
+            ("result", vectors, True),
+        ],
+        f"in blocks: {_millions(2 * vectors + passes * 2 * vectors)} numbers move": [
+            ("Q", vectors, False),
+            (f"{passes} times K, V", 2 * passes * vectors, False),
+            ("result", vectors, True),
+        ],
+    }
+    figure, panels = plt.subplots(1, 2, figsize=(10, 4.8))
+    descriptions = []
+    for axes, (title, moves) in zip(panels, plans.items()):
+        axes.set(xlim=(-0.2, 10.6), ylim=(-0.4, 7.2))
+        axes.set_title(title)
+        axes.axis("off")
+        for x, width, colour, name, turn in (
+            (0, 2, BLUE, "slow,\nlarge\nmemory", 0),
+            (7.2, 0.8, ORANGE, "fast, small memory", 90),
+        ):
+            axes.add_patch(plt.Rectangle((x, 0), width, 7, facecolor=colour))
+            style = {"ha": "center", "va": "center", "color": "white", "linespacing": 1.4}
+            axes.text(x + width / 2, 3.5, name, rotation=turn, **style)
+        arrow(axes, (8.05, 3.5), (8.75, 3.5), head="<|-|>", lw=1.6)
+        box(axes, 9.6, 3.5, "arith-\nmetic", PURPLE)
+        for (name, count, is_written), y in zip(moves, np.linspace(6.1, 0.5, len(moves))):
+            ends = (2.1, y), (7.1, y)
+            if is_written:
+                ends = ends[1], ends[0]
+            width = min(1.2 + 7 * count / table, 8)
+            colour = GREEN if is_written else GREY
+            arrow(axes, *ends, lw=width, color=colour, mutation_scale=9 + width, shrinkA=0, shrinkB=0)
+            axes.text(4.6, y + 0.22, f"{name}: {_millions(count)}", ha="center", va="bottom")
+            verb = "written" if is_written else "read"
+            descriptions.append(f"{title.split(':')[0]}, {name} {verb}, {_millions(count)}")
+    handles = [
+        plt.Line2D([], [], color=GREY, lw=3, label="read from slow memory"),
+        plt.Line2D([], [], color=GREEN, lw=3, label="written to slow memory"),
+    ]
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False)
+    return figure, (
+        f"Two diagrams of a large slow memory and a small fast one next to the arithmetic, for "
+        f"{length:,} queries and keys of size {d}. {'; '.join(plans)}. Arrows between the memories: "
+        f"{'; '.join(descriptions)}."
+    )
+
+
+def _millions(number: int) -> str:
+    """Format a number in millions.
+
+    >>> _millions(16_777_216)
+    '16.8 million'
+    """
+    return f"{number / 1e6:.1f} million"
 
 
 @picture

@@ -11,6 +11,8 @@ from attention_labs.pictures import (
     GREY,
     ORANGE,
     PURPLE,
+    arrow,
+    box,
     heatmap,
     join_named,
     join_numbers,
@@ -24,6 +26,50 @@ _HEADS = (ORANGE, BLUE, GREEN, PURPLE)
 def _rows(array: np.ndarray, form: str) -> str:
     """Format the rows of a matrix for an alt text: "(1, 2), (3, 4)"."""
     return ", ".join(f"({join_numbers(row, form)})" for row in array)
+
+
+@picture
+def whole_layer():
+    """Draw the multi-head layer from the inputs to the output, as in the paper of 2017."""
+    figure, axes = plt.subplots(figsize=(8, 6))
+    axes.set(xlim=(0, 10.4), ylim=(-0.4, 7.1))
+    axes.axis("off")
+    inputs = [(1.0, "V", GREEN), (2.9, "K", PURPLE), (4.8, "Q", BLUE)]
+    for x, name, colour in inputs:
+        box(axes, x, 0, f"$X_{name.lower()}$", GREY)
+        arrow(axes, (x, 0.35), (x, 0.85))
+        box(axes, x, 1.3, f"Linear $W_{name}$", colour)
+        arrow(axes, (x, 1.7), (x, 2.15))
+        for shift in (0.24, 0.12, 0):
+            _plain_box(axes, x + shift - 0.1, 2.55 + shift, f"${name}_i$", colour)
+        arrow(axes, (x, 3.05), (x + (2.9 - x) * 0.35, 3.55))
+    for shift in (0.24, 0.12, 0):
+        _plain_box(axes, 2.9 + shift, 4.0 + shift, "Scaled Dot-Product Attention", ORANGE)
+    arrow(axes, (2.9, 4.55), (2.9, 5.0))
+    box(axes, 2.9, 5.4, "Concat: the heads in one row", GREY)
+    arrow(axes, (2.9, 5.8), (2.9, 6.2))
+    box(axes, 2.9, 6.6, "Linear $W_O$", GREY)
+    notes = [
+        (0, "words: $(batch, L, d)$"),
+        (1.3, "weight matrices: $(d, d)$"),
+        (2.6, "$h$ heads: $(batch, h, L, d_{head})$"),
+        (4.0, "$h$ times, each head alone"),
+        (5.4, "$(batch, L_q, d)$"),
+        (6.6, "output: $(batch, L_q, d)$"),
+    ]
+    for y, note in notes:
+        axes.text(6.2, y, note, va="center")
+    return figure, (
+        "The multi-head layer from the bottom to the top. The inputs X_v, X_k and X_q each go "
+        "through a linear layer, W_V, W_K and W_Q. The results are split into h heads, drawn as "
+        "stacks. Each head does scaled dot-product attention. The results of all heads are "
+        "concatenated and go through the linear layer W_O."
+    )
+
+
+def _plain_box(axes, x: float, y: float, text: str, colour: str) -> None:
+    """Draw a box with a pale edge, so that several of them form a visible stack."""
+    box(axes, x, y, text, colour).get_bbox_patch().set(edgecolor="#dddddd", linewidth=1)
 
 
 @picture

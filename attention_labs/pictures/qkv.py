@@ -22,22 +22,25 @@ from attention_labs.pictures import (
 
 @picture
 def word_strips(vectors: Mapping[str, np.ndarray], places: int = 40):
-    """The first numbers of some word vectors, by word, as strips of colour."""
+    """The first numbers of some word vectors as strips of colour, in the order of the first word."""
+    names = list(vectors)
+    order = np.argsort(vectors[names[0]][:places])
     figure, axes = plt.subplots(figsize=(8, 2.4))
     strip = axes.imshow(
-        [vector[:places] for vector in vectors.values()],
+        [vectors[name][:places][order] for name in names],
         cmap=COLOURS,
         aspect="auto",
     )
-    axes.set_yticks(range(len(vectors)), vectors)
-    axes.set_xlabel(f"the first {places} of the {len(next(iter(vectors.values())))} numbers")
+    axes.set_yticks(range(len(names)), names)
+    axes.set_xticks([])
+    axes.set_xlabel(f"the first {places} numbers, sorted by their value in {names[0]}")
     axes.spines[:].set_visible(False)
     figure.colorbar(strip, label="value").outline.set_visible(False)
     return figure, (
-        f"The words {', '.join(vectors)} as strips of {places} coloured cells, dark for negative "
-        "and bright for positive numbers. Accord and agreement often have the same shade, accord "
-        "and area hardly more often than by chance. The strip of 1992 has one shade: all its "
-        "numbers are zero."
+        f"The words {', '.join(names)} as strips of {places} coloured cells, dark for negative "
+        f"and bright for positive numbers, sorted by their value in {names[0]}. "
+        "The strip of agreement also becomes brighter from left to right; that of area has no "
+        "order. The strip of 1992 has one shade: all its numbers are zero."
     )
 
 
@@ -107,12 +110,74 @@ def soft_look_up():
 
 
 @picture
+def projections():
+    """Draw X_q and X_k and the weight matrices that project them to queries, keys and values."""
+    figure, axes = plt.subplots(figsize=(8, 4.6))
+    axes.set(xlim=(0, 10), ylim=(-0.4, 5.6))
+    axes.axis("off")
+    box(axes, 1.2, 4.6, "$X_q$\n$(L_q, d)$", GREY)
+    box(axes, 1.2, 1.5, "$X_k$\n$(L_k, d)$", GREY)
+    axes.text(1.2, 3.75, "vectors of the\nwords that ask", ha="center", va="center")
+    axes.text(1.2, 0.65, "vectors of the\nwords that answer", ha="center", va="center")
+    lines = [
+        (4.6, 4.6, "$W_Q$\n$(d, d_k)$", "queries $Q$\n$(L_q, d_k)$", BLUE),
+        (1.5, 2.4, "$W_K$\n$(d, d_k)$", "keys $K$\n$(L_k, d_k)$", PURPLE),
+        (1.5, 0.6, "$W_V$\n$(d, d_v)$", "values $V$\n$(L_k, d_v)$", GREEN),
+    ]
+    notes = ["what a word looks for", "what a word can be found by", "what a word passes on"]
+    for (start, y, matrix, result, colour), note in zip(lines, notes):
+        arrow(axes, (1.95, start), (3.25, y))
+        box(axes, 4.0, y, matrix, colour)
+        arrow(axes, (4.75, y), (5.6, y))
+        box(axes, 6.5, y, result, colour)
+        axes.text(7.55, y, note, va="center", fontsize=9.5)
+    axes.text(4.0, 5.4, "weight matrices", ha="center", weight="bold")
+    return figure, (
+        "The vectors of the words that ask, X_q, are multiplied by the weight matrix W_Q and "
+        "become the queries Q. The vectors of the words that answer, X_k, are multiplied by W_K "
+        "and become the keys K, and multiplied by W_V and become the values V."
+    )
+
+
+@picture
+def scaled_dot_product():
+    """Draw the steps of scaled dot-product attention, as in the paper of 2017."""
+    figure, axes = plt.subplots(figsize=(7, 5.2))
+    axes.set(xlim=(0, 9), ylim=(-0.3, 6.7))
+    axes.axis("off")
+    steps = [
+        (1.4, "MatMul", PURPLE, "$Q K^\\top$: all dot products, $(L_q, L_k)$"),
+        (2.5, "Scale", GREY, "divide by $\\sqrt{d_k}$"),
+        (3.6, "Mask (optional)", GREY, "hide some keys: the lab attention-masks"),
+        (4.7, "SoftMax", ORANGE, "weights: each row adds up to 1"),
+        (5.8, "MatMul", GREEN, "weighted averages of the values, $(L_q, d_v)$"),
+    ]
+    for y, name, colour, note in steps:
+        box(axes, 2.2 if y < 5 else 2.7, y, name, colour)
+        axes.text(4.5, y, note, va="center")
+    for x, name, colour in [(1.6, "$Q$", BLUE), (2.8, "$K$", PURPLE), (3.9, "$V$", GREEN)]:
+        box(axes, x, 0.1, name, colour)
+    arrow(axes, (1.6, 0.45), (1.9, 1.05))
+    arrow(axes, (2.8, 0.45), (2.5, 1.05))
+    for low in [1.75, 2.85, 3.95]:
+        arrow(axes, (2.2, low), (2.2, low + 0.4))
+    arrow(axes, (2.2, 5.05), (2.4, 5.45))
+    axes.plot([3.9, 3.9], [0.45, 5.1], color=GREEN, lw=1.6)
+    arrow(axes, (3.9, 5.08), (3.1, 5.45), color=GREEN)
+    return figure, (
+        "Scaled dot-product attention from the bottom to the top. Q and K go into a matrix "
+        "product; the result is scaled by 1 over the root of d_k, goes through an optional mask "
+        "and through softmax. The weights and V go into a second matrix product."
+    )
+
+
+@picture
 def scores_to_shares():
-    """The scores 2, 1, 0, their exponentials, and their shares."""
+    """The scores 2, 1, 0, their exponentials, and their softmax."""
     steps = {
         "scores": [2, 1, 0],
         "exponentials (sum 11.11)": [7.39, 2.72, 1.00],
-        "shares (sum 1)": [0.665, 0.245, 0.090],
+        "softmax (sum 1)": [0.665, 0.245, 0.090],
     }
     figure, panels = plt.subplots(1, 3, figsize=(8.2, 2.7))
     for axes, (title, heights) in zip(panels, steps.items()):
@@ -121,7 +186,7 @@ def scores_to_shares():
         axes.set(title=title, ylim=(0, 1.18 * max(heights)), ylabel=title.split(" (")[0])
     return figure, (
         "Three bar charts. The scores 2, 1, 0 become the exponentials 7.39, 2.72, 1.00, whose sum "
-        "is 11.11, and these become the shares 0.665, 0.245, 0.090, whose sum is 1."
+        "is 11.11, and these become the softmax values 0.665, 0.245, 0.090, whose sum is 1."
     )
 
 
@@ -166,8 +231,8 @@ def moved_scores():
     figure, panels = plt.subplots(2, 1, figsize=(8, 3.1))
     figure.get_layout_engine().set(h_pad=0.14)
     notes = {
-        1000: "as they come: every exponential is inf",
-        0: "the largest moved to 0: exponentials 1, 0.37, 0.14",
+        1000: "without a shift: every exponential is inf",
+        0: "shifted so that the largest is 0: exponentials 1, 0.37, 0.14",
     }
     for axes, (largest, note) in zip(panels, notes.items()):
         axes.axhline(0, color=GREY, zorder=0)
@@ -289,13 +354,14 @@ def alignment(
     asking: Sequence[str],
     answering: Sequence[str],
     *,
-    title: str = "Which word does each word look at?",
+    title: str = "Which word does each word attend to?",
     limits: tuple[float, float] | None = None,
+    sides: tuple[str, str] = ("French words (queries)", "English words (keys)"),
 ):
-    """Draw attention weights between two sentences, (L_q, L_k), as a heatmap."""
-    figure, axes = plt.subplots(figsize=(8, 1.6 + 0.36 * len(asking)))
+    """Draw attention weights between two sentences, (L_q, L_k), with the keys on top."""
+    figure, axes = plt.subplots(figsize=(8, 1.9 + 0.36 * len(asking)))
     heatmap(axes, weights, asking, answering, title=title, limits=limits)
-    axes.set(xlabel="keys", ylabel="queries")
+    _label_languages(axes, sides)
     return figure, (
         f"Heatmap of attention weights, {len(asking)} queries by {len(answering)} keys, from "
         f"{weights.min():.4f} to {weights.max():.4f}. The largest weight of each row: "
@@ -303,12 +369,20 @@ def alignment(
     )
 
 
+def _label_languages(axes, sides: tuple[str, str]) -> None:
+    """Name the rows and columns of a heatmap, with the columns' words above it."""
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    plt.setp(axes.get_xticklabels(), rotation=45, ha="left", rotation_mode="anchor")
+    axes.set(ylabel=sides[0], xlabel=sides[1])
+
+
 def _best(weights, asking, answering) -> str:
     descriptions = []
     for word, row in zip(asking, weights):
         is_uniform = np.ptp(row) < 1e-12
         descriptions.append(
-            f"{word}, all alike" if is_uniform else f"{word} at {answering[int(np.argmax(row))]}",
+            f"{word}, all equal" if is_uniform else f"{word} at {answering[int(np.argmax(row))]}",
         )
     return "; ".join(descriptions)
 
@@ -329,19 +403,19 @@ def row_maxima(weights: np.ndarray, asking: Sequence[str]):
     margin = 0.1 * (largest.max() - uniform)
     figure, panels = plt.subplots(1, 2, figsize=(8.2, 4.4), sharey=True)
     panels[0].barh(asking, largest, color=BLUE)
-    panels[0].set(xlim=(0, 1.25 * largest.max()), title="from zero", ylabel="queries")
+    panels[0].set(xlim=(0, 1.25 * largest.max()), title="scale from zero", ylabel="French words (queries)")
     panels[1].hlines(asking, uniform, largest, color=GREY)
     panels[1].plot(largest, asking, "o", color=BLUE)
-    panels[1].set(xlim=(uniform - margin, largest.max() + margin), title="under a magnifying glass")
+    panels[1].set(xlim=(uniform - margin, largest.max() + margin), title="the same, magnified")
     panels[1].locator_params(axis="x", nbins=4)
     for axes in panels:
-        axes.axvline(uniform, color=ORANGE, lw=2, ls="--", label=f"an even share, 1/{keys}")
+        axes.axvline(uniform, color=ORANGE, lw=2, ls="--", label=f"uniform baseline, 1/{keys}")
         axes.set_xlabel("largest weight of the row")
     panels[0].invert_yaxis()
     figure.legend(*axes.get_legend_handles_labels(), loc="outside upper right")
     first_word, last_word = asking[int(largest.argmax())], asking[int(largest.argmin())]
     return figure, (
-        "The largest weight of each row, twice, with a dashed line at an even share, "
+        "The largest weight of each row, twice, with a dashed line at the uniform baseline, "
         f"{uniform:.4f}. As bars on a scale from zero they all end just beyond the line. "
         f"Magnified they differ: from {largest.min():.4f} for {last_word}, on the line, to "
         f"{largest.max():.4f} for {first_word}."
@@ -356,19 +430,18 @@ def temperatures(
     answering: Sequence[str],
 ):
     """The weights, (L_q, L_k), at some temperatures, on one scale from 0 to 1."""
-    figure, panels = plt.subplots(len(values), 1, figsize=(7, 4.1 * len(values)), sharex=True)
+    figure, panels = plt.subplots(len(values), 1, figsize=(7, 4.4 * len(values)))
     descriptions = []
     for axes, temperature in zip(panels, values):
         weights = weights_at(temperature)
         best = weights.max(axis=1)
         title = f"T = {temperature}: row maxima {best.min():.3f} to {best.max():.3f}"
         heatmap(axes, weights, asking, answering, limits=(0, 1), title=title)
-        axes.set(xlabel="", ylabel="queries")
+        _label_languages(axes, ("French words (queries)", "English words (keys)"))
         descriptions.append(
             f"At temperature {temperature} the largest weights of the rows are {best.min():.3f} to "
             f"{best.max():.3f}.",
         )
-    panels[-1].set_xlabel("keys")
     return (
         figure,
         "Heatmaps of the sentence, one below the other, on one scale from 0 to 1. " + " ".join(descriptions),
@@ -383,10 +456,11 @@ def at_temperature(
     answering: Sequence[str],
 ):
     """The weights (L_q, L_k) of the sentence at one temperature, on a scale from 0 to 1."""
-    figure, axes = plt.subplots(figsize=(7, 5))
+    figure, axes = plt.subplots(figsize=(7, 5.6))
     best = weights.max(axis=1)
     title = f"T = {temperature:.3g}: row maxima {best.min():.3f} to {best.max():.3f}"
     heatmap(axes, weights, asking, answering, limits=(0, 1), title=title)
+    _label_languages(axes, ("French words (queries)", "English words (keys)"))
     return figure, (
         f"Heatmap of the sentence at temperature {temperature:.3g}, on a colour scale from 0 to "
         f"1. The largest weights of the rows are {best.min():.3f} to {best.max():.3f}."

@@ -11,7 +11,7 @@ import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -276,7 +276,7 @@ _TYPE_DESCRIPTIONS: dict[Any, str] = {
     int: "a whole number",
     NUMBER: "a number",
     bool: "true or false",
-    datetime: "a date and time, such as 2026-11-20T18:00:00",
+    date: "a date with a time or without, such as 2026-11-20T18:00:00 or 2026-11-20",
     list: "a list of texts",
     dict: "a table",
 }

@@ -30,7 +30,8 @@ _PLAUSIBLE_DEFAULTS = (None, False, True, 0, 1, -1)
 _SCALAR_TYPES = (type(None), bool, int, float, str)
 
 Arguments = dict[str, Value]  # all arguments of a call by name, including defaults
-# A change of a call's arguments: a sentence on it, and the function that makes it and may raise.
+# Change of a call's arguments: a sentence about it, and the function that makes it, which may raise
+# an exception.
 ArgumentChange = tuple[str, Callable[[Arguments], Arguments]]
 
 
@@ -256,7 +257,7 @@ def _is_sensitive(value: Value) -> bool:
 
 
 def _perturb(array: np.ndarray) -> np.ndarray:
-    """Return other numbers of about the same size.
+    """Return an array with other numbers of about the same size.
 
     They follow no simple pattern: a constant added to all, for example, may cancel in a result.
     """
@@ -281,7 +282,7 @@ def _is_array_of(value: Value, kinds: str) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in kinds
 
 
-# Changes of the arguments that make up for a mistake
+# Changes of the arguments that undo the effect of a mistake
 
 
 def _list_argument_changes(
@@ -380,7 +381,8 @@ _FACTORS: list[tuple[str, Callable[[np.ndarray], float]]] = [
         for text, power in _LENGTH_POWERS
     ),
 ]  # fmt: skip
-# Changes of one argument: a test of whether the change makes sense, a sentence, the change.
+# Changes of one argument. Each row has a test of whether the change makes sense for a value, a
+# sentence for the student, and the function that makes the change.
 _SINGLE_CHANGES: list[tuple[Callable[[Value], bool], str, Callable[[Value], Value]]] = [
     (_is_square_array,
      "With `{0}` transposed, your function gives the expected result. "
@@ -411,7 +413,7 @@ _SINGLE_CHANGES: list[tuple[Callable[[Value], bool], str, Callable[[Value], Valu
 ]  # fmt: skip
 
 
-# Expected results combined with an argument
+# Results that are the expected ones combined with an argument, such as their sum
 
 _COMBINATIONS: list[tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] = [
     ("the expected result plus `{}`", lambda expected, argument: expected + argument),
@@ -446,7 +448,7 @@ def _is_part_combined_with_argument(
     path: ArgumentPath,
     combine: Callable[[np.ndarray, np.ndarray], np.ndarray],
 ) -> bool:
-    """Return True if a part of the result is, in every call, the combination or right.
+    """Return True if a part of each result is right, or equals `combine(expected, argument)`.
 
     At least `MIN_COMPARED_NUMBERS` numbers in all must equal the combination.
     """

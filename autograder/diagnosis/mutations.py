@@ -63,7 +63,7 @@ class Mutation:
 
 
 class Mutator:
-    """Builds a copy of a function's syntax tree that contains all mutations, each behind a test.
+    """Builder of a copy of a function's code with all mutations, each behind a condition.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Mutator:
         """Return the mutated function, with the signature and the decorators of the original."""
         return _copy_node(self._function, body=self._mutate_body(self._function.body))
 
-    # Statements
+    # Mutation of statements
 
     def _mutate_body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         new = [self._mutate_statement(node) for node in body]
@@ -162,7 +162,7 @@ class Mutator:
                 fields[name] = self._mutate_node(value)
         return fields
 
-    # Expressions
+    # Mutation of expressions
 
     def _mutate_node(self, node: Any) -> Any:
         """Return a syntax node with mutations added to all expressions in it."""
@@ -289,7 +289,7 @@ class Mutator:
             if name not in in_line or isinstance(node, ast.Name):
                 yield name, name in in_line
 
-    # Calls
+    # Mutation of calls
 
     def _alternative_calls(self, node: ast.Call, code: str) -> Iterator[Alternative]:
         yield from _calls_of_similar_functions(node, code)
@@ -331,7 +331,8 @@ def _list_variables(function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> list
     for node in nodes:
         if isinstance(node, ast.FunctionDef) and node is not function:
             excluded_names.add(node.name)
-        # Python forbids the use of a name before its `global` or `nonlocal` declaration.
+        # Exclude names with a `global` or `nonlocal` declaration. Python forbids their use before
+        # it.
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             excluded_names.update(node.names)
         if isinstance(node, (ast.FunctionDef, ast.Lambda)):
@@ -368,7 +369,7 @@ def _operands_or_arguments(node: ast.expr) -> Sequence[ast.expr]:
     return operands
 
 
-# Nodes
+# Helper functions for the nodes of a syntax tree
 
 
 def _copy_node(node: Any, **fields: Any) -> Any:
@@ -659,7 +660,7 @@ def _reductions_with_axis_or_keepdims(node: ast.Call) -> Iterator[Alternative]:
             yield Alternative(EXTEND, f"with an `axis` argument for `{function_code}`", extended_call)
 
 
-# Tables
+# Tables of operators and functions that may be meant in place of one another
 
 _SIGNS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",

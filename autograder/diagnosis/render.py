@@ -27,7 +27,7 @@ def describe_inputs(inputs: Inputs) -> str:
 
 
 def list_paragraphs(finding: Finding) -> list[tuple[str, str]]:
-    """Return the paragraphs that explain a finding, each as a heading and a sentence."""
+    """Return the paragraphs that explain a verdict, each as a heading and a sentence."""
     case = finding.shown_case
     if finding.is_unwritten or case is None:
         sentences = (finding.observation, finding.means, finding.nudge)
@@ -54,7 +54,7 @@ def _quote_error_line(answer: Answer) -> str:
 
 
 def render_text(finding: Finding) -> str:
-    """Render a finding as plain text for a terminal. Small arrays are shown in full."""
+    """Render a verdict and its explanation as plain text. Small arrays are shown in full."""
     lines = [" ".join(filter(None, paragraph)) for paragraph in list_paragraphs(finding)]
     pair = arrays_to_show(finding)
     if pair and pair[0].size <= MAX_TABLE_CELLS**2:
@@ -68,7 +68,7 @@ def render_text(finding: Finding) -> str:
 
 
 def render_html(finding: Finding) -> str:
-    """Render a finding as an HTML fragment. All text that comes from the student is escaped."""
+    """Render a verdict and its explanation as HTML. All text from the student is escaped."""
     parts = []
     for heading, sentence in list_paragraphs(finding):
         label = ""

@@ -100,7 +100,7 @@ def find_repair(
 
 
 class _RepairSearch:
-    """Search for mutations that make all cases right."""
+    """Search for small code changes (mutations) that make all test cases right."""
 
     def __init__(
         self,
@@ -111,8 +111,8 @@ class _RepairSearch:
     ) -> None:
         self._failing, self._rules = failing, rules
         self._passing = sorted(filter(is_repeatable, passing), key=count_input_numbers)
-        # Numbers of the mutations that make a larger share of the first case's result right, each
-        # with that share.
+        # Mutations that improve the result of the first case: the share of its numbers that are
+        # right then, and the mutation's number.
         self._improvements: list[tuple[float, int]] = []
         cell.activate()
         # Try first, of the smallest failing cases, the one in which loops turn the fewest times.
@@ -123,7 +123,7 @@ class _RepairSearch:
         return self._stopwatch.cpu_seconds() < MAX_SEARCH_SECONDS
 
     def find_one_place_repair(self, cell: "_MutatedCell") -> str:
-        """Describe the first mutation that repairs all cases; "" if there is none."""
+        """Describe the first small change (mutation) that repairs all cases; "" if none does."""
         self._stopwatch = Stopwatch()
         cell.activate()
         initial_share = self._share_of_right_numbers(cell, self._first)
@@ -139,7 +139,7 @@ class _RepairSearch:
         return ""
 
     def find_two_place_repair(self, cell: "_MutatedCell") -> str:
-        """Describe two mutations that together repair all cases; "" if there are none.
+        """Describe two small changes (mutations) that together repair all cases; "" if none do.
 
         Either the first of them improves the result, or both leave something out.
         """
@@ -315,7 +315,7 @@ class _MutatedCell:
             warnings.simplefilter("ignore")
             try:
                 return cls(function, ranks)
-            # Impossible without source code, for a notebook cell with IPython's commands, or for
+            # This fails without source code, for a notebook cell with IPython's commands, and for
             # code that fails on a second run.
             except Exception:  # noqa: BLE001
                 return None

@@ -7,8 +7,8 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from nbgrader import api
@@ -19,6 +19,7 @@ from autograder.gradebook.classroom import Classroom, is_behind_link, read_small
 from autograder.gradebook.nbgrader_db import gradebook_exists, open_gradebook, translate_read_errors
 from autograder.gradebook.policy import VALID_YEARS, Policy, Timing, to_naive_utc
 
+SubmissionKey = tuple[str, str]  # student and lab
 # Date parsers may take hours for a number with a hundred digits, or for a number like 1e999999.
 _IMPLAUSIBLE_TIME = re.compile(r"\d{10}|\d[eE]|.{101}", re.DOTALL)
 
@@ -35,12 +36,28 @@ class Deadlines:
         Time by which the due date is moved for a student.
     """
 
-    due: Mapping[str, datetime]
-    extensions: Mapping[tuple[str, str], timedelta]
+    due: Mapping[str, datetime] = field(default_factory=dict)
+    extensions: Mapping[tuple[str, str], timedelta] = field(default_factory=dict)
 
     def make_timing(self, student: str, lab: str, submitted_at: datetime | None) -> Timing:
         """Return the timing of a submission that the student submitted at the given time."""
         return Timing(submitted_at, self.due.get(lab), self.extensions.get((student, lab)))
+
+    def find_deadline(self, student: str, lab: str) -> datetime | None:
+        """Return when a lab is due for a student, extension included, in UTC; None if never.
+
+        Marks, pages, tables and the term all take the deadline from here.
+        """
+        deadline = self.make_timing(student, lab, None).deadline
+        return deadline and deadline.replace(tzinfo=UTC)
+
+    def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "Deadlines":
+        """Return a copy with pseudonyms instead of the students' names."""
+        extensions = {}
+        for (student, lab), extension in self.extensions.items():
+            if student in pseudonyms:
+                extensions[pseudonyms[student], lab] = extension
+        return Deadlines(self.due, extensions)
 
 
 def read_deadlines(query: Callable | None, policy: Policy, class_list: ClassList) -> Deadlines:
@@ -55,15 +72,33 @@ def read_deadlines(query: Callable | None, policy: Policy, class_list: ClassList
     """
     submission, lab = api.SubmittedAssignment, api.Assignment
     due: dict[str, datetime] = {}
-    extensions: dict[tuple[str, str], timedelta] = {}
+    extensions: dict[SubmissionKey, timedelta] = {}
     if query is not None:
         due = {name: date for name, date in query(lab.name, lab.duedate) if date}
         rows = query(submission.student_id, lab.name, submission.extension)
         for student, name, length in rows.join(lab, submission.assignment_id == lab.id):
             if length:
                 extensions[student, name] = length
+    return merge_deadlines(policy, class_list, due, extensions)
+
+
+def merge_deadlines(
+    policy: Policy,
+    class_list: ClassList,
+    gradebook_due: Mapping[str, datetime],
+    gradebook_extensions: Mapping[SubmissionKey, timedelta],
+) -> Deadlines:
+    """Return the deadlines of a class, of course.toml and the roster before those of the gradebook.
+
+    Parameters
+    ----------
+    gradebook_due : mapping of str to datetime
+        The gradebook's due date of each lab that has one there, in UTC without a time zone.
+    """
+    due = dict(gradebook_due)
     due |= {name: to_naive_utc(date) for name, date in policy.due.items() if date}
-    return Deadlines(due, extensions | class_list.read_extensions(policy, due))
+    roster_extensions = class_list.read_extensions(policy, due)
+    return Deadlines(due, {**gradebook_extensions, **roster_extensions})
 
 
 def read_class_deadlines(classroom: Classroom, policy: Policy, class_list: ClassList) -> Deadlines:
@@ -78,25 +113,46 @@ def read_timings(
     query: Callable,
     policy: Policy,
     class_list: ClassList,
-) -> dict[tuple[str, str], Timing]:
+    deadlines: Deadlines | None = None,
+) -> dict[SubmissionKey, Timing]:
     """Read the timing of each submission in the gradebook, by student and lab.
 
     Parameters
     ----------
     query : callable
         The gradebook's `db.query`.
+    deadlines : Deadlines, optional
+        Deadlines of the class; by default they are read with `query`.
     """
-    deadlines = read_deadlines(query, policy, class_list)
-    stated_times = class_list.read_submission_times(policy)
+    deadlines = deadlines or read_deadlines(query, policy, class_list)
     submission, lab = api.SubmittedAssignment, api.Assignment
-    by_student: dict[str, dict[str, Timing]] = {}
     rows = query(submission.student_id, lab.name, submission.timestamp)
+    submission_times = {}
     for student, name, timestamp in rows.join(lab, submission.assignment_id == lab.id):
-        submitted_at = stated_times.get((student, name), timestamp)
-        by_student.setdefault(
-            student,
-            {},
-        )[name] = deadlines.make_timing(student, name, submitted_at)
+        submission_times[student, name] = timestamp
+    return compute_timings(policy, class_list, deadlines, submission_times)
+
+
+def compute_timings(
+    policy: Policy,
+    class_list: ClassList,
+    deadlines: Deadlines,
+    submission_times: Mapping[SubmissionKey, datetime | None],
+) -> dict[SubmissionKey, Timing]:
+    """Return the timing of each submission, with the student's free late days used.
+
+    Parameters
+    ----------
+    submission_times : mapping of (student, lab) to datetime or None
+        Recorded time of each submission, in UTC without a time zone. A time in the roster overrides
+        it.
+    """
+    stated_times = class_list.read_submission_times(policy)
+    by_student: dict[str, dict[str, Timing]] = {}
+    for (student, name), recorded_time in submission_times.items():
+        submitted_at = stated_times.get((student, name), recorded_time)
+        timing = deadlines.make_timing(student, name, submitted_at)
+        by_student.setdefault(student, {})[name] = timing
     timings = {}
     for student, by_lab in by_student.items():
         for name, timing in policy.assign_late_days(by_lab).items():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.core.files import read_json
+from autograder.core.rounding import format_points
 from autograder.gradebook.classroom import Classroom
 
 
@@ -63,7 +64,7 @@ def describe_earlier_mark(mark: Sequence, max_score: float) -> str:
     """
     score, comment = mark
     quotation = f": “{comment}”" if comment else ""
-    return f"For an earlier answer a person gave {score:g} of {max_score:g} points{quotation}."
+    return f"For an earlier answer a person gave {format_points(score)} of {format_points(max_score)} points{quotation}."
 
 
 def was_interrupted(classroom: Classroom, student: str, lab: str) -> bool:

@@ -279,7 +279,12 @@ class GradebookWriter:
         db.bulk_save_objects(entries.new)  # one statement per table, which is fast
         db.commit()
         self._recorded_submissions().add((submission.student, submission.lab))
-        shared_marks = {name: score for name, score in old_record.shared.items() if name not in earlier}
+        # `earlier` has the names of exercises, `shared` those of cells.
+        retired_cells = {*earlier, *map(grade_id_of_test, earlier)}
+        shared_marks = {}
+        for cell, score in old_record.shared.items():
+            if cell not in retired_cells:
+                shared_marks[cell] = score
         return GradebookRecord("", dict(graded_submission.answers), earlier, shared_marks)
 
     def _write_scores_and_retire_manual_marks(

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 from autograder.authoring.lab import Lab
 from autograder.core.course import COURSE_FILE, NUMBER, Course, CourseError, check_toml_entries
 from autograder.core.errors import format_count, join_words
+from autograder.core.rounding import to_fraction
 from autograder.intake.platform_metadata import find_timezone
 
 # Conversion between time zones overflows for the first and last years that datetime can represent.
@@ -36,6 +37,7 @@ VALID_YEARS = range(1970, 2200)
 _UNIT_SECONDS = {"w": 7 * 86_400, "d": 86_400, "h": 3_600, "m": 60}
 _MAX_EXTENSION_SECONDS = 520 * _UNIT_SECONDS["w"]
 _MAX_POINTS = 1e6  # of one exercise
+_END_OF_DAY = re.compile(r"(?<=[ T])24:00(?::00)?(?![\d:.])")
 _DURATION_PART = re.compile(
     r"\s*(\d{1,4}(?:\.\d{1,2})?)\s*(w|d|h|m)(?:eek|ay|our|r|in|inute)?s?\b\s*(?:,|and)?",
     re.IGNORECASE,
@@ -49,7 +51,7 @@ _POLICY_ENTRIES = {
     "late_days": int,
     "attempts": str,
 }
-_LAB_ENTRIES = {"due": datetime, "dropped": list, "points": dict}
+_LAB_ENTRIES = {"due": date, "dropped": list, "points": dict}
 
 
 class _NumberRule(NamedTuple):
@@ -92,12 +94,18 @@ class Timing:
     late_days_used: int = 0
 
     @property
+    def deadline(self) -> datetime | None:
+        """Due date with the extension, in UTC without a time zone; None without a due date."""
+        if self.due is None:
+            return None
+        return self.due + (self.extension or timedelta())
+
+    @property
     def seconds_late(self) -> float:
-        """Seconds by which the submission came after its due date and extension; at least 0."""
-        if not self.submitted_at or not self.due:
+        """Seconds by which the submission came after its deadline; at least 0."""
+        if not self.submitted_at or not self.deadline:
             return 0.0
-        late = self.submitted_at - self.due - (self.extension or timedelta())
-        return max(0.0, late.total_seconds())
+        return max(0.0, (self.submitted_at - self.deadline).total_seconds())
 
 
 @dataclass(frozen=True)
@@ -201,7 +209,9 @@ class Policy:
         2.0
         """
         days = max(0, self.count_late_days(timing.seconds_late) - timing.late_days_used)
-        return round(score * min(days * self.penalty_per_day, self.max_penalty), 6)
+        # Exact, so that the score that is left is rounded as it should be where it is a half.
+        part = min(days * to_fraction(self.penalty_per_day), to_fraction(self.max_penalty))
+        return float(to_fraction(score) * part)
 
 
 def read_policy(course: Course, labs: Mapping[str, Lab]) -> Policy:
@@ -267,6 +277,8 @@ def _read_due_date(settings: Mapping[str, Any], place: str, zone: tzinfo) -> dat
     if due is None:
         return None
     check_toml_entries({"due": due}, _LAB_ENTRIES, f"{COURSE_FILE}, {place}")
+    if not isinstance(due, datetime):
+        due = end_of_day(due, zone)
     if due.year not in VALID_YEARS:
         problem = f"due is {due}; a year from 1970 to 2199 is expected"
         raise CourseError(f"{COURSE_FILE}, {place}: {problem}.")
@@ -338,13 +350,29 @@ def parse_time(text: str, zone: tzinfo) -> datetime:
     >>> str(parse_time("2026-11-25", UTC))
     '2026-11-25 23:59:59+00:00'
     """
+    text = text.strip()
+    is_midnight = _END_OF_DAY.search(text)
     try:
-        moment = datetime.combine(date.fromisoformat(text.strip()), time(23, 59, 59))
+        moment = end_of_day(date.fromisoformat(text), zone)
     except ValueError:
-        moment = datetime.fromisoformat(text.strip())
+        # "2026-11-25 24:00" is the midnight at the end of the 25th.
+        moment = datetime.fromisoformat(_END_OF_DAY.sub("00:00", text) if is_midnight else text)
+        moment += timedelta(days=1 if is_midnight else 0)
     if moment.year not in VALID_YEARS:
         raise ValueError("the year is not between 1970 and 2199")
     return moment if moment.tzinfo else moment.replace(tzinfo=zone)
+
+
+def end_of_day(day: date, zone: tzinfo) -> datetime:
+    """Return the last second of a day in a time zone.
+
+    >>> from zoneinfo import ZoneInfo
+    >>> end_of_day(date(2026, 10, 24), ZoneInfo("Asia/Beirut")).astimezone(UTC).hour  # and not 20
+    21
+    """
+    # Clocks may change at midnight. In Beirut 23:59:59 comes twice on that day, and fold=1 is the
+    # second one. In Nuuk the day ends at 22:59:59, and fold=1 is that moment.
+    return datetime.combine(day, time(23, 59, 59), zone).replace(fold=1)
 
 
 def to_naive_utc(moment: datetime) -> datetime:

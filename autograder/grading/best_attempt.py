@@ -1,4 +1,4 @@
-"""Choice of the attempt that counts, if course.toml has `attempts = "best"` under [policy].
+"""Choice of the submission that counts, if course.toml has `attempts = "best"` under [policy].
 
 Each attempt at a lab is graded. The best attempt is the one with the most automatic points, after
 the late penalty for that attempt; among equal attempts, it is the newest. The attempt counts as a
@@ -9,7 +9,7 @@ whole: the lab's mark comes from this attempt's answers, submission time and man
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -27,16 +27,17 @@ from autograder.grading.pool import GradingPool
 
 @dataclass(frozen=True)
 class _Attempt:
-    """Fingerprint (of the file's bytes and the lab) and submission time of one attempt."""
+    """One of several submissions of a lab by one student: its fingerprint and submission time."""
 
     fingerprint: str
     submitted_at: datetime | None
 
 
 _Key = tuple[str, str]  # student and lab
-# The attempts of each submission, by the keys that `Classroom.read_attempts` uses.
+# For each student and lab: all submissions of the lab (attempts), by file name; the key of the
+# newest is "".
 _Attempts = Mapping[_Key, Mapping[str, _Attempt]]
-# For each submission, the exercises that each attempt passed, by the attempt's fingerprint.
+# For each student and lab: the exercises that each attempt passed, by the attempt's fingerprint.
 _Passes = dict[_Key, dict[str, list[str]]]
 
 
@@ -49,7 +50,7 @@ def choose_attempts(
     options: GradingOptions,
     force: bool = False,
 ) -> Iterator[str]:
-    """Choose and store the attempt that counts for each submission.
+    """Choose and store, for each student and lab, which of several submissions counts.
 
     Attempts that have no stored result yet are graded first.
 
@@ -93,7 +94,7 @@ def _collect_multiple_attempts(
     stated_times: Mapping[_Key, datetime],
     options: GradingOptions,
 ) -> _Attempts:
-    """Return the attempts of each submission that has more than one attempt.
+    """Return the submissions (attempts) of each student who has submitted a lab repeatedly.
 
     The notebooks are read one submission at a time and not kept, since those of a whole class may
     not fit into memory.
@@ -116,7 +117,7 @@ def _read_attempts_without_result(
     attempts: _Attempts,
     passes: _Passes,
 ) -> Iterator[Submission]:
-    """Return an iterator of the attempts without a stored result.
+    """Return an iterator of the submissions (attempts) that have not been graded yet.
 
     It reads each attempt's notebook only when the next attempt is asked for.
     """
@@ -143,23 +144,44 @@ def _store_passes_and_best_attempt(
     policy: Policy,
     deadlines: Deadlines,
 ) -> None:
-    """Store the exercises that each attempt passed, and the file name of the best attempt."""
+    """Store which exercises each submission (attempt) passed, and the file name of the best one."""
     student, lab = key
-    points = policy.points[lab]
-    scores: dict[str, float] = {}
-    current_passes = {}
+    current_passes, graded_attempts = {}, {}
     for name, attempt in attempts.items():
-        if attempt.fingerprint not in passes:
-            continue
-        exercises = current_passes[attempt.fingerprint] = passes[attempt.fingerprint]
-        score = sum(points.get(exercise, 0.0) for exercise in exercises)
-        timing = deadlines.make_timing(student, lab, attempt.submitted_at)
-        scores[name] = score - policy.compute_penalty(score, timing)
-    # The attempts are sorted, newest first, so the newest of equally good attempts is taken.
-    best = max(scores, key=scores.__getitem__, default="")
+        if attempt.fingerprint in passes:
+            exercises = current_passes[attempt.fingerprint] = passes[attempt.fingerprint]
+            graded_attempts[name] = (attempt.submitted_at, exercises)
+    best = find_best_attempt(key, graded_attempts, policy, deadlines)
     write_file(classroom.result_path(student, lab, "attempts"), json.dumps(current_passes))
     path = classroom.result_path(student, lab, "counts")
     if best:
         write_file(path, best)
     else:
         path.unlink(missing_ok=True)
+
+
+def find_best_attempt(
+    key: tuple[str, str],
+    attempts: Mapping[str, tuple[datetime | None, Sequence[str]]],
+    policy: Policy,
+    deadlines: Deadlines,
+) -> str:
+    """Return the name of the attempt with the most points after its own late penalty.
+
+    Parameters
+    ----------
+    key : (str, str)
+        Student and lab.
+    attempts : mapping of str to (datetime or None, sequence of str)
+        Submission time and passed exercises of each graded attempt, the newest attempt first. The
+        newest of equally good attempts is taken.
+    """
+    student, lab = key
+    points = policy.points[lab]
+    scores = {}
+    for name, (submitted_at, exercises) in attempts.items():
+        score = sum(points.get(exercise, 0.0) for exercise in exercises)
+        timing = deadlines.make_timing(student, lab, submitted_at)
+        # Rounded, since sums of equal points in another order may differ in their last digit.
+        scores[name] = round(score - policy.compute_penalty(score, timing), 6)
+    return max(scores, key=scores.__getitem__, default="")

@@ -51,7 +51,8 @@ from autograder.sandbox import Cell, CellRun, Sandbox, SandboxError
 from autograder.values.case_inputs import Question
 from autograder.values.structural_mistakes import STRUCTURAL
 
-# Names of the stages (see `limited_stage`) of the work on a submission outside the sandbox.
+# Names of the two stages of work on a submission that have a time limit of their own (see
+# `limited_stage`). Both run outside the sandbox.
 READING_STAGE, SHOWING_STAGE = "Reading the notebook", "Showing what it printed"
 MAX_STAGE_SECONDS = 20
 MAX_MESSAGE_CHARACTERS = 5_000  # of one exercise's message to the student
@@ -80,14 +81,14 @@ _releases: dict[Lab, NotebookNode] = {}
 
 
 def release_for_grading(lab: Lab) -> NotebookNode:
-    """Return the released notebook, but with the marking schemes still in its questions."""
+    """Return a lab's notebook as released to students, but with the marking schemes in it."""
     if lab not in _releases:
         _releases[lab] = release_notebook(lab.read_solution(), lab, for_grading=True)
     return _releases[lab]
 
 
 def load_release(lab: Lab, text: str) -> None:
-    """Use a released notebook that another process made; making it imports all of nbgrader.
+    """Load a lab's released notebook, which another process has made because making it is slow.
 
     Parameters
     ----------
@@ -99,7 +100,7 @@ def load_release(lab: Lab, text: str) -> None:
 
 
 def prepare_lab(lab: Lab) -> None:
-    """Compute the visible cases of a lab's exercises in advance; all submissions share them."""
+    """Compute the visible test cases of a lab's exercises once, for all submissions."""
     for exercise in lab.exercises.values():
         exercise.questions()
 
@@ -146,7 +147,7 @@ def grade_submission(
             rebuilt = rebuild_notebook(data, release)
     except UnreadableNotebook as error:
         return grade_unreadable_submission(lab, str(error), seed)
-    # If the sandbox lacks a package that the course allows, the student is not to blame.
+    # A missing package of the course is a fault of the sandbox, not of the student.
     fault = sandbox.explain_missing_packages(_find_used_packages(lab, rebuilt.notebook))
     if fault:
         return report_grader_fault(lab, fault, seed)
@@ -231,7 +232,7 @@ def _find_used_packages(lab: Lab, notebook: NotebookNode) -> set[str]:
 def _hash_answers_and_list_untouched(
     lab: Lab, notebook: NotebookNode
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return a hash of each answer, and the names of answers in which nothing was changed."""
+    """Return a hash of each answer, and the names of answers that the student left unchanged."""
     hashes, untouched_names = {}, []
     release_sources = {cell_grade_id(cell): cell.source for cell in release_for_grading(lab).cells}
     for cell in notebook.cells:
@@ -339,7 +340,8 @@ class SubmissionGrader:
 
     def __init__(self, lab: Lab, notebook: NotebookNode, seed: int, sandbox: Sandbox):
         self.lab, self.notebook, self.sandbox = lab, notebook, sandbox
-        # Cached, since follow-through calls the student's functions with the same cases again.
+        # Cache the hidden cases. Follow-through runs the notebook again, with the reference
+        # solution of another exercise, and needs the same cases.
         self._draw_cases: Callable[[Exercise], list[DrawnCase]]
         self._draw_cases = cache(lambda exercise: exercise.draw(seed))
         self._hidden_questions: Callable[[Exercise], list[Question]] = cache(
@@ -347,7 +349,7 @@ class SubmissionGrader:
         )
 
     def judge_submission(self, follow_through: bool) -> CellResults:
-        """Run the whole notebook and judge its exercises, with follow-through if asked for."""
+        """Run the notebook and judge its exercises; with `follow_through`, retry dependent ones."""
         results = self.judge_cells(self.notebook, self.sandbox.limits.total_seconds)
         if follow_through:
             self.follow_through(results)
@@ -483,7 +485,7 @@ class SubmissionGrader:
         return judge(questions, answers, exercise.rules, misconceptions, exercise.name, known_right, names)
 
     def _blame_failed_dependencies(self, cell_results: CellResults) -> None:
-        """Add a cause to each failed exercise whose answer calls another failed exercise."""
+        """Name a failed exercise as the cause if another failed exercise calls its function."""
         results = {result.exercise: result for result, _ in cell_results.tests.values()}
         for test, (result, outputs) in cell_results.tests.items():
             exercise = self.lab.exercises[result.exercise]
@@ -516,7 +518,7 @@ class SubmissionGrader:
         return ""
 
     def follow_through(self, results: CellResults) -> None:
-        """Judge failed exercises again, with the reference solution of exercises they build on.
+        """Judge failed exercises again, with reference solutions of exercises that they build on.
 
         The notebook is run once more for each such exercise, with the reference solution in place
         of the wrong answers that the exercise builds on. A run can change the result of that one
@@ -573,7 +575,7 @@ class SubmissionGrader:
     def _result_after_reference_run(
         self, exercise: Exercise, first: Result, second: Result, ancestors: list[str]
     ) -> tuple[Result, list[NotebookNode]] | None:
-        """Return the result and outputs of an exercise after a second run with the reference.
+        """Return an exercise's result and outputs after a second run, with reference solutions.
 
         None if the second run changes nothing. No text and no duration of the second run is shown:
         the student's code could read the reference solution in that run, and reveal it in them.
@@ -589,7 +591,9 @@ class SubmissionGrader:
                 cause=ancestors[0],
             )
             return result, [_passed_output(f"{first.exercise}: {message}")]
-        # The misconception may show only once the other exercises are right.
+        # In the second run the exercise still fails, but the judge has recognised the student's
+        # misconception in it. In the first run, wrong answers to other exercises may have hidden
+        # this. So name the misconception in the message; the exercise gets no points.
         if second.misconception and not first.misconception:
             meaning = _explain_misconception(exercise, second.misconception)
             message = f"With the right {names} in place it is still not right. {meaning}".strip()
@@ -598,12 +602,13 @@ class SubmissionGrader:
         return None
 
     def _other_code_uses_exercises(self, exercises: set[str], cells: list[NotebookNode]) -> bool:
-        """Return True if any other code of the student uses a name that these exercises define."""
+        """Return True if other code of the student uses a name that these exercises define."""
         release_sources = _release_sources(self.lab)
         answer_cells = {grade_id(name) for name in exercises}
         names = set(exercises)
         for cell_name in answer_cells:
-            # An exercise about variables is not named after the variables that its cell defines.
+            # Add the variables that the answer cells define. The name of an exercise about
+            # variables is not the name of a variable.
             names |= set(find_definitions(parse_code(self.lab.reference_cells[cell_name]))[1])
         for cell in cells:
             is_answer = cell.cell_type != "code" or cell_grade_id(cell) in answer_cells
@@ -656,7 +661,7 @@ def _illustration_sources(lab: Lab) -> frozenset[str]:
 
 
 def _explain_undefined_answer(run: CellRun) -> tuple[Verdict, str]:
-    """Return the verdict on an answer cell that did not define the answer.
+    """Return the verdict on an answer cell that does not define the expected name.
 
     The second value is the error that the cell raised, as text; "" if it raised none.
     """
@@ -731,7 +736,8 @@ def _word_mistake_in_hidden_case(finding: Finding) -> str:
     kind = case.difference.kind if case and case.difference else ""
     if case and kind == "error":
         error = case.answer.raised
-        # A student could define an error class whose name reveals the inputs.
+        # Name only standard error classes: a student could define one whose name reveals the hidden
+        # inputs.
         is_standard = hasattr(builtins, error) or hasattr(np.exceptions, error)
         return f"it raises {error if is_standard else 'an error of its own'}"
     return _HIDDEN_CASE_SUMMARIES.get(kind, "the result differs")

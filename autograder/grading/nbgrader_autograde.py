@@ -39,7 +39,7 @@ def _read_assignment_lab(resources: dict[str, Any] | None) -> Lab:
 
 
 def clean_submission_folders(assignment: str, student: str, notebooks: Sequence[str]) -> None:
-    """Remove what would disturb nbgrader from the folders of a submission.
+    """Prepare a submission's folders for nbgrader: replace links, rename a bad timestamp.txt.
 
     nbgrader calls this before it converts the notebooks. A timestamp.txt that holds no time is
     renamed, since nbgrader would not grade the submission. Symbolic links are replaced by text
@@ -100,7 +100,8 @@ class Judge(NbGraderPreprocessor):
         submission = classroom.read_submission(resources["nbgrader"].get("student", ""), lab.name)
         data, note = submission.data, submission.note
         if data is None and not (classroom.submitted / submission.student / lab.name).exists():
-            # The submission is in none of our folders, so grade the notebook that nbgrader read.
+            # The submission is in none of the folders of our classroom, so grade the notebook that
+            # nbgrader read.
             data, note = nbformat.writes(nb).encode(), ""
         if data is None:
             return grade_unreadable_submission(lab, note).notebook, resources
@@ -118,7 +119,7 @@ class Judge(NbGraderPreprocessor):
                 str(lab.course.root),
                 lab.name,
                 data,
-                reason,
+                note,
                 options,
                 True,
             )

@@ -47,11 +47,12 @@ from autograder.grading.worker import (
 from autograder.sandbox import RunLimits, Sandbox, SandboxError
 from autograder.sandbox.choice import explain_fallback, find_sandbox
 
-# Modules that the sandbox's fork server imports before it forks, so that submissions need not. The
-# lab's modules are added. An entry "module:function" also calls the function.
+# Modules that the sandbox imports once, in the process from which submissions are forked, so that
+# no submission has to import them. The lab's modules are added. An entry "module:function" also
+# calls the function.
 PRELOAD = ("numpy", "IPython", "autograder.student.check")
-# Further modules for submissions that draw. They have a fork server to themselves, since a process
-# with these modules takes a fifth longer to fork.
+# Further modules to import for submissions that draw figures. These submissions get a sandbox of
+# their own, since a process with these modules takes a fifth longer to fork.
 DRAWING_PRELOAD = ("matplotlib.pyplot",)
 _DRAWING_MARKERS = (b"matplotlib", b"pylab")  # the file of a submission that draws contains one
 _MAX_CLUSTER_THREADS = 1_000  # threads that wait for the workers of a cluster

@@ -244,7 +244,8 @@ def rebuild_notebook(data: bytes, release: NotebookNode) -> RebuiltNotebook:
             graded_cells[cell.metadata["nbgrader"]["grade_id"]] = cell
     names = _match_to_graded_cells(cells, release, graded_cells, notes)
 
-    # The cells in order: the grade_id of a graded cell, or a cell that the student added.
+    # The cells of the rebuilt notebook in order. A graded cell is given by its grade_id; a cell
+    # that the student added is the cell itself.
     places: list[str | NotebookNode] = []
     answers: dict[str, NotebookNode] = {}
     for cell, name in zip(cells, names, strict=True):
@@ -425,7 +426,8 @@ def _copy_attachments(source: NotebookNode, target: NotebookNode) -> None:
 
 def _copy_without_metadata(cell: NotebookNode, id_number: int) -> NotebookNode:
     """Return a copy of a cell that the student added, without its metadata and outputs."""
-    # The constructors in nbformat validate each cell, which would take longer than all other steps.
+    # Make the cell from a dict. The constructors in nbformat would validate each cell, which would
+    # take longer than all other steps.
     fields = {
         "cell_type": cell.cell_type,
         "id": f"plain-{id_number}",

@@ -159,7 +159,7 @@ class _ClassGrader:
             # two threads import them at the same time.
             from autograder.gradebook.gradebook_writer import GradebookWriter
 
-            # Grading begins while the gradebook is opened.
+            # Begin with the grading: the workers grade while this process opens the gradebook.
             new_keys = [key for key in submissions if key not in cached_results]
             outcomes = pool.grade_all(self.classroom.read_submission(*key) for key in new_keys)
             self.set_aside_invalid_timestamps(submissions)
@@ -171,7 +171,7 @@ class _ClassGrader:
             self.run.notes += read_class_list(self.classroom).notes
 
     def report_ungradable_folders(self) -> None:
-        """Add a fault for each folder with an unusable name, or whose name is not that of a lab."""
+        """Report each folder that cannot be graded because its name is unusable or not a lab's."""
         for name in self.classroom.list_unusable_student_folders():
             self.run.faults.append(
                 f"the folder {name} cannot be marked; rename it in plain, printable letters."
@@ -190,11 +190,12 @@ class _ClassGrader:
         pool: GradingPool,
         force: bool,
     ) -> None:
-        """Choose the attempt that counts for each submission."""
+        """Choose, for each student and lab, which of several submissions counts."""
         from autograder.gradebook.gradebook_writer import GradebookWriter
         from autograder.grading.best_attempt import choose_attempts
 
-        # The choice needs the due dates in the gradebook, so bring them up to course.toml first.
+        # The best attempt depends on the late penalties, so first write the due dates of
+        # course.toml into the gradebook.
         with GradebookWriter(self.classroom) as writer:
             writer.prepare_labs(labs, policy)
         self.run.notes += choose_attempts(
@@ -296,7 +297,8 @@ class _ClassGrader:
         """Store one submission's result, write it into the gradebook, and report each exercise."""
         remark = ""
         try:
-            # If there is a valid cached result, it is for the same file, so it remains valid.
+            # The autograder failed on this submission. If an earlier run has stored a valid result
+            # for the same file, keep that result.
             has_failed = is_new and graded_submission.faults
             if has_failed and self._load_cached_result(submission) is not None:
                 remark = " The mark that is there stands."

@@ -33,8 +33,8 @@ MAX_SHOWN_CHARACTERS = 600_000  # of the sources of all cells; the rest is not s
 MAX_COLOURED_CHARACTERS = 100_000  # of code with syntax colours; ten times that of a finished lab
 MAX_CELL_COLOURED_CHARACTERS = 50_000  # of code with syntax colours in one cell
 MAX_LINE_CHARACTERS = 500  # in a line of code with syntax colours
-# Each line of source counts as at least so many characters, since even a short line costs a page
-# time.
+# Each line of source counts as at least so many characters, since a page takes time to show even a
+# short line.
 LINE_WEIGHT = 60
 MAX_FORMULA_CHARACTERS = 2_000
 MAX_PICTURE_CHARACTERS = 5_000_000  # of the picture's base64 text
@@ -80,7 +80,7 @@ _MATHML_ATTRIBUTES = set(
 )
 
 
-# Addresses
+# Addresses of links and pictures
 
 
 def is_safe_link(address: str) -> bool:
@@ -138,7 +138,8 @@ def _jpeg_size(data: bytes) -> tuple[int, int]:
     while position + 9 <= len(data) and data[position] == 0xFF:
         marker = data[position + 1]
         length = int.from_bytes(data[position + 2 : position + 4], "big")
-        # The excluded markers begin tables, or are unused.
+        # The frame header begins with one of these markers, except for three that begin a table or
+        # are unused.
         is_frame = 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)
         if is_frame:
             height, width = struct.unpack(">HH", data[position + 5 : position + 9])
@@ -152,7 +153,7 @@ def normalise_address(address: str) -> str:
     return re.sub(r"[\t\n\r]", "", address).strip("".join(map(chr, range(33)))).lower()
 
 
-# HTML
+# Cleaning of HTML
 
 
 def clean_html(
@@ -199,7 +200,7 @@ def _filter_attribute(tag: str, attribute: str, value: str) -> str | None:
     return value
 
 
-# Markdown
+# Rendering of Markdown
 
 
 def prepare_markdown(text: str, attachments: Mapping = {}) -> str:
@@ -224,7 +225,7 @@ def make_plain_markdown(text: str) -> str:
     The text is cut if it is very long.
     """
     lines = _split_long_lines(truncate(text, MAX_MARKDOWN_CHARACTERS))
-    # Indentation makes the code block, so that no line of the text can end it.
+    # Indent the lines to make a code block: no line of the text can end such a block.
     quoted_lines = [f"    {_neutralise_line(line)}" for line in lines]
     return "The grader shows this text as it was typed:\n\n" + "\n".join(quoted_lines)
 
@@ -378,11 +379,11 @@ def render_formula(body: str, display: str = "inline") -> str:
         return f"<code>{html.escape(truncate(body, MAX_FORMULA_CHARACTERS))}</code>"
 
 
-# Code
+# Code of cells, for syntax colouring
 
 
 def prepare_code(source: str, plain: bool = False) -> str:
-    """Return code for which syntax colouring is quick.
+    """Return a cell's code, shortened or as comments where syntax colouring would be slow.
 
     Code that would take long is cut if necessary, and each of its lines becomes a comment.
 
@@ -410,7 +411,7 @@ def _is_slow_to_colour(source: str) -> bool:
     )
 
 
-# Outputs
+# Outputs of cells
 
 
 class OutputCleaner:
@@ -507,7 +508,8 @@ def clean_output(output: dict, keep_styles: bool = False) -> NotebookNode:
         elif mime == "text/markdown":
             safe_data.setdefault("text/html", render_markdown(clean_text(text)))
         elif mime == "text/latex":
-            # Rendered as MathML, so that no page needs MathJax, whose commands can make links.
+            # Render formulas as MathML. Otherwise pages would need MathJax, whose commands can make
+            # links.
             safe_data.setdefault("text/html", render_formula(clean_text(text).strip().strip("$")))
         elif is_picture(mime, text):
             safe_data[mime] = text
@@ -529,7 +531,7 @@ def _clean_and_shorten_error(output: dict) -> NotebookNode:
 
 
 def make_output(output_type: str, **fields: Any) -> NotebookNode:
-    """Return a notebook output; nbformat's constructor would validate it, which is slow."""
+    """Return a notebook output. It is not validated as by nbformat, since that is slow."""
     return nbformat.from_dict({"output_type": output_type, **fields})
 
 

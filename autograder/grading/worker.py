@@ -103,7 +103,8 @@ def limited_stage(name: str, seconds: float) -> Iterator[None]:
         with _limit_address_space():
             yield
     except BaseException as error:
-        # If no code handles the error, `_serve_calls` reports the stage in which it was raised.
+        # Store the stage's name in the error. If no code handles the error, `_serve_calls` reports
+        # it with this name.
         error.__dict__.setdefault("_stage", name)
         raise
     finally:
@@ -296,7 +297,8 @@ class Worker:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self._kill()
-        # Not started with multiprocessing, since the processes of a Dask worker must not use it.
+        # Start the worker without the module multiprocessing, which must not be used in a process
+        # of a Dask worker.
         code = (
             f"import sys; sys.path[:] = {sys.path!r}; "
             "from autograder.grading.worker import _serve_calls; "

@@ -1,4 +1,4 @@
-"""File submissions from folders and zips in the classroom.
+"""Store submissions from folders and zips in the classroom, in one folder for each student.
 
 The result is DIR/submitted/<student>/<lab>/<lab>.ipynb.
 

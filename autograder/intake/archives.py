@@ -131,7 +131,7 @@ def file_from_disk(path: Path) -> IncomingFile:
     )
 
 
-# Folders
+# Functions that read folders
 
 
 def list_folder(root: Path, skip: set[tuple[int, int]]) -> FileListing:
@@ -255,7 +255,7 @@ def _stream_file(path: Path, limit: int) -> Iterator[bytes]:
             raise FileRefused(f"It cannot be read ({describe_error(error)}).") from None
 
 
-# Zips
+# Classes and functions that read zips
 
 
 class ZipReader:
@@ -322,7 +322,8 @@ class ZipReader:
         names: Counter[str] = Counter()
         members: dict[str, zipfile.ZipInfo] = {}
         for info in archive.infolist():
-            # ZipInfo.is_dir() raises on a name that begins with a zero byte.
+            # Recognise a folder by its name: ZipInfo.is_dir() raises an exception on a name that
+            # begins with a zero byte.
             if not info.orig_filename.endswith(("/", "\\")):
                 name = _member_name(info)
                 names[name] += 1
@@ -359,8 +360,8 @@ class ZipReader:
         elif copy_count > 1:
             notes.append("The zip holds this name more than once; the last one counts.")
         return IncomingFile(
-            # A longer name has a problem, so its file is not read. Cut it, so that matching it with
-            # patterns is fast.
+            # Cut a very long name, so that matching it with patterns is fast. A file with such a
+            # name has a problem, so it is not read.
             path=name[: LIMITS.max_name_characters],
             time=_member_time(info, zip_file.time, self.zone),
             read_chunks=self._make_member_reader(zip_file, info),
@@ -431,8 +432,8 @@ def _open_checked_zip(file: IO[bytes], is_class_download: bool = False) -> zipfi
         raise FileRefused("The zip's members overlap, as in a zip bomb, or its sizes are wrong.")
     total = sum(info.file_size for info in members)
     is_bomb = total > LIMITS.max_compression_ratio * size and total > 100 * LIMITS.min_bomb_bytes
-    # In a class's zip, a single student's file is the bomb. Only that member is refused, when it is
-    # read.
+    # In a platform's zip of all submissions, one student's file may be the zip bomb. Then only that
+    # file is refused, when it is read.
     if is_bomb and not is_class_download:
         raise FileRefused(
             f"The zip would unpack to {total / size:,.0f} times its size ({total / 1e9:,.1f} "
@@ -465,7 +466,7 @@ def _member_time(info: zipfile.ZipInfo, default: float | None, zone: tzinfo) -> 
 
 
 def _find_name_problem(name: str) -> str:
-    """Return a sentence if a file with this path in a folder or zip must not be read, else ""."""
+    """Return the reason not to read a file with this path, such as ".." in it; else ""."""
     parts = name.split("/")
     if name.startswith("/"):
         return "Its name is an absolute path."
@@ -484,7 +485,7 @@ def _find_name_problem(name: str) -> str:
 
 
 def _file_type_problem(mode: int) -> str:
-    """Return a sentence if a Unix mode is that of a link or a device and of no ordinary file."""
+    """Return the reason not to read a file with this Unix mode, such as a link's; else ""."""
     if stat.S_ISLNK(mode):
         return "It is a link; links are not followed."
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):  # most zips give no type: 0

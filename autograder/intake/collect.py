@@ -121,7 +121,7 @@ class CollectionReport:
         return f"{', '.join(parts)}."
 
     def table(self) -> "Table | None":
-        """Return a table for rich of the files that the instructor should look at; None if none."""
+        """Return a table, for the library rich, of the files that the instructor should look at."""
         from rich.table import Table
         from rich.text import Text
 
@@ -190,7 +190,7 @@ def collect(
     pattern: str | None = None,
     replaces: bool = False,
 ) -> CollectionReport:
-    """File the submissions in folders and zips.
+    """Store the submissions that lie in folders and zips in the classroom.
 
     Parameters
     ----------

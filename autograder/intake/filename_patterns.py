@@ -32,7 +32,7 @@ PatternGroups = dict[str, str]  # text of each named group of a pattern that mat
 
 @dataclass(frozen=True, kw_only=True)
 class FilenamePattern:
-    """Pattern in which a platform names submissions.
+    """Pattern of the file names that a platform, such as Canvas, gives to submissions.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class FilenamePattern:
     student_chosen: bool = False
 
     def match(self, path: str) -> PatternGroups | None:
-        """Return the text of each named group, "" for an empty group; None without a match."""
+        """Match a path, and return the text of each named group; None if it does not match."""
         match = re.fullmatch(self.pattern, path, re.VERBOSE | re.DOTALL)
         if match is None:
             return None

@@ -14,7 +14,8 @@ from pathlib import PurePosixPath
 
 # Some browsers add .txt or .json when they save a notebook.
 NOTEBOOK_SUFFIX = re.compile(r"\.ipynb(?:\.txt|\.json)?$", re.IGNORECASE)
-# A whole path on Windows may have at most 260 characters, with the suffix of a lock file.
+# Maximal length of the name of a student's folder. On Windows a whole path may have at most 260
+# characters, with the suffix of a lock file.
 MAX_FOLDER_NAME_BYTES = 100
 # Invisible letters and marks. With them, two names could look the same and yet differ.
 _INVISIBLE = re.compile(
@@ -110,7 +111,7 @@ def safe_folder_name(student: str) -> str:
 
 
 def fold_case(name: str) -> str:
-    """Return a name for comparing, such that names which differ only in case are equal.
+    """Return a form of a name that is equal for names which differ only in case.
 
     Some file systems compare the names of folders in this way.
     """
@@ -118,7 +119,7 @@ def fold_case(name: str) -> str:
 
 
 def find_lab_by_name(name: str, labs: Sequence[str], *, exact: bool = False) -> str:
-    """Return the lab whose name is in a file's or folder's name; "" without exactly one such lab.
+    """Return the lab whose name is in a file's or folder's name; "" if no lab or several match.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ def find_lab_by_name(name: str, labs: Sequence[str], *, exact: bool = False) -> 
 
 
 def find_lab_by_cells(data: bytes, grade_ids: Mapping[str, str]) -> str:
-    """Return the lab with the most cells in a notebook; "" if there is no such lab, or a tie.
+    """Return the lab that most cells of a notebook belong to; "" if there is none, or a tie.
 
     The notebook's bytes are searched and not parsed as JSON, since parsing could fail or take very
     long for a file that was made to do harm.
@@ -161,7 +162,7 @@ def find_lab_by_cells(data: bytes, grade_ids: Mapping[str, str]) -> str:
 
 def find_grade_ids(data: bytes) -> set[str]:
     """Return nbgrader's grade_ids in the bytes of a notebook, without parsing it as JSON."""
-    # In a file in UTF-16, every other byte of a grade_id is zero.
+    # Remove zero bytes. In a file in UTF-16, every other byte of a grade_id is zero.
     ascii_data = data.replace(b"\0", b"")
     names = re.findall(rb'"grade_id"\s{0,9}:\s{0,9}"([\w-]{1,80})"', ascii_data)
     return {name.decode("ascii", "replace") for name in names}

@@ -105,7 +105,7 @@ class FileReport:
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """One notebook that was submitted.
+    """Notebook that was submitted (an attempt), with its student, its lab and its time.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class _SearchLocation:
     student_zip: IncomingFile | None = None
 
     def source_of(self, file: IncomingFile) -> str:
-        """Return the path of a file with the zips around it."""
+        """Return a file's path after its zips' names, such as `class.zip/jane.zip/lab.ipynb`."""
         return f"{self.prefix}/{file.path}" if self.prefix else file.path
 
 
@@ -207,8 +207,9 @@ class SubmissionFinder:
         self.junk_count = self.other_file_count = 0
         self._download_count = 0
         self._attempts: list[Attempt] = []
-        # Who submitted a notebook, and the files that are no notebooks. Both are by the name of the
-        # download and the default folder of the files' owner.
+        # The students who submitted a notebook, and the submitted files that are no notebooks. In
+        # both, a student is given by the name of the download and the default name of the student's
+        # folder.
         self._submitters: set[tuple[str, str]] = set()
         self._other_files: dict[tuple[str, str], list[str]] = defaultdict(list)
 
@@ -234,7 +235,7 @@ class SubmissionFinder:
                 raise Unmatched("It is neither a folder nor a zip nor a notebook.")
 
     def match_attempts(self) -> list[Attempt]:
-        """Return all attempts with their students. Call it once, after the last path."""
+        """Return all submitted notebooks with their students. Call this once, after all paths."""
         lab_owners = [(attempt.lab, attempt.owner) for attempt in self._attempts]
         matcher = StudentMatcher(self.settings, lab_owners)
         attempts = []
@@ -257,7 +258,7 @@ class SubmissionFinder:
         return attempts
 
     def _report_owners_without_notebook(self) -> None:
-        """Report each owner who submitted files but no notebook.
+        """Report each student who submitted files but no notebook.
 
         For the other owners, count the files that they submitted together with a notebook.
         """
@@ -309,10 +310,10 @@ class SubmissionFinder:
         else:
             self._add_report(source, outcome, reason)
 
-    # Downloads and their files
+    # Methods that search downloads and the files in them
 
     def _search_download(self, name: str, label: str, listing: FileListing, depth: int) -> None:
-        """Search a folder or zip that the instructor named, and not a student's zip in it.
+        """Search a download, which is a folder or zip that the instructor named.
 
         Parameters
         ----------
@@ -398,7 +399,7 @@ class SubmissionFinder:
         location: _SearchLocation,
         is_alone: bool,
     ) -> None:
-        """Add an attempt for a notebook, or for each notebook in a student's zip.
+        """Record a submitted notebook, or each notebook in a zip that a student submitted.
 
         Parameters
         ----------
@@ -439,7 +440,7 @@ class SubmissionFinder:
     def _owner_with_timestamp(
         self, owner: Owner | str, file: IncomingFile, by_path: Mapping[str, IncomingFile]
     ) -> Owner | str:
-        """Return the owner with the time in the timestamp.txt beside a notebook, or as it was.
+        """Return the file's owner, with the time in a timestamp.txt beside it if that is valid.
 
         Only a timestamp.txt in a folder of nbgrader counts. In any other folder, the student may
         have written it.
@@ -516,7 +517,7 @@ class SubmissionFinder:
         location: _SearchLocation,
         lab: str,
     ) -> Attempt:
-        """Return an attempt for a notebook, with the time of its submission."""
+        """Return a record of a submitted notebook, with the time of its submission."""
         # A notebook in a student's zip was submitted when the zip was. The times in the zip are by
         # the clock of the student's computer.
         file_time, time_in_zip = file.time, 0.0
@@ -529,8 +530,8 @@ class SubmissionFinder:
         notes = [note for note in (file.note, owner.note) if note]
         if submitted_at is None and owner.is_late:
             notes.append(f"{owner.platform} marks it as late but does not say when it came.")
-        # Files of one student with different times in the platform's names are different
-        # submissions. Files without such times are one submission if they are in one download.
+        # Two files of a student are different submissions if the names that the platform gave them
+        # have different times. Without such times, the files of one download are one submission.
         name_time = owner.time.isoformat() if owner.time else ""
         return Attempt(
             source=location.source_of(file),
@@ -545,7 +546,7 @@ class SubmissionFinder:
         )
 
     def _find_lab_of_notebook(self, file: IncomingFile, owner: Owner, is_alone: bool) -> str:
-        """Return the lab that a notebook's name, its cells or its folders tell.
+        """Return the lab that a notebook is for, as its name, its cells or its folders tell.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Match the owners of files to people of the roster.
+"""Match the accounts that submitted files on a platform to people of the roster.
 
 Without a roster, each owner gets a folder with the platform's name of the student. Two accounts
 that would get the same folder might be two people, so their files are refused with a sentence that
@@ -68,7 +68,7 @@ class MatchedStudent:
 
 
 class StudentMatcher:
-    """Matcher of the owners of all submissions in a run to students.
+    """Finder of the students behind the accounts (owners) that submitted files in this run.
 
     Parameters
     ----------
@@ -95,7 +95,10 @@ class StudentMatcher:
         return match
 
     def _match_one_owner(self, owner: Owner) -> tuple[MatchedStudent, ...] | str:
-        """Return the students of an owner without regard to other owners, or a sentence if none."""
+        """Return the students of one account, or a message if there are none.
+
+        Other accounts are not compared here.
+        """
         identity = owner.identities[0]
         if owner.platform == "Moodle" and identity.name in self._blind_names:
             people = self._roster.find(Identity(participant=identity.participant))
@@ -116,7 +119,7 @@ class StudentMatcher:
         return tuple(students)
 
     def _find_folder_by_account(self, owner: Owner, identity: Identity) -> str:
-        """Return the folder in submitted/ of a person to whom the platform gives a number, or "".
+        """Return a person's folder in submitted/, found by the platform's number of the person.
 
         The folder is found by the number, since people change their names.
         """
@@ -156,7 +159,7 @@ class StudentMatcher:
         identity: Identity,
         is_group: bool,
     ) -> str:
-        """Return the name of a folder for a person of the roster: an existing one if there is one.
+        """Return the name of the folder for a person of the roster; prefer an existing folder.
 
         Parameters
         ----------
@@ -171,7 +174,7 @@ class StudentMatcher:
         return folder or person.student
 
     def _unmatched_message(self, identity: Identity) -> str:
-        """Return the sentence for an identity that matches nobody in the roster."""
+        """Return the message for a submitter whom nobody in the roster matches."""
         namesakes = self._roster.people_named(identity.name or identity.any_identifier)
         if namesakes:
             person = namesakes[0]
@@ -194,7 +197,7 @@ class StudentMatcher:
                     return people
         return self._roster.group_members(name)
 
-    # Accounts that could be one person
+    # Checks for accounts that could be one person
 
     def _refuse_ambiguous_accounts(self) -> None:
         """Refuse accounts that have several names, and accounts that would share a folder."""
@@ -206,20 +209,20 @@ class StudentMatcher:
             if len(owners) < 2:
                 continue
             groups = [owner for owner in owners if self._is_group_only(owner)]
-            # If one owner's name is in the roster and the others only have the name of a group,
-            # refuse only the others.
+            # If the roster has the name of one account, and the others have only the name of a
+            # group, refuse only the others.
             is_one_alone = groups and len(groups) == len(owners) - 1
             for owner in groups if is_one_alone else owners:
                 messages.setdefault((lab, owner), self._ambiguity_message(folder, owner, owners))
         self._matches |= messages
 
     def _find_accounts_with_several_names(self) -> dict[LabOwner, str]:
-        """Return a sentence for each owner whose account has several names in the same lab."""
+        """Return a message for each account that appears with several names in the same lab."""
         names: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for lab, owner in self._matches:
             name = owner.identities[0].name
-            # Leave out Brightspace, since nothing says that the number in its names belongs to a
-            # person. The numbers of the other platforms do.
+            # Leave out Brightspace: the number in its file names may not be a person's. On the
+            # other platforms it is.
             if owner.platform != "Brightspace" and name:
                 names[lab, owner.platform, owner.account].add(name)
         messages = {}
@@ -235,7 +238,7 @@ class StudentMatcher:
         return messages
 
     def _group_owners_by_folder(self) -> dict[tuple[str, str], list[Owner]]:
-        """Return the owners by (lab, student's folder), with each account once."""
+        """Return the accounts that would get each folder of a student, by (lab, folder)."""
         by_folder: dict[tuple[str, str], dict[tuple[str, str], Owner]] = defaultdict(dict)
         for (lab, owner), match in self._matches.items():
             if isinstance(match, tuple):
@@ -244,13 +247,13 @@ class StudentMatcher:
         return {key: list(accounts.values()) for key, accounts in by_folder.items()}
 
     def _is_group_only(self, owner: Owner) -> bool:
-        """Return True if the roster has no person for the owner, so that it matched a group."""
+        """Return True if the roster has an account's name as a group's, but not as a person's."""
         if not self._roster.people:
             return False
         return not any(self._roster.find(identity) for identity in owner.identities)
 
     def _ambiguity_message(self, folder: str, owner: Owner, owners: list[Owner]) -> str:
-        """Return the sentence for an owner who would get the same folder as other accounts.
+        """Return the message for an account that would get the same folder as other accounts.
 
         Parameters
         ----------
@@ -275,7 +278,7 @@ class StudentMatcher:
         return f"{join_words(accounts)} would all be {name!r}, and may be several people. {remedy}."
 
     def _refuse_folders_differing_in_case(self) -> None:
-        """Refuse students without a line in the roster whose folder differs from another in case.
+        """Refuse students outside the roster whose folder differs from another only in case.
 
         For example "Ada", if there is "ada": the two may be one person.
         """
@@ -300,15 +303,15 @@ class StudentMatcher:
 
 
 def _find_blind_marking_names(owners: Iterable[Owner]) -> set[str]:
-    """Return the names by which Moodle names every student in blind marking."""
+    """Return the words, such as "Participant", that Moodle writes for names in blind marking."""
     accounts: dict[str, set[str]] = defaultdict(set)
     for owner in owners:
         if owner.platform == "Moodle":
             accounts[owner.identities[0].name].add(owner.account)
     blind_names = {name for name in accounts if name.casefold() in _BLIND_NAMES}
     if len(accounts) == 1:
-        # If all students have the same name and it is a single word, it must be the word for
-        # "participant" in another language.
+        # If all students have the same name and it is a single word, Moodle must have written the
+        # word for "participant" in another language.
         ((name, numbers),) = accounts.items()
         if len(numbers) > 1 and " " not in name:
             blind_names.add(name)
@@ -316,7 +319,7 @@ def _find_blind_marking_names(owners: Iterable[Owner]) -> set[str]:
 
 
 def _describe_identity(identity: Identity) -> str:
-    """Return the names and identifiers of an identity, joined with "or", for use in a sentence."""
+    """Return the names and identifiers of a submitter, joined with "or", for use in a sentence."""
     texts = [
         identity.name,
         identity.any_identifier,

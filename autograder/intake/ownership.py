@@ -41,14 +41,15 @@ _IDENTITY_FIELDS = {field.name for field in fields(Identity)}
 _GITHUB_USER = r"[A-Za-z0-9](?:-?[A-Za-z0-9]){0,38}"
 _GRADESCOPE_EXPORT = re.compile(r"assignment_\d+_export(?: ?\(\d+\))?")
 _NBGRADER_FOLDERS = {"source", "release", "autograded", "feedback"}  # beside submitted/
-# A time zone that no place has. If a text gives another time in this zone than in a real one, the
-# text names no zone.
+# Time zone that no place uses, for finding out whether a text such as "10:00 CET" names its own
+# time zone. The text is read in this zone and in another one. If the two results are equal, it
+# names its zone.
 _PROBE_ZONE = timezone(timedelta(hours=13, minutes=37))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Owner:
-    """Account that a file belongs to, and what the file's name tells about the submission.
+    """Account that submitted a file, and what the file's name tells about the submission.
 
     Two owners are equal if they are the same account. The fields about the submission, such as
     its time, are not compared.
@@ -142,7 +143,7 @@ class IntakeSettings:
 
 @dataclass(frozen=True)
 class _NamesByPlatform:
-    """Names in one folder around submissions, sorted by the platform that may have given them.
+    """Names in one folder, sorted by the platform that may have given them to submissions.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ class _NamesByPlatform:
 
 
 class DownloadOwnership:
-    """Owners of all files of one download.
+    """Owners (accounts on a platform) of all files of one download.
 
     Each folder around submissions is decided by itself. If most names in it match the pattern of
     one platform, all are taken to be that platform's. Otherwise each subfolder is a student's. But
@@ -218,7 +219,7 @@ class DownloadOwnership:
             self._assign_owners_in_folder("", [path.split("/") for path in sorted(paths)], name)
 
     def find_owner(self, path: str) -> Owner | str:
-        """Return the owner of a file, or a sentence for the instructor if it is uncertain."""
+        """Return the account that a file belongs to, or a message to the instructor if unsure."""
         if path in self._owners:
             return self._owners[path]
         for i in range(len(path) - 1, -1, -1):
@@ -234,10 +235,10 @@ class DownloadOwnership:
                 return _owner_named_by_folder(folder)
         return NO_OWNER
 
-    # One folder around submissions
+    # Methods that find the owners of files in one folder of submissions
 
     def _assign_owners_in_folder(self, folder_path: str, paths: list[list[str]], name: str) -> None:
-        """Assign owners to the files in a folder around submissions.
+        """Find the owner of each file in a folder that holds submissions.
 
         Parameters
         ----------
@@ -320,12 +321,13 @@ class DownloadOwnership:
         ]
 
     def _assign_files_named_after_students(self, folder_path: str, files: list[str]) -> None:
-        """Assign owners to files named after students, in a folder without a platform's names."""
+        """Find the owners of files named after students, in a folder without a platform's names."""
         student_files = self._files_named_after_students(files)
         for file in files:
             is_believed = file in student_files
             if student_files == [file] and not is_zip(file):
-                # A single notebook could have any name, so believe only one from the roster.
+                # A single notebook may have any name, so take it as a student's only if the roster
+                # has it.
                 is_believed = self._is_in_roster(stem(file))
             self._owners[folder_path + file] = (
                 _owner_named_by_file(folder_path + file) if is_believed else NO_OWNER
@@ -338,7 +340,7 @@ class DownloadOwnership:
         path: str,
         folder_path: str,
     ) -> Owner | str:
-        """Return the owner of a name, or a sentence if most names beside it have another pattern.
+        """Return a file's owner, or a message if most names beside it have another pattern.
 
         A student who chooses the name of a file could imitate the pattern of another platform.
 
@@ -367,7 +369,7 @@ class DownloadOwnership:
             reason = f"Its name is of {platforms}'s form, and most beside it are of no platform's"
         return f"{reason}: a student could have chosen it. Collect each platform's download by itself."
 
-    # Folders whose names match no platform's pattern
+    # Methods for folders whose names match no platform's pattern
 
     def _assign_owners_of_subfolders(
         self,
@@ -375,7 +377,7 @@ class DownloadOwnership:
         folders: Mapping[str, list[list[str]]],
         name: str,
     ) -> None:
-        """Assign owners to folders whose names match no platform's pattern.
+        """Find the owners of folders whose names match no platform's pattern.
 
         If all have names of containers, such as "Lab 2", their contents are searched instead.
         """
@@ -401,7 +403,7 @@ class DownloadOwnership:
             self._owners[f"{folder_path}{folder}/"] = owner
 
     def _has_container_name(self, folder: str, subpaths: list[list[str]], download_name: str) -> bool:
-        """Return True if a folder has a container's name or the download's, and not a student's."""
+        """Return True if a folder's name is a collection's, such as "Lab 2", and no student's."""
         if self._is_in_roster(folder):
             return False
         if is_container_folder(folder, self._labs) or _GRADESCOPE_EXPORT.fullmatch(folder):
@@ -459,7 +461,7 @@ class DownloadOwnership:
     def _is_in_roster(self, name: str) -> bool:
         return len(self._roster.find(Identity(any_identifier=name))) == 1
 
-    # Names that match a platform's pattern
+    # Methods for names that match a platform's pattern
 
     def _make_github_patterns(self, folder_path: str, name: str) -> list[FilenamePattern]:
         """Return the patterns of GitHub Classroom's repositories: <assignment>-<username>.
@@ -497,7 +499,7 @@ class DownloadOwnership:
     def _owner_from_pattern(
         self, pattern: FilenamePattern, groups: PatternGroups, path: str, folder_path: str
     ) -> Owner | str:
-        """Return the owner that a path of a platform's pattern tells, or a sentence if uncertain.
+        """Return the owner that a path names in a platform's pattern, or a message if uncertain.
 
         Parameters
         ----------
@@ -658,7 +660,7 @@ def _owner_from_pattern_groups(
     path: str,
     platform_path: str,
 ) -> Owner:
-    """Return the owner that the groups of a platform's pattern describe."""
+    """Return the account that a file's name describes, given the parts that a pattern found."""
     identity = Identity(**{key: groups[key] for key in groups.keys() & _IDENTITY_FIELDS})
     number = groups.get("number", "")
     return Owner(

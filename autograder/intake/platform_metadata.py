@@ -87,7 +87,8 @@ def read_blackboard_receipt(text: str) -> PlatformSubmission | None:
 
 def parse_time(text: str) -> datetime | None:
     """Return a time that a person or a platform wrote; None if the text is no time."""
-    # Brightspace leaves out the colon between hours and minutes: "Oct 3, 2026 1134 PM".
+    # Insert the colon that Brightspace leaves out between hours and minutes, as in "Oct 3, 2026
+    # 1134 PM".
     text = re.sub(
         r"(\b\d{4}\D{0,3} )(\d{1,2})(\d\d)( ?[AP]M\b|$)",
         r"\1\2:\3\4",
@@ -97,8 +98,8 @@ def parse_time(text: str) -> datetime | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # dateutil warns of unknown time zones
-            # A fixed default, so that parts which the text leaves out are not filled in from the
-            # current date.
+            # Give a fixed default date. Otherwise parts that the text leaves out would be filled in
+            # from the current date.
             default = datetime(1904, 1, 1)
             return dateutil.parser.parse(text, fuzzy=True, tzinfos=_ZONE_SECONDS, default=default)
     except Exception:  # noqa: BLE001 - dateutil raises errors of many kinds
@@ -201,6 +202,6 @@ def _submission_from_gradescope_entry(entry: dict[str, Any]) -> PlatformSubmissi
 
 
 def _text_of(table: dict[str, Any], key: str) -> str:
-    """Return the text of a key in Gradescope's list, which begins with ":"; "" if it has none."""
+    """Return the text under ":key" in an entry of Gradescope's list; "" if there is none."""
     text = table.get(f":{key}")
     return text if isinstance(text, str) else ""

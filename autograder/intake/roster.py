@@ -119,7 +119,7 @@ class Person:
 
 @dataclass(frozen=True, kw_only=True)
 class Identity:
-    """Everything that a platform tells about the person of a submission; any part may be "".
+    """Names and numbers by which a platform identifies a submission's student; any may be "".
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class Identity:
 
     @property
     def distinguishing_identifier(self) -> str:
-        """First of the identifiers that is not "", the most distinguishing ones first.
+        """Identifier that best tells two people apart: the first one that is not "".
 
         It tells two accounts on one platform apart that have the same name.
         """
@@ -201,12 +201,12 @@ class Roster:
         return index
 
     def find(self, identity: Identity) -> list[Person]:
-        """Return the people who match an identity.
+        """Return the people of the roster who match what a platform tells about a student.
 
         The list has one person if the match is certain, and more if it is ambiguous.
         """
-        # The identifiers of the platform's account count first, then the text that may be any
-        # identifier, then names.
+        # Compare the identifiers of the platform's account first, then the text that may be any
+        # identifier (such as a folder's name), and names last.
         account = {key: getattr(identity, key) for key in _ID_FIELDS}
         for values in (account, dict.fromkeys(_ID_FIELDS, identity.any_identifier)):
             people = self._people_with_identifier(values, identity.github)
@@ -265,7 +265,7 @@ def _same_identifier(first: str, second: str) -> bool:
 
 
 def find_contradiction(person: Person, identity: Identity) -> str:
-    """Describe a difference between a person and an identity; "" if they may be the same person.
+    """Describe an identifier in which a person and a platform's data differ; else return "".
 
     An identifier is compared with the identifier of the same kind only. For example, Brightspace's
     number is not compared with Canvas's.
@@ -309,7 +309,7 @@ def parse_csv_rows(text: str, is_known_header: Callable[[str], object]) -> list[
         known headers is used.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n")  # old Macs end lines with "\r"
-    # Excel writes a line such as "sep=;" before the table.
+    # Remove the line, such as "sep=;", that Excel writes before the table.
     text = re.sub(r"\A(?:[\r\n]|sep=[^\n]*(?:\n|\Z))*", "", text)
     header_line = text[:10_000].split("\n")[0]
 
@@ -408,7 +408,8 @@ def _read_person_from_row(headers: list[str], column_fields: list[str], row: lis
     participants: list[str] = []
     for header, name, text in zip(headers, column_fields, row, strict=False):
         if name in ("login", "sid"):
-            # Brightspace writes "#" before its IDs, and a spreadsheet writes a quote before text.
+            # Remove the "#" that Brightspace writes before its IDs, and the quote that a
+            # spreadsheet writes before text.
             text = text.lstrip("#'")
         if name in cells_by_lab and text:
             lab = _LAB_HEADERS[name].sub("", header, count=1).strip()

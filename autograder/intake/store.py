@@ -1,4 +1,4 @@
-"""File students' notebooks in the classroom, as DIR/submitted/<student>/<lab>/<lab>.ipynb.
+"""Store students' notebooks in the classroom, as DIR/submitted/<student>/<lab>/<lab>.ipynb.
 
 Of each submission, one notebook counts, which is chosen before any notebook is read. Of a student's
 submissions for a lab, the newest is filed, with a timestamp.txt beside it if its time is known. The
@@ -52,7 +52,7 @@ _ZONE_STEP_SECONDS = 900  # time zones differ by quarters of an hour
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Origin of a submission, for comparing attempts and for naming the feedback.
+    """Record of where a submission came from: platform, account, time, and hash of the file.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Origin:
         return Identity(**identifiers, **{number: self.lms_id})
 
     def is_from_another_account(self, other: "Origin") -> bool:
-        """Return True if the other origin is certainly another platform or account.
+        """Return True if the two submissions certainly came from different accounts.
 
         Return False if one of the two submissions was put into submitted/ by hand.
         """
@@ -131,8 +131,8 @@ class Origin:
 
     def is_newer_than(self, other: "Origin") -> bool:
         if self.platform == other.platform == "Canvas" and self.lms_id == other.lms_id:
-            # Compare Canvas's numbers of the uploads, since Canvas gives every file the time of the
-            # download.
+            # To find the newer upload, compare the upload IDs that Canvas assigned. The files'
+            # times are all the time of the download.
             return (self.number, self.inside) > (other.number, other.inside)
         return (self.time, self.inside, self.number) > (other.time, other.inside, other.number)
 
@@ -149,7 +149,7 @@ _FIELD_TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def make_origin(attempt: Attempt) -> Origin:
-    """Return the origin to be written for an attempt; its hash is still missing."""
+    """Return the record of where a submitted notebook came from, still without its hash."""
     identity, owner = attempt.identity, attempt.owner
     name = identity.name
     if not name and attempt.person:
@@ -175,7 +175,7 @@ def make_origin(attempt: Attempt) -> Origin:
 
 
 def read_origin(root: Path, student: str, lab: str) -> Origin | None:
-    """Return the origin of a submission in submitted/; None if `collect` has not filed it.
+    """Return the record of a submission's origin; None if `collect` has not stored it.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ def read_origin(root: Path, student: str, lab: str) -> Origin | None:
 
 
 def read_origins(root: Path) -> dict[tuple[str, str], Origin]:
-    """Return the origins of all submissions that `collect` has filed, by (student, lab)."""
+    """Return the origins of all submissions that `collect` has stored, by (student, lab)."""
     origins = {}
     for path in sorted((root / "collected").glob("*/*.json")):
         origin = read_origin(root, path.parent.name, path.stem)
@@ -213,7 +213,7 @@ def file_attempts(
     replaces: bool = False,
     update_times: bool = False,
 ) -> list[FileReport]:
-    """File attempts in the classroom.
+    """Store submitted notebooks (attempts) in the classroom.
 
     Parameters
     ----------
@@ -256,7 +256,7 @@ def _delete_stale_files(root: Path) -> None:
 
 
 def _file_attempts_of_student_and_lab(attempts: list[Attempt], options: "_FilingOptions") -> list[FileReport]:
-    """File all notebooks that one student submitted for one lab.
+    """Store the notebooks that one student submitted for one lab; the newest one counts.
 
     The only errors raised are those of the disk. Any other error becomes a report.
     """
@@ -264,8 +264,8 @@ def _file_attempts_of_student_and_lab(attempts: list[Attempt], options: "_Filing
     for attempt in attempts:
         by_submission[attempt.submission_key].append(attempt)
     submissions = [sorted(files, key=_precedence_key) for files in by_submission.values()]
-    # File the newest submission first. Otherwise each of the older ones would be filed for a moment
-    # and then moved to submitted-earlier/.
+    # Store the newest submission first. Otherwise each of the older ones would be stored for a
+    # moment and then moved to submitted-earlier/.
     submissions.sort(key=lambda files: _chronological_key(files[-1]), reverse=True)
     reports: list[FileReport] = []
     for *superseded_files, attempt in submissions:
@@ -288,7 +288,7 @@ def _file_attempts_of_student_and_lab(attempts: list[Attempt], options: "_Filing
 
 
 def _file_one_attempt(attempt: Attempt, options: "_FilingOptions") -> FileReport:
-    """File an attempt and return the report on it.
+    """Store one submitted notebook in the student's folder; return a report on what was done.
 
     Raises
     ------
@@ -317,11 +317,11 @@ def _chronological_key(attempt: Attempt) -> tuple[float, float, int]:
     return attempt.time, attempt.time_in_zip, number
 
 
-# Rules for choosing the file that counts of a submission of several files. The first rule whose
-# values differ decides, and the file with the largest value counts.
+# Rules for choosing which notebook counts if a submission has several. The first rule whose values
+# differ decides, and the notebook with the largest value counts.
 _COUNTING_RULES: Mapping[str, Callable[[Attempt], Any]] = {
     "the upload's number is the largest": lambda attempt: attempt.owner.upload_number,
-    # Zips store times in steps of two seconds.
+    # Compare times in steps of two seconds, because zips store them so.
     "it is the newest": lambda attempt: int((attempt.time_in_zip or attempt.time) // 2),
     "it has the largest copy number": lambda attempt: copy_number(attempt.name),
     "it is called after the lab": lambda attempt: stem(attempt.name) == attempt.lab,
@@ -390,7 +390,7 @@ class _ClassroomFolders:
 
 @dataclass(frozen=True)
 class _FilingOptions:
-    """Classroom and options for filing; see `file_attempts`."""
+    """Settings for storing submissions: the classroom, and the options of `file_attempts`."""
 
     folders: _ClassroomFolders
     budget: ReadingBudget
@@ -399,7 +399,7 @@ class _FilingOptions:
 
 
 class _AttemptFiler:
-    """Writer of one attempt into the classroom, which respects a submission that is there."""
+    """Writer of one submitted notebook, which never overwrites a newer submission."""
 
     def __init__(self, attempt: Attempt, options: _FilingOptions):
         self.attempt = attempt
@@ -409,7 +409,7 @@ class _AttemptFiler:
         self._path = self._folder / f"{self._lab}.ipynb"
 
     def file_unless_older(self) -> FileReport:
-        """File the attempt, unless a newer submission is there, and return the report."""
+        """Store the notebook unless a newer submission is in submitted/; return a report."""
         current_path, current = self._read_filed_submission()
         content = self.attempt.file.read_chunks(LIMITS.max_notebook_bytes)
         self._data = b"".join(self._options.budget.charge(self._student, content))
@@ -422,12 +422,12 @@ class _AttemptFiler:
         if same_bytes and self._is_same_upload(current, new):
             if self._options.update_times:
                 return self._update_time(current_path, new)
-            # Keep the time that an earlier run wrote, since that run may have read it in a time
-            # zone that the instructor named.
+            # The new time was read in the default time zone. Keep the time that an earlier run
+            # wrote, since that run may have read it in a time zone that the instructor named.
             if self.attempt.owner.in_default_zone:
                 return self._report_unchanged(current_path)
-        # The submission that is there is the same file without a time. So it is replaced, and not
-        # kept as an earlier attempt.
+        # If the stored submission is the same file without a time, it is replaced, and not kept as
+        # an earlier attempt.
         gains_time = same_bytes and current.submission_time is None
         is_newer = new.is_newer_than(current)
         if not self._options.replaces and (is_newer or not self._earlier_copies(new)):
@@ -445,7 +445,7 @@ class _AttemptFiler:
         current_path: Path | None,
         replaced_origin: Origin | None,
     ) -> FileReport:
-        """File the attempt, and move the submission that it replaces to submitted-earlier/.
+        """Store the notebook, and move the submission that it replaces to submitted-earlier/.
 
         Parameters
         ----------
@@ -489,7 +489,7 @@ class _AttemptFiler:
         return _make_file_report(self.attempt, FileOutcome.UNCHANGED, path=self._folders.relative(path))
 
     def _is_same_upload(self, current: Origin, new: Origin) -> bool:
-        """Return True if two origins are of one upload, since the platform's part of both is equal.
+        """Return True if two records are of one upload: the platform named both files alike.
 
         That part of the path has the time or the number of the upload, if the platform gives one.
         """
@@ -498,7 +498,7 @@ class _AttemptFiler:
         return (current.platform, current.original) == (new.platform, new.original)
 
     def _update_time(self, current_path: Path, new: Origin) -> FileReport:
-        """Change the time of the submission that is there, but not its notebook."""
+        """Change the time of the stored submission, but not its notebook."""
         write_file(self._folder / "timestamp.txt", f"{new.submission_time}\n")
         os.utime(current_path, (new.time, new.time))
         self._write_origin(new)
@@ -506,13 +506,13 @@ class _AttemptFiler:
         return _make_file_report(self.attempt, FileOutcome.UNCHANGED, reason, path, time_changed=True)
 
     def _write_origin(self, origin: Origin) -> None:
-        """Write the origin of the submission that is now in submitted/."""
+        """Write the record of where the submission that is now in submitted/ came from."""
         path = self._folders.linkless_path("collected", self._student) / f"{self._lab}.json"
         record = {"version": VERSION, **asdict(origin)}
         write_file(path, json.dumps(record, ensure_ascii=True, indent=1) + "\n")
 
     def _refuse_if_of_another_person(self, current: Origin, new: Origin, same_bytes: bool) -> None:
-        """Raise `FileRefused` if the submission that is there may be another person's.
+        """Raise `FileRefused` if the submission stored earlier may be another person's.
 
         Parameters
         ----------
@@ -527,8 +527,8 @@ class _AttemptFiler:
             "If both are this student's, collect it with --replace; if not, put a roster that "
             "tells them apart into the classroom, and move the wrong one away."
         )
-        # Members may differ if Moodle's number identifies the group. Otherwise a change is refused,
-        # since on Gradescope a student could add anybody as a partner.
+        # The members of a group may change if Moodle's number identifies the group. Otherwise a
+        # change is refused, since on Gradescope a student could add anybody as a partner.
         other_members = current.members != new.members and not current.participant
         if current.is_from_another_account(new) or other_members:
             raise FileRefused(
@@ -544,7 +544,7 @@ class _AttemptFiler:
         return self._folders.linkless_path("submitted-earlier", self._student, self._lab)
 
     def _earlier_copies(self, origin: Origin) -> list[Path]:
-        """Return the paths of the files in submitted-earlier/ with the same bytes as an attempt."""
+        """Return the paths of the files in submitted-earlier/ with the same bytes as a notebook."""
         return sorted(self._earlier_folder.glob(f"*-{origin.sha256[:12]}.ipynb"))
 
     def _read_filed_submission(self) -> tuple[Path | None, Origin | None]:
@@ -555,7 +555,7 @@ class _AttemptFiler:
         """
         path = self._path
         if not os.path.lexists(path):
-            # In grading, a single notebook of another name counts as the submission, too.
+            # Like grading, take a single notebook of another name as the submission.
             paths = self._folder.glob("*.ipynb")
             notebooks = [path for path in paths if not path.name.startswith(".")]
             if len(notebooks) != 1:
@@ -570,7 +570,7 @@ class _AttemptFiler:
         origin = read_origin(self._folders.root, self._student, self._lab)
         if origin and origin.sha256 == sha256:
             return path, origin
-        # The submission was put there by hand, or it was changed after `collect` filed it.
+        # The submission was put there by hand, or it was changed after `collect` stored it.
         timestamp = _read_timestamp(self._folder / "timestamp.txt")
         if timestamp is None:
             return path, Origin(time=file_time, sha256=sha256)
@@ -578,7 +578,7 @@ class _AttemptFiler:
         return path, Origin(submission_time=text, time=timestamp.timestamp(), sha256=sha256)
 
     def _keep_as_earlier_attempt(self, origin: Origin) -> str:
-        """Write an attempt that is not the newest to submitted-earlier/, and return its path.
+        """Store a notebook that is not the newest in submitted-earlier/, and return its path.
 
         If the same attempt is there already, return the path of that file.
         """

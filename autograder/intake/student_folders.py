@@ -1,4 +1,4 @@
-"""Match the folders that are in submitted/ already to the people of the roster.
+"""Find the person of the roster to whom each existing folder in submitted/ belongs.
 
 The roster gives each person's folder a name. A folder that is older than the roster, or that was
 put there by hand, may have another name, such as the person's e-mail address. It is still used as
@@ -18,7 +18,7 @@ from autograder.intake.store import Origin
 def match_folders(
     roster: Roster, folders: Iterable[str], origins: Mapping[tuple[str, str], Origin]
 ) -> dict[str, Person]:
-    """Return the person that each folder belongs to, without the folders of no certain person.
+    """Return the person to whom each folder belongs; leave out folders of no certain person.
 
     A folder with the name that the roster gives to a person's folder is that person's. Any other
     folder belongs to a person if its name and the origins of all its submissions match that person

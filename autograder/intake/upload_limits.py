@@ -1,4 +1,4 @@
-"""Limit what `autograder collect` reads, in all and of each student's files."""
+"""Limits on how much `autograder collect` reads, in total and of each student's files."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from autograder.core.notebook_cells import MAX_NOTEBOOK_BYTES
 
 
 class FileRefused(Exception):
-    """Error for a file that is not read or not filed.
+    """Error for a file that is not read or not stored.
 
     The message is the reason that the report on the file gives.
     """
@@ -18,7 +18,7 @@ class FileRefused(Exception):
 class IntakeLimits:
     """Limits of one run of `collect`."""
 
-    # A notebook larger than MAX_NOTEBOOK_BYTES is still filed, so that grading can report that it
+    # A notebook larger than MAX_NOTEBOOK_BYTES is still stored, so that grading can report that it
     # is too large.
     max_notebook_bytes: int = 2 * MAX_NOTEBOOK_BYTES
     max_inner_zip_bytes: int = 500_000_000

@@ -30,7 +30,7 @@ MAX_ERROR_CHARACTERS = 300
 
 
 def call_answer(function: Any, inputs: Inputs, call: str = "function") -> Answer:
-    """Call `function` with copies of a case's inputs, and return the outcome as an `Answer`.
+    """Call `function` with copies of a test case's inputs; return the outcome as an `Answer`.
 
     An exception in the function becomes part of the answer. Only an interrupt, such as
     KeyboardInterrupt, passes through.
@@ -105,7 +105,7 @@ def pack_result(result: Any) -> tuple[str, Value]:
 
 
 def _call_target(function: Any, call: str) -> Any:
-    """Return the callable that takes the case's arguments, for this `ComparisonRules.call`."""
+    """Return a callable that calls the student's function in the way that `call` names."""
     if ":" in call:  # a function of the course's library calls the student's function
         return partial(value_types.import_function(call), function)
     if call == "figure":
@@ -114,18 +114,21 @@ def _call_target(function: Any, call: str) -> Any:
 
 
 class _QueryResponses:
-    """Values that a case's queries find in a result, up to the first object of an unsupported type."""
+    """Responses of a returned object to a test case's queries, such as a call or an attribute."""
 
     def __init__(self) -> None:
         self.type_name, self.values = "tuple", list[Value]()
 
     def evaluate_queries(self, result: Any, queries: Sequence[Value]) -> None:
-        """Evaluate the queries on a result, in order. Exceptions pass through."""
+        """Evaluate a case's queries on a returned object in order, and store the responses.
+
+        Exceptions pass through.
+        """
         budget = SizeBudget()
         for query in queries:
             response = evaluate_query(query, result)
             try:
-                # Convert it at once: a later query may modify the object.
+                # Convert the response at once: a later query may modify the object.
                 self.values.append(value_types.result_to_value(response, budget))
             except UnsupportedValue as error:
                 self.type_name = str(error)
@@ -199,7 +202,7 @@ NULL_OUTPUT = _LimitedOutputBuffer(0)
 
 
 class _PeakMemoryMeter:
-    """Context that measures the peak of allocated bytes, if the case limits the memory.
+    """Context that measures the peak of allocated bytes, if the test case limits the memory.
 
     It uses tracemalloc, to which NumPy reports the memory of its arrays.
     """

@@ -32,7 +32,7 @@ from autograder.values.wording import ResultWording, format_megabytes, ordinal, 
 MAX_COMPARISON_SECONDS = 5.0  # of CPU time in which a course's own function compares one case
 _COMPARISON_TIMEOUT = "Your result takes too long to be compared with the expected one."
 
-# Agreement of two answers
+# Functions that say whether two answers agree
 
 
 def same_answer(
@@ -72,7 +72,7 @@ def _error_cause_key(error: str, rules: ComparisonRules) -> tuple[str, str]:
     return type_name, error_subject(error)
 
 
-# The first difference
+# The first difference between an answer and the expected result
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class JudgedCase:
 
     @property
     def mistake(self) -> str | None:
-        """Key of `STRUCTURAL`, if the answer shows a mistake common to all exercises; else None."""
+        """Name of the mistake, if the answer shows one common to all exercises; else None."""
         return self.difference.mistake if self.difference else None
 
     @property
@@ -134,7 +134,7 @@ def first_difference(
 def _compare_all_but_memory(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare the error, the queries of the result, the result and the modified arguments."""
+    """Compare an answer with the expected one in everything except the memory that it took."""
     if isinstance(expected, ExpectedError):
         return _compare_with_expected_error(expected, answer, rules)
     is_printed = rules.returns == "printed"
@@ -236,7 +236,7 @@ def _is_error_subtype(name: str, expected_name: str) -> bool:
 def _compare_query_responses(
     expected: Value, responses: Value, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare what the queries of a result gave, up to the last query that could be evaluated."""
+    """Compare a returned object's responses to queries, such as calls, with the expected ones."""
     for i, (query, expected_response, response) in enumerate(
         zip(inputs.result_queries, expected, responses, strict=False)
     ):
@@ -263,7 +263,7 @@ def _describe_argument(value: Value) -> str:
 
 
 def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
-    """Return the difference for an answer that raised an error."""
+    """Return a description of the difference if the student's function raised an error."""
     if answer.raised == "NotImplementedError":
         return Difference("error", NOT_WRITTEN, "not-written-yet")
     stop = "" if answer.error.endswith((".", "!", "?")) else "."
@@ -271,8 +271,8 @@ def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
     explanation = explain_error(mistake, answer) if mistake else ""
     subject, _ = _unanswered_query(answer, inputs) or ("Your function", "")
     not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", answer.error)
-    # If the error has a line number, it was raised in the student's code. If not, our query
-    # raised it, which called the result.
+    # An error with a line number was raised in the student's code. Otherwise it was raised when our
+    # query called the returned object.
     if not_callable and not answer.line and subject.startswith("Your result, called"):
         call = subject.removeprefix("Your result, ").removesuffix(",")
         text = f"Your function returned {with_article(not_callable[1])}; "
@@ -329,7 +329,7 @@ def _describe_position(key: int | str, inputs: Inputs) -> str:
 def _compare_with_course_function(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare by the function that the course's author wrote for it (`rules.compare`).
+    """Compare with the comparison function that the course's author wrote (`rules.compare`).
 
     That function returns a sentence about the difference, or None.
     """
@@ -369,7 +369,7 @@ def _takes_inputs(comparer: Callable) -> bool:
 def _difference_for_unsupported_result(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
 ) -> Difference:
-    """Return the difference for a result of a type that is not supported."""
+    """Return a description of the difference if a result's type is not supported."""
     type_name = with_article(answer.type)
     query = _unanswered_query(answer, inputs)
     if query:
@@ -400,11 +400,11 @@ def _strip_lines(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.rstrip().split("\n"))
 
 
-# Properties of a wrong result that no misconception explains
+# Check of properties that a result must have, for a wrong result that no misconception explains
 
 
 def find_failing_property(value: Value, inputs: Inputs, names: Sequence[str]) -> str | None:
-    """Return the sentence about the first property that a result lacks; None if it has them all.
+    """Return a sentence on the first required property that a result lacks, or None.
 
     `names` are those of functions that the course's author wrote, see `ComparisonRules.properties`.
     """

@@ -1,4 +1,4 @@
-"""Say what the failing cases, or the wrong numbers, of an unexplained answer have in common."""
+"""Describe what failing cases or wrong numbers have in common, if no mistake explains them."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -52,7 +52,7 @@ def describe_failing_cases(cases: Sequence[JudgedCase]) -> str:
 
 
 def _separating_features(feature_lists: list[list[str]], other_feature_lists: list[list[str]]) -> list[str]:
-    """Return the features that are in all of the first lists and in none of the others."""
+    """Return the features that all cases of one group have, and no case of the other group."""
     common = set(feature_lists[0]).intersection(*feature_lists).difference(*other_feature_lists)
     return [feature for feature in feature_lists[0] if feature in common]
 
@@ -60,7 +60,7 @@ def _separating_features(feature_lists: list[list[str]], other_feature_lists: li
 def _features_of_several_and_no_other(
     feature_lists: list[list[str]], other_feature_lists: list[list[str]]
 ) -> list[str]:
-    """Return the features that are in several of the first lists and in none of the others."""
+    """Return the features that several cases of one group have, and no case of the other."""
     counts: dict[str, int] = {}
     for features in feature_lists:
         for feature in dict.fromkeys(features):
@@ -171,11 +171,11 @@ def _format_value(value: Value) -> str:
 
 # Relations between the expected and the returned numbers
 
-# The expected array, the returned array, and a mask of the places where the two agree.
+# Three arrays: the expected one, the returned one, and a mask of the places where the two agree.
 ArrayPair = tuple[np.ndarray, np.ndarray, np.ndarray]
-# A test of the three arrays of a pair. It returns None if it does not apply to them.
+# Test of the three arrays of an `ArrayPair`. It returns None if it does not apply to them.
 Predicate = Callable[[np.ndarray, np.ndarray, np.ndarray], bool | None]
-# Rows of a sentence, and the predicate for which the sentence is true.
+# Sentences, each with the test (predicate) that is true if the sentence is.
 PatternTable = Sequence[tuple[str, Predicate]]
 
 
@@ -213,7 +213,7 @@ def describe_differences(pairs: Sequence[tuple[Value, Value]], rules: Comparison
 
 
 def _fits_all(predicate: Predicate, pairs: Sequence[ArrayPair]) -> bool:
-    """Return True if a predicate holds for the first pair, and for all others it applies to."""
+    """Return True if a test holds for the first pair of arrays, and all others it applies to."""
     results = [predicate(*pair) for pair in pairs]
     return True in results and False not in results and results[0] is not None
 
@@ -278,7 +278,7 @@ def _to_differing_array_pair(expected: Value, value: Value, rules: ComparisonRul
 
 
 def _is_scaled_along_axis(axis: int) -> Predicate:
-    """Make a predicate: each row (axis -1) or column (-2) is the expected one times a number."""
+    """Return a test of whether each row (axis -1) or column (-2) is a multiple of the expected."""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         if expected.ndim < 2 or min(expected.shape[-2:]) < 2:
@@ -300,14 +300,14 @@ def _is_rearranged(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) 
     """Return True if the numbers are the expected ones in other places."""
     if expected.size < 3:
         return None
-    # A smaller difference comes from rounding, not from numbers in other places.
+    # A difference smaller than this comes from rounding, not from numbers in other places.
     differs = np.abs(values - expected).max() > 1e-3 * np.abs(expected).max()
     expected_sorted, values_sorted = np.sort(expected, axis=None), np.sort(values, axis=None)
     return bool(differs and np.allclose(expected_sorted, values_sorted, rtol=1e-6, atol=1e-9))
 
 
 def _differs_only_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> Predicate:
-    """Make a predicate: along an axis, exactly the chosen positions differ."""
+    """Return a test of whether exactly the chosen positions along an axis differ."""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         wrong = _wrong_places(agree, axis)
@@ -319,7 +319,7 @@ def _differs_only_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> 
 
 
 def _differs_at_one_place(axis: int) -> Predicate:
-    """Make a predicate: along an axis, exactly one position holds differences."""
+    """Return a test of whether exactly one position along an axis holds differences."""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         wrong = _wrong_places(agree, axis)
@@ -339,7 +339,7 @@ def _wrong_places(agree: np.ndarray, axis: int) -> np.ndarray | None:
 
 
 def _differs_only_on_side_of_diagonal(is_on_side: Callable[[np.ndarray], np.ndarray]) -> Predicate:
-    """Make a predicate: numbers differ only on one side of the diagonal, or only on it.
+    """Return a test of whether numbers differ only on one side of the diagonal, or only on it.
 
     `is_on_side` takes `column - row` of the differing numbers, and must be true for all of them.
     """
@@ -354,7 +354,7 @@ def _differs_only_on_side_of_diagonal(is_on_side: Callable[[np.ndarray], np.ndar
 
 
 def _holds_where_wrong(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Predicate:
-    """Make a predicate: `compare(values, expected)` is true wherever they differ."""
+    """Return a test of whether `compare(values, expected)` is true wherever the two differ."""
     return lambda expected, values, agree: bool(compare(values[~agree], expected[~agree]).all())
 
 
@@ -376,7 +376,8 @@ _DIAGONAL_PATTERNS: PatternTable = [
     ("Only entries above the diagonal differ.", _differs_only_on_side_of_diagonal(lambda d: d > 0)),
     ("Only entries below the diagonal differ.", _differs_only_on_side_of_diagonal(lambda d: d < 0)),
 ]
-# Rows for an axis of n positions: a sentence, and a test of which positions i differ.
+# Sentences about an axis of n positions, each with a test that is true for the positions i that
+# differ.
 _AXIS_PATTERNS: list[tuple[str, Callable[[Any, int], Any]]] = [
     ("Only the last {} differs.", lambda i, n: i == n - 1),
     ("Only the first {} differs.", lambda i, n: i == 0),
@@ -428,7 +429,7 @@ _SIZE_PATTERNS: PatternTable = [
 ]  # fmt: skip
 
 
-# Results with some parts right
+# Results of which some parts are right
 
 
 def describe_right_return_values(pairs: Sequence[tuple[Value, Value]], rules: ComparisonRules) -> str:
@@ -469,7 +470,7 @@ def describe_length_difference(pairs: Sequence[tuple[Value, Value]]) -> str:
 
 
 def _fits_along(axis: int, fits: Callable, expected: np.ndarray, value: np.ndarray) -> bool:
-    """Apply `fits`, which tests two arrays along their first axis, along another axis."""
+    """Test two arrays along an axis with `fits`, which tests along the first axis only."""
     return fits(np.moveaxis(expected, axis, 0), np.moveaxis(value, axis, 0))
 
 

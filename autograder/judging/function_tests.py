@@ -1,4 +1,4 @@
-"""Let a test function with assertions be a case of an exercise.
+"""Use a test function with assertions as a test case of an exercise.
 
 This serves where several answers are right, or where one assertion needs several calls. The test
 takes the student's function as its first argument, and it runs twice. First it runs in the process
@@ -31,16 +31,17 @@ from autograder.values.value_types import (
     values_agree,
 )
 
-# Names of keyword arguments of a case that are not handed to the test.
+# Names of keyword arguments of a test case that are for this module, and are not passed to the test
+# function.
 TEST_ARGUMENT = "the test"  # no Python identifier, so no argument of a test has this name
 COMPARED_VARIABLES = "only"
 VARIABLES_FROM_REFERENCE = "as_due"
-# Outcomes of a recorded call.
+# Possible outcomes of a recorded function call
 CALL_EVENTS = ("value", "raised", "items", "end", "function", "other")
 
 
 def inputs_for_test(test: Callable | str, /, **values: Value) -> Inputs:
-    """Return the inputs of a case that is a test.
+    """Return the inputs of a test case that is given by a test function.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def inputs_for_test(test: Callable | str, /, **values: Value) -> Inputs:
 
 
 def call_in_test(function: Any, /, *args: Value, **kwargs: Value) -> Any:
-    """Run the test of a case, and return the recorded results of the calls that it makes.
+    """Run a case's test function; return the recorded results of the calls that it makes.
 
     In a case without a test, call the function and return its result.
     """
@@ -75,7 +76,7 @@ def call_in_test(function: Any, /, *args: Value, **kwargs: Value) -> Any:
 def record_test_calls(
     function: Callable, namespace: Mapping[str, Any], /, **kwargs: Value
 ) -> tuple[list, Exception | None]:
-    """Run a test, and return the recorded results of its calls and the exception that it raised.
+    """Run a test function; return the recorded results of its calls, and its exception.
 
     Functions of the notebook that are arguments of the test are taken from `namespace` by name.
     """
@@ -95,7 +96,7 @@ def record_test_calls(
 
 
 def compare_in_test(expected: Value, value: Value, tolerance: Any, inputs: Inputs) -> str | None:
-    """Replay recorded results to a test. Return a sentence on how the test fails, or None.
+    """Run a test function on recorded results; return a sentence on how it fails, or None.
 
     In a case without a test, compare the values of variables with the expected ones.
     """
@@ -150,7 +151,7 @@ def zero_recorded_values(events: list[Value]) -> list[Value]:
 
 
 def _missing_arguments(test: Callable, values: Mapping[str, Value]) -> list[str]:
-    """Return the names of a test's arguments, without the first one, that `values` lacks."""
+    """Return the names of a test function's arguments, except the first, that `values` lacks."""
     names = list(inspect.signature(test).parameters)[1:]
     return [name for name in names if name not in values]
 
@@ -171,7 +172,7 @@ def _filename_of(source: str) -> str:
 
 
 class _CallRecorder:
-    """Calls functions and records each outcome as two items: an event of `CALL_EVENTS`, a value."""
+    """Recorder of function calls: each outcome becomes two items, an event and a value."""
 
     def __init__(self) -> None:
         self.events: list[Value] = []  # a flat list: the nesting of values is limited
@@ -206,7 +207,7 @@ class _CallRecorder:
 
 
 class _RecordingEnded(Exception):
-    """The replayed test makes more calls than were recorded."""
+    """The test function, run on recorded results, makes more calls than were recorded."""
 
 
 class _InOrderResultPlayer:

@@ -148,7 +148,7 @@ def _name_arguments(question: Question, names: Sequence[str]) -> Question:
 
 @dataclass(frozen=True)
 class _MisconceptionMatch:
-    """A misconception that gives the student's answers in some cases, and how well it fits.
+    """Misconception that gives the student's answers in some cases, and how well it fits.
 
     Parameters
     ----------
@@ -351,8 +351,8 @@ def _describe_pattern_of_wrong_values(cases: Sequence[JudgedCase], shown_case: J
     path = shown_case.difference.path  # type: ignore[union-attr]
     pairs = _value_pairs(differing, path)
     pattern = ""
-    # For a single number some transformation nearly always matches by chance, so only several
-    # numbers are searched for one.
+    # A transformation turns the expected result into a typical wrong one, such as its transpose.
+    # For a single number one nearly always fits by chance, so try them only for several numbers.
     if not path and _expects_several_numbers(pairs):
         transformation = find_transformation(differing, differing)
         if transformation:
@@ -380,12 +380,12 @@ def _is_numeric(value: Value) -> bool:
 
 
 def _value_pairs(cases: Sequence[JudgedCase], path: PartPath) -> list[tuple[Value, Value]]:
-    """Return the expected and the returned part at this path of each case's result."""
+    """Return the expected and the returned part of each case's result, at a path of keys."""
     return [(_part_at(case.expected, path), _part_at(case.value, path)) for case in cases]
 
 
 def _part_at(value: Value, path: PartPath) -> Value:
-    """Return the part at this path of a result; None if there is none."""
+    """Return the part of a result at a path of keys, such as (0, "name"); None if there is none."""
     for key in path:
         try:
             value = value[key]
@@ -395,14 +395,14 @@ def _part_at(value: Value, path: PartPath) -> Value:
 
 
 def describe_broken_dependency(name: str, written: bool = True) -> str:
-    """Say that a function calls that of another exercise, which is wrong or not written yet."""
+    """Say that a function calls another exercise's function, which is wrong or not written yet."""
     state = "is not written yet. Write that first"
     if written:
         state = "fails its own check. Correct that first"
     return f"Your function calls `{name}`, which {state}."
 
 
-# Misconceptions
+# Search for the misconception that explains the answers
 
 
 def _find_best_misconception(
@@ -453,7 +453,8 @@ def _compare_with_misconception(
     explained_cases = failing_cases(agreeing)
     informative = [case for case in explained_cases if _is_misconception_wrong_in(misconception, case)]
     misses += len(explained_cases) - len(informative)
-    # If some cases do not fit, equal errors or equal whole numbers in the others may be chance.
+    # If the misconception does not fit some cases, equal errors or equal whole numbers in the other
+    # cases may be chance.
     if misses:
         informative = [case for case in informative if _is_specific(case.answer)]
     score = len(informative)
@@ -467,7 +468,8 @@ def _compare_with_misconception(
 def _predicts_answer(prediction: Answer, case: JudgedCase, exact_rules: ComparisonRules) -> bool:
     """Return True if a misconception gives the student's answer to a case, or both are right."""
     if isinstance(case.expected, ExpectedError) and case.is_right:
-        # It is enough that both raised the expected error. Its message may differ.
+        # It is enough that the misconception raises the expected error as well. The messages may
+        # differ.
         agrees = first_difference(case.expected, prediction, case.rules, case.inputs) is None
     else:
         answer, difference = case.answer, case.difference
@@ -484,7 +486,7 @@ def _shapes_differ(first: Value, second: Value) -> bool:
 
 
 def _is_misconception_wrong_in(misconception: Misconception, case: JudgedCase) -> bool:
-    """Return True if a misconception is wrong in this case, to the precision of the answer.
+    """Return True if a misconception's answer to this case is wrong, and not only imprecise.
 
     If a misconception is right in a case, it explains nothing there.
     """
@@ -511,7 +513,7 @@ def _are_float_arrays(*values: Value) -> bool:
 
 
 def _is_specific(answer: Answer) -> bool:
-    """Return True if such answers are hardly equal by chance. Errors, ints and booleans may be."""
+    """Return True if an answer is so specific that another one hardly equals it by chance."""
     return not answer.error and not isinstance(answer.value, (bool, int))
 
 

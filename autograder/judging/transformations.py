@@ -1,4 +1,4 @@
-"""Explain a wrong answer as the expected result transformed: another sign, a factor, an order.
+"""Explain a wrong answer as the expected result with one simple change, such as another sign.
 
 A transformation is applied to the expected result. If that does not explain the answer, it is
 applied to the result of a known misconception, and then both are named. The transformed result must
@@ -22,7 +22,8 @@ from autograder.values.structural_mistakes import STRUCTURAL
 from autograder.values.tolerance import elements_agree
 from autograder.values.wording import describe_axis, ordinal, prefix_place
 
-# Transformations that say less than a misconception together with any transformation does.
+# Transformations that explain little. An explanation by a misconception together with any
+# transformation is preferred to them.
 _VAGUE_TRANSFORMATIONS = ("times-a-constant", "times-a-size", "plus-a-constant", "a-step-too-many")
 MIN_DIFFERING_NUMBERS = 8  # with fewer of them, an explanation may be chance
 MIN_DIFFERING_SCALARS = 3  # the same for results that are no arrays
@@ -33,7 +34,7 @@ MAX_PIVOT_NUMBERS = 4000
 
 @dataclass(frozen=True)
 class Transformation:
-    """A transformation of results.
+    """Change that turns a correct result into a typical wrong one, such as its transpose.
 
     Parameters
     ----------
@@ -73,13 +74,13 @@ class _Deviation:
 
 Deviations = Mapping[JudgedCase, _Deviation]
 
-# Search
+# Search for the transformation that explains the answers
 
 
 def explain_by_transformation(
     cases: Sequence[JudgedCase], misconceptions: Sequence[Misconception]
 ) -> Misconception | None:
-    """Return the transformation, alone or with a misconception, that gives all answers; or None."""
+    """Return a transformation, such as another sign, that explains all answers; or None."""
     rules, has_queries = cases[0].rules, any(case.inputs.result_queries for case in cases)
     if has_queries or rules.view or rules.compare or rules.returns != "array":
         return None
@@ -107,7 +108,7 @@ def find_transformation(
     cases: Sequence[JudgedCase],
     failing: Sequence[JudgedCase],
 ) -> Transformation | None:
-    """Return the transformation of the expected results that gives all the answers, or None."""
+    """Return the transformation, such as another sign, that gives all the answers; or None."""
     pivot = _choose_pivot(failing)
     ordered_cases = [pivot, *(case for case in cases if case is not pivot)]
     for transformation in _candidate_transformations(pivot.expected, pivot.value, pivot.inputs):
@@ -121,7 +122,7 @@ def _find_misconception_combined_with_transformation(
     deviations: Deviations,
     misconceptions: Sequence[Misconception],
 ) -> Misconception | None:
-    """Return a misconception whose results, transformed, are the answers in all cases."""
+    """Return a misconception whose results, after one simple change, are the answers."""
     for misconception in misconceptions:
         if " + " in misconception.name or misconception.name in STRUCTURAL:
             continue
@@ -257,7 +258,7 @@ def _turns_expected_into_answer(transformation: Transformation, case: JudgedCase
 
 
 def _turns_source_into_answer(transformation: Transformation, source: Answer, case: JudgedCase) -> bool:
-    """Return True if `source`, transformed, equals the student's answer to the case."""
+    """Return True if a result, after a simple change, equals the student's answer to the case."""
     if source.error or source.value is None or case.value is None:
         return False
     with np.errstate(all="ignore"):
@@ -273,7 +274,7 @@ def _turns_source_into_answer(transformation: Transformation, source: Answer, ca
 def _turns_misconception_into_answer_or_error(
     transformation: Transformation, name: str, case: JudgedCase
 ) -> bool:
-    """Return True if a misconception, transformed, gives the student's answer or the same error."""
+    """Return True if a misconception's changed result is the answer, or both raise one error."""
     prediction = case.question.mistakes[name]
     if prediction.error and case.answer.error:
         return same_answer(prediction, case.answer, case.rules)
@@ -286,12 +287,12 @@ def _is_same_result(answer: Answer, case: JudgedCase) -> bool:
     return same_answer(first, second, case.rules)
 
 
-# Tables of transformations
+# Tables of transformations (changes of a result, such as a swap of two axes)
 
 
 @dataclass(frozen=True)
 class _AxisOrPartChoice:
-    """The axes or parts of a result that a transformation changes.
+    """Axes or parts of a result that a transformation, such as a swap of two axes, changes.
 
     `words` fill the braces of the transformation's sentences. `arguments` are passed to the
     functions of its `_Rule`.
@@ -306,7 +307,7 @@ _NO_CHOICE = _AxisOrPartChoice({}, {})
 
 @dataclass(frozen=True)
 class _Rule:
-    """A row of the tables below, for `_make_transformations`: one transformation per choice.
+    """Kind of transformation, such as a swap of two axes, which is made for each choice of axes.
 
     Parameters
     ----------
@@ -332,7 +333,7 @@ def _make_transformations(
     value: Value,
     choices: Iterable[_AxisOrPartChoice] = (_NO_CHOICE,),
 ) -> Iterator[Transformation]:
-    """Yield a transformation for each rule and each choice for which the rule is sensible."""
+    """Yield a transformation for each rule and each choice of axes or parts that makes sense."""
     for choice in choices:
         for rule in rules:
             if rule.is_sensible(expected, value, **choice.arguments):
@@ -428,8 +429,8 @@ _ARRAY_RULES: tuple[_Rule, ...] = (
     _Rule("numbers-not-booleans", "",
           "Besides, it holds the numbers 0 and 1 instead of True and False.",
           lambda v: v.astype(int), _only_expected_booleans),
-    # Not combined with a misconception (hence the empty sentence): to negate one misconception's
-    # result often gives another misconception's.
+    # This one is not combined with a misconception (hence the empty sentence): the negated result
+    # of one misconception is often the result of another.
     _Rule("the-other-way-round", "True and False are exchanged everywhere.", "",
           np.logical_not, _same_shape_booleans),
     _Rule("other-sign", "Every number has the wrong sign; everything else is right.",
@@ -541,7 +542,7 @@ _SCALAR_RULES: tuple[_Rule, ...] = (
 )  # fmt: skip
 
 
-# Candidates for one case
+# Transformations that may explain the answer to one case
 
 
 def _candidate_transformations(expected: Value, value: Value, inputs: Inputs) -> Iterator[Transformation]:
@@ -701,7 +702,7 @@ def _multiply_by_size(size: Size, function: Callable, value: Value, inputs: Inpu
 
 
 def _named_sizes(inputs: Inputs, expected: Value) -> Iterator[tuple[str, Size]]:
-    """Yield the sizes that a factor may be made of: the description and the function of each."""
+    """Yield the sizes that a factor may come from, such as an axis's length, with descriptions."""
     for i, argument in enumerate(inputs.args):
         name = inputs.name_argument(i)
         if isinstance(argument, np.ndarray):

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.authoring.lab import Lab, LabError, labs_by_grade_id, read_lab
@@ -128,17 +128,22 @@ def grade_file(
 def make_platform_result(lab: Lab, submission: GradedSubmission) -> PlatformResult:
     """Rescore a graded submission by the course's current points, and describe its results.
 
-    The running time covers only the first run of the student's code. A second run may call the
-    reference, and the student's code could tell what it sees there by the time that it takes.
+    Students see the running times. Their code decides how long it runs, so a time could tell them
+    what their code saw. Times therefore cover only the first run, which sees no reference, and are
+    in whole seconds.
     """
     points = read_policy(lab.course, {lab.name: lab}).points[lab.name]
+    seconds = sum(result.seconds for result in submission.results)
+    coarse_results = []
+    for result in apply_points(submission, points):
+        coarse_results.append(replace(result, seconds=float(round(result.seconds))))
     return PlatformResult(
         lab.name,
-        tuple(apply_points(submission, points)),
+        tuple(coarse_results),
         build_standalone_summary(lab, submission, points),
         frozenset(lab.manual_questions),
         submission.faults[0] if submission.faults else "",
-        round(sum(result.seconds for result in submission.results), 3),
+        float(round(seconds)),
         submission.sandbox,
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from autograder.core.results import Result, Verdict
+from autograder.core.rounding import format_points
 from autograder.platforms.grade_one import PlatformResult
 from autograder.reports.safe_html import render_sentences, truncate
 from autograder.reports.student_page import AWAITING_MANUAL_GRADING, SummaryLine
@@ -190,7 +191,7 @@ def _make_github_exercise_entry(result: Result, status: str, message: str) -> di
         "test_code": "",
         "filename": f"{result.lab}.ipynb" if result.lab else "",
         "line_no": 0,
-        "duration": round(result.seconds * 1000, 3),
+        "duration": round(result.seconds) * 1000.0,
     }
 
 
@@ -224,9 +225,9 @@ def _summarize_submission(result: PlatformResult, max_characters: int = MAX_MESS
     if result.summary.unreadable:
         reason = truncate(result.summary.unreadable, MAX_MESSAGE_CHARACTERS)
         return [f"This file could not be marked. {reason}"]
-    score = f"{result.score:g} of {result.max_score:g} points."
+    score = f"{format_points(result.score)} of {format_points(result.max_score)} points."
     if result.awaiting_points:
-        score += f" Up to {result.awaiting_points:g} more are awaiting manual grading."
+        score += f" Up to {format_points(result.awaiting_points)} more are awaiting manual grading."
     return [score, *(truncate(note, max_characters) for note in result.summary.notes)]
 
 

@@ -9,6 +9,7 @@ from autograder.authoring.release import release_notebook
 from autograder.core.errors import format_count, join_words
 from autograder.core.notebook_cells import cell_grade_id, grade_id
 from autograder.core.results import Result, ResultReason, Verdict
+from autograder.core.rounding import format_points
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.gradebook_records import describe_earlier_mark, read_earlier_marks
 from autograder.gradebook.graded_submission import GradedSubmission
@@ -160,8 +161,8 @@ def _names_in_notebook_order(lab: Lab, mark: Mark) -> list[str]:
 def _describe_total(mark: Mark) -> str:
     ungraded_points = sum(mark.points[name] for name, score in mark.scores.items() if score is None)
     if mark.awaiting_manual_count or ungraded_points:
-        return f"{mark.score:g} of {mark.graded_points:g} points so far"
-    return f"{mark.score:g} of {mark.max_score:g} points"
+        return f"{format_points(mark.rounded_score)} of {format_points(mark.graded_points)} points so far"
+    return f"{format_points(mark.rounded_score)} of {format_points(mark.max_score)} points"
 
 
 def _describe_partners(lab: Lab, student: str, marks: ClassMarks) -> Iterator[str]:
@@ -177,14 +178,11 @@ def _describe_partners(lab: Lab, student: str, marks: ClassMarks) -> Iterator[st
 def _describe_dates_and_lateness(lab: Lab, mark: Mark, marks: ClassMarks) -> Iterator[str]:
     """Yield sentences about the due date, the time of submission and lateness."""
     policy = marks.policy
-    assignment = marks.labs.get(lab.name)
-    due_date = assignment and assignment.due
-    if due_date and mark.extension:
-        due_date += mark.extension
+    due_date = marks.find_deadline(mark.student, lab.name)
     extension = " (with your extension)" if mark.extension else ""
     due_text = due_clause = ""
     if due_date:
-        due_text = f"{format_time(policy.to_local_time(due_date))}{extension}"
+        due_text = f"{format_time(due_date)}{extension}"
         due_clause = f"; it was due on {due_text}"
     if mark.timestamp:
         submission_time = format_time(policy.to_local_time(mark.timestamp))
@@ -198,7 +196,8 @@ def _describe_dates_and_lateness(lab: Lab, mark: Mark, marks: ClassMarks) -> Ite
 def _describe_lateness(mark: Mark, late_days: int) -> str:
     cost = "nothing is taken off"
     if mark.penalty:
-        cost = f"{mark.penalty:g} of {mark.raw_score:g} points are taken off"
+        penalty, raw_score = format_points(mark.rounded_penalty), format_points(mark.rounded_raw_score)
+        cost = f"{penalty} of {raw_score} points are taken off"
     if mark.late_days_used:
         cost = f"{mark.late_days_used} of your {format_count(late_days, 'late day')} used, {cost}"
     return f"{format_duration(mark.seconds_late)} late: {cost}."
@@ -223,7 +222,7 @@ def _build_summary_line(
     if earlier_mark:
         comment += f"\n{describe_earlier_mark(earlier_mark, max_score)}"
     comment = comment.strip()
-    points = f"{format_points(score)} of {max_score:g}"
+    points = f"{format_points(score)} of {format_points(max_score)}"
 
     def line(sign: str, state: str, wrong: str = "", nudge: str = "") -> SummaryLine:
         return SummaryLine(name, sign, state, points, wrong, nudge, comment)
@@ -246,15 +245,6 @@ def _build_summary_line(
             return line("✓", "right", result.message)
         return line("✓", "right")
     return line("✗", "not right yet", wrong, nudge)
-
-
-def format_points(score: float | None) -> str:
-    """Return points as text; a dash (–) for None, which means that the answer is not graded yet.
-
-    >>> format_points(2.0), format_points(0.5), format_points(None)
-    ('2', '0.5', '–')
-    """
-    return "–" if score is None else f"{score:g}"
 
 
 def _describe_mistake_and_hint(lab: Lab, result: Result, results: Mapping[str, Result]) -> tuple[str, str]:

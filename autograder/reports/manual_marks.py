@@ -37,6 +37,7 @@ from autograder.core.errors import (
 from autograder.core.files import NotRegularFile, decode_text, read_regular_file, write_file
 from autograder.core.notebook_cells import cell_grade_id, grade_id
 from autograder.core.results import Result
+from autograder.core.rounding import format_points
 from autograder.gradebook import result_store
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.gradebook_writer import GradebookWriter
@@ -414,7 +415,7 @@ def _are_similar(passages_1: set[str], passages_2: set[str]) -> bool:
 def _format_marking_sheet(question: QuestionAnswers, groups: Sequence[AnswerGroup]) -> str:
     """Return the sheet as CSV: the marking scheme, an empty row, and a row for each answer."""
     scheme = question.lab.mark_schemes().get(question.name, "")
-    top = f"{question.lab.name}, {question.name}: {question.points:g} points. {scheme}".strip()
+    top = f"{question.lab.name}, {question.name}: {format_points(question.points)} points. {scheme}".strip()
     rows: list[Sequence] = [(_escape_lines(top),), (), COLUMNS]
     for group in groups:
         for wording, equal_answers in enumerate(group.wordings):
@@ -449,7 +450,7 @@ def _make_sheet_row(
         escape_formula(answer.name),
         similarity,
         answer.mark.points,
-        f"{question.points:g}",
+        format_points(question.points),
         escape_formula(answer.mark.comment),
         _escape_lines(answer.source[:MAX_CELL_CHARACTERS]),
         question.answer_key(answer),
@@ -733,7 +734,7 @@ def _parse_points(cell: str, max_points: float) -> str:
     points = Decimal(text.replace(",", "."))
     if points > Decimal(repr(max_points)):
         raise ValueError(
-            f"the points are {_format_decimal(points)}, but the question is worth {max_points:g}."
+            f"the points are {_format_decimal(points)}, but the question is worth {format_points(max_points)}."
         )
     return _format_decimal(points)
 

@@ -5,15 +5,17 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
 from autograder.authoring.lab import Lab, read_labs
 from autograder.core.notebook_cells import grade_id, grade_id_of_test
 from autograder.core.results import Result, ResultReason
+from autograder.core.rounding import round_half_up
 from autograder.gradebook.class_list import ClassList, alphabetical_key, read_class_list
 from autograder.gradebook.classroom import Classroom
-from autograder.gradebook.deadlines import read_timings
+from autograder.gradebook.deadlines import Deadlines, read_deadlines, read_timings
 from autograder.gradebook.gradebook_records import was_interrupted
 from autograder.gradebook.gradebook_writer import refresh_gradebook
 from autograder.gradebook.graded_submission import GradedSubmission, apply_points
@@ -173,6 +175,21 @@ class Mark:
         return max(0.0, self.raw_score - self.penalty)
 
     @property
+    def rounded_raw_score(self) -> Decimal:
+        """Points so far, before the late penalty, as shown."""
+        return round_half_up(self.raw_score)
+
+    @property
+    def rounded_score(self) -> Decimal:
+        """Points so far, after the late penalty, as shown."""
+        return round_half_up(self.score)
+
+    @property
+    def rounded_penalty(self) -> Decimal:
+        """Points taken off for lateness, as shown: `rounded_score` and they are `rounded_raw_score`."""
+        return self.rounded_raw_score - self.rounded_score
+
+    @property
     def max_score(self) -> float:
         """Maximum points of the lab."""
         return sum(self.points.values())
@@ -212,6 +229,8 @@ class ClassMarks:
         Grading policy by which the marks were computed.
     class_list : ClassList
         Class list of the classroom; empty if the marks are under pseudonyms.
+    deadlines : Deadlines
+        Due dates and extensions by which the marks were computed.
     """
 
     students: dict[str, Person] = field(default_factory=dict)
@@ -223,6 +242,7 @@ class ClassMarks:
     requests: RegradeRequests = field(default_factory=dict)
     policy: Policy = field(default_factory=Policy)
     class_list: ClassList = field(default_factory=ClassList)
+    deadlines: Deadlines = field(default_factory=Deadlines)
 
     @property
     def origins(self) -> Mapping[tuple[str, str], Origin]:
@@ -240,6 +260,11 @@ class ClassMarks:
             if lab in submitted_labs:
                 missing[lab] = [s for s in students if (s, lab) not in self.submissions]
         return missing
+
+    def find_deadline(self, student: str, lab: str) -> datetime | None:
+        """Return when a lab is due for a student, in the policy's time zone; None if never."""
+        deadline = self.deadlines.find_deadline(student, lab)
+        return deadline and self.policy.to_local_time(deadline)
 
     def state(self, student: str, lab: str) -> MarkState:
         """Return the state of a student's mark in a lab."""
@@ -311,6 +336,7 @@ class ClassMarks:
             partners=partners,
             submissions=frozenset((pseudonyms[student], lab) for student, lab in self.submissions),
             policy=self.policy,
+            deadlines=self.deadlines.with_pseudonyms(pseudonyms),
         )
 
 
@@ -401,7 +427,7 @@ def _read_gradebook_if_any(
 ) -> ClassMarks:
     if not gradebook_exists(classroom.db):
         if classroom.uses_default_db:
-            return ClassMarks()
+            return ClassMarks(deadlines=read_deadlines(None, policy, class_list))
         raise GradebookError(
             f"The gradebook {without_password(classroom.db)} cannot be read: there is no such file."
         )
@@ -484,10 +510,11 @@ class _GradebookReader:
                     assignment.name, assignment.duedate, assignment.max_score
                 )
             query = gradebook.db.query
+            marks.deadlines = read_deadlines(query, self.policy, self.class_list)
             fields: dict[str, dict[str, Any]] = defaultdict(_empty_mark_fields)
             self._add_comments_to_fields(query, fields)
             self._add_points_to_fields(query, fields)
-            for mark in self._read_submissions(query, fields):
+            for mark in self._read_submissions(query, fields, marks.deadlines):
                 marks.marks[mark.student, mark.lab] = mark
         return marks
 
@@ -533,11 +560,12 @@ class _GradebookReader:
         self,
         query: Callable,
         fields: Mapping[str, dict[str, Any]],
+        deadlines: Deadlines,
     ) -> list[Mark]:
         from nbgrader.api import Assignment as NbgraderAssignment
         from nbgrader.api import SubmittedAssignment, SubmittedNotebook
 
-        timings = read_timings(query, self.policy, self.class_list)
+        timings = read_timings(query, self.policy, self.class_list, deadlines)
         rows = (
             query(
                 SubmittedAssignment.id,

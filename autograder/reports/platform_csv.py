@@ -78,7 +78,7 @@ def _grades_csv_row(marks: ClassMarks, person: Person, lab: Assignment) -> list:
     hours_late = extension = ""
     if mark:
         timestamp = mark.timestamp or ""
-        scores = [_round_points(mark.raw_score), _round_points(mark.penalty), _grade_cell(mark)]
+        scores = [float(mark.rounded_raw_score), float(mark.rounded_penalty), _grade_cell(mark)]
         awaiting_count = mark.awaiting_manual_count
         if mark.seconds_late:
             hours_late = f"{mark.seconds_late / 3600:.1f}"
@@ -407,11 +407,7 @@ def _grade_cell(mark: Mark | None) -> str | float:
     """Return a mark's final score for a table cell; "" if there is none yet."""
     if mark is None or mark.final_score is None:
         return ""
-    return _round_points(mark.final_score)
-
-
-def _round_points(points: float) -> float:
-    return round(points, 2) + 0.0
+    return float(mark.rounded_score)
 
 
 def format_csv(rows: Iterable[Sequence]) -> str:

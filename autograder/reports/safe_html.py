@@ -19,6 +19,7 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from autograder.core.errors import backticks_to_html, make_encodable
+from autograder.core.rounding import format_points, round_half_up
 from autograder.grading.sanitise import (
     clean_html,
     extract_pictures,
@@ -196,7 +197,7 @@ def _make_template_environment() -> Environment:
         ticks=render_sentences,
         breaks=lambda name: Markup("-<wbr>").join(name.split("-")),
         moment=format_time,
-        points=lambda number: f"{number:g}",
+        points=format_points,
         span=format_duration,
         plural=_format_plural,
     )
@@ -212,7 +213,7 @@ def _format_share(share: float | None) -> str:
 
 
 def _format_number(number: float | None) -> str:
-    return "–" if number is None else f"{round(number, 2) + 0.0:.2f}".replace("-", "−")
+    return "–" if number is None else str(round_half_up(number)).replace("-", "−")
 
 
 def _format_name(name: str) -> Markup:

@@ -12,17 +12,17 @@ fractions, from marks that are exact to a millionth of a point, and rounded once
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from math import floor
 from urllib.parse import quote
 
 from autograder.authoring.lab import read_labs
 from autograder.core.course import COURSE_FILE, Course, CourseError, check_toml_entries
 from autograder.core.errors import join_words
 from autograder.core.files import write_file
+from autograder.core.rounding import round_half_up, to_fraction
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.policy import to_utc
 from autograder.intake import Person
@@ -104,7 +104,7 @@ class TermRules:
         >>> TermRules({}, decimals=0).round(Fraction(179, 2))
         Decimal('90')
         """
-        return _round_half_up(exact, self.decimals)
+        return round_half_up(exact, self.decimals)
 
     def grade(self, result: Decimal) -> str:
         """Return the grade of a rounded result; "" if the course gives none."""
@@ -268,14 +268,11 @@ def compute_terms(rules: TermRules, marks: ClassMarks, now: datetime | None = No
         Time that decides which labs are due; by default the present time.
     """
     now = now or datetime.now(UTC)
-    gradebook_due = {name: lab.due for name, lab in marks.labs.items()}
-    extensions = marks.class_list.read_extensions(marks.policy, gradebook_due)
     terms = ClassTerm(rules)
     for student in marks.students:
         labs = []
         for lab, weight in rules.weights.items():
-            extension = extensions.get((student, lab))
-            labs.append(_compute_term_lab(weight, marks, student, lab, extension, now))
+            labs.append(_compute_term_lab(weight, marks, student, lab, now))
         terms.by_student[student] = _compute_student_term(rules, labs)
     return terms
 
@@ -285,18 +282,10 @@ def _compute_term_lab(
     marks: ClassMarks,
     student: str,
     lab: str,
-    extension: timedelta | None,
     now: datetime,
 ) -> TermLab:
     mark, policy = marks.marks.get((student, lab)), marks.policy
-    due_date = policy.due[lab]
-    if not due_date and lab in marks.labs:
-        due_date = marks.labs[lab].due
-    if due_date:
-        if mark:
-            extension = mark.extension
-        # Added in UTC, as for marks: a day of a local calendar may have 23 hours.
-        due_date = policy.to_local_time(to_utc(due_date) + (extension or timedelta()))
+    due_date = marks.find_deadline(student, lab)
     term_lab = TermLab(lab, weight, None, LabStatus.NO_WEIGHT, mark, due_date)
     max_score = sum(policy.points[lab].values())
     if mark:
@@ -310,17 +299,8 @@ def _compute_term_lab(
         return replace(term_lab, share=Fraction(0), status=LabStatus.NOT_SUBMITTED)
     if state is not MarkState.COMPLETE or mark is None:
         return replace(term_lab, status=LabStatus.AWAITING_GRADING)
-    share = _points_fraction(mark.score) / _points_fraction(max_score)
+    share = to_fraction(mark.score) / to_fraction(max_score)
     return replace(term_lab, share=share, status=LabStatus.COUNTS)
-
-
-def _points_fraction(points: float) -> Fraction:
-    """Return points as an exact fraction, without the rounding errors of floating-point numbers.
-
-    >>> _points_fraction(0.1 + 0.2), _points_fraction(2 / 3)
-    (Fraction(3, 10), Fraction(2, 3))
-    """
-    return Fraction(points).limit_denominator(1_000_000)
 
 
 def _compute_student_term(rules: TermRules, labs: Sequence[TermLab]) -> StudentTerm:
@@ -386,19 +366,10 @@ def _term_csv_row(term: StudentTerm, person: Person, labs: Sequence[str]) -> lis
     shares = {lab.lab: lab.share for lab in term.labs}
     for name in labs:
         share = shares[name]
-        row.append(format_hundredths(100 * share) if share is not None else "")
+        row.append(str(round_half_up(100 * share)) if share is not None else "")
     for status in (LabStatus.NOT_AMONG_BEST, LabStatus.NOT_SUBMITTED, LabStatus.AWAITING_GRADING):
         row.append("; ".join(term.labs_with_status(status)))
     return [*row, "" if term.result is None else str(term.result), term.grade]
-
-
-def format_hundredths(percent: Fraction) -> str:
-    """Return a percentage with two decimals, halves rounded up."""
-    return str(_round_half_up(percent, 2))
-
-
-def _round_half_up(exact: Fraction, decimals: int) -> Decimal:
-    return Decimal(floor(exact * 10**decimals + Fraction(1, 2))).scaleb(-decimals)
 
 
 def build_term_tables(
@@ -457,7 +428,7 @@ def write_term_pages(classroom: Classroom, now: datetime | None = None) -> int:
             student=person.student,
             term=terms.by_student[person.student],
             rules=rules,
-            format_hundredths=format_hundredths,
+            round_half_up=round_half_up,
             pages=_find_feedback_page_addresses_of(classroom, person.student, rules),
             now=marks.policy.to_local_time(now or datetime.now(UTC)),
         )

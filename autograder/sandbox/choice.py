@@ -35,7 +35,7 @@ def find_sandbox(choice: str) -> type[Sandbox]:
 
 
 def explain_fallback(chosen: type[Sandbox]) -> str:
-    """Return the reason that "auto" chose another sandbox than bubblewrap; "" if it chose that."""
+    """Return the reason that "auto" did not choose bubblewrap, its first choice; "" if it did."""
     first = _AUTO_ORDER[0]
     return "" if chosen is first else first.why_unavailable()
 

@@ -1,4 +1,4 @@
-"""Base of the sandboxes whose submissions are processes, forked from a fork server.
+"""Base of the sandboxes in which each submission is a process, forked from a prepared process.
 
 Inside such a sandbox run a fork server, which has already imported numpy, IPython and so on, and a
 supervisor, which runs one submission after another (see `autograder.sandbox.inside`). The
@@ -32,7 +32,7 @@ STARTUP_SECONDS = 120
 
 
 class Forking(Sandbox):
-    """Sandbox with one fork server, from which all submissions are forked."""
+    """Sandbox whose submissions are all forked from one prepared process, the fork server."""
 
     _process: subprocess.Popen[bytes] | None = None
 
@@ -57,7 +57,7 @@ class Forking(Sandbox):
             self._stop()
 
     def probe(self) -> None:
-        """Try out the sandbox by a submission without cells; raise SandboxError if that fails."""
+        """Test the sandbox with an empty submission; raise SandboxError if it does not work."""
         try:
             for _ in self._run_plan([], [], self.limits, 2):
                 pass
@@ -84,7 +84,7 @@ class Forking(Sandbox):
             connection.close()
 
     def _connect_to_supervisor(self, seconds: float) -> tuple[protocol.Channel, socket.socket]:
-        """Open a connection to the sandbox's supervisor, to run one submission.
+        """Open a connection to the supervisor, the process in the sandbox that runs a submission.
 
         Start the sandbox first if it is not running.
         """
@@ -146,7 +146,7 @@ class Forking(Sandbox):
             self._process, self._control, self._resources = process, control, resources.pop_all()
 
     def _startup_config_json(self, control: int, **options: Any) -> str:
-        """Return the `StartupConfig` of the sandbox's processes as JSON."""
+        """Return the start-up settings of the sandbox's processes (`StartupConfig`) as JSON."""
         config = {"control": control, "preload": list(self._preload), "uid": None}
         return json.dumps({**config, **options})
 
@@ -176,7 +176,8 @@ class Forking(Sandbox):
             "PATH": f"{prefix}/bin:/usr/bin:/bin",
             "PYTHONHASHSEED": "0",
             "PYTHONDONTWRITEBYTECODE": "1",
-            # The address space is limited, and malloc reserves 64 MB of it for each arena.
+            # The size of the address space is limited, and malloc reserves 64 MB of it for each
+            # arena. So allow two arenas only.
             "MALLOC_ARENA_MAX": "2",
             # There is no network: let `!pip install` fail at once instead of trying for a while.
             "PIP_NO_INDEX": "1",

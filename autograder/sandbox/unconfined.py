@@ -17,7 +17,7 @@ _INSIDE = Path(__file__).with_name("inside")
 
 
 class Unconfined(Forking):
-    """Option "none": submissions run as ordinary processes, with the rights of the grader."""
+    """Sandbox "none": submissions run as ordinary processes, with all rights of the grader."""
 
     name = "none"
 

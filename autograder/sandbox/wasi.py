@@ -29,7 +29,7 @@ ROOT_DESCRIPTOR = 3  # the descriptor of "/"
 
 
 class RefusedCall(Exception):
-    """A system call of the guest fails with this WASI error number."""
+    """Exception that makes a system call of the guest fail with a WASI error number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -37,15 +37,18 @@ class RefusedCall(Exception):
 
 
 class GuestExit(Exception):
-    """The guest has called `proc_exit`, as `os._exit` does."""
+    """Exception that ends the guest, because it called `proc_exit`, as `os._exit` does."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
         self.code = code
 
 
+_FIRST_GUEST_INODE = 1 << 24  # above those of the files that guests can only read
+
+
 class _SharedNode:
-    """Base of read-only files and folders: a deep copy of a guest's files shares them."""
+    """Base class of read-only files and folders; copies of a guest's files share them."""
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
@@ -56,6 +59,7 @@ class ReadOnlyFile(_SharedNode):
     """File that guests can only read; `read` returns its bytes, and is called at first access."""
 
     read: Callable[[], bytes]
+    inode: int = 0
 
     @cached_property
     def data(self) -> bytes:
@@ -69,29 +73,35 @@ class WritableFile:
 
     data: bytearray = field(default_factory=bytearray)
     modified_ns: int = 0
+    inode: int = 0
 
 
 @dataclass(eq=False)
 class Folder(_SharedNode):
-    """Folder. `children` are the full names of the read-only files and folders in it.
+    """Folder of a guest. `children` are the full names of the read-only files and folders in it.
 
     The files that a guest has created in the folder are listed in `GuestFileState.entries`.
     """
 
     children: list[str] = field(default_factory=list)
+    inode: int = 0
 
 
 Node = Folder | ReadOnlyFile | WritableFile
 
 
 def add_node(files: dict[str, Node], path: str, node: Node) -> None:
-    """Add a file or folder to `files` at this path, with the missing folders above it."""
+    """Add a file or folder to `files` at this path, with the missing folders above it.
+
+    Inodes are counted. An address of this process would tell a guest where its host's memory lies.
+    """
     name, is_linked = path.strip("/"), False
     files[name] = node
+    node.inode = len(files)
     while name and not is_linked:
         parent = name.rpartition("/")[0]
         is_linked = parent in files
-        folder = files.setdefault(parent, Folder())
+        folder = files.setdefault(parent, Folder(inode=len(files) + 1))
         assert isinstance(folder, Folder)
         folder.children.append(name)
         name = parent
@@ -120,11 +130,14 @@ class GuestFileState:
         Lower bound of the bytes that the guest may still write.
     free_nodes : int
         Number of files and folders that the guest may still create.
+    last_inode : int
+        Inode of the file or folder that the guest has created last.
     """
 
     entries: dict[str, Node]
     free_bytes: int
     free_nodes: int = MAX_NODES
+    last_inode: int = _FIRST_GUEST_INODE
     open_files: dict[int, OpenFile] = field(default_factory=dict)
 
     def size(self) -> int:
@@ -172,7 +185,10 @@ class Wasi:
         self._read_only, self._descriptors, self._scratch = read_only, descriptors, scratch
         self._env = [f"{name}={value}\0".encode() for name, value in env.items()]
         self._on_output, self._sleep, self._random = on_output, sleep, random
-        self.files = GuestFileState({name: Folder() for name in writable_folders}, scratch)
+        folders: dict[str, Node] = {}
+        for number, name in enumerate(writable_folders, _FIRST_GUEST_INODE - len(writable_folders)):
+            folders[name] = Folder(inode=number)
+        self.files = GuestFileState(folders, scratch)
         self.stdin = bytearray()
         self.written_bytes = 0  # written to files since the guest was created
 
@@ -192,7 +208,7 @@ class Wasi:
         return call
 
     def attach_memory(self, address: int, size: Callable[[], int]) -> None:
-        """Set where the guest's memory lies in this process.
+        """Record the place of the guest's memory within the memory of this process.
 
         `address` is that of its first byte; `size` returns its current size in bytes.
         """
@@ -229,7 +245,7 @@ class Wasi:
         return struct.iter_unpack("<II", self._load(address, 8 * count))
 
     def _load_bytes_to_write(self, vectors: int, count: int) -> bytearray:
-        """Return the bytes that a write call gives, at most the first MAX_WRITE_BYTES.
+        """Return the bytes that the guest wants to write, but at most MAX_WRITE_BYTES of them.
 
         WASI allows a partial write: the guest then calls again with the remaining bytes.
         """
@@ -240,7 +256,7 @@ class Wasi:
                 break
         return data
 
-    # The process
+    # System calls on the process: arguments, environment, clocks, random bytes, exit
 
     def _args_sizes_get(self, count: int, size: int) -> None:
         self._store(count, struct.pack("<I", 1))
@@ -281,7 +297,7 @@ class Wasi:
         raise GuestExit(code & 0xFF)
 
     def _poll_oneoff(self, subscriptions: int, events: int, count: int, result: int) -> None:
-        """Sleep until the first timeout. If a file is among the awaited events, return at once."""
+        """Sleep until the first timeout; if the guest also waits for a file, return at once."""
         count &= 0xFFFFFFFF
         if not 0 < count <= MAX_SUBSCRIPTIONS:
             raise RefusedCall(INVAL)
@@ -297,7 +313,7 @@ class Wasi:
         self._store(events, event_data)
         self._store(result, struct.pack("<I", count))
 
-    # Descriptors
+    # System calls on open files, which are given by their descriptors
 
     def _get_open_file(self, fd: int) -> OpenFile:
         if fd == ROOT_DESCRIPTOR:
@@ -462,15 +478,15 @@ class Wasi:
         for number, name in enumerate(names[cookie:], cookie + 1):
             base_name = name.rpartition("/")[2].encode()
             node = self._read_only.get(name) or self.files.entries[name]
-            inode, kind = id(node) & 0xFFFFFFFF, _file_type(node)
+            inode, kind = node.inode, _file_type(node)
             listing += struct.pack("<QQIBxxx", number, inode, len(base_name), kind) + base_name
             if len(listing) >= size:
                 break
         self._store(buffer, listing[:size])
         self._store(result, struct.pack("<I", min(len(listing), size)))
 
-    # Paths. They are looked up only among the files above, never on the real disk, and there are
-    # no symbolic links.
+    # System calls on paths. A path is looked up only among the files that this object holds, never
+    # on the real disk. There are no symbolic links.
 
     def _find_node(self, name: str) -> Node | None:
         """Return the file or folder with this full name; None if there is none."""
@@ -515,6 +531,9 @@ class Wasi:
         if self.files.free_nodes <= 0:
             raise RefusedCall(NOSPC)
         self.files.free_nodes -= 1
+        if not node.inode:  # a file that is renamed keeps its own
+            self.files.last_inode += 1
+            node.inode = self.files.last_inode
         self.files.entries[name] = node
 
     def _path_filestat_get(self, fd: int, flags: int, path: int, length: int, result: int) -> None:
@@ -651,6 +670,5 @@ def _file_type(node: Node) -> int:
 def _pack_filestat(node: Node) -> bytes:
     size = 0 if isinstance(node, Folder) else len(node.data)
     modified_ns = node.modified_ns if isinstance(node, WritableFile) else 0
-    inode = id(node) & 0xFFFFFFFF
     times = (modified_ns, modified_ns, modified_ns)  # of access, modification, status change
-    return struct.pack("<QQBxxxxxxxQQQQQ", 1, inode, _file_type(node), 1, size, *times)
+    return struct.pack("<QQBxxxxxxxQQQQQ", 1, node.inode, _file_type(node), 1, size, *times)

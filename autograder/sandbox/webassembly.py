@@ -61,7 +61,8 @@ _SITE_PACKAGES = ("ipython", "ipywidgets", "matplotlib-inline", "rich")
 _EXCLUDED_PACKAGES = frozenset(
     "jedi parso pexpect ptyprocess psutil numpy matplotlib".split(),
 )
-# Copy of `inside.wasm_guest.EXECUTOR_NAME`, since that module can be imported only in a guest.
+# This must equal `inside.wasm_guest.EXECUTOR_NAME`. It is not imported from there, because that
+# module can be imported only in WebAssembly.
 EXECUTOR_NAME = "__autograder_submission__"
 
 STACK_BYTES = 8 << 20  # size of the guest's stack that CPython's recursion limit assumes
@@ -69,11 +70,12 @@ THREAD_STACK_BYTES = 64 << 20  # stack size of the thread that runs the guest
 WASM_PAGE_BYTES, PAGE_BYTES = 1 << 16, 1 << 12
 MAX_MEMORY_BYTES = (1 << 32) - WASM_PAGE_BYTES
 CHECK_INTERVAL_SECONDS = 0.02
-# Reading a question may take up to 4 times its size in memory, for several copies of it. That is
-# subtracted from the memory of the answer.
+# While the guest decodes the arguments of a call, it may hold several copies of them, up to 4 times
+# their size. This memory does not count as memory of the student's function.
 QUESTION_READ_FACTOR = 4
-# Code that enlarges the guest's memory by 32 MB. It is run before an answer whose memory is
-# limited: a matrix product reserves 16 MB and writes to few of them, and growth would be counted.
+# Code that enlarges the guest's memory by 32 MB. It is run before a call whose memory is measured.
+# A matrix product reserves 16 MB and uses little of them; if the guest had to grow for that, all 16
+# MB would count.
 GROW_MEMORY_CODE = "import numpy; [numpy.empty(32 << 20, 'uint8')].clear()"
 
 
@@ -81,8 +83,8 @@ class WebAssembly(Sandbox):
     """Sandbox whose submissions run in WebAssembly within the grader's process, one at a time."""
 
     name = "webassembly"
-    # The running guest, the image of the submission while questions are asked, and a copy with
-    # which the memory is compared to measure an answer.
+    # The three copies are the running guest, the memory saved before a student's function is
+    # called, and the copy that the guest's memory is compared with to measure a call.
     memory_copies = 3
     _image: "MemoryImage | None" = None
 
@@ -136,7 +138,7 @@ class WebAssembly(Sandbox):
                 self._image = None
 
     def _create_prepared_guest_image(self) -> "MemoryImage":
-        """Start a guest, import the modules to preload, and return the image of its memory."""
+        """Start Python in WebAssembly (a guest), import modules, and return an image of it."""
         # The guest gets zeros instead of random bytes. So hashes and the order of sets are the
         # same in every worker process.
         instance = self._create_instance(MAX_MEMORY_BYTES, random=bytes)
@@ -280,12 +282,12 @@ class _WasmDriver(driver.SubmissionDriver):
     def __init__(self, sandbox: WebAssembly, limits: RunLimits, seconds: float) -> None:
         super().__init__(limits, seconds)
         self._sandbox, self._instance = sandbox, sandbox.start_instance()
-        # The submission's memory as it was before the questions on the current exercise.
+        # The submission's memory as it was before the function of the current exercise was called.
         self._image: MemoryImage | None = None
         self._output, self._death = encoding.ByteReader(b""), ""
-        # What `receive_event` returns or raises once all of the guest's output has been read.
+        # Result or exception of `receive_event` once all of the guest's output has been read.
         self._after_output: encoding.Frame | Exception
-        # State of the measurement of one answer's memory.
+        # Values for measuring the memory that one call of a student's function takes.
         self._memory_limit: int | None = None
         self._has_spare_memory = self._is_measured = False
         self._memory_before, self._written_before = bytearray(), 0
@@ -299,25 +301,26 @@ class _WasmDriver(driver.SubmissionDriver):
         return time.process_time()  # the guest uses nearly all of this process's CPU time
 
     def measure_usage(self) -> None:
-        """Do nothing: `_submission_cpu_seconds` always returns the current CPU time."""
+        """Do nothing: `_submission_cpu_seconds` returns the current CPU time without it."""
 
     def interrupt_cell(self) -> None:
         """Raise SubmissionStopped: a guest cannot be interrupted, only ended."""
         raise driver.SubmissionStopped(CellOutcome.TIMEOUT, self.describe_timeout(finished=False))
 
     def end_answer(self) -> None:
-        """End the guest that answers questions; later the submission is restored from its image."""
+        """End the guest in which a student's function is called; its memory is restored later."""
         raise _AnswerTimeUp
 
     def send_order(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
-        """Let the guest execute an order (to run a cell, or to answer questions), and wait."""
+        """Let the guest execute an order (to run a cell, or to call a function), and wait."""
         is_question = header["op"] == "ask"
         self._save_or_restore_memory(header, is_question)
         order = encoding.encode(header, arrays)
         check: Callable[[], None] = self.check_time
         if self._memory_limit is not None:
-            # Start the measurement before the guest reads the question: the student's code may
-            # have replaced the functions that read it.
+            # Start to measure memory before the guest decodes the arguments of the call. The
+            # student's code may have replaced the decoding functions, and their memory must count
+            # as well.
             self._memory_before = self._instance.copy_memory(self._memory_before)
             self._written_before, self._is_measured = self._instance.written_bytes(), True
             self._question_bytes = QUESTION_READ_FACTOR * len(order)
@@ -338,13 +341,13 @@ class _WasmDriver(driver.SubmissionDriver):
         except Exception as error:  # noqa: BLE001 - wasmtime's own: the guest cannot go on
             self._death = f"Its process ended: {_summarise_error(error)}"
         self._output = encoding.ByteReader(self._instance.take_output())
-        # If the guest ended while it answered, report that as `ForkedExecutor` does for a forked
-        # process that ended.
+        # If the guest ended during a call of the student's function, report that in the same form
+        # as `ForkedExecutor`, where the function runs in a forked process.
         if is_question and self._instance.has_ended:
             self._after_output = {"op": "asked", "missing": False, "exit": exit_code}, []
 
     def _save_or_restore_memory(self, header: dict[str, Any], is_question: bool) -> None:
-        """Save the submission's memory before questions, or restore it after earlier ones.
+        """Save the submission's memory before a student's function is called, or restore it.
 
         So a call of the student's function has no effect on later calls and cells.
         """
@@ -358,7 +361,7 @@ class _WasmDriver(driver.SubmissionDriver):
             self._save_memory_image()
 
     def _save_memory_image(self) -> None:
-        """Save the submission's memory, to be restored after each answer.
+        """Save the submission's memory, to be restored after each call of a student's function.
 
         If the memory of the next answer is limited, let the guest reserve spare memory first.
         """
@@ -373,8 +376,8 @@ class _WasmDriver(driver.SubmissionDriver):
     def _check_time_and_sample_memory(self) -> None:
         self.check_time()
         start = time.monotonic()
-        # Sample the memory while the answer is computed: the student's code could overwrite it at
-        # its end.
+        # Measure memory also while the function runs. Before it returns, the student's code could
+        # undo its changes to the memory.
         if start >= self._next_sample:
             changed_bytes = self._instance.count_changed_bytes(self._memory_before)
             self._peak_bytes = max(self._peak_bytes, changed_bytes)
@@ -403,14 +406,14 @@ class _WasmDriver(driver.SubmissionDriver):
         return self._death or protocol.describe_exit(None)
 
     def note_progress(self, written: bytearray) -> None:
-        """Do nothing: progress was already marked whenever the guest wrote output."""
+        """Do nothing: progress is already recorded at the moment when the guest writes output."""
 
     def start_memory_measurement(self, memory: int | None) -> None:
-        """Measure the memory of the next answer if it has a limit, `memory`, in bytes."""
+        """Measure the memory of the next function call if it is limited to `memory` bytes."""
         self._memory_limit, self._peak_bytes, self._is_measured = memory, 0, False
 
     def finish_memory_measurement(self) -> int:
-        """Return the answer's peak memory in bytes if it was over the limit, else 0."""
+        """Return the peak memory of the call in bytes if that exceeded the limit, else 0."""
         if self._memory_limit is None or not self._is_measured:
             return 0
         peak = max(self._peak_bytes, self._instance.count_changed_bytes(self._memory_before))
@@ -420,10 +423,11 @@ class _WasmDriver(driver.SubmissionDriver):
         return peak if peak > self._memory_limit + driver.UNCOUNTED_BYTES else 0
 
 
-# Guests
+# Guests: running WebAssembly programs, with their memory
 
-# Only one guest runs at a time in a process: wasmtime's epoch would stop all running guests, and
-# CPU time can be measured only for the whole process.
+# Only one guest runs at a time in a process. To stop a guest, wasmtime's epoch counter is
+# increased, which would stop all running guests. CPU time can be measured only for the whole
+# process.
 _GUEST_LOCK = threading.Lock()
 
 
@@ -513,7 +517,7 @@ class GuestInstance:
         self._exports["_initialize"](self._store)
 
     def take_image(self, buffer: bytearray) -> MemoryImage:
-        """Return an image of the guest, with the memory copied into `buffer`, at least as large."""
+        """Copy the guest's memory into `buffer`, which is large enough; return it as an image."""
         size = self.size()
         target = (ctypes.c_char * len(buffer)).from_buffer(buffer)
         ctypes.memmove(target, self._base, size)
@@ -600,7 +604,7 @@ def _summarise_error(error: BaseException) -> str:
     return (lines[0] if lines else type(error).__name__)[:200]
 
 
-# The files that guests are made of
+# Files that guests are made of: the compiled Python, its standard library and packages
 
 
 @cache
@@ -722,7 +726,7 @@ def _list_stdlib_files(resources: ExitStack) -> Iterator[tuple[str, Callable[[],
 
 
 def _list_site_package_files() -> Iterator[tuple[str, Path]]:
-    """Yield the name and the path of each file of `_SITE_PACKAGES` and their requirements."""
+    """Yield the name and the path of each file of the Python packages that a guest can import."""
     from packaging.requirements import Requirement
 
     queue, visited_names = list(_SITE_PACKAGES), set(_EXCLUDED_PACKAGES)

@@ -408,6 +408,6 @@ def _strip_error_wording(name: str, entry: Any) -> Any:
 
 
 def clear_cache() -> None:
-    """Forget all answer keys that were read, to be called when the files have changed."""
+    """Empty the cache of answer keys. Call this when the files have changed."""
     _load_lab_keys.cache_clear()
     _read_exercise_key.cache_clear()

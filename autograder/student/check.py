@@ -234,8 +234,8 @@ class answers:
     """
 
     def __init__(self, *names: str):
-        # Let this object have `__globals__` as a function has, where the check looks for the
-        # notebook's functions.
+        # Give this object `__globals__`, as functions have. There `check` looks for the notebook's
+        # functions.
         notebook_globals = self.__globals__ = sys._getframe(1).f_globals
         self._names = names
         self._copies: dict[str, Any] = {}
@@ -390,7 +390,7 @@ def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding
 
 
 def _explain_broken_dependency(key: ExerciseKey, answer: Any, namespace: Mapping[str, Any]) -> str:
-    """Return a sentence on the first exercise that the function calls and that is wrong.
+    """Return a sentence on the first wrong function of another exercise that is called, or "".
 
     The result is "" if all other exercises that the function calls are right.
     """
@@ -648,7 +648,7 @@ def _show_name_error(
 
 
 def _explain_missing_function(name: str) -> str:
-    """Return a sentence on why an exercise's function is not defined, by the saved notebook."""
+    """Return a sentence on why an exercise's function is undefined, as the saved notebook shows."""
     lab = answer_key.find_lab(name)
     cells = read_cells(_notebook_path(lab))
     cell = _find_cell(cells, grade_id(name))

@@ -42,8 +42,17 @@ _ENTRY = """\
     document.head.append(style);
     const narrow = window.matchMedia("(max-width: 60rem)");
     narrow.addEventListener("change", () => narrow.matches ? app.shell.collapseLeft() : app.shell.expandLeft());
-    app.restored.then(() => narrow.matches && app.shell.collapseLeft());
-    // What scrolls is reached by the keyboard too. Only a narrow window has anything that does.
+    const collapse = () => narrow.matches && app.shell.collapseLeft();
+    app.restored.then(collapse);
+    // The address of a lab, as in a link, makes JupyterLab open the lab and then its folder in the file list.
+    let opensAddress = false;
+    app.commands.commandExecuted.connect((_, { id, result }) => {
+      if (id === "router:tree") opensAddress = true;
+      if (id !== "docmanager:show-in-file-browser" || !opensAddress) return;
+      opensAddress = false;
+      result.then(collapse, collapse);
+    });
+    // Let the keyboard reach elements that scroll sideways. Only a narrow window has them.
     let waits;
     const reach = () => {
       waits = undefined;
@@ -53,6 +62,9 @@ _ENTRY = """\
     };
     const look = () => { if (narrow.matches) waits ??= setTimeout(reach, 500); };
     new MutationObserver(look).observe(document.body, { childList: true, subtree: true });
+    // A formula or a picture may become wider after it was inserted, when its font or its data arrives.
+    document.fonts.addEventListener("loadingdone", look);
+    document.addEventListener("load", look, true);
     narrow.addEventListener("change", look);
   };
   const extension = { __esModule: true, default: { id: "@NAME@:plugin", autoStart: true, activate } };

@@ -28,7 +28,8 @@ from autograder.student.workspace import START_PAGE
 
 REUSE_FOLDER = "my_functions"
 REUSE_VARIABLE = "AUTOGRADER_REUSE"  # environment variable; "off": the course's functions only
-# A function is too slow if it exceeds the course's time by this factor and by these seconds.
+# A student's function is too slow if it takes longer than this factor times the course's time, plus
+# these seconds.
 MAX_SLOWDOWN = 20
 MAX_EXTRA_SECONDS = 0.005
 _DIGEST_PREFIX = "# sha256 "

@@ -41,7 +41,7 @@ def weights_of(*given):
 
 @alignment.misconception(
     means="You did not use tanh: without it, two layers can do no more than one.",
-    nudge="Which function bends the numbers that come out of the first layer?",
+    nudge="Which activation function follows the first layer?",
 )
 @with_layers
 def no_tanh(encoder_states, decoder_state, layer_1, layer_2):
@@ -77,8 +77,8 @@ def tanh_too_early(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @alignment.misconception(
-    means="You put the decoder state before the encoder state, so each half of layer_1 meets the wrong one.",
-    nudge="In [h; s], which of the two stands first?",
+    means="You put the decoder state before the encoder state, so each half of layer_1 multiplies the wrong one.",
+    nudge="In [h; s], which of the two comes first?",
 )
 @with_layers
 def decoder_first(encoder_states, decoder_state, layer_1, layer_2):
@@ -87,7 +87,7 @@ def decoder_first(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @alignment.misconception(
-    means="You bent the numbers with a sigmoid, which runs from 0 to 1; tanh runs from -1 to 1.",
+    means="You used a sigmoid, whose values lie between 0 and 1; those of tanh lie between -1 and 1.",
     nudge="What does NumPy call the hyperbolic tangent?",
 )
 @with_layers
@@ -141,7 +141,7 @@ def no_decoder_state(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @alignment.misconception(
-    means="You joined the encoder states with themselves: the decoder state has no say.",
+    means="You joined the encoder states with themselves: the decoder state is not used.",
     nudge="Two things are compared for each score: one is the word's state, and the other?",
 )
 @with_layers
@@ -172,7 +172,7 @@ def joined_down_and_reshaped(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @alignment.misconception(
-    means="You compared the states by a dot product; that is another kind of attention (the next lab's), "
+    means="You compared the states by a dot product; that is dot-product attention, the subject of the next lab, "
     "and it leaves both layers unused.",
     nudge="Which two matrices does a score pass through in this lab?",
 )
@@ -218,7 +218,7 @@ def hard_coded(encoder_states, decoder_state, layer_1=None, layer_2=None):
 
 
 @alignment.misconception(
-    means="The numbers are right, but they lie in a row; a column is due, with one score below the other.",
+    means="The numbers are right, but they are in a row; a column of shape (K, 1) is expected.",
     nudge="Put the shapes under the last product, (K, a) and (a, 1): which shape comes out?",
 )
 @with_layers
@@ -267,7 +267,7 @@ def joined_below_each_other(encoder_states, decoder_state, layer_1, layer_2):
 
 @alignment.misconception(
     means="You added the two states and used the upper half of layer_1 for the sum; the lower half is unused.",
-    nudge="Each state meets a half of layer_1 of its own. Which rows belong to the decoder state?",
+    nudge="Each state is multiplied by its own half of layer_1. Which rows belong to the decoder state?",
 )
 @with_layers
 def added_instead_of_joined(encoder_states, decoder_state, layer_1, layer_2):
@@ -275,7 +275,7 @@ def added_instead_of_joined(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @alignment.misconception(
-    means="The last word keeps the 0 that its place began with: your loop ends one word too early.",
+    means="The last word still has the 0 that the array was filled with: your loop ends one word too early.",
     nudge="Which numbers does `range(n)` give, and which is the last?",
 )
 @with_layers
@@ -286,7 +286,7 @@ def last_word_left_out(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @alignment.misconception(
-    means="Only the first word has its score: the `return` stands inside the loop and ends it at once.",
+    means="Only the first word has its score: the `return` is inside the loop and ends it at once.",
     nudge="How far to the right should the line with `return` begin?",
 )
 @with_layers
@@ -297,7 +297,7 @@ def return_in_the_loop(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @alignment.misconception(
-    means="Only the first word's score comes back; if you used a loop, its `return` stands inside it.",
+    means="Only the first word's score comes back; if you used a loop, its `return` is inside it.",
     nudge="How far to the right should the line with `return` begin?",
 )
 @with_layers
@@ -369,8 +369,8 @@ def _halves_exchanged(encoder_states):
 
 @alignment.misconception(
     means="You multiplied each word by the decoder state, number by number, and used the upper half of layer_1; "
-    "the two are to be joined.",
-    nudge="layer_1 has 2n rows. How long must a row be that it can take?",
+    "they should be concatenated.",
+    nudge="layer_1 has 2n rows. How long must a row be so that layer_1 can multiply it?",
 )
 def product_in_place_of_joining(encoder_states, decoder_state, layer_1, layer_2):
     return np.tanh((encoder_states * decoder_state) @ layer_1[: encoder_states.shape[1]]) @ layer_2
@@ -378,7 +378,7 @@ def product_in_place_of_joining(encoder_states, decoder_state, layer_1, layer_2)
 
 @alignment.misconception(
     means="You multiplied each word by the decoder state, number by number, and added both halves of layer_1.",
-    nudge="Write a joined row of two numbers and two numbers down: which half of layer_1 meets which state?",
+    nudge="Write down a joined row of two numbers and two numbers: which half of layer_1 multiplies which state?",
 )
 def product_times_both_halves(encoder_states, decoder_state, layer_1, layer_2):
     n = encoder_states.shape[1]
@@ -386,7 +386,7 @@ def product_times_both_halves(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @alignment.misconception(
-    means="You added the two states and the two halves of layer_1 as well, so each half also meets the other's state.",
+    means="You added the two states and the two halves of layer_1 as well, so each half also multiplies the other state.",
     nudge="Multiply (a + b)(c + d) out. Which of the four products belong in the formula?",
 )
 def sum_times_both_halves(encoder_states, decoder_state, layer_1, layer_2):
@@ -395,7 +395,7 @@ def sum_times_both_halves(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @alignment.misconception(
-    means="You took the tangent (tan), which jumps from one end of the numbers to the other; tanh bends them gently.",
+    means="You used the tangent (tan); the formula has the hyperbolic tangent (tanh).",
     nudge="What is one letter more in NumPy's name for the hyperbolic tangent?",
 )
 @with_layers
@@ -404,7 +404,7 @@ def tan_for_tanh(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @alignment.misconception(
-    means="Both states meet the lower half of layer_1; the upper half, which belongs to the words, is unused.",
+    means="Both states are multiplied by the lower half of layer_1; the upper half, which belongs to the words, is unused.",
     nudge="Which rows of layer_1 belong to the words: the first n, or the last n?",
 )
 @with_layers
@@ -414,8 +414,8 @@ def lower_half_for_both(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @alignment.misconception(
-    means="You took the tanh of each state's part by itself and added the two; the tanh is taken of their sum.",
-    nudge="What stands inside the brackets of tanh in the formula: one product, or a sum of two?",
+    means="You applied tanh to the part of each state separately and added the results; apply it to the sum.",
+    nudge="What is inside the brackets of tanh in the formula: one product, or a sum of two?",
 )
 @with_layers
 def tanh_of_each_half(encoder_states, decoder_state, layer_1, layer_2):

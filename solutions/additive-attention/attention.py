@@ -30,7 +30,7 @@ add_cases(attention)
 
 @attention.misconception(
     means="Every weight was 1, so the states were simply added up. This is what you get without weights, "
-    "or with a softmax along axis 1 of a (K, 1) column, where each number stands alone.",
+    "or with a softmax along axis 1 of a (K, 1) column, where each row has only one number.",
     nudge="Print your weights: do they add up to 1 over the K words?",
 )
 @with_layers
@@ -114,9 +114,9 @@ def scaled_scores(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @attention.misconception(
-    means="You added up along each word's state, so there is one number a word; the words should be mixed, "
-    "and each of the n numbers of a state kept apart.",
-    nudge="Along which axis do the words lie in (K, n), and which axis should be left?",
+    means="You added up along each word's state, so there is one number for each word; the sum should run over the words, "
+    "and keep each of the n numbers of a state.",
+    nudge="Which axis of (K, n) are the words, and which axis should remain?",
 )
 @with_layers
 def sums_over_the_wrong_axis(encoder_states, decoder_state, layer_1, layer_2):
@@ -151,7 +151,8 @@ def mean_for_sum(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @attention.misconception(
-    means="You stopped at the weights: one number a word. The context mixes the states with them.",
+    means="You stopped at the weights: one number for each word. The context is the average of the states "
+    "with these weights.",
     nudge="What are the weights multiplied by?",
 )
 @with_layers
@@ -170,7 +171,7 @@ def mixes_the_decoder_state(encoder_states, decoder_state, layer_1=None, layer_2
 
 @attention.misconception(
     means="You used softmax on the finished sum instead of on the scores.",
-    nudge="Softmax should share out 1 among the K words: at which step do you have one number a word?",
+    nudge="The weights of the K words should add up to 1: at which step do you have one number for each word?",
 )
 @with_layers
 def softmax_at_the_end(encoder_states, decoder_state, layer_1, layer_2):
@@ -183,7 +184,7 @@ def softmax_at_the_end(encoder_states, decoder_state, layer_1, layer_2):
 
 @attention.misconception(
     means="You did not use the layers that were passed to `attention`: your scores come from the notebook's.",
-    nudge="Your function gets layer_1 and layer_2 as arguments: does `alignment` hear of them?",
+    nudge="Your function gets layer_1 and layer_2 as arguments: do you pass them on to `alignment`?",
 )
 def ignores_the_layers(encoder_states, decoder_state, layer_1=None, layer_2=None):
     return attention.reference(encoder_states, decoder_state)
@@ -211,7 +212,7 @@ def hard_coded(encoder_states, decoder_state, layer_1=None, layer_2=None):
 
 
 @attention.misconception(
-    means="The numbers are right, but they stand in a column of shape (n, 1); a plain vector (n,) is due.",
+    means="The numbers are right, but they are in a column of shape (n, 1); a plain vector (n,) is expected.",
     nudge="Your weights are a column: what would a product or a sum give that has no second axis left?",
 )
 @with_layers
@@ -266,7 +267,7 @@ for _mistake, _what in [
 ]:
     attention.misconception(
         means=f"The weights and the sum are right, but the scores they start from {_what}.",
-        nudge="Does check(alignment) pass? Put that right first, and let `attention` call it.",
+        nudge="Does check(alignment) pass? Correct that first, and let `attention` call it.",
     )(_on_wrong_scores(_mistake))
 
 
@@ -300,7 +301,7 @@ def states_exchanged(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @attention.misconception(
-    means="You added the decoder state to the context; attention hands over the words' states only.",
+    means="You added the decoder state to the context; attention averages the encoder states only.",
     nudge="What does the formula add up, and is the decoder state among it?",
 )
 @with_layers
@@ -400,8 +401,8 @@ def signs_dropped(encoder_states, decoder_state, layer_1, layer_2):
 
 
 @attention.misconception(
-    means="The sign of the scores is turned: the word with the lowest score gets the largest weight.",
-    nudge="Is there a minus too many before the scores?",
+    means="The sign of the scores is reversed: the word with the lowest score gets the largest weight.",
+    nudge="Is there one minus sign too many before the scores?",
 )
 @with_layers
 def worst_word_first(encoder_states, decoder_state, layer_1, layer_2):

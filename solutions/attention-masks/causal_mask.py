@@ -53,7 +53,7 @@ def upper_triangle(size):
 
 
 @causal_mask.misconception(
-    means="This is the mask the other way round: True stands where attention is forbidden.",
+    means="The mask is inverted: True is where attention is forbidden.",
     nudge="In this lab True means “may attend”. Which operator turns every True into False?",
 )
 def inverted_causal(size):
@@ -102,7 +102,7 @@ def only_one_step_back(size):
 
 @causal_mask.misconception(
     means="The triangle leans the wrong way: your columns are counted from the right-hand end.",
-    nudge="In which column does the first position stand, the leftmost or the rightmost?",
+    nudge="Which column belongs to the first position, the leftmost or the rightmost?",
 )
 def mirrored(size):
     return np.fliplr(np.tri(size, dtype=bool))

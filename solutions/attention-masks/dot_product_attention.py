@@ -206,7 +206,7 @@ def inverted_mask(query, key, value, mask=None, scale=True):
 
 @dot_product_attention.misconception(
     means="You hid the keys after the softmax, so what is left of the weights no longer sums to 1.",
-    nudge="The visible keys should share the whole weight. At which moment must the others drop out?",
+    nudge="The weights of the visible keys should add up to 1. At which step must you remove the hidden ones?",
 )
 def mask_after_softmax(query, key, value, mask=None, scale=True):
     weights = weights_of(query, key, None, scale)
@@ -242,8 +242,8 @@ def mask_on_queries(query, key, value, mask=None, scale=True):
 
 
 @dot_product_attention.misconception(
-    means="You put the mask on the values: they become 0, but their keys still take a share of the weight.",
-    nudge="Which numbers decide how the weight is shared out, and so need the mask?",
+    means="You put the mask on the values: they become 0, but their keys still get weight.",
+    nudge="Which numbers determine the weights, and so need the mask?",
 )
 def mask_on_values(query, key, value, mask=None, scale=True):
     value = value if mask is None else np.where(np.swapaxes(mask, -1, -2), value, 0)
@@ -252,7 +252,7 @@ def mask_on_values(query, key, value, mask=None, scale=True):
 
 @dot_product_attention.misconception(
     means="You took the softmax over the queries: each key's column sums to 1, instead of each query's row.",
-    nudge="Each query shares out its own attention. Along which axis of the scores do the keys lie?",
+    nudge="The weights of each query add up to 1. Which axis of the scores are the keys?",
 )
 def softmax_over_queries(query, key, value, mask=None, scale=True):
     scores = hide(scores_of(query, key, scale), mask, -1e9)
@@ -287,8 +287,8 @@ def no_softmax(query, key, value, mask=None, scale=True):
 
 
 @dot_product_attention.misconception(
-    means="Two shapes do not fit: in (L_q, d_k) times (L_k, d_k) the keys must be turned first.",
-    nudge="Write the shapes beside each `@`: the last size on the left must meet the same size on the right.",
+    means="Two shapes do not fit: in (L_q, d_k) times (L_k, d_k) the keys must be transposed first.",
+    nudge="Write the shapes next to each `@`: the last size on the left must equal the second-to-last size on the right.",
     raises=ValueError,
 )
 def missing_transpose(query, key, value, mask=None, scale=True):
@@ -298,7 +298,7 @@ def missing_transpose(query, key, value, mask=None, scale=True):
 
 @dot_product_attention.misconception(
     means="`.T` turns all the axes of a batch round, the batch as well, and then nothing fits.",
-    nudge="Only the last two axes of the keys should change places. Which NumPy function exchanges two axes?",
+    nudge="Exchange only the last two axes of the keys. Which NumPy function exchanges two axes?",
 )
 def transposes_every_axis(query, key, value, mask=None, scale=True):
     scores = query @ key.T
@@ -307,7 +307,7 @@ def transposes_every_axis(query, key, value, mask=None, scale=True):
 
 @dot_product_attention.misconception(
     means="You used the first sentence of the batch for all of them.",
-    nudge="`@` works on every sentence of a batch by itself. Is there an index `[0]` too many?",
+    nudge="`@` already works on every sentence of a batch. Is there an index `[0]` too many?",
 )
 def first_sentence_for_all(query, key, value, mask=None, scale=True):
     if query.ndim == 2:
@@ -335,7 +335,7 @@ def compares_with_the_values(query, key, value, mask=None, scale=True):
 
 
 @dot_product_attention.misconception(
-    means="Queries and keys have changed places: your scores have a row for each key.",
+    means="You exchanged queries and keys: your scores have a row for each key.",
     nudge="The output has a row for each query. Which array comes first in the product?",
 )
 def queries_and_keys_swapped(query, key, value, mask=None, scale=True):
@@ -433,7 +433,7 @@ def power_before_division(query, key, value, mask=None, scale=True):
 
 @dot_product_attention.misconception(
     means="You exchanged the first two axes of the keys; in a batch the first one counts the sentences.",
-    nudge="Counted from the end, which two axes of the keys should change places?",
+    nudge="Counted from the end, which two axes of the keys should be exchanged?",
 )
 def exchanges_the_first_two_axes(query, key, value, mask=None, scale=True):
     scores = query @ np.swapaxes(key, 0, 1)
@@ -451,7 +451,7 @@ def transposes_batches_only(query, key, value, mask=None, scale=True):
 
 @dot_product_attention.misconception(
     means="You divided by the lengths of the vectors (that is cosine similarity); attention divides by √d_k only.",
-    nudge="Which number in the formula stands below the dot products, and is it the same for all of them?",
+    nudge="By which number does the formula divide the dot products, and is it the same for all of them?",
 )
 def cosine_similarity(query, key, value, mask=None, scale=True):
     one, other = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (query, key))
@@ -460,7 +460,7 @@ def cosine_similarity(query, key, value, mask=None, scale=True):
 
 @dot_product_attention.misconception(
     means="You divided by the lengths of the vectors (that is cosine similarity) instead of by √d_k.",
-    nudge="Which number in the formula stands below the dot products, and is it the same for all of them?",
+    nudge="By which number does the formula divide the dot products, and is it the same for all of them?",
 )
 def cosine_similarity_for_the_scale(query, key, value, mask=None, scale=True):
     one, other = (x / np.linalg.norm(x, axis=-1, keepdims=True) for x in (query, key))

@@ -112,7 +112,7 @@ def inverted_mask(q, k, v, scale=True):
 
 @dot_product_self_attention.misconception(
     means="A position does not see itself, so the first one has nothing to attend to and becomes 0.",
-    nudge="Print the mask for L = 3: what stands on its diagonal?",
+    nudge="Print the mask for L = 3: what is on its diagonal?",
 )
 def not_itself(q, k, v, scale=True):
     return self_attention(q, k, v, scale, np.tri(q.shape[-2], k=-1, dtype=bool))
@@ -121,7 +121,7 @@ def not_itself(q, k, v, scale=True):
 @dot_product_self_attention.misconception(
     means="A position does not see itself, so the first one has nothing to attend to "
     "and averages the whole sentence.",
-    nudge="Print the mask for L = 3: what stands on its diagonal?",
+    nudge="Print the mask for L = 3: what is on its diagonal?",
 )
 def not_itself_then_everything(q, k, v, scale=True):
     scores = np.where(np.tri(q.shape[-2], k=-1, dtype=bool), scores_of(q, k, scale), -1e9)
@@ -130,7 +130,7 @@ def not_itself_then_everything(q, k, v, scale=True):
 
 @dot_product_self_attention.misconception(
     means="A position does not see itself, and the first one, for which that leaves nothing, sees the whole sentence.",
-    nudge="Print the mask for L = 3: what stands on its diagonal? What may row 0 see?",
+    nudge="Print the mask for L = 3: what is on its diagonal? What may row 0 see?",
 )
 def not_itself_and_the_first_sees_all(q, k, v, scale=True):
     mask = np.tri(q.shape[-2], k=-1, dtype=bool)
@@ -205,7 +205,7 @@ def mask_of_the_batch_size(q, k, v, scale=True):
 
 @dot_product_self_attention.misconception(
     means="You hid the future after the softmax, so what is left of the weights no longer sums to 1.",
-    nudge="The visible positions should share the whole weight. At which moment must the others drop out?",
+    nudge="The weights of the visible positions should add up to 1. At which step must you remove the others?",
 )
 def mask_after_softmax(q, k, v, scale=True):
     return (weights_of(q, k, None, scale) * square(q)) @ v
@@ -229,7 +229,7 @@ def mask_added_as_0_1(q, k, v, scale=True):
 
 @dot_product_self_attention.misconception(
     means="You took the softmax over the queries: each key's column sums to 1, instead of each query's row.",
-    nudge="Each position shares out its own attention. Along which axis of the scores do the keys lie?",
+    nudge="The weights of each position add up to 1. Which axis of the scores are the keys?",
 )
 def softmax_over_queries(q, k, v, scale=True):
     scores = np.where(square(q), scores_of(q, k, scale), -1e9)
@@ -261,7 +261,7 @@ def averages_the_keys(q, k, v, scale=True):
 
 
 @dot_product_self_attention.misconception(
-    means="Queries and keys have changed places.",
+    means="You exchanged queries and keys.",
     nudge="Check the order of the arguments: query, key, value.",
 )
 def queries_and_keys_swapped(q, k, v, scale=True):
@@ -270,7 +270,7 @@ def queries_and_keys_swapped(q, k, v, scale=True):
 
 @dot_product_self_attention.misconception(
     means="You used the first sentence of the batch for all of them.",
-    nudge="`@` works on every sentence of a batch by itself. Is there an index `[0]` too many?",
+    nudge="`@` already works on every sentence of a batch. Is there an index `[0]` too many?",
 )
 def first_sentence_for_all(q, k, v, scale=True):
     return np.repeat(self_attention(q[0], k[0], v[0], scale, square(q))[None], len(q), axis=0)
@@ -323,7 +323,7 @@ def returns_a_list(q, k, v, scale=True):
 
 
 @dot_product_self_attention.misconception(
-    means="You compared the queries with themselves: q stands where k belongs.",
+    means="You compared the queries with themselves: q is used where k belongs.",
     nudge="Check the arguments of your call: query, key, value.",
 )
 def q_for_the_keys(q, k, v, scale=True):

@@ -127,7 +127,7 @@ def maximum_over_hidden_keys(scores, mask=None):
 
 @masked_softmax.misconception(
     means="A row with nothing to attend to becomes NaN: -inf minus -inf, or 0 divided by 0, is not a number.",
-    nudge="Rows of -inf have the maximum -inf and the sum 0. What could you put in the place of each?",
+    nudge="Rows of -inf have the maximum -inf and the sum 0. What could you use instead of each?",
 )
 def nan_in_empty_rows(scores, mask=None):
     weights = np.exp(hide(scores, mask) - np.max(hide(scores, mask), axis=-1, keepdims=True))
@@ -144,13 +144,14 @@ def uniform_in_empty_rows(scores, mask=None):
 
 
 @masked_softmax.misconception(
-    means="You add a large negative number to the scores of hidden keys. Where all keys of a row are hidden, "
-    "every score becomes smaller by the same number, and softmax gives them weights again.",
+    means="In a row with nothing to attend to, the hidden keys come back: you added -1e9 to every score of "
+    "the row, and softmax ignores what is added to all scores.",
     nudge="Such a row should hold zeros. What could you do with the weights of hidden keys at the end?",
 )
-def weights_return_in_empty_rows(scores, mask=None):
-    hidden = scores if mask is None else scores + np.where(mask, 0.0, -1e9)
-    return normalised(np.exp(hidden - hidden.max(axis=-1, keepdims=True)))
+def minus_1e9_added(scores, mask=None):
+    if mask is not None:
+        scores = scores + ~mask * -1e9
+    return normalised(np.exp(scores - scores.max(axis=-1, keepdims=True)))
 
 
 @masked_softmax.misconception(
@@ -171,7 +172,7 @@ def inverted_mask(scores, mask=None):
 
 @masked_softmax.misconception(
     means="You hid the keys after the softmax, so what is left of each row no longer sums to 1.",
-    nudge="The visible keys should share the whole weight. At which moment must the others drop out?",
+    nudge="The weights of the visible keys should add up to 1. At which step must you remove the hidden ones?",
 )
 def mask_after_softmax(scores, mask=None):
     weights = masked_softmax.reference(scores)
@@ -195,7 +196,7 @@ def mask_added_as_0_1(scores, mask=None):
 
 
 @masked_softmax.misconception(
-    means="The number that stands for “hidden” is not low enough, so hidden keys keep some weight.",
+    means="The number for “hidden” is not low enough, so hidden keys keep some weight.",
     nudge="Scores may be as low as -1000. Which number is lower than every score?",
 )
 def not_low_enough(scores, mask=None):
@@ -212,7 +213,7 @@ def mask_transposed(scores, mask=None):
 
 @masked_softmax.misconception(
     means="You used the first sentence's mask for the whole batch.",
-    nudge="Broadcasting matches a mask with its own sentence by itself. Is there an index `[0]` too many?",
+    nudge="Broadcasting already matches each mask with its sentence. Is there an index `[0]` too many?",
 )
 def first_mask_for_all(scores, mask=None):
     return masked_softmax.reference(scores, mask if mask is None or mask.ndim == 2 else mask[0])
@@ -220,7 +221,7 @@ def first_mask_for_all(scores, mask=None):
 
 @masked_softmax.misconception(
     means="Each key's weights sum to 1 over the queries: you normalised down the columns.",
-    nudge="Each query shares out its own attention. Along which axis do the keys lie?",
+    nudge="The weights of each query add up to 1. Which axis are the keys?",
 )
 def down_the_columns(scores, mask=None):
     hidden = hide(scores, mask)
@@ -239,7 +240,7 @@ def always_axis_1(scores, mask=None):
 
 
 @masked_softmax.misconception(
-    means="All the weights together sum to 1, instead of each row by itself.",
+    means="All the weights together add up to 1, instead of the weights of each row.",
     nudge="What does `axis=-1` change in a sum, and what does `keepdims=True`?",
 )
 def over_everything(scores, mask=None):
@@ -293,7 +294,7 @@ def hard_coded_weights(scores, mask=None):
 
 @masked_softmax.misconception(
     means="You subtracted the maximum of the whole array: a row that lies far below it becomes 0/0 or 0.",
-    nudge="Each row is shared out by itself. Whose maximum should it lose?",
+    nudge="Softmax is computed for each row separately. Which maximum should you subtract from a row?",
 )
 def maximum_of_everything(scores, mask=None):
     hidden = hide(scores, mask)
@@ -368,7 +369,7 @@ def no_maximum_with_nan(scores, mask=None):
 @masked_softmax.misconception(
     means="You subtracted the maximum of the whole array: of a row that lies far below it every exponential "
     "becomes 0, and so does its weight.",
-    nudge="Each row is shared out by itself. Whose maximum should it lose?",
+    nudge="Softmax is computed for each row separately. Which maximum should you subtract from a row?",
 )
 def maximum_of_everything_and_zeros(scores, mask=None):
     hidden = hide(scores, mask)
@@ -431,8 +432,8 @@ def returns_a_list(scores, mask=None):
 
 
 @masked_softmax.misconception(
-    means="You hid scores by a fixed low number such as -1000 and put their weights to 0 afterwards: beside scores as "
-    "low as that they had taken their share before, and what is left of the row no longer sums to 1.",
+    means="You hid scores by a fixed low number such as -1000 and set their weights to 0 afterwards. Next to scores as "
+    "low as that, the hidden keys had got weight before, and the rest of the row no longer adds up to 1.",
     nudge="Which number is lower than every score, however low that is?",
 )
 def fixed_low_number_and_zeros(scores, mask=None):
@@ -444,7 +445,7 @@ def fixed_low_number_and_zeros(scores, mask=None):
 
 
 @masked_softmax.misconception(
-    means="Where one row has nothing to attend to, all the rows become zeros: each row should be looked at by itself.",
+    means="Where one row has nothing to attend to, all the rows become zeros: decide this for each row separately.",
     nudge="`all()` and `any()` without an axis ask the whole array. Along which axis does a row lie?",
 )
 def all_empty_where_one_is(scores, mask=None):

@@ -46,7 +46,7 @@ def many_sentences(rng):
 
 
 @padding_mask.misconception(
-    means="True stands on the padding and False on the words: this is the mask the other way round.",
+    means="The mask is inverted: True is on the padding and False on the words.",
     nudge="In this lab True means “may attend”. Are the words or the padding to be attended to?",
 )
 def inverted_padding(lengths, size):
@@ -105,7 +105,7 @@ def no_new_axis(lengths, size):
 
 
 @padding_mask.misconception(
-    means="Shape (batch, size) lacks the axis for the queries; beside scores of shape (batch, L_q, L_k) "
+    means="Shape (batch, size) lacks the axis for the queries; with scores of shape (batch, L_q, L_k) "
     "NumPy would match your sentences with the queries.",
     nudge="Which axis of length 1 does the docstring ask for, and between which two others?",
 )
@@ -114,7 +114,7 @@ def missing_axis(lengths, size):
 
 
 @padding_mask.misconception(
-    means="The axis of length 1 stands last, so this hides padded queries (rows) and not padded keys.",
+    means="The axis of length 1 is the last one, so this hides padded queries (rows) and not padded keys.",
     nudge="Scores have shape (batch, L_q, L_k). Which of the three axes should your positions lie along?",
 )
 def on_the_queries(lengths, size):
@@ -122,7 +122,7 @@ def on_the_queries(lengths, size):
 
 
 @padding_mask.misconception(
-    means="The axis of length 1 stands first, so sentence i would be matched with query i.",
+    means="The axis of length 1 is the first one, so sentence i would be matched with query i.",
     nudge="Scores have shape (batch, L_q, L_k). Where does the batch belong in your mask?",
 )
 def axis_in_front(lengths, size):

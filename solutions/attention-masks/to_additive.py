@@ -60,7 +60,7 @@ def padding_16(rng):
 
 @to_additive.misconception(
     means="In float16 -1e9 becomes -inf, and 0 × -inf is NaN (not a number) where nothing should happen.",
-    nudge="float16 ends at ±65504. Choose 0 or the lowest number for each place; do not multiply.",
+    nudge="float16 ends at ±65504. Choose 0 or the lowest number for each key; do not multiply.",
 )
 def minus_1e9_in_float16(mask, dtype=np.float64):
     return (1 - mask.astype(dtype)) * np.asarray(-1e9).astype(dtype)
@@ -141,7 +141,7 @@ def plus_infinity(mask, dtype=np.float64):
 
 @to_additive.misconception(
     means="0 × inf is NaN (not a number), so the keys that may be attended to get NaN.",
-    nudge="Choose 0 or the lowest number for each place with `np.where`; do not multiply by inf.",
+    nudge="Choose 0 or the lowest number for each key with `np.where`; do not multiply by inf.",
 )
 def multiplied_by_infinity(mask, dtype=np.float64):
     with np.errstate(all="ignore"):
@@ -175,7 +175,7 @@ def hides_with_nan(mask, dtype=np.float64):
 
 @to_additive.misconception(
     means="This is still the boolean mask; added to scores, True counts as 1 and False as 0.",
-    nudge="Which number should stand in the place of True, and which in the place of False?",
+    nudge="Which number should replace True, and which should replace False?",
 )
 def still_boolean(mask, dtype=np.float64):
     return mask
@@ -214,7 +214,7 @@ def inverted_in_float64(mask, dtype=np.float64):
 
 @to_additive.misconception(
     means="You add 1 at the hidden positions and 0 at the others: that favours what should be hidden.",
-    nudge="Which number, added to a score, makes its exponential vanish, and at which positions is it due?",
+    nudge="Which number, added to a score, makes its exponential vanish, and at which positions do you need it?",
 )
 def inverted_zeros_and_ones(mask, dtype=np.float64):
     return (~mask).astype(dtype)
@@ -223,7 +223,7 @@ def inverted_zeros_and_ones(mask, dtype=np.float64):
 @to_additive.misconception(
     means="You add -1 at the positions that may be attended to, and 0 at the hidden ones, which are favoured "
     "by that.",
-    nudge="Which number, added to a score, makes its exponential vanish, and at which positions is it due?",
+    nudge="Which number, added to a score, makes its exponential vanish, and at which positions do you need it?",
 )
 def inverted_minus_one(mask, dtype=np.float64):
     return -mask.astype(dtype)

@@ -8,7 +8,7 @@ adam_step = Exercise("adam_step", points=2)
 
 
 def _state(rng, *shape, step):
-    """Averages as they might stand after `step - 1` steps; zeros before the first."""
+    """Return averages as after `step - 1` steps; zeros before the first."""
     mean, square = rng.normal(size=shape), rng.random(shape) + 0.1
     early = step > 1
     return rng.normal(size=shape), rng.normal(size=shape), 0.3 * mean * early, 0.3 * square * early
@@ -186,7 +186,7 @@ def betas_exchanged(parameter, gradient, mean, square, step, rate, beta_1, beta_
 
 
 @wrong(
-    means="In the averages β weighs the new gradient and 1 - β the old average: it is the other way round.",
+    means="In your averages β multiplies the new gradient and 1 - β the old average. It should be the reverse.",
     nudge="With β = 0.9, does the average forget nearly everything in one step, or keep most of it?",
 )
 def old_and_new_exchanged(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
@@ -207,7 +207,7 @@ def new_gradient_added_whole(parameter, gradient, mean, square, step, rate, beta
 
 
 @wrong(
-    means="The second average holds the gradients; their squares are due.",
+    means="The second average holds the gradients; their squares are expected.",
     nudge="What does Adam need under the square root so that the sign of a gradient does not matter?",
 )
 def gradient_not_squared(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
@@ -218,7 +218,7 @@ def gradient_not_squared(parameter, gradient, mean, square, step, rate, beta_1, 
 
 
 @wrong(
-    means="The second average holds the squares of the mean; those of the gradient are due.",
+    means="The second average holds the squares of the mean; the squares of the gradient are expected.",
     nudge="Which of the two enters the formula for the square: g or m?",
 )
 def square_of_the_mean(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
@@ -273,8 +273,8 @@ def no_square_root(parameter, gradient, mean, square, step, rate, beta_1, beta_2
 
 
 @wrong(
-    means="Epsilon stands under the square root; here it is added to the root.",
-    nudge="Where does ε stand in the formula of section 6, inside or outside the root?",
+    means="Epsilon is under your square root; the formula adds it to the root.",
+    nudge="Where is ε in the formula of section 6, inside or outside the root?",
 )
 def epsilon_under_the_root(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
     _, mean, square, m, s = _moved(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon)
@@ -282,8 +282,8 @@ def epsilon_under_the_root(parameter, gradient, mean, square, step, rate, beta_1
 
 
 @wrong(
-    means="The corrections are drawn into the rate, so epsilon meets the root of the square before its correction.",
-    nudge="What does ε stand beside in the formula: the root of s, or that of the corrected s?",
+    means="You moved the corrections into the rate, so epsilon is added to the root of the uncorrected square.",
+    nudge="To what does the formula add ε: to the root of s, or to the root of the corrected s?",
 )
 def epsilon_before_the_correction(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
     _, mean, square, _, _ = _moved(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon)
@@ -301,7 +301,7 @@ def no_epsilon(parameter, gradient, mean, square, step, rate, beta_1, beta_2, ep
 
 
 @wrong(
-    means="The step uses the new gradient alone above the fraction line; the average of gradients is due.",
+    means="The numerator of your step is the new gradient alone; the average of the gradients is expected.",
     nudge="What is the first average kept for, if the step does not use it?",
 )
 def gradient_for_the_mean(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
@@ -372,8 +372,8 @@ def plain_descent(parameter, gradient, mean, square, step, rate, beta_1, beta_2,
 
 
 @wrong(
-    means="You averaged the gradient's absolute value; its square is due.",
-    nudge="Of what is the square root taken in the end?",
+    means="You averaged the absolute value of the gradient; its square is expected.",
+    nudge="Of which average does the step take the square root?",
 )
 def absolute_for_squared(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
     _, mean, _, m, _ = _moved(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon)
@@ -383,8 +383,8 @@ def absolute_for_squared(parameter, gradient, mean, square, step, rate, beta_1, 
 
 
 @wrong(
-    means="In the average of the gradients β₁ weighs the new one and 1 - β₁ the old average: it is the other way "
-    "round. That of the squares is right.",
+    means="In the average of the gradients β₁ multiplies the new gradient and 1 - β₁ the old average. It should be "
+    "the reverse. The average of the squares is right.",
     nudge="With β₁ = 0.9, does the average forget nearly everything in one step, or keep most of it?",
 )
 def old_and_new_exchanged_in_the_mean(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
@@ -395,8 +395,8 @@ def old_and_new_exchanged_in_the_mean(parameter, gradient, mean, square, step, r
 
 
 @wrong(
-    means="In the average of the squares β₂ weighs the new one and 1 - β₂ the old average: it is the other way "
-    "round. That of the gradients is right.",
+    means="In the average of the squares β₂ multiplies the new square and 1 - β₂ the old average. It should be "
+    "the reverse. The average of the gradients is right.",
     nudge="With β₂ = 0.999, does the average forget nearly everything in one step, or keep most of it?",
 )
 def old_and_new_exchanged_in_the_square(
@@ -507,8 +507,8 @@ def rate_written_out(parameter, gradient, mean, square, step, rate, beta_1, beta
 
 
 @wrong(
-    means="β₁ and β₂ have changed places in the averages: the mean forgets slowly and the square fast.",
-    nudge="Which of the two stands in the formula for m, and which in that for s?",
+    means="You exchanged β₁ and β₂: your mean forgets slowly and your square fast.",
+    nudge="Which of the two is in the formula for m, and which in the formula for s?",
 )
 def betas_exchanged_in_the_averages(parameter, gradient, mean, square, step, rate, beta_1, beta_2, epsilon):
     mean = beta_2 * mean + (1 - beta_2) * gradient

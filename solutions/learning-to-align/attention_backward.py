@@ -67,7 +67,7 @@ def _steps(queries, keys, values, upstream, forward=None, axis=-1):
 
 
 @attention_backward.misconception(
-    means="The scores were divided by √d_k on the way there, and their gradients are not on the way back.",
+    means="The forward pass divides the scores by √d_k; your backward pass does not divide their gradients.",
     nudge="If s = x / c, what is the derivative of s with respect to x?",
 )
 def scale_forgotten_on_the_way_back(queries, keys, values, upstream):
@@ -94,8 +94,8 @@ def no_scale(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="You divided by √d_k on the way back, but computed the weights without it.",
-    nudge="Which weights did the way there use? The way back needs the same ones.",
+    means="You divided by √d_k in the backward pass, but computed the weights without it.",
+    nudge="Which weights did the forward pass use? The backward pass needs the same ones.",
 )
 def scale_only_on_the_way_back(queries, keys, values, upstream):
     weights, _, d = _steps(queries, keys, values, upstream, forward=1.0)
@@ -104,8 +104,8 @@ def scale_only_on_the_way_back(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="You divided by d_k where its square root is due.",
-    nudge="What stands under the fraction line in the formula of attention?",
+    means="You divided by d_k; its square root is expected.",
+    nudge="What is the denominator in the formula of attention?",
 )
 def divided_by_d_k(queries, keys, values, upstream):
     weights, _, d = _steps(queries, keys, values, upstream, forward=keys.shape[1])
@@ -124,8 +124,8 @@ def root_of_the_number_of_keys(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="On the way back you divided by √d_v, the root of a value's size; the scores were divided by √d_k.",
-    nudge="The scores are products of queries and keys. Whose size stands under the root?",
+    means="In the backward pass you divided by √d_v, the root of a value's size; the scores were divided by √d_k.",
+    nudge="The scores are products of queries and keys. Whose size is under the root?",
 )
 def root_of_the_values_size_on_the_way_back(queries, keys, values, upstream):
     weights, _, d = _steps(queries, keys, values, upstream)
@@ -134,8 +134,8 @@ def root_of_the_values_size_on_the_way_back(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="You divided by √d_v, the root of a value's size, in the weights and on the way back; √d_k is due.",
-    nudge="The scores are products of queries and keys. Whose size stands under the root?",
+    means="You divided by √d_v, the root of a value's size, in both passes; √d_k is expected.",
+    nudge="The scores are products of queries and keys. Whose size is under the root?",
 )
 def root_of_the_values_size(queries, keys, values, upstream):
     root = np.sqrt(values.shape[1])
@@ -144,7 +144,7 @@ def root_of_the_values_size(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="You multiplied by √d_k on the way back instead of dividing by it.",
+    means="In the backward pass you multiplied by √d_k instead of dividing by it.",
     nudge="If s = x / c, what is the derivative of s with respect to x?",
 )
 def multiplied_by_the_scale(queries, keys, values, upstream):
@@ -157,8 +157,8 @@ def multiplied_by_the_scale(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="The step back through softmax is missing: you used the weights' gradient as the scores'.",
-    nudge="What lies between the scores and the weights, and which function of yours goes back through it?",
+    means="The backward pass through softmax is missing: you used the gradient of the weights for the scores.",
+    nudge="What is between the scores and the weights, and which function of yours is its backward pass?",
 )
 def softmax_left_out(queries, keys, values, upstream):
     weights, d, _ = _steps(queries, keys, values, upstream)
@@ -167,8 +167,8 @@ def softmax_left_out(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="On the way back through softmax you took each weight's own score only, w(1 - w).",
-    nudge="You have written the whole way back through softmax already. Is it used here?",
+    means="In the backward pass through softmax you used only each weight's own score, w(1 - w).",
+    nudge="You have already written the backward pass through softmax. Do you use it here?",
 )
 def own_score_only(queries, keys, values, upstream):
     weights, d_weights, _ = _steps(queries, keys, values, upstream)
@@ -177,8 +177,8 @@ def own_score_only(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="On the way back through softmax nothing is subtracted: weights times gradient is only the first term.",
-    nudge="You have written the whole way back through softmax already. Is it used here?",
+    means="In the backward pass through softmax you subtract nothing: weights times gradient is only the first term.",
+    nudge="You have already written the backward pass through softmax. Do you use it here?",
 )
 def nothing_subtracted(queries, keys, values, upstream):
     weights, d_weights, _ = _steps(queries, keys, values, upstream)
@@ -187,7 +187,7 @@ def nothing_subtracted(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="Your softmax runs over the queries (axis 0): each query shares out 1 among the *keys*.",
+    means="Your softmax runs over the queries (axis 0). The weights of each query must sum to 1 over the *keys*.",
     nudge="Along which axis of the (L_q, L_k) weights should they add up to 1?",
 )
 def softmax_over_the_queries(queries, keys, values, upstream):
@@ -197,7 +197,7 @@ def softmax_over_the_queries(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="On the way back through softmax your sum runs over the queries (axis 0) instead of the keys.",
+    means="In the backward pass through softmax your sum runs over the queries (axis 0) instead of the keys.",
     nudge="Along which axis of the (L_q, L_k) weights do they add up to 1?",
 )
 def way_back_over_the_queries(queries, keys, values, upstream):
@@ -207,7 +207,7 @@ def way_back_over_the_queries(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="You gave the scores to the way back through softmax, where it wants the weights.",
+    means="You passed the scores to `softmax_backward`; it expects the weights.",
     nudge="What does `softmax_backward` expect as its first argument?",
 )
 def scores_for_weights(queries, keys, values, upstream):
@@ -218,7 +218,7 @@ def scores_for_weights(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="You gave the way back through softmax its two arguments in the wrong order.",
+    means="You passed the two arguments of `softmax_backward` in the wrong order.",
     nudge="Which comes first in `softmax_backward`: the weights, or the gradient for them?",
 )
 def arguments_of_softmax_backward_exchanged(queries, keys, values, upstream):
@@ -229,7 +229,7 @@ def arguments_of_softmax_backward_exchanged(queries, keys, values, upstream):
 
 @attention_backward.misconception(
     means="You subtracted the maximum of all scores: a query whose scores are far below it has weights 0 / 0.",
-    nudge="Each query's scores are shared out by themselves. Whose maximum should they lose?",
+    nudge="Each query has its own softmax. Which maximum should you subtract from its scores?",
 )
 def maximum_of_the_whole_array(queries, keys, values, upstream):
     with np.errstate(all="ignore"):
@@ -289,7 +289,7 @@ def values_first(queries, keys, values, upstream):
 
 @attention_backward.misconception(
     means="The scores' gradient is multiplied by the queries for the queries and by the keys for the keys: "
-    "each wants the *other* factor of the product.",
+    "each needs the *other* factor of the product.",
     nudge="For a product a·b: what is its derivative with respect to a?",
 )
 def own_factor(queries, keys, values, upstream):
@@ -300,7 +300,7 @@ def own_factor(queries, keys, values, upstream):
 
 @attention_backward.misconception(
     means="The scores' gradient must be transposed for the keys: it has a row for each query.",
-    nudge="(L_k, d_k) is due for the keys. Which two shapes multiply to that?",
+    nudge="The gradient of the keys has shape (L_k, d_k). Which two shapes multiply to that?",
 )
 def keys_not_transposed(queries, keys, values, upstream):
     weights, _, d = _steps(queries, keys, values, upstream)
@@ -310,7 +310,7 @@ def keys_not_transposed(queries, keys, values, upstream):
 
 @attention_backward.misconception(
     means="The weights must be transposed for the values' gradient: a value gathers from all the queries.",
-    nudge="(L_k, d_v) is due for the values. Which two shapes multiply to that?",
+    nudge="The gradient of the values has shape (L_k, d_v). Which two shapes multiply to that?",
 )
 def weights_not_transposed(queries, keys, values, upstream):
     weights, _, d = _steps(queries, keys, values, upstream)
@@ -358,7 +358,7 @@ def signs_reversed(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="You handed the values the gradient of the output as it is; each value is due its share of every query's.",
+    means="You used the output's gradient unchanged for the values; each value gets its weighted share of every query's.",
     nudge="How much of value j is in output i? By that its gradient goes back.",
 )
 def upstream_for_the_values(queries, keys, values, upstream):
@@ -368,8 +368,8 @@ def upstream_for_the_values(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="On the way back you divided by d_k instead of by its square root.",
-    nudge="By what were the scores divided on the way there?",
+    means="In the backward pass you divided by d_k instead of by its square root.",
+    nudge="By what does the forward pass divide the scores?",
 )
 def divided_by_d_k_on_the_way_back(queries, keys, values, upstream):
     weights, _, d = _steps(queries, keys, values, upstream)
@@ -384,7 +384,7 @@ def exchanged_with_the_root_of_the_keys(queries, keys, values, upstream):
 
 
 @attention_backward.misconception(
-    means="On the way back you divided by the root of the number of keys; the scores were divided by √d_k.",
+    means="In the backward pass you divided by the root of the number of keys; the scores were divided by √d_k.",
     nudge="Which axis of `keys` holds the numbers of one key?",
 )
 def root_of_the_number_of_keys_on_the_way_back(queries, keys, values, upstream):
@@ -439,7 +439,7 @@ def softmax_left_out_no_scale(queries, keys, values, upstream):
 
 @attention_backward.misconception(
     means="The gradient of the values is made with that of the scores; it is made with the weights.",
-    nudge="out = weights @ values. What are the values multiplied by on the way there?",
+    nudge="out = weights @ values. What are the values multiplied by in the forward pass?",
 )
 def scores_gradient_for_the_values(queries, keys, values, upstream):
     _, _, d_scores = _steps(queries, keys, values, upstream)

@@ -36,7 +36,7 @@ def one_row(rng):
     return inputs(rng.normal(size=(1, classes)), rng.integers(1, classes, size=1))
 
 
-@cross_entropy.case("a row near 1000 beside a row near -1000")
+@cross_entropy.case("one row near 1000 and one near -1000")
 def far_apart(rng):
     logits, targets = rows_and_targets(rng)
     logits[0] += 1000
@@ -88,7 +88,7 @@ def one_loss_a_row(logits, targets):
 
 
 @cross_entropy.misconception(
-    means="You took the logarithm of the average probability, where the average of the logarithms is due.",
+    means="You took the logarithm of the average probability; the average of the logarithms is expected.",
     nudge="Which comes first: is a word's loss a logarithm already, or only the mean's?",
 )
 def log_of_the_mean(logits, targets):
@@ -173,8 +173,8 @@ def softmax_down_the_columns(logits, targets):
 
 
 @cross_entropy.misconception(
-    means="You put the probability of the likeliest class into the logarithm; the target's is due.",
-    nudge="Where in your code do the targets come in?",
+    means="You took the logarithm of the largest probability; the probability of the target is expected.",
+    nudge="Where does your code use the targets?",
 )
 def likeliest_class(logits, targets):
     return float(-log_shares(logits).max(axis=1).mean())
@@ -239,7 +239,7 @@ def no_maximum_subtracted(logits, targets):
 
 @cross_entropy.misconception(
     means="You subtracted the maximum of the whole array: a row far below it has only zeros left.",
-    nudge="Each row is shared out by itself. Whose maximum should it lose?",
+    nudge="Each row has its own softmax. Which maximum should you subtract from it?",
 )
 def maximum_of_the_whole_array(logits, targets):
     with np.errstate(all="ignore"):
@@ -250,7 +250,7 @@ def maximum_of_the_whole_array(logits, targets):
 @cross_entropy.misconception(
     means="You subtracted the maximum of the whole array: of a row far below it every exponential becomes 0, "
     "and the logarithm of their sum minus infinity.",
-    nudge="Each row is shared out by itself. Whose maximum should it lose?",
+    nudge="Each row has its own softmax. Which maximum should you subtract from it?",
 )
 def maximum_of_the_whole_array_in_the_sum(logits, targets):
     lowered = logits - logits.max()
@@ -292,7 +292,7 @@ _hidden("cut_off_at_1e_7", lambda p: np.clip(p, 1e-7, 1 - 1e-7))
 
 
 @cross_entropy.misconception(
-    means="You return the loss of the notebook's example, whatever comes in.",
+    means="You return the loss of the notebook's example for every input.",
     nudge="Where does your code use `logits`?",
 )
 def hard_coded(logits, targets):
@@ -360,7 +360,7 @@ def rows_in_bits(logits, targets):
 
 
 @cross_entropy.misconception(
-    means="You asked of each class by itself, yes or no (a sigmoid for each); here one class of several is right.",
+    means="You treated each class separately (a sigmoid for each); here exactly one of several classes is right.",
     nudge="Which function makes the probabilities of a row add up to 1?",
 )
 def each_class_by_itself(logits, targets):

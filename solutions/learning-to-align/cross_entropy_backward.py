@@ -44,7 +44,7 @@ def one_row(rng):
     return inputs(rng.normal(size=(1, classes)), rng.integers(1, classes, size=1))
 
 
-@cross_entropy_backward.case("a row near 1000 beside a row near -1000")
+@cross_entropy_backward.case("one row near 1000 and one near -1000")
 def far_apart(rng):
     logits, targets = rows_and_targets(rng)
     logits[0] += 1000
@@ -88,7 +88,7 @@ def sign_reversed(logits, targets):
 
 
 @cross_entropy_backward.misconception(
-    means="The targets do not come in: this is softmax itself, and all its numbers are positive.",
+    means="You do not use the targets: this is softmax itself, and all its numbers are positive.",
     nudge="What should the gradient be where the guess is perfect?",
 )
 def targets_forgotten(logits, targets):
@@ -142,8 +142,8 @@ def every_target_in_every_row(logits, targets):
 
 
 @cross_entropy_backward.misconception(
-    means="You subtracted the targets' numbers themselves: class 5 is not five times class 1.",
-    nudge="Which row of zeros and a single 1 stands for a target?",
+    means="You subtracted the numbers of the classes: class 5 is not five times class 1.",
+    nudge="Which row of zeros with a single 1 represents a target?",
 )
 def targets_not_one_hot(logits, targets):
     return (shares(logits) - targets[:, None]) / len(targets)
@@ -194,7 +194,7 @@ def no_maximum_subtracted(logits, targets):
 
 @cross_entropy_backward.misconception(
     means="You subtracted the maximum of the whole array: a row far below it has only zeros left.",
-    nudge="Each row is shared out by itself. Whose maximum should it lose?",
+    nudge="Each row has its own softmax. Which maximum should you subtract from it?",
 )
 def maximum_of_the_whole_array(logits, targets):
     with np.errstate(all="ignore"):
@@ -266,15 +266,15 @@ def only_the_targets_averaged(logits, targets):
 
 @cross_entropy_backward.misconception(
     means="You added 1 at the targets where it is subtracted.",
-    nudge="Where the guess is perfect, the gradient is 0. Does yours come to that?",
+    nudge="If the prediction is perfect, the gradient is 0. Is yours?",
 )
 def one_added_at_the_targets(logits, targets):
     return (shares(logits) + one_hot(logits, targets)) / len(logits)
 
 
 @cross_entropy_backward.misconception(
-    means="You used p(1 − p), a sigmoid's own slope, for every class: the targets do not come in.",
-    nudge="What is due at the target, and what at every other class?",
+    means="You used p(1 − p), the slope of a sigmoid, for every class, and not the targets.",
+    nudge="What is the gradient at the target, and what at every other class?",
 )
 def as_a_sigmoid(logits, targets):
     p = shares(logits)

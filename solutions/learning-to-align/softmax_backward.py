@@ -77,15 +77,15 @@ def no_weights_in_front(weights, upstream):
 
 
 @softmax_backward.misconception(
-    means="You subtracted the plain sum of the gradient; its average with the weights is due.",
-    nudge="Look at the formula's sum over k: which two factors stand under it?",
+    means="You subtracted the plain sum of the gradient; its weighted average is expected.",
+    nudge="Look at the formula's sum over k: which two factors does it contain?",
 )
 def plain_sum(weights, upstream):
     return weights * (upstream - upstream.sum(axis=-1, keepdims=True))
 
 
 @softmax_backward.misconception(
-    means="You subtracted the plain mean of the gradient; its average with the weights is due.",
+    means="You subtracted the plain mean of the gradient; its weighted average is expected.",
     nudge="Which keys should count most in the average that is subtracted?",
 )
 def plain_mean(weights, upstream):
@@ -93,7 +93,7 @@ def plain_mean(weights, upstream):
 
 
 @softmax_backward.misconception(
-    means="You subtracted the mean of weights times gradient; their sum is due, the weights being shares already.",
+    means="You subtracted the mean of weights times gradient; their sum is expected, because the weights sum to 1.",
     nudge="The weights add up to 1. Must the weighted sum be divided again?",
 )
 def mean_of_the_products(weights, upstream):
@@ -102,7 +102,7 @@ def mean_of_the_products(weights, upstream):
 
 @softmax_backward.misconception(
     means="You subtracted the sum itself; in the formula it is multiplied by the weights as well.",
-    nudge="Where do the brackets stand in the formula, and what stands before them?",
+    nudge="Where are the brackets in the formula, and what is in front of them?",
 )
 def bracket_forgotten(weights, upstream):
     product = weights * upstream
@@ -150,8 +150,8 @@ def sign_reversed(weights, upstream):
 
 
 @softmax_backward.misconception(
-    means="You took softmax of the weights: they are shares already, the scores are not needed.",
-    nudge="Read the docstring: what comes in as `weights`?",
+    means="You applied softmax to the weights. They already sum to 1, and the scores are not needed.",
+    nudge="Read the docstring: what is `weights`?",
 )
 def softmax_once_more(weights, upstream):
     return rows_back(shares(weights), upstream)
@@ -183,7 +183,7 @@ def divided_by_the_length(weights, upstream):
 
 
 @softmax_backward.misconception(
-    means="You applied the sigmoid's rule w(1 - w) to the gradient minus its average: the weights come in twice.",
+    means="You applied the sigmoid's rule w(1 - w) to the gradient minus its average: you used the weights twice.",
     nudge="Write down the formula's factors. Is there a (1 - w) left once the sum is taken away?",
 )
 def sigmoid_and_softmax(weights, upstream):
@@ -191,7 +191,7 @@ def sigmoid_and_softmax(weights, upstream):
 
 
 @softmax_backward.misconception(
-    means="You return the numbers of the notebook's example, whatever comes in.",
+    means="You return the numbers of the notebook's example for every input.",
     nudge="Where does your code use `weights`?",
 )
 def hard_coded(weights, upstream):
@@ -249,7 +249,7 @@ def average_added_along_the_first_axis(weights, upstream):
 
 @softmax_backward.misconception(
     means="What is subtracted is multiplied by the weights twice.",
-    nudge="In w (g − Σ w g), how often does w stand before the sum?",
+    nudge="In w (g − Σ w g), how often is the sum multiplied by w?",
 )
 def weights_once_too_often(weights, upstream):
     return weights * upstream - weights**2 * (weights * upstream).sum(axis=-1, keepdims=True)

@@ -1,7 +1,7 @@
-"""The exercise `blockwise_attention`: full attention's numbers, without its table of scores.
+"""The exercise `blockwise_attention`: full attention's numbers, without its matrix of scores.
 
 Four cases limit the memory. In the first the blocks are wide and few, in the second a single row of scores is too
-much, in the third the blocks are narrow and many, the fourth is causal: so a table of scores, one row of it, an array
+much, in the third the blocks are narrow and many, the fourth is causal: so a matrix of scores, one row of it, an array
 for each block and a mask of full size are told apart. Each of them goes beyond the limit by more than the 8 MB that
 the grader's look from outside forgives.
 """
@@ -170,7 +170,7 @@ def in_blocks(
 
 
 def each_block(queries, keys, values, block, causal):
-    """The result of each block by itself, in float64."""
+    """Return the result of each block separately, in float64."""
     for start in range(0, len(keys), block):
         mask = np.arange(start, min(start + block, len(keys))) <= np.arange(len(queries))[:, None]
         part = slice(start, start + block)
@@ -178,7 +178,7 @@ def each_block(queries, keys, values, block, causal):
 
 
 @blockwise_attention.misconception(
-    means="Somewhere you build an array with an entry for each query and each key: the whole table of scores, or a "
+    means="Somewhere you build an array with an entry for each query and each key: the whole matrix of scores, or a "
     "mask of that size.",
     nudge="What of a block's scores do the later blocks still need? Can the rest be forgotten?",
 )
@@ -256,7 +256,7 @@ def root_of_the_block(queries, keys, values, block, causal=False):
 
 @blockwise_attention.misconception(
     means="You averaged the results of the blocks, so a block with small scores counts as much as one with large.",
-    nudge="What must be kept of a block beside its result, so that it gets the weight it deserves?",
+    nudge="What else must you keep of a block, besides its result, so that it gets the right weight?",
 )
 def average_of_the_blocks(queries, keys, values, block, causal=False):
     total = number = 0
@@ -410,7 +410,7 @@ def never_divided(queries, keys, values, block, causal=False):
 
 
 @blockwise_attention.misconception(
-    means="Each block of queries looks only at the block of keys beside it.",
+    means="Each block of queries attends only to the block of keys with the same number.",
     nudge="Which keys may a query of the first block see? All of them have to be gone through.",
 )
 def only_its_own_block(queries, keys, values, block, causal=False):
@@ -530,7 +530,7 @@ def divided_after_every_block(queries, keys, values, block, causal=False):
 
 
 @blockwise_attention.misconception(
-    means="The last block is lost where it is not full: the keys behind the last whole block do not come in.",
+    means="The last block is lost if it is not full: you do not use the keys after the last whole block.",
     nudge="14 keys in blocks of 4: how many blocks are that, and which keys are in the last one?",
 )
 def last_block_lost_unless_full(queries, keys, values, block, causal=False):

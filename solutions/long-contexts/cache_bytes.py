@@ -56,7 +56,7 @@ def product(layers, kv_heads, d_head, length, bytes_per_number=2):
 
 @cache_bytes.misconception(
     means="You counted the keys or the values, not both.",
-    nudge="What is kept for each token beside its key?",
+    nudge="What is stored for each token in addition to its key?",
 )
 def keys_only(layers, kv_heads, d_head, length, bytes_per_number=2):
     return product(layers, kv_heads, d_head, length, bytes_per_number) // 2
@@ -135,7 +135,7 @@ def one_token_only(layers, kv_heads, d_head, length, bytes_per_number=2):
 
 
 @cache_bytes.misconception(
-    means="You squared the length: that is the table of scores, not the cache.",
+    means="You squared the length: that is the matrix of scores, not the cache.",
     nudge="If one more word is written, how many keys are added to each head?",
 )
 def length_squared(layers, kv_heads, d_head, length, bytes_per_number=2):
@@ -159,7 +159,7 @@ def factors_added(layers, kv_heads, d_head, length, bytes_per_number=2):
 
 
 @cache_bytes.misconception(
-    means="You counted the newest token besides the `length` that are asked for.",
+    means="You counted one token more than `length`.",
     nudge="What should an empty cache take?",
 )
 def one_token_more(layers, kv_heads, d_head, length, bytes_per_number=2):

@@ -202,7 +202,7 @@ def cache_not_grown(query, key, value, cached_keys, cached_values):
 
 
 @decode_step.misconception(
-    means="The newest word stands at the beginning of the caches; it belongs at the end.",
+    means="You put the newest token at the beginning of the caches; it belongs at the end.",
     nudge="In which order do you hand the two parts to `np.concatenate` (or `np.vstack`)?",
 )
 def newest_first(query, key, value, cached_keys, cached_values):
@@ -256,7 +256,7 @@ def joins_a_matrix_and_a_vector(query, key, value, cached_keys, cached_values):
 
 @decode_step.misconception(
     means="All keys got the same weight: the context is the plain average of the values.",
-    nudge="Where does the query come in?",
+    nudge="Where do you use the query?",
 )
 def plain_average(query, key, value, cached_keys, cached_values):
     _, keys, values = step(query, key, value, cached_keys, cached_values)
@@ -264,7 +264,7 @@ def plain_average(query, key, value, cached_keys, cached_values):
 
 
 @decode_step.misconception(
-    means="The caches are right, but only the context is asked for by itself, with the caches after it.",
+    means="The caches are right; return the context first, and the caches after it.",
     nudge="How many things does the docstring's Returns part list?",
 )
 def context_only(query, key, value, cached_keys, cached_values):

@@ -203,7 +203,7 @@ def nan_where_both_are_empty(max_a, sum_a, out_a, max_b, sum_b, out_b):
 
 
 @merge_softmax.misconception(
-    means="You took the exponential of a maximum by itself, and exp(1000) is too large for a float.",
+    means="You took the exponential of a maximum alone, and exp(1000) is too large for a float.",
     nudge="Both maxima are only ever needed as a difference. From what?",
 )
 def nothing_subtracted(max_a, sum_a, out_a, max_b, sum_b, out_b):
@@ -216,7 +216,7 @@ def nothing_subtracted(max_a, sum_a, out_a, max_b, sum_b, out_b):
 
 
 @merge_softmax.misconception(
-    means="You divided the exponentials of the maxima; each by itself is too large (or 0) for scores of ±1000.",
+    means="You divided the exponentials of the maxima; each of them is too large (or 0) for scores of ±1000.",
     nudge="exp(a) / exp(b) can be written with a single exponential. How?",
 )
 def quotient_of_exponentials(max_a, sum_a, out_a, max_b, sum_b, out_b):
@@ -284,7 +284,7 @@ def sums_as_columns(max_a, sum_a, out_a, max_b, sum_b, out_b):
 
 
 @merge_softmax.misconception(
-    means="The maxima were added. They are scores, not weights: the larger of the two is due.",
+    means="You added the maxima. They are scores, not weights: the larger of the two is expected.",
     nudge="What is the largest score of both parts together?",
 )
 def maxima_added(max_a, sum_a, out_a, max_b, sum_b, out_b):
@@ -349,7 +349,7 @@ def maximum_of_the_first(max_a, sum_a, out_a, max_b, sum_b, out_b):
 
 
 @merge_softmax.misconception(
-    means="You added the two maxima, and brought both parts to that sum; the larger of the two is due.",
+    means="You added the two maxima, and rescaled both parts to that sum; the larger of the two is expected.",
     nudge="Which is the largest score of both parts together?",
 )
 def both_brought_to_the_sum_of_the_maxima(max_a, sum_a, out_a, max_b, sum_b, out_b):

@@ -150,7 +150,7 @@ def one_sink_too_many(size, window, sinks=0):
 
 
 @sliding_window_mask.misconception(
-    means="There is always a sink too many or too few where none is asked for: `-0:` and `:0` are not alike.",
+    means="With `sinks=0` your mask is wrong: the slices `-0:` and `:0` are not the same.",
     nudge="What does your slice take when `sinks` is 0?",
 )
 def all_sinks_where_none(size, window, sinks=0):
@@ -159,7 +159,7 @@ def all_sinks_where_none(size, window, sinks=0):
 
 @sliding_window_mask.misconception(
     means="The *last* keys are open to all, not the first.",
-    nudge="Where do the sinks stand in the text?",
+    nudge="Where in the text are the sinks?",
 )
 def sinks_at_the_end(size, window, sinks=0):
     steps, positions = back(size)
@@ -177,7 +177,7 @@ def pieces_not_windows(size, window, sinks=0):
 
 
 @sliding_window_mask.misconception(
-    means="This is the mask the other way round: True stands where attention is forbidden.",
+    means="Your mask is inverted: it is True where attention is forbidden.",
     nudge="In this course True means “may attend”. Which operator turns every True into False?",
 )
 def inverted(size, window, sinks=0):
@@ -302,7 +302,7 @@ def never_itself(size, window, sinks=0):
 
 
 @sliding_window_mask.misconception(
-    means="You made the window smaller by the sinks; they come besides.",
+    means="You made the window smaller by the sinks; they are additional.",
     nudge="With a window of 3 and one sink, how many positions does the last row see?",
 )
 def sinks_taken_from_the_window(size, window, sinks=0):

@@ -103,7 +103,7 @@ def one_mask_a_sentence(rng):
 
 
 @grouped_query_attention.misconception(
-    means="The heads of keys are laid out 0, 1, 0, 1: neighbours in the queries do not share one.",
+    means="The key heads are in the order 0, 1, 0, 1, so neighbouring query heads do not share one.",
     nudge="Query heads 0, 1 and 2 should all read key head 0. Compare `np.tile` with `np.repeat` on "
     "a short list.",
 )
@@ -119,7 +119,7 @@ def tile(x, heads):
 @grouped_query_attention.misconception(
     means="The keys are repeated one way and the values another, so a head weighs the values of "
     "another group.",
-    nudge="Keys and values of a head belong together. Are the two lines alike?",
+    nudge="Keys and values of a head belong together. Are the two lines the same?",
 )
 def keys_repeated_values_tiled(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     q, k, v = split(queries @ w_q, heads), split(keys @ w_k, kv_heads), split(values @ w_v, kv_heads)
@@ -170,7 +170,7 @@ def repeated_without_an_axis(queries, keys, values, w_q, w_k, w_v, w_o, heads, k
 
 
 @grouped_query_attention.misconception(
-    means="You repeated the columns one by one before they were cut, so a head holds few of them, several times.",
+    means="You repeated the columns one by one before they were split, so a head has few of them, several times.",
     nudge="A whole head is to be repeated. When is there an axis of the heads to repeat along?",
 )
 def repeated_before_the_cut(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
@@ -209,9 +209,9 @@ def queries_averaged(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads,
 
 
 @grouped_query_attention.misconception(
-    means="Keys and values are cut into `heads` heads, though they hold only `kv_heads`: they come "
+    means="Keys and values are split into `heads` heads, but they have only `kv_heads`: they come "
     "out too small.",
-    nudge="w_k has kv_heads · d_head columns. Into how many heads do you cut what it makes?",
+    nudge="w_k has kv_heads · d_head columns. Into how many heads do you split the result?",
 )
 def keys_cut_into_all_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask)
@@ -249,10 +249,10 @@ def merged_by_reshape_alone(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv
 
 
 @grouped_query_attention.misconception(
-    means="The words are cut into heads before they are multiplied by a table, which has a row for each of "
+    means="The words are split into heads before they are multiplied by a weight matrix, which has a row for each of "
     "their d numbers.",
-    nudge="Each head should see the whole word through its own columns of the table. Which comes "
-    "first, `@` or the cut?",
+    nudge="Each head should see the whole word through its own columns of the matrix. Which comes "
+    "first, `@` or the split?",
 )
 def cut_before_projecting(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     q, k, v = split(queries, heads) @ w_q, split(keys, kv_heads) @ w_k, split(values, kv_heads) @ w_v
@@ -261,7 +261,7 @@ def cut_before_projecting(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_h
 
 @grouped_query_attention.misconception(
     means="The last projection is missing: the merged heads were never multiplied by w_o.",
-    nudge="Which of the four tables does your code not use?",
+    nudge="Which of the four matrices does your code not use?",
 )
 def no_output_projection(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     plain = np.eye(len(w_o), dtype=w_o.dtype)
@@ -277,8 +277,8 @@ def keys_for_values(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, 
 
 
 @grouped_query_attention.misconception(
-    means="The values are projected by w_k, the table of the keys.",
-    nudge="Three lines that look alike are easily copied. Which table belongs to which of the three inputs?",
+    means="The values are projected by w_k, the matrix for the keys.",
+    nudge="Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?",
 )
 def values_projected_as_keys(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     return layer(queries, keys, values, w_q, w_k, w_k, w_o, heads, mask, kv_heads=kv_heads)
@@ -322,14 +322,14 @@ def no_scale(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=No
 
 @grouped_query_attention.misconception(
     means="The mask is not used: hidden keys are attended to.",
-    nudge="Where do you hand `mask` on?",
+    nudge="Where do you pass `mask` on?",
 )
 def mask_ignored(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):
     return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads=kv_heads)
 
 
 @grouped_query_attention.misconception(
-    means="The mask is turned inside out: you attend to what is hidden.",
+    means="The mask is inverted: you attend to the keys that are hidden.",
     nudge="True means “may attend”. Which of the two does your `where` send to a very low score?",
 )
 def mask_inverted(queries, keys, values, w_q, w_k, w_v, w_o, heads, kv_heads, mask=None):

@@ -60,7 +60,7 @@ def shuffled_into_each_other(x):
 
 
 @merge_heads.misconception(
-    means="The heads stand one below the other, as if they were more words: (batch, heads · L, d_head).",
+    means="The heads are one below the other, as if they were more words: (batch, heads · L, d_head).",
     nudge="There should be as many words as before, each with more numbers. Along which axis do you join?",
 )
 def below_each_other(x):
@@ -70,38 +70,38 @@ def below_each_other(x):
 
 @merge_heads.misconception(
     means="You took the axis of the heads for that of the words: your result is (batch, heads, L · d_head).",
-    nudge="Write the name of each axis beside `x.shape`. Which number is L?",
+    nudge="Write the name of each axis next to `x.shape`. Which number is L?",
 )
 def heads_taken_for_words(x):
     return x.reshape(x.shape[0], x.shape[1], -1)
 
 
 @merge_heads.misconception(
-    means="The heads were added up, so they cannot be told apart any more.",
-    nudge="They are to stand side by side: how many numbers does each word then have?",
+    means="The heads were added up, so they cannot be separated any more.",
+    nudge="They should be concatenated: how many numbers does each word then have?",
 )
 def added_up(x):
     return x.sum(axis=1)
 
 
 @merge_heads.misconception(
-    means="The heads were averaged, so they cannot be told apart any more.",
-    nudge="They are to stand side by side: how many numbers does each word then have?",
+    means="The heads were averaged, so they cannot be separated any more.",
+    nudge="They should be concatenated: how many numbers does each word then have?",
 )
 def averaged(x):
     return x.mean(axis=1)
 
 
 @merge_heads.misconception(
-    means="You took the largest number of the heads at each place, so they cannot be told apart any more.",
-    nudge="They are to stand side by side: how many numbers does each word then have?",
+    means="You took the largest number over the heads, so they cannot be separated any more.",
+    nudge="They should be concatenated: how many numbers does each word then have?",
 )
 def largest_of_the_heads(x):
     return x.max(axis=1)
 
 
 @merge_heads.misconception(
-    means="The first head stands there again and again, once for each head.",
+    means="The first head is repeated, once for each head.",
     nudge="Each word should get the numbers of all heads. Which index picks a head, and does it ever change?",
 )
 def first_head_again_and_again(x):
@@ -135,7 +135,7 @@ def first_head_only(x):
 
 @merge_heads.misconception(
     means="`np.concatenate(x)` joins along the first axis of `x`, the sentences: they ended up side by side.",
-    nudge="Which pieces do you want side by side, and along which axis of `x` do they lie?",
+    nudge="Which parts do you want to concatenate, and which axis of `x` do they come from?",
 )
 def sentences_side_by_side(x):
     return np.concatenate(x, axis=-1)
@@ -143,7 +143,7 @@ def sentences_side_by_side(x):
 
 @merge_heads.misconception(
     means="`np.concatenate(x)` without an axis runs sentences and heads together: (batch · heads, L, d_head).",
-    nudge="Which pieces do you want side by side, and which `axis` is “side by side” for each of them?",
+    nudge="Which parts do you want to concatenate, and along which `axis` of each of them?",
 )
 def batch_and_heads_run_together(x):
     return np.concatenate(x)
@@ -158,8 +158,8 @@ def joined_along_the_batch(x):
 
 
 @merge_heads.misconception(
-    means="`.T` turned all four axes round, and the reshape then mixed words, heads and sentences.",
-    nudge="Only two axes have to change places. Which two?",
+    means="`.T` reversed all four axes, and the reshape then mixed words, heads and sentences.",
+    nudge="Exchange only two axes. Which two?",
 )
 def all_axes_turned_round(x):
     return x.T.reshape(x.shape[0], x.shape[2], -1)
@@ -176,7 +176,7 @@ def first_sentence_only(x):
 @merge_heads.misconception(
     means="You read the sizes off in another order: the second axis of `x` counts the heads, and you took it for "
     "the words.",
-    nudge="Write the name of each axis beside `x.shape`, as the docstring gives them. Which number is L?",
+    nudge="Write the name of each axis next to `x.shape`, as the docstring gives them. Which number is L?",
 )
 def sizes_named_in_another_order(x):
     batch, length, heads, d_head = x.shape
@@ -184,7 +184,7 @@ def sizes_named_in_another_order(x):
 
 
 @merge_heads.misconception(
-    means="You exchanged the last two axes, words and numbers; heads and words are to change places.",
+    means="You exchanged the last two axes, words and numbers; exchange heads and words instead.",
     nudge="Write the name of each axis below its number. Which two must be neighbours before you reshape?",
 )
 def words_and_numbers_exchanged(x):
@@ -193,7 +193,7 @@ def words_and_numbers_exchanged(x):
 
 
 @merge_heads.misconception(
-    means="You exchanged the first two axes, sentences and heads; heads and words are to change places.",
+    means="You exchanged the first two axes, sentences and heads; exchange heads and words instead.",
     nudge="Write the name of each axis below its number. Which two must be neighbours before you reshape?",
 )
 def batch_and_heads_exchanged(x):
@@ -202,7 +202,7 @@ def batch_and_heads_exchanged(x):
 
 
 @merge_heads.misconception(
-    means="You exchanged heads and numbers; heads and words are to change places.",
+    means="You exchanged heads and numbers; exchange heads and words instead.",
     nudge="Write the name of each axis below its number. Which two must be neighbours before you reshape?",
 )
 def heads_and_numbers_exchanged(x):
@@ -216,7 +216,7 @@ def returns_a_list(x):
 
 
 @merge_heads.misconception(
-    means="The words of all the sentences stand in one list: the axis of the batch is gone.",
+    means="The words of all the sentences are in one list: the axis of the batch is gone.",
     nudge="Which three sizes does the docstring name? Which of them did you multiply together?",
 )
 def all_words_in_one_heap(x):

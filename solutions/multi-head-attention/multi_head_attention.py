@@ -118,9 +118,9 @@ def one_big_head(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
 
 
 @multi_head_attention.misconception(
-    means="You cut the inputs before they were projected: each head knows only its own slice of every word.",
-    nudge="Each head should see the whole word through its own columns of the table. Which comes "
-    "first, `@` or the cut?",
+    means="You split the inputs before they were projected: each head knows only its own part of every word.",
+    nudge="Each head should see the whole word through its own columns of the matrix. Which comes "
+    "first, `@` or the split?",
 )
 def cut_before_projecting(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     size = w_q.shape[0] // heads
@@ -137,10 +137,10 @@ def cut_before_projecting(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
 
 
 @multi_head_attention.misconception(
-    means="The words are cut into heads before they are multiplied by a table, which has a row for each of "
+    means="The words are split into heads before they are multiplied by a weight matrix, which has a row for each of "
     "their d numbers.",
-    nudge="Each head should see the whole word through its own columns of the table. Which comes "
-    "first, `@` or the cut?",
+    nudge="Each head should see the whole word through its own columns of the matrix. Which comes "
+    "first, `@` or the split?",
     raises=ValueError,
 )
 def cut_and_then_times_the_table(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
@@ -150,7 +150,7 @@ def cut_and_then_times_the_table(queries, keys, values, w_q, w_k, w_v, w_o, head
 
 @multi_head_attention.misconception(
     means="The heads were never put before the words, so heads attend to heads within one word, and "
-    "words to nobody.",
+    "words to no query.",
     nudge="Attention works on the last two axes. Which two must they be: words and numbers, or heads "
     "and numbers?",
 )
@@ -167,7 +167,7 @@ def heads_attend_to_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask
 
 @multi_head_attention.misconception(
     means="The last projection is missing: the merged heads were never multiplied by w_o.",
-    nudge="Which of the four tables does your code not use?",
+    nudge="Which of the four matrices does your code not use?",
 )
 def no_output_projection(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     return layer(queries, keys, values, w_q, w_k, w_v, np.eye(len(w_o), dtype=w_o.dtype), heads, mask)
@@ -175,15 +175,15 @@ def no_output_projection(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=
 
 @multi_head_attention.misconception(
     means="w_q is used for the keys and the values too.",
-    nudge="Three lines that look alike are easily copied. Which table belongs to which of the three inputs?",
+    nudge="Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?",
 )
 def one_projection_for_all(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     return layer(queries, keys, values, w_q, w_q, w_q, w_o, heads, mask)
 
 
 @multi_head_attention.misconception(
-    means="The values are projected by w_k, the table of the keys.",
-    nudge="Three lines that look alike are easily copied. Which table belongs to which of the three inputs?",
+    means="The values are projected by w_k, the matrix for the keys.",
+    nudge="Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?",
 )
 def values_projected_as_keys(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     return layer(queries, keys, values, w_q, w_k, w_k, w_o, heads, mask)
@@ -191,7 +191,7 @@ def values_projected_as_keys(queries, keys, values, w_q, w_k, w_v, w_o, heads, m
 
 @multi_head_attention.misconception(
     means="The values are not projected: w_v is not used.",
-    nudge="Which of the four tables does your code not use?",
+    nudge="Which of the four matrices does your code not use?",
 )
 def values_not_projected(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     return layer(queries, keys, values, w_q, w_k, np.eye(len(w_v), dtype=w_v.dtype), w_o, heads, mask)
@@ -214,9 +214,9 @@ def keys_for_values(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None)
 
 
 @multi_head_attention.misconception(
-    means="You multiplied by the transposed tables; some libraries store them that way round, but "
+    means="You multiplied by the transposed matrices; some libraries store them that way round, but "
     "here it is x @ w.",
-    nudge="In these formulas a table's rows belong to what comes in, and its columns to what goes "
+    nudge="In these formulas the rows of a matrix belong to what comes in, and its columns to what goes "
     "out. Is a `.T` too many?",
 )
 def tables_transposed(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
@@ -294,7 +294,7 @@ def no_softmax(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
 
 @multi_head_attention.misconception(
     means="The softmax runs over the queries: each key's column adds up to 1, not each query's row.",
-    nudge="Each query shares out its own attention. Along which axis of the scores do the keys lie?",
+    nudge="The weights of each query add up to 1. Which axis of the scores are the keys?",
 )
 def softmax_over_queries(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     steps = {"hide": hidden_low, "share": lambda scores: softmax(scores, -2)}
@@ -302,8 +302,8 @@ def softmax_over_queries(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=
 
 
 @multi_head_attention.misconception(
-    means="The softmax runs over the heads, so that the heads share one attention among them.",
-    nudge="Each head shares out its own attention over the keys. Which axis of (batch, heads, L_q, "
+    means="The softmax runs over the heads, so the weights add up to 1 over the heads.",
+    nudge="In each head the weights add up to 1 over the keys. Which axis of (batch, heads, L_q, "
     "L_k) is that?",
 )
 def softmax_over_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
@@ -321,7 +321,7 @@ def hidden_low(scores, mask):
 
 @multi_head_attention.misconception(
     means="Your layer only works with a mask whose first axis is the batch; one of shape (L_q, L_k) "
-    "loses its place.",
+    "does not fit.",
     nudge="Count the axes from the end: heads go before the last two. How do you write that for two "
     "axes and for three?",
 )
@@ -347,14 +347,14 @@ def no_room_for_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=Non
 
 @multi_head_attention.misconception(
     means="The mask is not used: hidden keys are attended to.",
-    nudge="Where do you hand `mask` on?",
+    nudge="Where do you pass `mask` on?",
 )
 def mask_ignored(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     return layer(queries, keys, values, w_q, w_k, w_v, w_o, heads)
 
 
 @multi_head_attention.misconception(
-    means="The mask is turned inside out: you attend to what is hidden.",
+    means="The mask is inverted: you attend to the keys that are hidden.",
     nudge="True means “may attend”. Which of the two does your `where` send to a very low score?",
 )
 def mask_inverted(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
@@ -366,7 +366,7 @@ def mask_inverted(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
 
 @multi_head_attention.misconception(
     means="The mask is applied after the softmax, so what is left of each row no longer adds up to 1.",
-    nudge="The visible keys should share the whole weight. At which moment must the others drop out?",
+    nudge="The weights of the visible keys should add up to 1. At which step must you remove the hidden ones?",
 )
 def mask_after_softmax(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     allowed = True if mask is None else np.expand_dims(mask, -3)
@@ -419,7 +419,7 @@ def first_mask_for_all(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=No
 
 
 @multi_head_attention.misconception(
-    means="The new axis of the mask stands in front, where NumPy puts one by itself: so a mask's sentences are "
+    means="The new axis of the mask is the first one, where NumPy would add one anyway: so a mask's sentences are "
     "matched with the heads, or with nothing at all.",
     nudge="The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need an axis of "
     "length 1?",
@@ -432,7 +432,7 @@ def room_for_heads_in_front(queries, keys, values, w_q, w_k, w_v, w_o, heads, ma
 
 
 @multi_head_attention.misconception(
-    means="The new axis of the mask stands at its end, where the scores have the keys.",
+    means="The new axis of the mask is the last one, where the scores have the keys.",
     nudge="The scores are (batch, heads, L_q, L_k), the mask (batch, L_q, L_k). Where does it need an axis of "
     "length 1?",
 )
@@ -509,7 +509,7 @@ def returns_a_tuple(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None)
 
 
 @multi_head_attention.misconception(
-    means="w_v and w_o have changed places: the values are projected by the table for the output.",
+    means="You exchanged w_v and w_o: the values are projected by the matrix for the output.",
     nudge="Compare the order of the arguments with the order in which you use or pass them on.",
 )
 def tables_of_values_and_output_exchanged(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
@@ -517,7 +517,7 @@ def tables_of_values_and_output_exchanged(queries, keys, values, w_q, w_k, w_v, 
 
 
 @multi_head_attention.misconception(
-    means="w_k and w_v have changed places: keys are projected by the table of the values.",
+    means="You exchanged w_k and w_v: keys are projected by the matrix for the values.",
     nudge="Compare the order of the arguments with the order in which you use or pass them on.",
 )
 def tables_of_keys_and_values_exchanged(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
@@ -525,7 +525,7 @@ def tables_of_keys_and_values_exchanged(queries, keys, values, w_q, w_k, w_v, w_
 
 
 @multi_head_attention.misconception(
-    means="w_q and w_k have changed places: queries are projected by the table of the keys.",
+    means="You exchanged w_q and w_k: queries are projected by the matrix for the keys.",
     nudge="Compare the order of the arguments with the order in which you use or pass them on.",
 )
 def tables_of_queries_and_keys_exchanged(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
@@ -534,15 +534,15 @@ def tables_of_queries_and_keys_exchanged(queries, keys, values, w_q, w_k, w_v, w
 
 @multi_head_attention.misconception(
     means="w_q is used for the keys too; w_k is not used at all.",
-    nudge="Three lines that look alike are easily copied. Which table belongs to which of the three inputs?",
+    nudge="Three similar lines are easily copied. Which weight matrix belongs to which of the three inputs?",
 )
 def keys_projected_as_queries(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     return layer(queries, keys, values, w_q, w_q, w_v, w_o, heads, mask)
 
 
 @multi_head_attention.misconception(
-    means="w_v is used a second time where w_o is due.",
-    nudge="After the heads are merged comes a table of its own. Which?",
+    means="w_v is used a second time instead of w_o.",
+    nudge="After the heads are merged there is one more weight matrix. Which one?",
 )
 def output_projected_as_values(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     return layer(queries, keys, values, w_q, w_k, w_v, w_v, heads, mask)
@@ -560,8 +560,8 @@ def always_two_heads(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None
 
 
 @multi_head_attention.misconception(
-    means="Your tables w_q, w_k and w_v are transposed: x @ w uses the columns of w, not its rows.",
-    nudge="Which axis of w_q meets the numbers of a word in x @ w_q? Is there a `.T` too many?",
+    means="Your matrices w_q, w_k and w_v are transposed: x @ w uses the columns of w, not its rows.",
+    nudge="Which axis of w_q is multiplied by the numbers of a word in x @ w_q? Is there a `.T` too many?",
 )
 def tables_turned(queries, keys, values, w_q, w_k, w_v, w_o, heads, mask=None):
     return layer(queries, keys, values, w_q.T, w_k.T, w_v.T, w_o, heads, mask)

@@ -87,7 +87,7 @@ def not_a_whole_number(d_model, heads, kv_heads=None, bias=False):
 
 
 @parameter_count.misconception(
-    means="Three tables are counted: w_o is missing.",
+    means="Only three weight matrices are counted: w_o is missing.",
     nudge="The four are w_q, w_k, w_v and what comes after the heads are merged. What are its sizes?",
 )
 def output_forgotten(d_model, heads, kv_heads=None, bias=False):
@@ -95,8 +95,8 @@ def output_forgotten(d_model, heads, kv_heads=None, bias=False):
 
 
 @parameter_count.misconception(
-    means="Each head is counted with whole tables of its own, so your number grows with `heads`.",
-    nudge="A head uses d_model / heads of a table's columns. How many columns have all heads together?",
+    means="Each head is counted with whole weight matrices of its own, so your number grows with `heads`.",
+    nudge="A head uses d_model / heads of the columns of a matrix. How many columns have all heads together?",
 )
 def whole_tables_for_every_head(d_model, heads, kv_heads=None, bias=False):
     kv = kv_heads or heads
@@ -104,17 +104,17 @@ def whole_tables_for_every_head(d_model, heads, kv_heads=None, bias=False):
 
 
 @parameter_count.misconception(
-    means="Four whole tables are counted for each head, so your number grows with `heads`, and `kv_heads` "
+    means="Four whole matrices are counted for each head, so your number grows with `heads`, and `kv_heads` "
     "makes no difference.",
-    nudge="A head uses d_model / heads of a table's columns. How many columns have all heads together?",
+    nudge="A head uses d_model / heads of the columns of a matrix. How many columns have all heads together?",
 )
 def four_tables_for_every_head(d_model, heads, kv_heads=None, bias=False):
     return 4 * heads * (d_model**2 + (d_model if bias else 0))
 
 
 @parameter_count.misconception(
-    means="This is the share of one head only.",
-    nudge="A table has columns for all heads. How many is that?",
+    means="This is the count for one head only.",
+    nudge="A matrix has columns for all heads. How many is that?",
 )
 def one_head_only(d_model, heads, kv_heads=None, bias=False):
     return 4 * (d_model + bool(bias)) * (d_model // heads)
@@ -132,7 +132,7 @@ def square_of_the_head_size(d_model, heads, kv_heads=None, bias=False):
 
 @parameter_count.misconception(
     means="`kv_heads` makes no difference to your number.",
-    nudge="With fewer heads of keys and values, which two tables have fewer columns?",
+    nudge="With fewer heads of keys and values, which two matrices have fewer columns?",
 )
 def groups_ignored(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, heads, bias))
@@ -140,7 +140,7 @@ def groups_ignored(d_model, heads, kv_heads=None, bias=False):
 
 @parameter_count.misconception(
     means="Only w_k got smaller with `kv_heads`.",
-    nudge="Which other table makes something that the query heads share?",
+    nudge="Which other matrix computes something that the query heads share?",
 )
 def only_keys_shared(d_model, heads, kv_heads=None, bias=False):
     q, k, _, o = parts(d_model, heads, kv_heads, bias)
@@ -165,7 +165,7 @@ def kv_heads_taken_for_the_group(d_model, heads, kv_heads=None, bias=False):
 
 
 @parameter_count.misconception(
-    means="The tables of keys and values have only `kv_heads` columns in your count.",
+    means="The matrices of keys and values have only `kv_heads` columns in your count.",
     nudge="Each head of keys has d_head numbers. How many columns do kv_heads of them need?",
 )
 def a_column_for_each_kv_head(d_model, heads, kv_heads=None, bias=False):
@@ -184,7 +184,7 @@ def size_of_a_head_forgotten(d_model, heads, kv_heads=None, bias=False):
 
 @parameter_count.misconception(
     means="The biases are not counted.",
-    nudge="What does `bias` change? Each table gets a bias as long as it has columns.",
+    nudge="What does `bias` change? Each matrix gets a bias with one number for each column.",
 )
 def biases_forgotten(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, kv_heads, False))
@@ -200,15 +200,15 @@ def biases_always(d_model, heads, kv_heads=None, bias=False):
 
 @parameter_count.misconception(
     means="All four biases have d_model numbers in your count, though shared keys and values are smaller.",
-    nudge="A bias is added to what a table makes. How many numbers do the keys of one word have?",
+    nudge="A bias is added to the result of a matrix. How many numbers do the keys of one word have?",
 )
 def biases_all_alike(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, kv_heads, False)) + (4 * d_model if bias else 0)
 
 
 @parameter_count.misconception(
-    means="A bias is counted as a single number for each table.",
-    nudge="A bias is a vector: it adds a number of its own to each column. How many is that?",
+    means="A bias is counted as a single number for each matrix.",
+    nudge="A bias is a vector: it adds a different number to each column. How many is that?",
 )
 def one_number_a_bias(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, kv_heads, False)) + 4 * bool(bias)
@@ -216,7 +216,7 @@ def one_number_a_bias(d_model, heads, kv_heads=None, bias=False):
 
 @parameter_count.misconception(
     means="w_o has no bias in your count.",
-    nudge="Which of the four tables get a bias when `bias` is True? Read the docstring again.",
+    nudge="Which of the four matrices get a bias when `bias` is True? Read the docstring again.",
 )
 def no_bias_after_merging(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, kv_heads, bias)) - (d_model if bias else 0)
@@ -224,7 +224,7 @@ def no_bias_after_merging(d_model, heads, kv_heads=None, bias=False):
 
 @parameter_count.misconception(
     means="`kv_heads` is used as it is, and None is not a number.",
-    nudge="What does the docstring say that None stands for? Put that in its place first.",
+    nudge="What does None mean in the docstring? Replace None by that first.",
 )
 def none_not_replaced(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, kv_heads * 1, bias))
@@ -232,7 +232,7 @@ def none_not_replaced(d_model, heads, kv_heads=None, bias=False):
 
 @parameter_count.misconception(
     means="Without `kv_heads` your layer has no keys and values: None was taken for 0.",
-    nudge="What does the docstring say that None stands for?",
+    nudge="What does None mean in the docstring?",
 )
 def none_taken_for_zero(d_model, heads, kv_heads=None, bias=False):
     d_kv = (kv_heads or 0) * (d_model // heads)
@@ -241,7 +241,7 @@ def none_taken_for_zero(d_model, heads, kv_heads=None, bias=False):
 
 @parameter_count.misconception(
     means="Without `kv_heads` you count one head of keys for all the queries.",
-    nudge="What does the docstring say that None stands for?",
+    nudge="What does None mean in the docstring?",
 )
 def none_taken_for_one(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, kv_heads or 1, bias))
@@ -257,15 +257,15 @@ def always_the_base_transformer(d_model, heads, kv_heads=None, bias=False):
 
 @parameter_count.misconception(
     means="Each bias is counted with the numbers of one head only.",
-    nudge="A bias is as long as its table has columns. How many columns have all heads together?",
+    nudge="A bias has as many numbers as its matrix has columns. How many columns have all heads together?",
 )
 def biases_of_one_head(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, kv_heads, False)) + (4 * (d_model // heads) if bias else 0)
 
 
 @parameter_count.misconception(
-    means="You counted a single bias of d_model numbers for the whole layer; each of the four tables has its own.",
-    nudge="Which of the four tables get a bias when `bias` is True? Read the docstring again.",
+    means="You counted a single bias of d_model numbers for the whole layer; each of the four matrices has its own.",
+    nudge="Which of the four matrices get a bias when `bias` is True? Read the docstring again.",
 )
 def one_bias_for_all_tables(d_model, heads, kv_heads=None, bias=False):
     return total(parts(d_model, heads, kv_heads, False)) + (d_model if bias else 0)
@@ -312,17 +312,17 @@ def only_keys_shared_biases_alike(d_model, heads, kv_heads=None, bias=False):
 
 
 @parameter_count.misconception(
-    means="The weights are counted once for each head (the biases are right); all heads together fill the tables once.",
-    nudge="A head uses d_model / heads of a table's columns. How many columns have all heads together?",
+    means="The weights are counted once for each head (the biases are right); all heads together use each matrix once.",
+    nudge="A head uses d_model / heads of the columns of a matrix. How many columns have all heads together?",
 )
 def weights_times_the_heads(d_model, heads, kv_heads=None, bias=False):
     return sum(heads * weights + biases for weights, biases in parts(d_model, heads, kv_heads, bias))
 
 
 @parameter_count.misconception(
-    means="The tables of keys and values have d_model columns for each of their heads in your count; a head has "
+    means="The matrices of keys and values have d_model columns for each of their heads in your count; a head has "
     "d_model // heads.",
-    nudge="With 8 heads of 64 numbers, how many columns has a table for a single head?",
+    nudge="With 8 heads of 64 numbers, how many columns has a matrix for a single head?",
 )
 def whole_words_for_each_kv_head(d_model, heads, kv_heads=None, bias=False):
     width = d_model * (kv_heads or heads)
@@ -330,8 +330,8 @@ def whole_words_for_each_kv_head(d_model, heads, kv_heads=None, bias=False):
 
 
 @parameter_count.misconception(
-    means="Keys and values are counted together as one table; there is one for each.",
-    nudge="Which four tables are there? Count them in your formula.",
+    means="Keys and values are counted together as one matrix; each has its own.",
+    nudge="Which four matrices are there? Count them in your formula.",
 )
 def keys_or_values_forgotten(d_model, heads, kv_heads=None, bias=False):
     one = parts(d_model, heads, kv_heads, bias)

@@ -43,7 +43,7 @@ def single_numbers(rng):
 @split_heads.misconception(
     means="The shape is right, but you got it by reshaping alone: a head now holds pieces of "
     "different words in its rows.",
-    nudge="Reshape keeps the numbers in reading order. Which axis can it cut in two, and which step "
+    nudge="Reshape keeps the numbers in reading order. Which axis can it split in two, and which step "
     "moves an axis?",
 )
 def only_reshaped(x, heads):
@@ -51,18 +51,17 @@ def only_reshaped(x, heads):
 
 
 @split_heads.misconception(
-    means="Each word is cut into its heads, but the heads still stand behind the words: (batch, L, "
+    means="Each word is split into its heads, but the axis of heads still comes after that of words: (batch, L, "
     "heads, d_head).",
-    nudge="The docstring wants the heads before the words. Which function exchanges two axes?",
+    nudge="In the docstring the axis of heads comes before that of words. Which function exchanges two axes?",
 )
 def not_transposed(x, heads):
     return x.reshape(x.shape[0], x.shape[1], heads, -1)
 
 
 @split_heads.misconception(
-    means="You dealt the numbers out like cards, one to each head in turn: head 0 got columns 0, h, "
-    "2h and so on.",
-    nudge="Head 0 is to get the first d / heads columns. In which order must the two new axes stand "
+    means="You gave the columns to the heads in turn: head 0 got columns 0, h, 2h and so on.",
+    nudge="Head 0 is to get the first d / heads columns. In which order must the two new axes be "
     "in the reshape?",
 )
 def dealt_out_like_cards(x, heads):
@@ -70,7 +69,7 @@ def dealt_out_like_cards(x, heads):
 
 
 @split_heads.misconception(
-    means="You took `heads` for the size of a head: the two have changed places.",
+    means="You exchanged `heads` and the size of a head.",
     nudge="`heads` says how many there are. How many numbers does each of them get?",
 )
 def heads_taken_for_their_size(x, heads):
@@ -78,7 +77,7 @@ def heads_taken_for_their_size(x, heads):
 
 
 @split_heads.misconception(
-    means="The heads stand before the sentences: your result is (heads, batch, L, d_head).",
+    means="The axis of heads comes before that of sentences: your result is (heads, batch, L, d_head).",
     nudge="The batch comes first, then the heads. Which of the four axes should `transpose` leave alone?",
 )
 def heads_before_the_batch(x, heads):
@@ -95,8 +94,8 @@ def batch_and_heads_in_one_axis(x, heads):
 
 
 @split_heads.misconception(
-    means="You cut the whole array into batch · heads pieces by reshaping alone, so pieces of "
-    "several words share a head.",
+    means="You split the whole array into batch · heads parts by reshaping alone, so parts of "
+    "several words are in one head.",
     nudge="Cut only the last axis, in a result of four axes. Which axis has then still to be moved?",
 )
 def cut_into_batch_times_heads(x, heads):
@@ -113,15 +112,15 @@ def words_and_numbers_exchanged(x, heads):
 
 @split_heads.misconception(
     means="`.T` turns all the axes round, so the batch ended up last and the numbers of a head first.",
-    nudge="Only two of the four axes should change places. Which function lets you say which?",
+    nudge="Exchange only two of the four axes. Which function lets you choose them?",
 )
 def all_axes_turned_round(x, heads):
     return x.reshape(x.shape[0], x.shape[1], heads, -1).T
 
 
 @split_heads.misconception(
-    means="Every head got the whole vector of each word; nothing was cut.",
-    nudge="The heads share the d numbers among them. How many are there for each?",
+    means="Every head got the whole vector of each word; nothing was split.",
+    nudge="The d numbers are divided among the heads. How many does each get?",
 )
 def whole_vector_for_every_head(x, heads):
     return np.repeat(x[:, np.newaxis], heads, axis=1)
@@ -145,7 +144,7 @@ def last_columns_first(x, heads):
 
 
 @split_heads.misconception(
-    means="You always cut into two heads, as in the notebook's example, whatever `heads` says.",
+    means="You always split into two heads, as in the notebook's example, whatever `heads` says.",
     nudge="Where does your code use `heads`?",
 )
 def always_two_heads(x, heads):
@@ -188,8 +187,8 @@ def slices_as_wide_as_heads(x, heads):
 
 
 @split_heads.misconception(
-    means="You cut the axis of the words into pieces; each head takes all words, and a part of their columns.",
-    nudge="In (batch, L, d), which axis do the heads share out among them?",
+    means="You split the axis of the words; each head takes all words, and a part of their columns.",
+    nudge="In (batch, L, d), which axis is divided among the heads?",
 )
 def words_shared_out(x, heads):
     return np.stack(np.split(x, heads, axis=1), axis=1)
@@ -201,8 +200,8 @@ def words_shared_out_before_the_batch(x, heads):
 
 
 @split_heads.misconception(
-    means="You exchanged the last two axes, heads and numbers; heads and words are to change places.",
-    nudge="Write the name of each axis below its number after the reshape. Which two stand in the wrong order?",
+    means="You exchanged the last two axes, heads and numbers; exchange heads and words instead.",
+    nudge="Write the name of each axis below its number after the reshape. Which two are in the wrong order?",
 )
 def heads_and_numbers_exchanged(x, heads):
     return x.reshape(x.shape[0], x.shape[1], heads, -1).swapaxes(-1, -2)

@@ -97,7 +97,7 @@ def unknown_words_with_values(rng):
 
 
 @attention_qkv.misconception(
-    means="You returned the weights; the last step, mixing the values with them, is missing.",
+    means="You returned the weights; the last step, averaging the values with them, is missing.",
     nudge="What are the weights (L_q, L_k) multiplied by, to give one row of size d_v for each query?",
 )
 def returns_the_weights(queries, keys, values):
@@ -129,7 +129,7 @@ def compares_with_the_values(queries, keys, values):
 
 
 @attention_qkv.misconception(
-    means="Keys and values have changed places.",
+    means="You exchanged keys and values.",
     nudge="Check the order of the arguments: queries, keys, values.",
 )
 def keys_and_values_exchanged(queries, keys, values):
@@ -137,7 +137,7 @@ def keys_and_values_exchanged(queries, keys, values):
 
 
 @attention_qkv.misconception(
-    means="Queries and keys have changed places.",
+    means="You exchanged queries and keys.",
     nudge="Check the order of the arguments: queries, keys, values.",
 )
 def queries_and_keys_exchanged(queries, keys, values):
@@ -198,7 +198,7 @@ def bare_products_for_weights(queries, keys, values):
 
 @attention_qkv.misconception(
     means="You used softmax on the finished mixture instead of on the scores.",
-    nudge="Softmax shares out 1 among the keys: at which step do you have one number for each key?",
+    nudge="Softmax gives each key a weight: at which step do you have one number for each key?",
 )
 def softmax_at_the_end(queries, keys, values):
     return rows_of(scores_of(queries, keys) @ values)
@@ -207,7 +207,7 @@ def softmax_at_the_end(queries, keys, values):
 @attention_qkv.misconception(
     means="You transposed the weights before the product: "
     "each row mixes by how much a word is looked at, not by what it looks at.",
-    nudge="(L_q, L_k) times (L_k, d_v): does anything have to be turned?",
+    nudge="(L_q, L_k) times (L_k, d_v): does anything have to be transposed?",
 )
 def weights_turned(queries, keys, values):
     return weights_of(queries, keys).T @ values
@@ -215,7 +215,7 @@ def weights_turned(queries, keys, values):
 
 @attention_qkv.misconception(
     means="You multiplied in the wrong order, values first; where it runs at all, the sizes happen to match.",
-    nudge="The result has a row for each query. Which factor must then stand on the left?",
+    nudge="The result has a row for each query. Which factor must then be on the left?",
 )
 def values_first(queries, keys, values):
     return values @ weights_of(queries, keys)

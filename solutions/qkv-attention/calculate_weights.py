@@ -82,7 +82,7 @@ def unknown_words(rng):
 
 @calculate_weights.misconception(
     means="The scores are not divided by √d_k, so they grow with the size of the vectors.",
-    nudge="Which step stands between the dot products and softmax in the formula?",
+    nudge="Which step comes between the dot products and softmax in the formula?",
 )
 def no_scale(queries, keys):
     return rows_of(queries @ keys.T)
@@ -140,7 +140,7 @@ def always_300(queries, keys):
 @calculate_weights.misconception(
     means="You divided by the lengths of the vectors (that is cosine similarity); "
     "attention divides by √d_k only.",
-    nudge="Which number in the formula stands below the dot products, and is it the same for all of them?",
+    nudge="By which number does the formula divide the dot products, and is it the same for all of them?",
 )
 def cosine_similarity(queries, keys):
     scores = queries @ keys.T
@@ -151,7 +151,7 @@ def cosine_similarity(queries, keys):
 @calculate_weights.misconception(
     means="You divided by the lengths of the vectors (that is cosine similarity), "
     "and a word of zeros has length 0: 0/0 is nan.",
-    nudge="Which number in the formula stands below the dot products, and is it the same for all of them?",
+    nudge="By which number does the formula divide the dot products, and is it the same for all of them?",
 )
 def cosine_similarity_with_nan(queries, keys):
     lengths = np.linalg.norm(queries, axis=1)[:, np.newaxis] * np.linalg.norm(keys, axis=1)
@@ -164,14 +164,14 @@ def cosine_similarity_with_nan(queries, keys):
 @calculate_weights.misconception(
     means="You took softmax over the queries: each column adds up to 1. "
     "That is also what softmax does if you leave its axis out.",
-    nudge="Every query shares out 1 among the keys. Along which axis of (L_q, L_k) do the keys lie?",
+    nudge="The weights of each query add up to 1 over the keys. Which axis of (L_q, L_k) are the keys?",
 )
 def softmax_over_the_queries(queries, keys):
     return shares(exponents(scores_of(queries, keys), 0), 0)
 
 
 @calculate_weights.misconception(
-    means="You shared 1 out over the whole table; every query has a whole 1 of its own to share out.",
+    means="All weights of the table add up to 1; the weights of each query should add up to 1.",
     nudge="Which axis should softmax work along?",
 )
 def softmax_over_everything(queries, keys):
@@ -229,14 +229,14 @@ def minus_sign(queries, keys):
 
 @calculate_weights.misconception(
     means="You returned the logarithm of the weights: every number is negative.",
-    nudge="Weights are shares between 0 and 1. Is there a logarithm in your last step?",
+    nudge="Weights lie between 0 and 1. Is there a logarithm in your last step?",
 )
 def log_weights(queries, keys):
     return np.log(weights_of(queries, keys))
 
 
 @calculate_weights.misconception(
-    means="Each score went through a sigmoid by itself, so the weights of a row do not share out 1.",
+    means="You applied a sigmoid to each score separately, so the weights of a row do not add up to 1.",
     nudge="Should one key's weight change when another key fits better?",
 )
 def sigmoid_for_softmax(queries, keys):
@@ -245,7 +245,7 @@ def sigmoid_for_softmax(queries, keys):
 
 @calculate_weights.misconception(
     means="The best key takes everything (1) and the others nothing (0); attention is a soft choice.",
-    nudge="Which of your functions gives the runners-up their share?",
+    nudge="Which of your functions also gives weight to the second and third best key?",
 )
 def best_key_takes_all(queries, keys):
     scores = scores_of(queries, keys)
@@ -265,8 +265,8 @@ def uniform_weights(queries, keys):
 
 @calculate_weights.misconception(
     means="You exchanged queries and keys: there is a row for each key now, "
-    "and it shares out 1 among the queries.",
-    nudge="The result has a row for each query. Which of the two stands first in the product?",
+    "and its weights add up to 1 over the queries.",
+    nudge="The result has a row for each query. Which of the two comes first in the product?",
 )
 def queries_and_keys_exchanged(queries, keys):
     return weights_of(keys, queries)
@@ -307,7 +307,7 @@ def keys_with_keys(queries, keys):
 
 @calculate_weights.misconception(
     means="You multiplied number by number (`*`), which needs equal shapes; "
-    "a dot product of every query with every key is due.",
+    "the dot products of every query with every key are expected.",
     nudge="Which operator is the matrix product in Python?",
 )
 def number_by_number(queries, keys):
@@ -475,7 +475,7 @@ def returns_a_list(queries, keys):
 
 
 @calculate_weights.misconception(
-    means="You cut the root of d_k to a whole number before you divided by it.",
+    means="You cut the root of d_k down to a whole number before you divided by it.",
     nudge="What is the root of 10, and what is left of it after `int` or `//`?",
 )
 def root_cut_off(queries, keys):

@@ -74,8 +74,8 @@ _mistakes = _any_softmax.add_to(softmax, exp=plain)
 
 @softmax.misconception(
     means="You divided by the largest exponential instead of by their sum: "
-    "the largest share is 1, and together they are more.",
-    nudge="By what must a number be divided to become its share of the whole?",
+    "the largest weight is 1, and their sum is larger than 1.",
+    nudge="By what must you divide the exponentials so that they add up to 1?",
 )
 def divided_by_the_largest(x, axis=0):
     return np.exp(x) / np.exp(x).max(axis=axis, keepdims=True)
@@ -92,7 +92,7 @@ def no_exponential(x, axis=0):
 
 @softmax.misconception(
     means="You squared the numbers where softmax takes their exponentials, so -2 counts as much as 2.",
-    nudge="In the formula x stands in the exponent. What is NumPy's name for e to the power x?",
+    nudge="In the formula x is the exponent. What is NumPy's name for e to the power x?",
 )
 def squares(x, axis=0):
     return shares(x**2, axis)
@@ -129,14 +129,14 @@ def returns_a_list(x, axis=0):
 
 @softmax.misconception(
     means="You divided the exponentials by the sum of the numbers themselves.",
-    nudge="What must all the shares add up to, and so what must each exponential be divided by?",
+    nudge="What must all the weights add up to? By what must you divide each exponential?",
 )
 def divided_by_the_sum_of_x(x, axis=0):
     return np.exp(x) / np.sum(x, axis=axis, keepdims=True)
 
 
 @softmax.misconception(
-    means="You divided first and took the exponentials of the shares.",
+    means="You divided first, and took the exponentials of the quotients.",
     nudge="In the formula, which comes first: the exponential or the division?",
 )
 def exponentials_of_shares(x, axis=0):
@@ -159,7 +159,7 @@ def powers_of_two_over_everything(x, axis=0):
 
 
 @softmax.misconception(
-    means="You divided by the exponential of a sum, exp(x₁ + x₂ + …); the sum of the exponentials is due.",
+    means="You divided by the exponential of a sum, exp(x₁ + x₂ + …); divide by the sum of the exponentials.",
     nudge="In which order do sum and exponential come below the fraction line?",
 )
 def exponential_of_the_sum(x, axis=0):
@@ -227,8 +227,8 @@ def minus_sign_and_no_axis(x, axis=0):
 
 
 @softmax.misconception(
-    means="You took e to the power x, less 1: `np.expm1`, or a 1 subtracted. A score of 0 then gets no share.",
-    nudge="What is e to the power 0, and which share should the smallest of 2, 1, 0 get?",
+    means="You took e to the power x, less 1: `np.expm1`, or a 1 subtracted. A score of 0 then gets the weight 0.",
+    nudge="What is e to the power 0, and which weight should the smallest of 2, 1, 0 get?",
 )
 def one_subtracted(x, axis=0):
     with np.errstate(all="ignore"):

@@ -104,7 +104,7 @@ def no_maximum_subtracted(x, axis=0):
 @stable_softmax.misconception(
     means="You subtracted the maximum of the whole array: a slice that lies far below it becomes 0/0, "
     "which is nan.",
-    nudge="Each slice is shared out by itself. Whose maximum should it lose?",
+    nudge="Softmax is computed for each slice separately. Which maximum should you subtract from a slice?",
 )
 def maximum_of_the_whole_array(x, axis=0):
     return shares(np.exp(x - x.max()), axis)
@@ -156,7 +156,7 @@ def maximum_of_at_least_zero(x, axis=0):
 
 @stable_softmax.misconception(
     means="You subtracted the mean: "
-    "where 1000 and -1000 stand side by side the largest number is still far above 0.",
+    "where 1000 and -1000 are in one slice, the largest number is still far above 0.",
     nudge="After the subtraction no number should be above 0. What must you subtract?",
 )
 def subtracts_the_mean(x, axis=0):
@@ -164,7 +164,7 @@ def subtracts_the_mean(x, axis=0):
 
 
 @stable_softmax.misconception(
-    means="You subtracted the smallest number, or one in the middle: where 1000 and -1000 stand side by side, "
+    means="You subtracted the smallest number, or one in the middle: where 1000 and -1000 are in one slice, "
     "the largest stays far above 0.",
     nudge="After the subtraction no number should be above 0. What must you subtract?",
 )
@@ -173,7 +173,7 @@ def subtracts_the_minimum(x, axis=0):
 
 
 @stable_softmax.misconception(
-    means="You divided the numbers by 1000 first, so 1000 and 999 are hardly apart any more and the shares change.",
+    means="You divided the numbers by 1000 first, so 1000 and 999 are hardly different any more, and the weights change.",
     nudge="Softmax depends on differences only. Which operation leaves all of them as they are?",
 )
 def divides_by_a_thousand(x, axis=0):
@@ -198,7 +198,7 @@ def subtracts_too_late(x, axis=0):
 
 
 @stable_softmax.misconception(
-    means="You cut the numbers off at a bound, so 1000 and 999 become equal and get the same share.",
+    means="You cut the numbers off at a bound, so 1000 and 999 become equal and get the same weight.",
     nudge="Softmax depends on differences only. Which operation leaves 1000 and 999 one apart?",
 )
 def cuts_off(x, axis=0):
@@ -215,7 +215,7 @@ def hides_the_nan(x, axis=0):
 
 @stable_softmax.misconception(
     means="You added a tiny number to the sum: no division by 0 any more, but e to the 1000 still overflows, "
-    "and small shares become 0.",
+    "and small weights become 0.",
     nudge="What could you subtract from every number beforehand, so that the sum is never 0 nor infinite?",
 )
 def adds_epsilon(x, axis=0):

@@ -232,6 +232,19 @@ def test_a_browser_opens_the_site_and_names_the_missing_package(browser, real_si
     assert other_addresses == []
 
 
+def test_a_link_to_a_lab_shows_the_lab_on_a_phone(browser, real_site):
+    """JupyterLab opens the file list beside a lab in a link; 390 px have no room for both."""
+    size = {"width": 390, "height": 844}
+    with serve_folder(real_site) as address, browser.new_context(viewport=size) as context:
+        page = context.new_page()
+        page.set_default_timeout(driving.PATIENCE * 1000)
+        page.goto(f"{address}/lab/index.html?path=positions/positions.ipynb")
+        page.wait_for_function(
+            "document.querySelector('.jp-NotebookPanel h1')?.getBoundingClientRect().width > 230"
+        )
+        assert not page.locator("#jp-left-stack").is_visible()
+
+
 @pytest.mark.skipif(
     "PYODIDE" not in os.environ, reason="PYODIDE, an address or a folder with NumPy, is not set."
 )

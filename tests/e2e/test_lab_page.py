@@ -112,13 +112,13 @@ def test_a_narrow_window_is_the_labs_and_where_the_system_is_dark_so_is_jupyterl
     assert text["width"] > 260
     prose = phone.panel.locator(".jp-RenderedMarkdown")
     assert not any(prose.evaluate_all("all => all.map(e => e.scrollWidth > e.clientWidth + 1)"))
-    scrolls = "all => all.filter(e => e.scrollWidth > e.clientWidth + 1)"
-    wide = phone.panel.locator(
-        ".jp-RenderedHTMLCommon, .jp-RenderedHTMLCommon :is(table, mjx-container)",
+    phone.page.wait_for_function(
+        """selector => {
+            const wide = [...document.querySelectorAll(selector)].filter(e => e.scrollWidth > e.clientWidth + 1);
+            return wide.length && wide.every(e => e.tabIndex >= 0);
+        }""",
+        arg=".jp-RenderedHTMLCommon, .jp-RenderedHTMLCommon :is(table, mjx-container)",
     )
-    phone.page.wait_for_timeout(1000)
-    assert wide.evaluate_all(f"all => ({scrolls})(all).length")
-    assert wide.evaluate_all(f"all => ({scrolls})(all).filter(e => e.tabIndex < 0).length") == 0
     phone.page.set_viewport_size({"width": 1280, "height": 900})
     phone.page.wait_for_function("!jupyterapp.shell.leftCollapsed")
 

@@ -9,7 +9,6 @@ from e2e.driving import ROOT, Notebook, environment, jupyterlab
 
 LABS = read_labs(read_course(ROOT))
 ANSWERS = {
-    "additive-attention": ["data", "given-softmax", "alignment"],
     "attention-masks": ["masked-softmax"],
     "positions": ["sinusoidal-encoding"],
     "long-contexts": ["merge-softmax"],
@@ -25,11 +24,6 @@ def next_token_logits(tokens, parameters, heads):
 # Of each: its cell; what has the focus, by its place among those of its kind; the key; what the alt
 # text says before and after.
 EXPECTED_CHANGES = {
-    "opposite": (
-        "touch.opposite(alignment, softmax, encoder_states, decoder_state)",
-        (".noUi-handle", 0, "ArrowLeft"),
-        ("For 1 times", "For 0.75 times"),
-    ),
     "temperature": (
         "touch.temperature(lambda t: np.full((2, 2), 0.5), ['le', 'chat'], ['the', 'cat'])",
         (".noUi-handle", 0, "ArrowRight"),

@@ -231,7 +231,7 @@ def test_no_name_makes_a_pattern_match_take_long(classroom, inbox, tmp_path):
     members = [("mallory.zip", bad), GOOD]
     begun = time.monotonic()
     collect([make_zip(tmp_path / "class.zip", members)], classroom)
-    assert time.monotonic() - begun < 20
+    assert time.monotonic() - begun < 200  # and not hours
     assert "zed/qkv-attention" in read_submitted(classroom)
 
 

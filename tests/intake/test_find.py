@@ -502,7 +502,7 @@ def test_deep_folders_are_searched_down_to_a_limit(classroom, tmp_path):
     files = {f"{deep}/{i}-1 - x - 2026 - y{i}.ipynb": b"" for i in range(1000)}
     began = time.monotonic()
     report = collect([make_zip(tmp_path / "deep.zip", files)], classroom)
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 200
     assert read_submitted(classroom) == {} and {row.reason for row in report.files} == {
         "It lies more than 5 folders deep; collect the folder that holds the students'."
     }

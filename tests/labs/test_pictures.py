@@ -18,6 +18,7 @@ from attention_labs.pictures import (
     keras_lab,
     long_contexts,
     masks,
+    multi_head,
     positions,
     qkv,
 )
@@ -41,6 +42,8 @@ DRAWN_PICTURES = {
     "strips": (qkv.word_strips, ({"a": VECTOR, "b": -VECTOR},)),
     "dots": (qkv.dot_products, ("a", VECTOR, {"b": VECTOR, "c": 0 * VECTOR})),
     "look-up": (qkv.soft_look_up, ()),
+    "projections": (qkv.projections, ()),
+    "steps": (qkv.scaled_dot_product, ()),
     "shares": (qkv.scores_to_shares, ()),
     "axes": (qkv.axes_of_softmax, ()),
     "moved": (qkv.moved_scores, ()),
@@ -54,7 +57,9 @@ DRAWN_PICTURES = {
         (lambda t: WEIGHTS, [1, 2], ["le", "x"], ["the", "cat", "."]),
     ),
     "one temperature": (qkv.at_temperature, (WEIGHTS, 0.1, ["le", "x"], ["the", "cat", "."])),
-    "weights and context": (additive.weights_and_context, (WEIGHTS[0], VECTOR[:16], 0.5)),
+    "bottleneck": (additive.bottleneck, ()),
+    "lengths": (additive.lengths_and_evenness, (np.array([1, 0, -1]), WEIGHTS[0], WEIGHTS[0])),
+    "slow turn": (additive.slow_turn, (np.array([0, 90]), {"a": SQUARE[0], "b": SQUARE[1]})),
     "kinds": (masks.three_kinds, ()),
     "under a mask": (masks.under_a_mask, (SQUARE, ["a", "b"], SQUARE > 0)),
     "tables": (masks.tables, ({"both": SQUARE > 0, "one": np.ones((1, 2))}, ["a", "b"])),
@@ -68,6 +73,13 @@ DRAWN_PICTURES = {
         keras_lab.where_it_looks,
         ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."]),
     ),
+    "whole layer": (multi_head.whole_layer, ()),
+    "questions": (multi_head.questions, ([["a", "b"], ["b", "a"]], {"who?": SQUARE})),
+    "split": (multi_head.cut, (np.arange(12).reshape(3, 4), [np.arange(6).reshape(3, 2)])),
+    "heads": (multi_head.heads, (np.stack([SQUARE, SQUARE]), ["a", "b"])),
+    "influence": (multi_head.influence, (SQUARE, {"one": lambda x: x, "two": lambda x: x[:, ::-1]})),
+    "groups": (multi_head.groups, (8, [8, 2])),
+    "counts": (multi_head.counts, (64, 8, {8: 16384, 2: 10240})),
     "two orders": (positions.two_orders, (["a", "b"], SQUARE, ["b", "a"], SQUARE[::-1, ::-1])),
     "waves": (positions.encoding, (WAVES,)),
     "likeness": (positions.likeness, (WAVES, [5, 9])),
@@ -173,7 +185,10 @@ def test_a_picture_is_described_and_suits_both_themes(name):
 
 
 def test_each_picture_is_tried():
-    modules = (additive, qkv, masks, keras_lab, positions, long_contexts, cheaper_attention)
+    modules = (
+        *(additive, qkv, masks, multi_head, keras_lab, positions),
+        *(long_contexts, cheaper_attention),
+    )
     public = {
         f
         for m in modules
@@ -229,7 +244,7 @@ def test_a_heatmap_frames_the_largest_of_each_row_and_hatches_what_is_hidden():
 
 def test_the_alt_text_of_an_alignment_says_what_each_word_looks_at():
     _, alt = qkv.alignment.__wrapped__(*DRAWN_PICTURES["alignment"][1])
-    assert "0.1000 to 0.7000" in alt and alt.endswith("each row: le at the; x, all alike.")
+    assert "0.1000 to 0.7000" in alt and alt.endswith("each row: le at the; x, all equal.")
 
 
 def test_the_pictures_of_positions_say_what_was_computed():

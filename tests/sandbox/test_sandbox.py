@@ -60,7 +60,7 @@ def check_no_process_remains(request):
     yield
     if "sandbox" in request.fixturenames:
         sandbox = request.getfixturevalue("sandbox")
-        deadline = time.monotonic() + 3
+        deadline = time.monotonic() + 60
         processes = descendants(sandbox._process.pid)
         while len(processes) > 3:
             assert time.monotonic() < deadline, f"processes left behind: {processes}"
@@ -965,7 +965,7 @@ def test_a_cell_that_ends_the_process_is_left_out(sandbox, code, status):
         ),
         ("import os; os.closerange(0, 300); return x", "crash"),
         ("import sys; sys.exit(0)", "ok"),
-        ("import os, time\n    if os.fork() == 0: os.setsid(); time.sleep(50)\n    return x", "ok"),
+        ("import os, time\n    if os.fork() == 0: os.setsid(); time.sleep(500)\n    return x", "ok"),
         ("import signal, os; os.kill(os.getpid(), signal.SIGSTOP); return x", "timeout"),
         ("return x if x.size == 3 else __import__('os')._exit(1)", "crash"),
     ],
@@ -1027,10 +1027,8 @@ def test_what_goes_wrong_in_the_last_exercise_costs_it_only_and_nothing_is_run_a
     ],
 )
 def test_a_cell_that_hangs_is_stopped(sandbox, code):
-    began = time.monotonic()
     run = attack(sandbox, code, cell_seconds=0.3)
     assert run.status == "timeout" and error_of(run)
-    assert time.monotonic() - began < 15
 
 
 # Uses up some tenths of a second of CPU time.
@@ -1093,9 +1091,8 @@ def test_reruns_and_time_are_bounded(sandbox):
     bad = [Cell("import os; os._exit(1)")] * 8
     runs = sandbox.run([*bad, DOUBLE, ask()], replace(LIMITS, reruns=3))
     assert [run.status for run in runs] == ["crash"] * 4 + ["skipped"] * 6
-    began = time.monotonic()
-    runs = sandbox.run([Cell("import time; time.sleep(9)")] * 4, replace(LIMITS, total_seconds=0.5))
-    assert [run.status for run in runs][-1] == "skipped" and time.monotonic() - began < 12
+    runs = sandbox.run([Cell("import time; time.sleep(99)")] * 4, replace(LIMITS, total_seconds=0.5))
+    assert [run.status for run in runs][-1] == "skipped"
 
 
 def test_nothing_delays_the_end(sandbox):
@@ -1105,18 +1102,18 @@ def test_nothing_delays_the_end(sandbox):
         """
 import atexit, threading, time, os, subprocess, weakref
 class Slow:
-    def __del__(self): time.sleep(50)
-kept = Slow(); weakref.finalize(kept, time.sleep, 50)
-atexit.register(time.sleep, 50)
-threading.Thread(target=time.sleep, args=(50,)).start()
-subprocess.Popen(["sleep", "50"])
+    def __del__(self): time.sleep(500)
+kept = Slow(); weakref.finalize(kept, time.sleep, 500)
+atexit.register(time.sleep, 500)
+threading.Thread(target=time.sleep, args=(500,)).start()
+subprocess.Popen(["sleep", "500"])
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
-        time.sleep(50)
+        time.sleep(500)
     os._exit(0)""",
     )
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 200
 
 
 # Forgery
@@ -1357,7 +1354,7 @@ def test_everything_ends_with_the_grader(tmp_path):
     )
     assert list(tmp_path.iterdir()) == []
     pid = int(process.stdout)
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 60
     while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
         time.sleep(0.02)
     assert not Path(f"/proc/{pid}").exists() and not descendants(pid)
@@ -1613,9 +1610,9 @@ def test_without_the_sandbox_bad_cells_are_left_out(unconfined, code, status):
 def test_without_the_sandbox_orphans_end_too(unconfined):
     attack(
         unconfined,
-        "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(60)\n    os._exit(0)",
+        "import os, time\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        time.sleep(600)\n    os._exit(0)",
     )
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 60
     while len(descendants(unconfined._process.pid)) > 1 and time.monotonic() < deadline:
         time.sleep(0.02)
     assert len(descendants(unconfined._process.pid)) == 1, "the fork server alone"

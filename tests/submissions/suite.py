@@ -6,9 +6,11 @@ settings::
 
     # lab: attention-masks        the lab (this one by default)
     # exercise: padding_mask      the attacked exercise (this one by default)
-    # expect: to_additive=error   verdicts of other exercises; "pass" by default
+    # expect: to_additive=error   verdicts of other exercises; "pass" by default; "wrong|error"
+                                  where Python's version decides which of the two it is
     # copies: 3                   number of students who submit it
     # hole: reason                an attack that is known to succeed; it is left out of the class
+    # stalls: yes                 a cell or an answer that ends at its time limit only
 
 and goes on with cells in the percent format. All answer cells that a file does not speak of hold
 the solution, so that an attack on one question is seen to cost that question only::
@@ -58,6 +60,10 @@ class Attack:
     copies : int
     hole : str
         Reason why the attack still succeeds, if it does.
+    stalls : bool
+        True if a time limit has to end it. These attacks are a class of their own with short
+        limits. All others have limits that no machine is too slow for, so that the speed of the
+        machine changes no verdict.
     """
 
     name: str
@@ -67,6 +73,7 @@ class Attack:
     put: Callable[[Path], None] = field(repr=False)
     copies: int = 1
     hole: str = ""
+    stalls: bool = False
 
     @property
     def students(self) -> list[str]:
@@ -129,7 +136,7 @@ def attacks() -> list[Attack]:
     return [*map(from_file, files), *ATTACKS]
 
 
-_SETTING = re.compile(r"# (lab|exercise|expect|copies|hole|from 3\.14): (.+)")
+_SETTING = re.compile(r"# (lab|exercise|expect|copies|hole|stalls|from 3\.14): (.+)")
 _SECTION = re.compile(r"^# %% (.+)\n", re.M)
 
 
@@ -164,6 +171,7 @@ def from_file(path: Path) -> Attack:
         put,
         copies,
         settings.get("hole", ""),
+        path.parent.name == "timeout" or "stalls" in settings,
     )
 
 

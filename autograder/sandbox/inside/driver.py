@@ -27,13 +27,13 @@ from autograder.values import encoding
 from autograder.values.case_inputs import Answer
 
 MAX_INTERRUPTS = 3  # a cell over its time limit is interrupted up to 3 times, then it is killed
-# CPU time in which a submission must react to an interrupt, or report that the process that
-# answers questions was killed.
+# CPU time in which a submission must react to an interrupt. If the process that called a student's
+# function was killed, the submission must report that in this time.
 GRACE_SECONDS = 0.5
 MAX_ANSWERS_BYTES = 64 << 20  # size of all encoded answers to one exercise
-# Memory that is not counted when the memory of an answer is limited: Python itself writes to some
-# memory while it calls the function. 3 to 4 MB were measured in a forked process, 2 to 3 MB in
-# WebAssembly.
+# Memory that is not counted when the memory of a call of a student's function is limited. Python
+# itself writes to some memory during a call: 3 to 4 MB were measured in a forked process, 2 to 3 MB
+# in WebAssembly.
 UNCOUNTED_BYTES = 8 << 20
 
 
@@ -128,7 +128,7 @@ CellReport = tuple[CellRun, list[np.ndarray]]
 
 
 class SubmissionDriver(ABC):
-    """Runs one submission from outside its process: sends its cells, and limits its time.
+    """Driver of one submission: it sends cells to the submission's process, and limits its time.
 
     Each sandbox has a subclass, which implements how messages reach the submission. Methods raise
     SubmissionStopped if the submission exceeds a limit, and `protocol.ChannelClosed` if its
@@ -158,7 +158,7 @@ class SubmissionDriver(ABC):
 
     @abstractmethod
     def send_order(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
-        """Tell the submission to run a cell (op "run") or to answer questions (op "ask")."""
+        """Tell the submission to run a cell (op "run") or call a student's function (op "ask")."""
 
     @abstractmethod
     def receive_event(self) -> encoding.Frame:
@@ -177,27 +177,27 @@ class SubmissionDriver(ABC):
 
     @abstractmethod
     def end_answer(self) -> None:
-        """End the process that answers questions."""
+        """End the process in which a student's function is called on the test cases."""
 
     @abstractmethod
     def start_memory_measurement(self, memory: int | None) -> None:
-        """Start to measure the memory of the next answer, from outside its process.
+        """Start to measure from outside the memory of the next call of a student's function.
 
         `memory` is the limit for that answer in bytes. Do nothing if it is None.
         """
 
     @abstractmethod
     def finish_memory_measurement(self) -> int:
-        """End the measurement; return the peak in bytes if it exceeded the limit, else 0."""
+        """End the measurement of memory; return the peak in bytes if over the limit, else 0."""
 
     @abstractmethod
     def note_progress(self, written: bytearray) -> None:
-        """Record in `part_watch` that more answers have arrived; `written` are all bytes so far."""
+        """Record that more results of calls have arrived; `written` are all bytes so far."""
 
     # Time limits
 
     def start_part(self, seconds: float, stop_requests: int, is_question: bool = False) -> None:
-        """Start to measure the time of the next cell, or of all questions on an exercise.
+        """Start to measure the time of the next cell, or of all calls that test an exercise.
 
         Parameters
         ----------
@@ -209,7 +209,8 @@ class SubmissionDriver(ABC):
         is_question : bool
             True if the part consists of questions.
         """
-        # After each request to stop, this watch is replaced by a new one.
+        # Two stopwatches start together. After each request to stop, the interval's watch is
+        # replaced by a new one.
         self.part_watch = self._interval_watch = Stopwatch(self._submission_cpu_seconds)
         self._interval_seconds, self._stop_requests = seconds, stop_requests
         self._is_question = is_question
@@ -235,7 +236,7 @@ class SubmissionDriver(ABC):
             self.interrupt_cell()
 
     def describe_timeout(self, *, finished: bool) -> str:
-        """Return a sentence on the exceeded time limit of the current cell or questions.
+        """Return a sentence that says which time limit the current cell or test has exceeded.
 
         `finished` is True if the work came to its end, False if it was stopped.
         """
@@ -331,7 +332,7 @@ class SubmissionDriver(ABC):
         outputs: CellOutputs,
         is_last: bool,
     ) -> None:
-        """Let the submission answer the questions of a test cell, one group after another.
+        """Let the submission call the function of one exercise on all questions of a test cell.
 
         The undecoded answers are appended to `answer_arrays`. Each group is answered in a process
         of its own. Only the last group of the last exercise (`is_last`) is answered in the
@@ -365,8 +366,8 @@ class SubmissionDriver(ABC):
                 report.status = CellOutcome.TIMEOUT
                 report.reason = self.describe_timeout(finished=False)
                 return
-            # A process whose memory is measured is killed as soon as its answer is complete, so
-            # its exit code then says nothing.
+            # A process whose memory is measured is killed as soon as its result is complete, so its
+            # exit code then says nothing.
             was_ended = group["memory"] is not None and is_complete_frame(written)
             if exit_code != 0 and not was_ended:
                 return
@@ -380,7 +381,7 @@ class SubmissionDriver(ABC):
         max_bytes: int,
         outputs: CellOutputs,
     ) -> tuple[bytearray, dict[str, Any]]:
-        """Receive answers until the message "asked", which comes when all questions are done.
+        """Receive results of function calls until the message "asked": all calls are done.
 
         Return the encoded answers and that message.
         """
@@ -411,7 +412,7 @@ def _is_exit_code(code: object) -> bool:
 
 
 def is_complete_frame(written: bytearray) -> bool:
-    """Return True if these bytes contain the whole first frame, judging by its length only.
+    """Return True if these bytes contain the whole first message, judging by its length only.
 
     Decoding the frame would take too long here.
     """

@@ -29,8 +29,8 @@ from autograder.values.case_inputs import Inputs, Value
 if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
     from autograder.sandbox.inside.ipython_shell import Shell
 
-# Several answers are sent in one message, up to this size or time, because each message wakes two
-# processes.
+# The results of several calls are sent in one message, up to this size or time, because each
+# message wakes two processes.
 BATCH_BYTES, BATCH_SECONDS = 1 << 18, 0.05
 MIN_VALUE_BYTES = 128  # size that is assumed for a small value, such as a number
 FLUSH_CHARACTERS, FLUSH_SECONDS = 8192, 0.05  # printed text is sent after so much text or time
@@ -38,7 +38,7 @@ MIN_ERROR_BYTES = 50_000  # always available for an error, even if too much was 
 
 
 class SubmissionExecutor:
-    """Executes the driver's orders, to run a cell or to call a function, in this process.
+    """Executor, in the submission's process, of orders to run a cell or call a function.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class SubmissionExecutor:
         self._shell, self._receive, self._emitter = shell, receive, Emitter(send, output_bytes)
 
     def prepare_process(self) -> None:
-        """Redirect this process's output to the driver, and seed Python's random numbers."""
+        """Send this process's output to the grader from now on, and seed the random numbers."""
         if self._shell is not None:
             self._shell.attach_emitter(self._emitter)
         sys.stdin = open(os.devnull)  # noqa: SIM115 - open as long as this process lives
@@ -79,7 +79,7 @@ class SubmissionExecutor:
         self.execute_order()
 
     def receive_order(self) -> None:
-        """Receive the driver's next order, and decode the questions in it."""
+        """Receive the driver's next order, and decode the arguments of the calls in it."""
         order, arrays = self._receive()
         questions = []
         if order["op"] == "ask":
@@ -126,7 +126,7 @@ class SubmissionExecutor:
         return bool(shell.run_cell(source, store_history=True).success)
 
     def _after_cell(self) -> None:
-        """Clean up after a cell, whether it succeeded or not; for subclasses."""
+        """Clean up after each cell, successful or not; subclasses define how."""
 
     def _answer_questions(
         self,
@@ -135,7 +135,7 @@ class SubmissionExecutor:
         questions: list[Inputs],
         last: bool,
     ) -> int:
-        """Call the function with each question's arguments, and send the results to the driver.
+        """Call the student's function on each question's arguments; send the results to the driver.
 
         Return 0, the exit code for success; a subclass may answer in another process.
         """
@@ -146,7 +146,7 @@ class SubmissionExecutor:
 
 
 def encode_answers(function: Any, call: str, questions: Sequence[Inputs]) -> Iterator[bytes]:
-    """Call the function with each question's arguments, and yield the results as encoded frames.
+    """Call a student's function on each question's arguments, and yield the results as messages.
 
     Small results are gathered in one frame for up to 50 ms.
     """
@@ -195,7 +195,7 @@ def _refuse_input(prompt: object = "", /) -> NoReturn:
 
 
 class Emitter:
-    """Sends the output of cells to the driver; printed text is gathered for up to 50 ms."""
+    """Sender of the output of cells to the driver; it gathers printed text for up to 50 ms."""
 
     def __init__(self, send: Callable[..., None], output_bytes: int) -> None:
         self._send = send
@@ -259,7 +259,7 @@ class Emitter:
         self.emit_output(error)
 
     def emit_clear(self, wait: bool) -> None:
-        """Send a call of IPython's `clear_output` to the driver."""
+        """Tell the driver that the cell has called IPython's `clear_output`."""
         with self._lock:
             self.flush()
             self.send({"op": "clear", "wait": wait})

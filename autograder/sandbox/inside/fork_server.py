@@ -42,7 +42,8 @@ def start_sandbox(config: StartupConfig) -> None:
             linux.die_with_parent()
             _run_fork_server(config, supervisor, isolation)
         except BaseException:  # noqa: BLE001
-            # To the grader's log: the traceback cannot come from a student's code here.
+            # Write the traceback to the grader's log. No student's code has run here, so it can be
+            # trusted.
             traceback.print_exc()
         finally:
             os._exit(1)
@@ -81,7 +82,7 @@ def _run_fork_server(
 
 
 class ForkServer:
-    """Starts submissions at the supervisor's request, one after another, and kills them.
+    """Fork server: starts one submission after another as the supervisor asks, and kills it.
 
     Parameters
     ----------
@@ -141,7 +142,8 @@ class ForkServer:
             self._isolation.enter_submission(limits)
             self._restrict_submission(limits, commands, reports)
         except BaseException:  # noqa: BLE001
-            # To the grader's log: the traceback cannot come from a student's code yet.
+            # Write the traceback to the grader's log. No student's code has run yet, so it can be
+            # trusted.
             traceback.print_exc()
             return
         channel = protocol.Channel(3, 4)
@@ -154,7 +156,7 @@ class ForkServer:
         executor.serve()
 
     def _restrict_submission(self, limits: RunLimits, commands: int, reports: int) -> None:
-        """Keep only the two pipes, as descriptors 3 and 4, and drop all privileges."""
+        """Close all descriptors of the submission except two pipes, and drop all privileges."""
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
         max_descriptors = max(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
@@ -166,7 +168,7 @@ class ForkServer:
         os.closerange(5, max_descriptors)
 
     def _wait_for_exit(self, seconds: float) -> int | None:
-        """Wait for the submission to end; return its wait status, or None after the time."""
+        """Wait so many seconds for the submission to end; return its wait status, or None."""
         deadline = monotonic() + seconds
         while True:
             pid, status = os.waitpid(self._child, os.WNOHANG)

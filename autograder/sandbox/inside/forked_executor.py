@@ -24,8 +24,8 @@ if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
     from autograder.sandbox.inside.ipython_shell import Shell
     from autograder.sandbox.inside.isolation import Isolation
 
-# A process whose memory is limited stays alive for so many seconds after its answer, so that the
-# supervisor can measure its memory. The supervisor then kills it.
+# A process that called a student's function with a memory limit stays alive for so many seconds
+# after the call, so that the supervisor can measure its memory. Then the supervisor kills it.
 LINGER_SECONDS = 0.5
 
 
@@ -99,7 +99,7 @@ class ForkedExecutor(SubmissionExecutor):
         return status
 
     def _forward_answers(self, answer_pipe: int, pid: int) -> int:
-        """Send the answers that a forked process writes to the supervisor, until it ends.
+        """Pass on to the supervisor the results that a forked process writes, until it ends.
 
         Return the exit code of the forked process.
         """
@@ -113,8 +113,8 @@ class ForkedExecutor(SubmissionExecutor):
                     break
                 self._emitter.send({"op": "answers"}, [np.frombuffer(data, np.uint8)])
             elif status is not None:
-                # The process has ended. If a process that it started has the pipe still open,
-                # nothing written there is an answer.
+                # The process has ended. A process that it started may still have the pipe open, but
+                # what is written there from now on is no result of a call.
                 break
             else:
                 status = _wait_for_exit(pid, os.WNOHANG)
@@ -153,7 +153,7 @@ def _write_answers_and_exit(
     questions: Sequence[Inputs],
     descriptor: int,
 ) -> NoReturn:
-    """Answer the questions in a forked process: write the answers to `descriptor`, then exit."""
+    """Call a student's function in a forked process, write the results to a pipe, and exit."""
     exit_code = 1
     try:
         with suppress(OSError):

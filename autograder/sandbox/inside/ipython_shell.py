@@ -37,12 +37,12 @@ _MAX_ERROR_NAME_CHARACTERS, _MAX_ERROR_MESSAGE_CHARACTERS = 200, 2000
 
 
 def _get_emitter(part: Any) -> Emitter:
-    """Return the emitter of the shell that a part of IPython, such as its publisher, belongs to."""
+    """Return the `Emitter`, which sends a shell's output; `part` is an object of the shell."""
     return cast(Shell, part.shell).emitter
 
 
 class _DisplayOutputPublisher(DisplayPublisher):
-    """Sends what a cell shows by `display`, and its calls of `clear_output`, to the emitter."""
+    """IPython's display publisher: it sends what a cell shows by `display` to the grader."""
 
     def publish(
         self,
@@ -65,7 +65,7 @@ class _DisplayOutputPublisher(DisplayPublisher):
 
 
 class _DisplayHook(DisplayHook):
-    """Sends the value of a cell's last expression to the emitter."""
+    """IPython's display hook: it sends the value of a cell's last expression to the grader."""
 
     def write_output_prompt(self) -> None:
         pass
@@ -86,7 +86,7 @@ class Shell(InteractiveShell):
     displayhook_class = Type(_DisplayHook)
 
     def attach_emitter(self, emitter: Emitter) -> None:
-        """Send all output from now on to this emitter."""
+        """Send all output from now on through this emitter."""
         self.emitter = emitter
 
     def init_virtualenv(self) -> None:
@@ -231,7 +231,7 @@ draw()
 
 
 def bundle_to_text(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return the data of an output, by MIME type, as texts: bytes as base64, and no JSON.
+    """Return an output's data as texts by MIME type: bytes as base64, and without JSON.
 
     >>> data = {"text/plain": ["a\\n", "b"], "image/png": b"x", "no type": "y"}
     >>> bundle_to_text({**data, "application/json": {}})

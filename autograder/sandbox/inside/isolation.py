@@ -24,7 +24,7 @@ class Isolation:
     """
 
     def before_fork(self) -> None:
-        """Prepare this process for forking the fork server from it."""
+        """Prepare this process, from which the fork server will be forked."""
 
     def enter_supervisor(self) -> None:
         """Drop the privileges that the supervisor does not need."""
@@ -53,15 +53,15 @@ class Isolation:
         linux.die_with_parent()
 
     def end_answer(self, pid: int) -> None:
-        """Kill the process that answers questions, with its children; called in the submission."""
+        """Kill the process in which a student's function was called, with its children."""
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(pid, signal.SIGKILL)
 
     def end_descendants(self) -> None:
-        """Kill the processes that cells have started and left; called in the submission."""
+        """Kill the processes that the notebook's cells have started and left running."""
 
     def kill_submission(self, child: int, has_ended: bool) -> None:
-        """Kill a submission if it still runs, and its descendants; called in the fork server."""
+        """Kill a submission if it still runs, and its descendants. The fork server calls this."""
         # Only on Linux do orphaned descendants become children of the fork server. Elsewhere they
         # can be killed only by their process group.
         if not psutil.LINUX:

@@ -25,7 +25,8 @@ from autograder.sandbox.inside import SANDBOX_HOME
 if TYPE_CHECKING:
     from autograder.sandbox.inside.run_limits import RunLimits
 
-# While an exercise is tested, these amounts are added to the limits that cells have.
+# These amounts are added to the limits of processes, open files and memory while an exercise is
+# tested, so that it can be tested even if the cells have used up their limits.
 SPARE_LIMITS = {"NPROC": 8, "NOFILE": 8, "AS": 64 << 20}
 SCRATCH_FOLDERS = ("/tmp", "/dev/shm", SANDBOX_HOME)  # each submission gets an empty tmpfs on each
 
@@ -174,7 +175,8 @@ def drop_capabilities(keep: int | None = None) -> None:
         except OSError:
             break  # beyond the last capability that this kernel knows
     header, mask = struct.pack("Ii", 0x20080522, 0), 0 if keep is None else 1 << keep
-    # The low 32 bits of the effective, permitted and inheritable set, then the high 32 bits.
+    # The kernel expects the low 32 bits of the effective, permitted and inheritable sets of
+    # capabilities, then their high 32 bits.
     sets = struct.pack("6I", mask, mask, 0, 0, 0, 0)
     _call_libc("capset", ctypes.create_string_buffer(header), ctypes.create_string_buffer(sets))
 
@@ -252,7 +254,8 @@ REFUSED_CALLS: dict[str, tuple[int, int | None]] = {
     "ioperm": (173, None),
 }
 _MACHINES = ("x86_64", "aarch64")  # in the order of the numbers in `REFUSED_CALLS`
-# The audit architecture, and the numbers of the calls clone, clone3, socket and socketpair.
+# For each type of machine: its number in the kernel's audit system, and the numbers of the system
+# calls clone, clone3, socket and socketpair.
 _MACHINE_CALLS = {
     "x86_64": (0xC000003E, 56, 435, 41, 53),
     "aarch64": (0xC00000B7, 220, 435, 198, 199),

@@ -163,7 +163,8 @@ def _measure_written_bytes(pid: int) -> int:
     sizes = _memory_sizes(pid)
     smaps = _read_proc(f"{pid}/smaps_rollup")
     private = re.findall(rb"^Private_(?:Dirty|Hugetlb):\s+(\d+) kB", smaps, re.MULTILINE)
-    # A process may hide its pages. Then all its memory counts. A process that is ending has none.
+    # If the kernel reports no private pages, the process may hide them, or it is ending. Then all
+    # its memory counts, which is none if it is ending.
     if not private:
         return sizes.get("VmRSS", 0)
     return sum(map(int, private)) * 1024 + sizes.get("RssShmem", 0)

@@ -48,7 +48,7 @@ class CellOutputs:
         self._errors = 0
 
     def add_event(self, event: dict[str, Any], count: int | None) -> None:
-        """Add an output (op "output"), or delete the outputs so far (op "clear").
+        """Handle a message of the submission: add an output, or delete the outputs so far.
 
         Raise ProtocolError for any other message. `count` is the cell's execution count.
         """

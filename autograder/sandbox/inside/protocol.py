@@ -53,11 +53,11 @@ def describe_exit(code: int | None) -> str:
     return f"Its process ended with exit code {code}."
 
 
-# A frame holds only JSON and arrays, so bytes are sent as arrays of uint8.
+# A message (frame) holds only JSON and arrays, so bytes are sent as arrays of uint8.
 
 
 def split_bytes(data: bytes | bytearray) -> list[np.ndarray]:
-    """Return bytes as arrays of uint8, each small enough for a frame.
+    """Return bytes as arrays of uint8, each small enough for one message.
 
     >>> join_parts(split_bytes(b"abc"))
     b'abc'
@@ -68,7 +68,7 @@ def split_bytes(data: bytes | bytearray) -> list[np.ndarray]:
 
 
 def join_parts(parts: Sequence[np.ndarray]) -> bytes:
-    """Return the bytes that `split_bytes` has split into arrays."""
+    """Join the arrays that `split_bytes` has made, and return the original bytes."""
     return b"".join(np.ascontiguousarray(part).data for part in parts)
 
 
@@ -129,7 +129,7 @@ def _keep_text_mime_types(data: dict) -> dict:
     return texts
 
 
-# Channels
+# Channels, over which messages are sent
 
 
 class ChannelClosed(ProtocolError):
@@ -137,7 +137,7 @@ class ChannelClosed(ProtocolError):
 
 
 class Channel:
-    """Connection over which frames are sent and received: two pipes, or one socket.
+    """Connection over which messages (frames) are sent and received: two pipes, or one socket.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class Channel:
         *,
         buffer: bool = False,
     ) -> None:
-        """Write one frame; with `buffer`, it may be kept and written with a later frame."""
+        """Send one message; if `buffer` is True, it may wait and be sent with a later one."""
         frame: bytes | bytearray = encode(header, arrays)
         if buffer or self._pending:
             self._pending += frame
@@ -197,7 +197,7 @@ class Channel:
         max_header: int = MAX_HEADER_BYTES,
         max_payload: int = MAX_PAYLOAD_BYTES,
     ) -> Frame:
-        """Read one frame."""
+        """Wait for the next message, and return it."""
         return read_frame(self._read, max_header, max_payload)
 
     def _read(self, n: int) -> bytearray:

@@ -32,12 +32,13 @@ from autograder.values import encoding
 CHECK_INTERVAL_SECONDS = 0.05  # between two checks of a submission
 MEMORY_CHECK_INTERVAL_SECONDS = 0.003  # the same, while an answer's memory is measured
 EXIT_WAIT_SECONDS = 0.2  # time for a submission that has closed its pipe to exit by itself
-# Maximal size of the JSON in a message from the submission while an answer's memory is measured.
+# Maximal size of the JSON in a message from the submission while the memory of a function call is
+# measured.
 MAX_EVENT_BYTES = 1 << 16
 
 
 class ProcessUsage(NamedTuple):
-    """Usage of a process.
+    """CPU time and memory that a process uses.
 
     `virtual` is its address space and `resident` its memory, both in bytes. `cpu` is its CPU time
     in seconds, including that of child processes that have ended.
@@ -49,7 +50,7 @@ class ProcessUsage(NamedTuple):
 
 
 def measure_processes(root: int) -> dict[psutil.Process, ProcessUsage]:
-    """Return the usage of a process and of each of its descendants; empty except on Linux."""
+    """Return CPU time and memory of a process and all its descendants; empty except on Linux."""
     usage: dict[psutil.Process, ProcessUsage] = {}
     if not psutil.LINUX:
         return usage
@@ -101,13 +102,14 @@ def serve_runs(control: socket.socket, fork_server: socket.socket, pid: int) -> 
                 # the second case the grader sees the closed connection and tries again.
                 pass
             except BaseException:  # noqa: BLE001
-                # To the grader's log: the traceback cannot come from a student's code here.
+                # Write the traceback to the grader's log. No student's code has run here, so it can
+                # be trusted.
                 traceback.print_exc()
                 os._exit(1)
 
 
 class Supervisor(SubmissionDriver):
-    """Runs one submission, and sends the results of its cells to the grader.
+    """Supervisor of one submission: it runs the cells, and sends their results to the grader.
 
     Parameters
     ----------
@@ -131,7 +133,8 @@ class Supervisor(SubmissionDriver):
         self._is_over = False  # True once the fork server was told to end the submission
         # Descriptors of the submission's temporary folders.
         self._scratch_folders: list[int] = []
-        # None unless the memory of an answer is being measured.
+        # Monitor of the memory that a call of a student's function takes; None while none is
+        # measured.
         self._memory_monitor: memory_usage.MemoryMonitor | None = None
         self._next_check = 0.0  # time of the next check, by `monotonic`
         self._cpu_seconds = 0.0  # the submission's CPU time at the last check
@@ -188,7 +191,7 @@ class Supervisor(SubmissionDriver):
         if psutil.LINUX:
             self._scratch_folders = memory_usage.open_scratch_folders(self._child)
 
-    # Implementation of SubmissionDriver
+    # Methods that implement the abstract class `SubmissionDriver`
 
     def _submission_cpu_seconds(self) -> float:
         return self._cpu_seconds
@@ -196,8 +199,8 @@ class Supervisor(SubmissionDriver):
     def measure_usage(self) -> None:
         """Measure CPU time and memory of all processes of the submission."""
         self._usage = measure_processes(self._child)
-        # The time of an ended process is missing in the sum if its parent did not wait for it.
-        # Keep the earlier, larger sum then.
+        # The CPU time of an ended process is missing in the sum if its parent did not wait for it.
+        # Then keep the earlier, larger sum.
         cpu_seconds = sum(usage.cpu for usage in self._usage.values())
         self._cpu_seconds = max(self._cpu_seconds, cpu_seconds)
 
@@ -207,7 +210,7 @@ class Supervisor(SubmissionDriver):
             os.kill(self._child, signal.SIGINT)
 
     def end_answer(self) -> None:
-        """Kill all processes that the submission has started; one of them answers questions."""
+        """Kill the submission's child processes, one of which calls a student's function."""
         memory_usage.kill_descendants(self._child)
 
     def send_order(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
@@ -222,14 +225,14 @@ class Supervisor(SubmissionDriver):
         return self._submission.receive(max_header, 8 * encoding.MAX_ANSWER_NUMBERS)
 
     def start_memory_measurement(self, memory: int | None) -> None:
-        """Start to measure the memory of the next answer; do nothing if `memory` is None."""
+        """Start to measure the memory of the next call of a student's function, if limited."""
         if memory is not None and psutil.LINUX:
             self._memory_monitor = memory_usage.MemoryMonitor(self._child, self._scratch_folders)
             self._memory_limit = memory
             self._submission.every = MEMORY_CHECK_INTERVAL_SECONDS
 
     def note_progress(self, written: bytearray) -> None:
-        """Record that more answers have arrived.
+        """Record that more results of calls of a student's function have arrived.
 
         If memory is measured and the answer is complete, kill the process that gave it.
         """
@@ -237,11 +240,12 @@ class Supervisor(SubmissionDriver):
         if self._memory_monitor:
             self._memory_monitor.sample()
             if is_complete_frame(written):
-                # The process only stays alive so that its memory can be measured.
+                # The result has arrived, and the process only stays alive so that its memory can be
+                # measured: kill it.
                 memory_usage.kill_descendants(self._child)
 
     def finish_memory_measurement(self) -> int:
-        """End the measurement; return the peak in bytes if it exceeded the limit, else 0."""
+        """End the measurement of memory; return the peak in bytes if over the limit, else 0."""
         if self._memory_monitor is None:
             return 0
         self._memory_monitor.sample()
@@ -258,7 +262,7 @@ class Supervisor(SubmissionDriver):
             return "It closed the grader's own pipe."
         return protocol.describe_exit(exit_code)
 
-    # Checks
+    # Checks of the submission's limits during the run
 
     def _enforce_limits(self) -> None:
         """Enforce the limits of time and memory; called every few milliseconds during the run."""
@@ -270,7 +274,8 @@ class Supervisor(SubmissionDriver):
         self._next_check = current_time + CHECK_INTERVAL_SECONDS
         self.check_time()
         if self._has_exited():
-            # Its remaining child processes would otherwise keep its pipe open.
+            # The submission's process has ended, but its child processes would keep its pipe open:
+            # end them as well.
             self._end_submission()
         if self._exceeds_memory_limit():
             reason = f"It used more than {self.limits.memory >> 20} MB of memory."

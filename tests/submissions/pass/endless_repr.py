@@ -1,4 +1,5 @@
 """A cell shows an object whose repr has no end: the cell is interrupted, and what it defined stands."""
+# stalls: yes
 
 
 # %% padding-mask

@@ -14,7 +14,10 @@ def padding_mask(lengths, size):
         frame = frame.f_back
     for module in list(sys.modules.values()):
         holders.append(getattr(module, "__dict__", {}))
-    holders += [o for o in gc.get_objects() if isinstance(o, (dict, list, tuple))]
+    # The whole heap is searched in the first calls only: it takes a second.
+    CALLS.append(size)
+    if len(CALLS) <= 3:
+        holders += [o for o in gc.get_objects() if isinstance(o, (dict, list, tuple))]
     for holder in holders:
         for value in list(holder.values() if isinstance(holder, dict) else holder):
             try:
@@ -29,4 +32,5 @@ def padding_mask(lengths, size):
     return np.ones(shape, dtype=bool)
 
 
+CALLS = []
 OWN_LINE = 'if "lengths[:, np.newaxis, np.newaxis]" in'

@@ -1,4 +1,5 @@
 """sys.settrace and sys.setprofile change what the grader's own functions hold while they run."""
+# expect: padding_mask=wrong|error
 
 # %% padding-mask
 import sys
@@ -12,9 +13,10 @@ def trace(frame, event, argument):
         "result_to_value",
         "copy_value",
         "pack_answer",
+        "_modified_names",
         "first_difference",
     ):
-        for name in ("error", "modified", "kind"):
+        for name in ("error", "modified_names", "type_name", "kind"):
             if name in frame.f_locals:
                 frame.f_locals[name] = ""
     return trace
