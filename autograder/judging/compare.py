@@ -268,7 +268,10 @@ def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
         return Difference("error", NOT_WRITTEN, "not-written-yet")
     stop = "" if answer.error.endswith((".", "!", "?")) else "."
     mistake = classify_error(answer.error)
-    explanation = explain_error(mistake, answer) if mistake else ""
+    explanation, is_complete = "", False
+    if mistake:
+        explanation = explain_error(mistake, answer)
+        is_complete = bool(explanation) and says_what_to_write(mistake, answer)
     subject, _ = _unanswered_query(answer, inputs) or ("Your function", "")
     not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", answer.error)
     # An error with a line number was raised in the student's code. Otherwise it was raised when our
@@ -277,7 +280,6 @@ def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
         call = subject.removeprefix("Your result, ").removesuffix(",")
         text = f"Your function returned {with_article(not_callable[1])}; "
         return Difference("type", f"{text}expected something that can be {call}.")
-    is_complete = bool(mistake and explanation) and says_what_to_write(mistake, answer)
     text = f"{subject} raised {answer.error}{stop}"
     return Difference("error", text, mistake, means=explanation, needs_hint=not is_complete)
 

@@ -419,8 +419,8 @@ def _explain_keyword(answer: Answer) -> str:
     counts = re.search(r"(\w+)\(\) takes ((?:from \d+ to )?\d+) positional arguments? but (\d+) (?:was|were)",
                        answer.error)  # fmt: skip
     if counts:
-        function = counts[1].lstrip("_")
-        return f"`{function}` takes {counts[2]} arguments, and this call gives it {counts[3]}."
+        function_name = counts[1].lstrip("_")
+        return f"`{function_name}` takes {counts[2]} arguments, and this call gives it {counts[3]}."
     double = re.search(r"(\w+)\(\) got multiple values for argument '(\w+)'", answer.error)
     if double:
         return (
