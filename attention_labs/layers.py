@@ -112,9 +112,11 @@ def _call_with_longer_keys(layer: Any, arrays: Sequence, options: Mapping[str, A
 
     A layer that keeps its first mask, or its first `d_k`, is then wrong in its next call.
     """
-    from keras import ops
+    join = np.concatenate
+    if not isinstance(layer, StandIn):
+        from keras import ops
 
-    join = np.concatenate if isinstance(layer, StandIn) else ops.concatenate
+        join = ops.concatenate
     queries, keys, *others = arrays
     longer = (join([queries, queries], axis=-1), join([keys, keys], axis=-1), *others)
     mask = options.get("mask")

@@ -106,8 +106,8 @@ WRONG = {
                       "Your result has an unexpected column `old`; expected the columns `name`, "
                       "`age`, `height`."),
     "columns' order": (PEOPLE, lambda d: d[["age", "name", "height"]],
-                       "Your result has the right columns in another order; the columns are to "
-                       "be `name`, `age`, `height`."),
+                       "Your result has the right columns in another order; expected the "
+                       "columns `name`, `age`, `height`."),
     "rows": (PEOPLE, lambda d: d[d.age > 30], "Your result has 2 rows; expected 3."),
     "rows' order": (PEOPLE, lambda d: d.sort_values("age"),
                     "Your result has the right rows in another order: the first of them is 2, "
