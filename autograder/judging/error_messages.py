@@ -7,6 +7,7 @@ libraries, such as PyTorch's `masked_fill`, are translated into NumPy's.
 import re
 import sys
 from collections.abc import Callable
+from difflib import get_close_matches
 from functools import cache
 
 import numpy as np
@@ -66,7 +67,8 @@ _ERROR_PATTERNS = (
      "fraction-for-a-place"),
     (r"indices must be integers or slices, not tuple", "list-for-an-array"),
     (r"can't multiply sequence by non-int|only concatenate (list|tuple)|unsupported operand type\(s\) for "
-     r"[-+*/@]+=?: '(list|tuple|dict|range)'|bad operand type for unary [-~]: '(list|tuple)'", "list-for-an-array"),
+     r"[-+*/@]+=?(?: or pow\(\))?: '(list|tuple|dict|range)'|bad operand type for unary [-~]: '(list|tuple)'",
+     "list-for-an-array"),
     (r"unsupported operand type|bad operand type", "operator-that-does-not-fit"),
     (r"object is not iterable|iteration over a 0-d array", "loop-over-one-number"),
     (r"has no len\(\)|len\(\) of unsized object", "length-of-one-number"),
@@ -163,7 +165,7 @@ _ERROR_EXPLANATIONS = (
     ("more-values-than-names", r"expected (\d+)",
      "There are more values on the right of `=` than the {0} names on the left."),
     ("fewer-values-than-names", r"expected (\d+), got (\d+)",
-     "There are {0} names on the left of `=`, but only {1} on the right: that many values are there."),
+     "There are {0} names on the left of `=`, but only {1} on the right."),
     ("loop-over-one-number", r"'(int|float|bool)' object is not iterable",
      "A loop, `sum`, `max` or `zip` needs several values, and here it gets a single number (of type {0})."),
     ("length-of-one-number", r"type '(\w+)' has no len",
@@ -206,7 +208,9 @@ def says_what_to_write(mistake: str, answer: Answer) -> bool:
     error = answer.error
     if mistake == "attribute-that-is-not-there":
         name = re.search(r"has no attribute '(\w+)'", error)
-        is_container = re.search(r"'(dict|list|tuple|function|builtin_function_or_method)' object", error)
+        is_container = re.search(
+            r"'(dict|list|tuple|function|builtin_function_or_method|numpy\.ufunc)' object", error
+        )
         return bool(is_container or (name and find_equivalent(name[1])))
     if mistake == "name-not-defined":
         name = re.search(r"name '(\w+)' is not defined", error)
@@ -385,10 +389,15 @@ def _explain_attribute(answer: Answer) -> str:
     if owner in _FUNCTION_TYPES:
         return f"Before `.{name}` stands a function that has not been called: its round brackets are missing."
     if owner in ("int", "float", "bool"):
-        return f"Before `.{name}` stands a single number of Python's (of type {owner}), not an array."
+        text = f"Before `.{name}` stands a single number of Python's (of type {owner}), not an array."
+        return f"{text} {describe_equivalent(name)}".strip()
     if name == "append":
         return "An array has no `append`: its size is fixed. `np.concatenate([x, y])` makes a longer array."
     owner_words = _type_in_words(owner)
+    if not find_equivalent(name) and owner == "numpy.ndarray":
+        similar = get_close_matches(name, dir(np.ndarray), n=1, cutoff=0.84)
+        if similar:
+            return f"An array has no `.{name}`. Do you mean `.{similar[0]}`?"
     return f"{owner_words[0].upper()}{owner_words[1:]} has no `.{name}`. {describe_equivalent(name)}".strip()
 
 
@@ -420,12 +429,13 @@ def _explain_keyword(answer: Answer) -> str:
                        answer.error)  # fmt: skip
     if counts:
         function_name = counts[1].lstrip("_")
-        return f"`{function_name}` takes {counts[2]} arguments, and this call gives it {counts[3]}."
+        text = f"`{function_name}` takes {counts[2]} arguments, and this call gives it {counts[3]}."
+        if function_name in ("reshape", "zeros", "ones", "transpose", "broadcast_to"):
+            text += " Several sizes or axes are one tuple, with brackets of its own."
+        return text
     double = re.search(r"(\w+)\(\) got multiple values for argument '(\w+)'", answer.error)
     if double:
-        return (
-            f"The call gives `{double[1]}` two values for its argument `{double[2]}`: by place and by name."
-        )
+        return f"The call gives `{double[1].lstrip('_')}` two values for its argument `{double[2]}`: by place and by name."
     return ""
 
 

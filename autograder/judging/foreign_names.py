@@ -61,6 +61,8 @@ _EQUIVALENTS = {
     "log_softmax": "Instead, use `np.log`, `np.exp` and a sum.",
     "logsumexp": "Instead, use `np.log(np.exp(x).sum())`, after you subtract the maximum.",
     "cross_entropy": "Instead, write its formula.",
+    "CrossEntropyLoss": "Instead, write its formula.",
+    "clip_grad_norm_": "Instead, write its formula.",
     "layer_norm": "Instead, use `x.mean` and `x.var`, or the function of that name in your notebook.",
     "scaled_dot_product_attention": "Instead, write it with `@` and softmax.",
     "isinf": "np.isinf(x)",
@@ -100,6 +102,8 @@ _EQUIVALENTS = {
     "rank": "x.ndim",
     "numel": "x.size",
     "chunk": "np.split(x, n, axis)",
+    "split": "np.split(x, n, axis)",
+    "unflatten": "x.reshape(...)",
     "split_with_sizes": "np.split(x, places, axis)",
     "unbind": "list(x)",
     "flip": "np.flip(x, axis)",
@@ -204,10 +208,19 @@ def describe_library(name: str) -> str:
 def find_equivalent(name: str) -> str:
     """Return how to write a function or method of another library in NumPy; "" if unknown.
 
-    >>> find_equivalent("masked_fill")
-    'np.where(mask, value, x)'
+    Capitals and underscores do not matter: `LayerNorm` is `layer_norm`, and `mul_` is `mul`.
+
+    >>> find_equivalent("masked_fill"), find_equivalent("mul_")
+    ('np.where(mask, value, x)', 'x * y')
     """
-    return _EQUIVALENTS.get(name, "")
+    return _EQUIVALENTS.get(name) or _PLAIN_EQUIVALENTS.get(_simplify(name), "")
+
+
+def _simplify(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+_PLAIN_EQUIVALENTS = {_simplify(name): equivalent for name, equivalent in _EQUIVALENTS.items()}
 
 
 def describe_equivalent(name: str) -> str:

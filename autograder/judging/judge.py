@@ -305,6 +305,8 @@ def _describe_unexplained_failures(
     if difference.kind == "error":
         general = STRUCTURAL[difference.mistake][0] if difference.mistake else ""
         error = difference.means or general
+    elif difference.kind == "not finite":
+        pattern = _NOT_FINITE
     elif difference.kind == "values":
         pattern = _describe_pattern_of_wrong_values(cases, shown_case)
     elif difference.kind == "shape":
@@ -314,6 +316,12 @@ def _describe_unexplained_failures(
     lacking = find_failing_property(shown_case.value, shown_case.inputs, properties)
     common = describe_failing_cases(cases)
     return _join_sentences(error, lacking, pattern, inner_note, common, modified_note)
+
+
+_NOT_FINITE = (
+    "nan comes from 0/0, inf/inf or inf - inf. inf comes from a division by 0, or from a number that is "
+    "too large for its type, such as the exponential of 1000."
+)
 
 
 def _join_sentences(*sentences: str | None) -> str:
