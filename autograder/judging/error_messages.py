@@ -84,7 +84,7 @@ _ERROR_PATTERNS = (
 )  # fmt: skip
 
 # Two errors of these families have the same cause only if their whole messages are equal.
-_SPECIFIC_FAMILIES = {
+SPECIFIC_FAMILIES = {
     "variable-without-a-value",
     "package-that-is-not-there",
     "not-a-function",
@@ -106,7 +106,7 @@ _SPECIFIC_FAMILIES = {
 # For errors of these families, the explanation says what is wrong. No change of the code is
 # searched that avoids the error: most such changes only silence it.
 FULLY_EXPLAINED_ERRORS = frozenset(
-    _SPECIFIC_FAMILIES
+    SPECIFIC_FAMILIES
     | {
         "call-that-does-not-fit",
         "asks-the-keyboard",
@@ -133,7 +133,7 @@ def error_subject(error: str) -> str:
     mistake = classify_error(error)
     if mistake is None:
         return " ".join(word for word in text.split() if word.isalpha())
-    if mistake in _SPECIFIC_FAMILIES:
+    if mistake in SPECIFIC_FAMILIES:
         return f"{mistake} {text}"
     if mistake.startswith("shapes-that"):  # the sizes must be equal, too
         match = re.search(r"size (\d+) is different from (\d+)|: (\d+) \(dim \d+\) != (\d+)", text)

@@ -17,6 +17,7 @@ import numpy as np
 
 from autograder.core.errors import join_words
 from autograder.judging.compare import JudgedCase, failing_cases, same_answer
+from autograder.judging.error_messages import SPECIFIC_FAMILIES
 from autograder.values.case_inputs import Answer, Inputs, Misconception, Value
 from autograder.values.structural_mistakes import STRUCTURAL
 from autograder.values.tolerance import elements_agree
@@ -163,6 +164,8 @@ def _find_misconception_combined_with_error(
         if case.difference and case.difference.kind != "modified":
             wrong.append(case)
     if len(errors) != 1 or None in errors or "not-written-yet" in errors:
+        return None
+    if errors & SPECIFIC_FAMILIES:  # such an error is a slip of its own, which most answers do not share
         return None
     if not _have_enough_differences(deviations, wrong):
         return None

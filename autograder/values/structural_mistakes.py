@@ -113,7 +113,7 @@ STRUCTURAL = {
         "Print the `.shape` of both arrays before this line. Is one of them transposed, or is the wrong array used?",
     ),
     "product-with-one-number": (
-        "`@` needs arrays, and on one side of it there is a single number, or an array with too few axes.",
+        "`@` needs arrays, and on one side of it there is a single number, None, or an array with too few axes.",
         "Is `*` meant? Or has an index or a sum removed an axis?",
     ),
     "shapes-that-do-not-broadcast": (

@@ -282,7 +282,7 @@ def test_a_repair_of_all_cases_replaces_a_partial_mistake():
     text = check_message(
         SOFTMAX.replace("np.abs(x)", "x").replace("(axis=axis,", "(axis=axis if x.ndim == 2 else 0,")
     )
-    assert "without the `if` in" in text or "cases that fail, your result is" not in text
+    assert "without the `if` in" in text or "failing cases, your result is" not in text
 
 
 def test_a_diagnosis_that_takes_too_long_leaves_the_finding(monkeypatch):

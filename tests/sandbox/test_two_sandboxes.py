@@ -54,8 +54,8 @@ def grade_rows(lab, kind, files, limits=None):
 # This number never changes a verdict. Second, the measured memory: WebAssembly measures in coarser
 # steps. Third, the default integer type, and words of errors that depend on the Python version.
 _MACHINE_DEPENDENT_TEXT = re.compile(
-    r"In \d+ of \d+ cases that fail, your result is what this mistake gives: |, got \d+(?=\))"
-    r"|(?<=holds )[\d.]+ MB|(?<=holds )int(32|64)"
+    r"In \d+ of the \d+ failing cases, your result is what the following mistake gives. |, got \d+(?=\))"
+    r"|(?<=uses )[\d.]+ MB|(?<=holds )int(32|64)"
 )
 
 
