@@ -18,7 +18,7 @@ $(BIN)/mypy
 $(BIN)/pytest -q -rs -n auto --dist worksteal $(1)
 endef
 
-.PHONY: help setup lab test test-all test-failed test-keras build grade feedback report demo bench bundle release web data portable keras clean
+.PHONY: help setup lab test test-all test-keras build grade feedback report demo bench bundle release web data portable keras clean
 
 help:  ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,10 +36,6 @@ test: setup  ## Run the tests but the long ones: three minutes
 
 test-all: setup  ## Run every test, as CI does
 	$(tests)
-
-test-failed: setup  ## Once more, one at a time, the tests that have failed
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
-	$(BIN)/pytest -q -rs -n 0 --last-failed --last-failed-no-failures none
 
 test-keras: setup keras  ## Run the tests that need Keras, on the backend in KERAS_BACKEND
 	$(BIN)/pytest -q -rs tests/labs/test_keras.py tests/labs/test_keras_layers.py

@@ -1,4 +1,4 @@
-"""Word alignment by attention, and its accuracy on sentence pairs that were linked by hand."""
+"""Align words by attention, and measure how often that agrees with links made by hand."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
@@ -16,7 +16,7 @@ Align = Callable[[Sequence[str], Sequence[str]], np.ndarray]
 
 
 class Linked(NamedTuple):
-    """A sentence pair with links (i, j): words i (English) and j (French) mean the same."""
+    """A sentence pair; a link (i, j) says that English word i and French word j mean the same."""
 
     english: list[str]
     french: list[str]
@@ -25,7 +25,7 @@ class Linked(NamedTuple):
 
 @cache
 def hand_linked(path: Path = DATA / "alignments.txt") -> tuple[Linked, ...]:
-    """Read the test pairs of ``data/alignments.txt``; no vectors or models were trained on them."""
+    """Read the sentence pairs with links made by hand, which no model was trained on."""
     lines = path.read_text(encoding="utf-8").splitlines()
     lines = [line for line in lines if not line.startswith("#")]
     pairs = []
@@ -40,7 +40,7 @@ def hand_linked(path: Path = DATA / "alignments.txt") -> tuple[Linked, ...]:
 def sentence_pairs(
     path: Path = DATA / "sentence_pairs.txt",
 ) -> tuple[tuple[list[str], list[str]], ...]:
-    """Read the training pairs: English words, French words. `data/README.md` has the source."""
+    """Read the sentence pairs for training: English words and French words."""
     lines = path.read_text(encoding="utf-8").splitlines()
     pairs = []
     for line in lines:
@@ -50,7 +50,7 @@ def sentence_pairs(
 
 
 def linked_words(pairs: Iterable[Linked] | None = None, known: Iterable[str] | None = None):
-    """Yield each linked French word: (pair, its position, linked English positions)."""
+    """Yield each French word that has a link: its pair, position and linked English positions."""
     for pair in hand_linked() if pairs is None else pairs:
         for place, word in enumerate(pair.french):
             right = {i for i, j in pair.links if j == place}
@@ -59,7 +59,7 @@ def linked_words(pairs: Iterable[Linked] | None = None, known: Iterable[str] | N
 
 
 def share_found(align: Align, known: Iterable[str] | None = None) -> tuple[int, int]:
-    """Count the linked French words whose largest weight is on an English word they are linked to.
+    """Count the French words whose largest weight is on an English word that they are linked to.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def share_found(align: Align, known: Iterable[str] | None = None) -> tuple[int, 
 
 
 def missed(align: Align, known: Iterable[str] | None = None) -> list[tuple[Linked, int, int]]:
-    """Return the misses: (pair, French position, English position of the largest weight)."""
+    """Return each French word with its largest weight on a wrong word: pair and two positions."""
     weights = {}
     for pair in hand_linked():
         weights[id(pair)] = np.asarray(align(pair.french, pair.english))
@@ -91,7 +91,7 @@ def missed(align: Align, known: Iterable[str] | None = None) -> list[tuple[Linke
 
 
 def kinds_of_misses(align: Align, known: Iterable[str] | None = None) -> dict[str, int]:
-    """Count the misses by kind: right word elsewhere, punctuation, another word."""
+    """Count the wrong alignments by kind: right word elsewhere, punctuation, another word."""
     kinds = {
         "the right word, at its other position": 0,
         "a full stop, question mark or comma": 0,
@@ -109,20 +109,20 @@ def kinds_of_misses(align: Align, known: Iterable[str] | None = None) -> dict[st
 
 
 def by_chance(known: Iterable[str] | None = None) -> float:
-    """Return the expected share of words that random guesses find."""
+    """Return the share of words that random guesses align rightly, on average."""
     return float(
         np.mean([len(right) / len(pair.english) for pair, _, right in linked_words(known=known)]),
     )
 
 
 def diagonal(french: Sequence[str], english: Sequence[str]) -> np.ndarray:
-    """Align by position alone: first to first, last to last, the others in proportion."""
+    """Align by position only: first word to first, last to last, the others in proportion."""
     places = np.linspace(0, len(english) - 1, len(french))
     return -np.abs(np.arange(len(english)) - places[:, None])
 
 
 def constructed(french: Sequence[str], english: Sequence[str]) -> np.ndarray:
-    """Align by dot products of the shipped word vectors, which were constructed from a lexicon."""
+    """Align by dot products of the course's own word vectors, which were made from a lexicon."""
     rows = []
     for words, language in ((french, "fr"), (english, "en")):
         vectors = load_embeddings(language, which="shipped")
@@ -131,7 +131,7 @@ def constructed(french: Sequence[str], english: Sequence[str]) -> np.ndarray:
 
 
 class Watch:
-    """Monitor of a training run: shows a progress bar, and stores the data for the pictures.
+    """Monitor of a training run: shows a progress bar, and stores data for the pictures.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ class Watch:
         self.losses, self.shares, self.kept, self._bar = [], {}, {}, Bar(steps)
 
     def __call__(self, step: int, loss: float, parameters) -> None:
-        """Record a step: its number, its loss and the parameters after it; step 0 has no loss."""
+        """Record one step of training: its loss and the parameters after it; step 0 has no loss."""
         if step:
             self.losses.append(float(loss))
         if step in self.keep:

@@ -1,4 +1,4 @@
-"""Progress bar below a notebook cell that takes long."""
+"""Show a progress bar below a notebook cell that takes long."""
 
 import os
 import time
@@ -10,7 +10,7 @@ T = TypeVar("T")
 
 
 class Bar:
-    """A progress bar with a text and the remaining time; outside a notebook, the text alone.
+    """Progress bar with a text and the remaining time; outside a notebook, only the text is shown.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class Bar:
 
 
 def watched(things: Collection[T]) -> Iterator[T]:
-    """Yield the items with a progress bar; without one in a build, which saves all outputs."""
+    """Yield the items, with a progress bar; without it, while the course's notebooks are built."""
     bar = None if os.environ.get("COURSE_BUILD") else Bar(len(things))
     for count, thing in enumerate(things):
         if bar:

@@ -1,15 +1,15 @@
-"""Comparisons for this course's exercises: a view of masks, and properties of attention weights."""
+"""Comparisons for this course's exercises: checks of masks and of attention weights."""
 
 import numpy as np
 
 from autograder.values.case_inputs import Inputs
 from autograder.values.wording import format_number
 
-# Views: the compared value is computed from the result.
+# Views: functions that compute from a result what is compared instead of the result.
 
 
 def weights_it_leads_to(mask: np.ndarray) -> np.ndarray:
-    """Return the attention weights after adding `mask` to scores, in rows of (..., 1 + L_k).
+    """Return the attention weights that an additive mask gives, for made-up scores: (..., 1 + L_k).
 
     An additive mask promises two things. A hidden key stays hidden whatever the scores are: so one
     half of the scores is of ordinary size, the other half ±1000. A visible key keeps its weight,
@@ -41,17 +41,18 @@ SAYS = (
 )
 setattr(weights_it_leads_to, "says", SAYS)  # noqa: B010 - shown before the numbers
 
-# Properties to name in a wrong result that no misconception explains.
+# Properties: checks of a wrong result that no known misconception explains. Each function returns
+# a sentence for the student, or None.
 
 
 def sums_to_one(value: np.ndarray, inputs: Inputs) -> str | None:
-    """Weights along the requested axis add up to 1."""
+    """Check that weights along the requested axis add up to 1."""
     axis = inputs.kwargs.get("axis", inputs.args[1] if len(inputs.args) > 1 else 0)
     return _sums(value, axis, f"along axis {axis}")
 
 
 def rows_sum_to_one(value: np.ndarray, inputs: Inputs) -> str | None:
-    """Weights in each row add up to 1."""
+    """Check that the weights in each row add up to 1."""
     return _sums(value, -1, "in each row")
 
 
@@ -65,14 +66,14 @@ def _sums(value: np.ndarray, axis: int, place: str) -> str | None:
 
 
 def no_negative_weight(value: np.ndarray, inputs: Inputs) -> str | None:
-    """No weight is below 0."""
+    """Check that no weight is below 0."""
     if value.dtype.kind == "f" and (value < 0).any():
         return f"A weight is never negative; your smallest is {format_number(value.min())}."
     return None
 
 
 def no_looking_ahead(value: np.ndarray, inputs: Inputs) -> str | None:
-    """A causal mask has nothing above its diagonal."""
+    """Check that a causal mask has nothing above its diagonal, so that no word looks ahead."""
     if value.ndim < 2 or value.shape[-1] != value.shape[-2] or not np.isin(value, (0, 1)).all():
         return None
     later = np.triu(np.ones(value.shape[-2:], dtype=bool), 1) & (value != 0)
@@ -83,7 +84,7 @@ def no_looking_ahead(value: np.ndarray, inputs: Inputs) -> str | None:
 
 
 def within_the_values(value: np.ndarray, inputs: Inputs) -> str | None:
-    """A context vector is an average, so it stays between the smallest and the largest value."""
+    """Check that a context vector, an average, lies between the smallest and the largest value."""
     values = inputs.args[2] if len(inputs.args) > 2 else inputs.args[0]
     if not np.isfinite(value).all() or value.dtype.kind != "f":
         return None

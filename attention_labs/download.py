@@ -1,4 +1,4 @@
-"""Download of the word vectors of the original lab, which replace the shipped ones.
+"""Download the word vectors of the original lab, which replace those that come with the course.
 
     python -m attention_labs.download
 
@@ -44,7 +44,7 @@ LICENCE = (
 
 
 def refusal(subject: object, problem: str) -> DataError:
-    """Return the error for a problem with a file or folder; nothing has changed yet."""
+    """Return the error for a problem with a file or folder. It says that nothing has changed."""
     return DataError(f"{subject} {problem}; the vectors in use are as they were.")
 
 
@@ -100,7 +100,7 @@ def fetch(
 
 
 def _download(url, language, words, attempts, wait, timeout) -> Embeddings:
-    """Return the first words of one file; retry after a broken connection."""
+    """Download the first words of one file; try again after a broken connection."""
     request = urllib.request.Request(url, headers={"User-Agent": "attention-labs"})
     reason = ""
     for attempt in range(attempts):
@@ -121,7 +121,7 @@ def _download(url, language, words, attempts, wait, timeout) -> Embeddings:
 
 def _lines(response, url: str) -> Iterator[bytes]:
     """Yield the lines of a file on a server, as they arrive."""
-    # Buffered: the response's own readline does not notice the end of a broken chunked answer.
+    # Read through a buffer: the response's own `readline` does not notice a broken connection.
     content = io.BufferedReader(response, 65_536)
     while True:
         line = content.readline(LONGEST_LINE + 1)
@@ -135,7 +135,7 @@ def _lines(response, url: str) -> Iterator[bytes]:
 
 
 def _parse(lines: Iterator[bytes], url: str, language: str, words: int) -> Embeddings:
-    """Return the first vectors of a file in fastText's format; a `DataError` names the line."""
+    """Parse the first vectors of a file in fastText's format; an error names the wrong line."""
     from rich.console import Console
     from rich.progress import track
 
@@ -158,7 +158,7 @@ def _parse(lines: Iterator[bytes], url: str, language: str, words: int) -> Embed
             raise refusal(url, f"ends after {row:,} of {words:,} words")
         place = f"line {row + 2}"  # the header is line 1
         try:
-            # Only at ' ': a word may contain other kinds of space.
+            # Split only at the character ' ', since a word may contain other kinds of space.
             word, *numbers = line.decode("utf-8").rstrip(" \r\n").split(" ")
         except UnicodeDecodeError:
             raise refusal(url, f"is not UTF-8 text in {place}") from None
@@ -176,7 +176,7 @@ def _parse(lines: Iterator[bytes], url: str, language: str, words: int) -> Embed
 
 
 def install(sets: Sets, data_dir: Path, checks: Sequence[Check]) -> None:
-    """Check both languages, write them into a new folder, and replace the old folder by it."""
+    """Check the vectors of both languages, and put them in place of the old ones."""
     for check in checks:
         problem = check(sets)
         if problem:
@@ -207,7 +207,7 @@ def install(sets: Sets, data_dir: Path, checks: Sequence[Check]) -> None:
 
 
 def main() -> None:
-    """Run the command: fetch the vectors and name the set in use; exit with 1 after an error."""
+    """Download the vectors and say which are now in use; end with exit code 1 after an error."""
     try:
         print(*fetch(), sep="\n")
     except DataError as error:

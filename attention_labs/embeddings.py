@@ -1,4 +1,4 @@
-"""Word vectors in English and French: load them, split a sentence into words, look the words up.
+"""Load word vectors in English and French, split sentences into words, look up the words.
 
 >>> english = load_embeddings("en", which="shipped")
 >>> words = tokenize("The agreement was signed.")
@@ -26,19 +26,19 @@ REAL = "fasttext"  # the folder, inside DATA, of a set that was downloaded or im
 LANGUAGES = {"en": "English", "fr": "French"}
 DIMENSIONS = 300
 
-# Numbers keep their inner points and commas ("3.5"); any other sign is a token.
+# A token is a number with its inner points and commas ("3.5"), a word, or a single sign.
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)+|\w+|[^\w\s]")
-# Apostrophe and hyphen separate: "L'accord" is two words, and so is "États-Unis".
+# Split at an apostrophe or a hyphen: "L'accord" is two words, and so is "États-Unis".
 _JOINT = re.compile(r"(?<=\w)['’ʼ\-‐‑](?=\w|\s|$)")
 
 
 class DataError(AutograderError):
-    """A file of vectors is missing, broken or not what it should be; the text is one sentence."""
+    """Error for a file of word vectors that is missing or broken; the text is one sentence."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Embeddings:
-    """Word vectors of one language, read-only, a row for each word.
+    """Word vectors of one language, one row for each word; they cannot be changed.
 
     Attributes
     ----------
@@ -117,7 +117,8 @@ def load_embeddings(language: str, which: str | None = None, data_dir: Path = DA
     real = Path(data_dir) / REAL
     if which == "real" or (which is None and real.exists()):
         try:
-            # Both are read, so that the two languages never come from different sets.
+            # Read both languages, although one is asked for. So the two never come from different
+            # sets of vectors.
             return {code: read(real, code) for code in LANGUAGES}[language]
         except DataError as error:
             if which == "real":
@@ -127,12 +128,12 @@ def load_embeddings(language: str, which: str | None = None, data_dir: Path = DA
 
 
 def load_all() -> list[Embeddings]:
-    """Return the sets in use, of both languages."""
+    """Return the word vectors of both languages that are in use."""
     return [load_embeddings(language) for language in LANGUAGES]
 
 
 def read(folder: Path, language: str) -> Embeddings:
-    """Read ``embeddings_<language>.npz`` in `folder`; raise `DataError` unless it is whole."""
+    """Read the word vectors in a file; raise `DataError` if it is missing or broken."""
     path = Path(folder) / f"embeddings_{language}.npz"
     stamp = path.stat().st_mtime_ns if path.is_file() else 0
     return _read(path, language, stamp)
@@ -140,7 +141,7 @@ def read(folder: Path, language: str) -> Embeddings:
 
 @cache
 def _read(path: Path, language: str, stamp: int) -> Embeddings:
-    """Read the file, once per modification time `stamp`."""
+    """Read the word vectors in a file; read again only if its modification time `stamp` changes."""
     try:
         with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
             arrays = dict(archive)
@@ -171,13 +172,13 @@ def write(
     words: Sequence[str],
     **arrays: np.ndarray,
 ) -> None:
-    """Write a file for `read`; equal arguments give equal bytes."""
+    """Write word vectors into a file that `read` can read; equal arguments give equal bytes."""
     text = np.frombuffer("\n".join(words).encode("utf-8"), dtype=np.uint8)
     np.savez(Path(folder) / f"embeddings_{language}.npz", name=np.array(name), words=text, **arrays)
 
 
 def tokenize(sentence: str) -> list[str]:
-    """Split a sentence into lower-case words, as the vectors know them.
+    """Split a sentence into the words that the word vectors have, in lower case.
 
     Signs such as ``.`` and ``?`` become separate words. An apostrophe or a hyphen within a word is
     replaced by a space, in both languages: *L'accord* is *l accord*, *don't* is *don t*, and
@@ -195,7 +196,7 @@ def tokenize(sentence: str) -> list[str]:
     """
     if not isinstance(sentence, str):
         raise TypeError(f"tokenize takes one sentence, a string, not a {type(sentence).__name__}.")
-    # NFC, because some keyboards type é as two characters.
+    # Combine a letter and its accent into one character (NFC): some keyboards write é as two.
     text = unicodedata.normalize("NFC", sentence).lower()
     return _TOKEN.findall(_JOINT.sub(" ", text))
 

@@ -1,4 +1,4 @@
-"""Quiet start of Keras, with one sentence if it is not installed."""
+"""Start Keras without its messages; if it is not installed, say so in one sentence."""
 
 import logging
 import os
@@ -7,14 +7,15 @@ from importlib.util import find_spec
 
 BACKENDS = ("tensorflow", "jax", "torch")
 
-# Suppress TensorFlow's start-up messages, which come from C++; make results equal on all machines.
+# Suppress TensorFlow's start-up messages, which Python's logging cannot stop, and make results
+# equal on all machines.
 QUIET = {"TF_CPP_MIN_LOG_LEVEL": "3", "TF_ENABLE_ONEDNN_OPTS": "0", "JAX_PLATFORMS": "cpu"}
 
 MAX_COMPILED_SHAPES = 1500  # compiled operations, one per shape, of about 2 MB each
 
 
 class KerasMissing(ImportError):
-    """Keras or its backend is not installed; the text says what to run."""
+    """Error for a missing Keras or a missing backend; the text says what to run."""
 
     def _render_traceback_(self):  # IPython shows this in place of the stack
         return [str(self)]
@@ -27,7 +28,7 @@ def backend() -> str | None:
 
 
 def why_unavailable() -> str:
-    """Return the reason why Keras cannot be used here, and the remedy, or ""."""
+    """Return the reason why Keras cannot run here, with a remedy; "" if it can."""
     if sys.platform == "emscripten":
         return (
             "This lab needs Keras, which does not run in a browser: "
@@ -68,7 +69,7 @@ def start_keras() -> None:
 
 
 def let_go() -> None:
-    """Clear JAX's cache of compiled operations once it is large, to limit memory usage."""
+    """Clear JAX's cache of compiled operations if it is large, to limit memory usage."""
     jax = sys.modules.get("jax")
     if jax and len(jax.devices()[0].client.live_executables()) > MAX_COMPILED_SHAPES:
         jax.clear_caches()

@@ -1,4 +1,4 @@
-"""Calls of Keras layers in the lab `keras-attention`: output, gradients, saved model.
+"""Call students' Keras layers in the two Keras labs: output, gradients, saved model.
 
 The exercises compare more than a layer's output: it must be equal in a second call, gradients must
 pass through it, and it must be equal after saving and loading. The calls are the same on
@@ -20,9 +20,10 @@ from autograder.values.case_inputs import Inputs
 OUTPUT, AGAIN = "output", "output of a second call"
 GRADIENTS = ("gradient of the queries", "gradient of the keys", "gradient of the values")
 
-# XLA compiles each function for one run only, so less optimisation halves the time. No algebraic
-# rewriting or excess precision: XLA would turn -1e9 times a boolean mask into a selection, where 0
-# never meets an infinity, and would compute float16 intermediate results in float32.
+# Options for XLA, the compiler of JAX. Each function runs only once after compilation, so less
+# optimisation halves the time. Algebraic rewriting is off: XLA would turn -1e9 times a boolean
+# mask into a selection, where 0 never meets an infinity. Excess precision is off: XLA would
+# compute float16 intermediate results in float32.
 QUICKLY = {
     "xla_backend_optimization_level": 0,
     "xla_cpu_use_fusion_emitters": False,
@@ -32,7 +33,7 @@ QUICKLY = {
 
 
 def asked(cls: Any, *arrays: np.ndarray, wanted: str = OUTPUT, **options: Any) -> Any:
-    """Call a layer with queries, keys and values, and return the `wanted` result.
+    """Call a layer with queries, keys and values; return the output or gradient in `wanted`.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def asked_in_their_dtype(
     wanted: str = OUTPUT,
     **options: Any,
 ) -> Any:
-    """Call a layer that is constructed under the dtype policy of the queries, such as float16."""
+    """Call a layer like `asked`, with Keras set to the dtype of the queries, such as float16."""
     import keras
 
     def make() -> Any:
@@ -72,7 +73,7 @@ def asked_in_their_dtype(
 
 @dataclass(frozen=True)
 class StandIn:
-    """A misconception in NumPy in place of a layer: `call`, and gradient by argument index."""
+    """A typical wrong layer, written in NumPy: its call, and its gradient by argument."""
 
     call: Callable[..., np.ndarray]
     gradient: Callable[..., np.ndarray]
@@ -82,7 +83,7 @@ class StandIn:
 
 
 def stays_within_the_values(value: np.ndarray, inputs: Inputs) -> str | None:
-    """An output (not a gradient) stays between the smallest and the largest value."""
+    """Check that an output (not a gradient) lies between the smallest and the largest value."""
     return None if inputs.kwargs.get("wanted") in GRADIENTS else within_the_values(value, inputs)
 
 
@@ -126,7 +127,7 @@ def _call_with_longer_keys(layer: Any, arrays: Sequence, options: Mapping[str, A
 def _run_compiled(
     answer: Callable[[Sequence, Mapping], Any], arrays: Sequence, options: Mapping[str, Any]
 ) -> Any:
-    """Return the answer for these arguments; compiled on JAX, which takes a tenth of the time.
+    """Compute `answer`, on JAX after compiling it, which takes a tenth of the time.
 
     If that fails, as for a step that needs concrete numbers, the answer is computed without
     compilation.
@@ -149,8 +150,27 @@ def _run_compiled(
 
 
 def weights_for(shape: tuple[int, ...]) -> np.ndarray:
-    """Return weights for the numbers of an output whose weighted sum is differentiated."""
+    """Return factors for an output's numbers; the gradient is that of their weighted sum."""
     return np.cos(np.arange(np.prod(shape, dtype=int))).reshape(shape)
+
+
+def differentiate_by_complex_steps(
+    call: Callable[..., np.ndarray],
+    arrays: Sequence[np.ndarray],
+    index: int,
+) -> np.ndarray:
+    """Return the gradient, for one array, of the weighted sum of a NumPy function's output.
+
+    Each number is moved by a step along the imaginary axis. Nothing is subtracted, so the digits are
+    right on every processor, even beside a mask of -1e9.
+    """
+    found = np.zeros(arrays[index].shape)
+    for place in np.ndindex(found.shape):
+        moved = [a.astype(np.complex128) for a in arrays]
+        moved[index][place] += 1e-30j
+        output = call(*moved)
+        found[place] = (output.imag * weights_for(output.shape)).sum() / 1e-30
+    return found
 
 
 def _gradient(layer: Any, index: int, *arrays: Any, **options: Any) -> Any:
@@ -163,7 +183,7 @@ def _gradient(layer: Any, index: int, *arrays: Any, **options: Any) -> Any:
 
 
 def _gradient_of(function: Callable, arrays: Sequence, index: int, dtype: str) -> Any:
-    """Return the gradient of the sum, weighted by `weights_for`, for one of the arrays."""
+    """Return the gradient, for one array, of a weighted sum of the function's output."""
     from keras import backend, ops
 
     tensors = [ops.convert_to_tensor(array, dtype) for array in arrays]
@@ -198,7 +218,7 @@ def _gradient_of(function: Callable, arrays: Sequence, index: int, dtype: str) -
     )
 
 
-# Layers with weights
+# Checks of layers with weights
 
 STATE = "number of weights"
 CONFIG = "settings that get_config tells"
@@ -213,20 +233,20 @@ _MOMENTS = {"before the first call": 0, "after the first call": 1, "after the se
 
 
 class NotAWeight(Exception):
-    """An attribute is no weight of the layer: Keras would neither train nor save it."""
+    """Error for an attribute that is no weight of the layer: Keras would not train or save it."""
 
 
 class MadeTooLate(Exception):
-    """A weight was created after its layer was built, which Keras refuses."""
+    """Error for a weight that was created after its layer was built, which Keras refuses."""
 
 
 class LeavesKeras(Exception):
-    """A step needs concrete numbers while a model is constructed from shapes alone."""
+    """Error for a step that needs numbers while Keras builds a model from shapes only."""
 
 
 @dataclass(frozen=True)
 class InNumPy:
-    """A misconception in NumPy in place of a layer with weights.
+    """A typical wrong layer with weights, written in NumPy.
 
     `answer` is called with `wanted`, the arrays, the weights by name, and the further arguments of
     `call`.
@@ -243,7 +263,7 @@ def asked_with_weights(
     wanted: str = OUTPUT,
     **options: Any,
 ) -> Any:
-    """Set the weights of a layer, call it, and return the `wanted` result.
+    """Set a layer's weights, call it, and return what `wanted` names, such as its output.
 
     Parameters
     ----------
@@ -329,14 +349,14 @@ def _call_layer(layer: Any, arrays: Sequence, options: Mapping) -> Any:
 
 
 def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and its causes; on JAX, Keras replaces errors by its own."""
+    """Yield an error and the errors that caused it; on JAX, Keras raises its own instead."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
 def _needs_numbers(error: BaseException) -> bool:
-    """Return True for an error by which TensorFlow, JAX or PyTorch asks for concrete numbers."""
+    """Return True if a backend raised this error because it had shapes and no numbers."""
     return (
         (isinstance(error, NotImplementedError) and "symbolic" in str(error))
         or type(error).__name__ in ("TracerArrayConversionError", "ConcretizationTypeError")
@@ -355,12 +375,12 @@ def _set(layer: Any, weights: Mapping[str, np.ndarray]) -> None:
     for name, array in weights.items():
         weight = _weight(layer, name)
         if tuple(weight.shape) != array.shape:
-            raise ValueError(f"`self.{name}` has shape {tuple(weight.shape)}; {array.shape} is due")
+            raise ValueError(f"`self.{name}` has shape {tuple(weight.shape)}; expected {array.shape}")
         weight.assign(array)
 
 
 def _with_masks(arrays: Sequence[np.ndarray]) -> tuple:
-    """Return the arrays as tensors with a Keras mask: rows of zeros are padding."""
+    """Return arrays as tensors with a Keras mask, in which rows of zeros count as padding."""
     from keras.layers import Masking
 
     return tuple(Masking()(array) for array in arrays)
@@ -374,14 +394,14 @@ def _mask_of(output: Any) -> Any:
     return np.zeros(tuple(output.shape)[:-1], bool) if mask is None else ops.convert_to_tensor(mask)
 
 
-def _in_a_model(layer: Any, arrays: Sequence, weights: Mapping, reload: bool) -> Any:
-    """Return the output of a model around the layer, or of that model after saving and loading."""
+def _in_a_model(layer: Any, arrays: Sequence, weights: Mapping, saved: bool) -> Any:
+    """Return the output of a model around the layer; with `saved`, after saving and loading it."""
     import keras
 
     inputs = [keras.Input((None, array.shape[-1])) for array in arrays]
     model = keras.Model(inputs, _call_layer(layer, inputs, {}))
     _set(layer, weights)
-    if reload:
+    if saved:
         with TemporaryDirectory() as folder:
             model.save(f"{folder}/model.keras")
             model = keras.models.load_model(

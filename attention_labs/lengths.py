@@ -1,4 +1,4 @@
-"""Experiment for the lab `positions`: attention heads at longer lengths than those in training.
+"""Experiment for the lab `positions`: attention heads on longer sentences than in training.
 
 One attention head is trained on short sentences of random words, then measured on longer ones. A
 head sees the words before its own and should put its weight on one of them:
@@ -35,7 +35,7 @@ def beyond(
     seeds: Sequence[int] = (0, 1, 2),
     steps: int = 400,
 ) -> dict[tuple[str, str], np.ndarray]:
-    """Train every method on every task, and measure it at each length.
+    """Train a head with each method of positions on each task, and measure it at each length.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def beyond(
 
 
 def table(results: dict[tuple[str, str], np.ndarray]) -> str:
-    """Format the results of `beyond`: the average over the seeds, and the range in brackets."""
+    """Format the results of `beyond` as a table: average over the seeds, and range in brackets."""
     lines = []
     for task in TASKS:
         lines.append(f"{task:<24}" + "".join(f"{f'{length} words':<18}" for length in LENGTHS))
@@ -80,7 +80,7 @@ def table(results: dict[tuple[str, str], np.ndarray]) -> str:
 def found_by_distance(
     alibi_bias: Callable, *, seeds: Sequence[int] = (0, 1, 2), steps: int = 400
 ) -> dict[str, float]:
-    """Measure heads with ALiBi's slope 1/2 on *latest same*: the weight by the word's distance.
+    """Measure ALiBi heads: the weight on the right word, by its distance in 256 words.
 
     Returns
     -------
@@ -115,7 +115,7 @@ def found_by_distance(
 def lost_by_rotary(
     rotate: Callable, *, seeds: Sequence[int] = (0, 1, 2), steps: int = 400
 ) -> list[dict[str, float]]:
-    """Measure rotary heads on *three back*: where their weight is in 256 words, by seed."""
+    """Measure rotary heads on the task *three back*: where in 256 words their weight lies."""
     runs = []
     for distances, weights, right in _at_256(
         "three back",
@@ -138,7 +138,7 @@ def lost_by_rotary(
 
 
 def _at_256(task, method, sinusoidal_encoding, rotate, alibi_bias, seeds, steps):
-    """Yield for each seed a head of `beyond`: distances, weights, mask of the right word."""
+    """Yield a trained head's weights on 256 words for each seed, with distances and right words."""
     alibi_bias = alibi_bias or (lambda heads, length: np.zeros((heads, length, length)))
     tables = _make_tables(sinusoidal_encoding, rotate, alibi_bias)
     for seed in seeds:
@@ -146,7 +146,8 @@ def _at_256(task, method, sinusoidal_encoding, rotate, alibi_bias, seeds, steps)
         words = rng.normal(size=(_WORDS, _SIZE))
         head = _train(rng, words, task, method, tables[TRAINED], steps)
         for length in LENGTHS[:-1]:
-            # Draw the same sentences as `beyond`.
+            # Draw the sentences of the shorter lengths first, so that the random numbers are those
+            # of `beyond`.
             _score(rng, words, task, method, tables[length], head)
         length = LENGTHS[-1]
         sentences = rng.integers(_WORDS, size=(8, length))
@@ -161,7 +162,7 @@ def _at_256(task, method, sinusoidal_encoding, rotate, alibi_bias, seeds, steps)
 
 
 def _no_positions(*arguments):
-    """Replace a position encoding by zeros, or a rotation by the unchanged vectors."""
+    """Stand in for a position method: return a zero encoding, or vectors that are not rotated."""
     first = arguments[0]
     return np.zeros(arguments) if isinstance(first, int) else first
 
@@ -169,9 +170,9 @@ def _no_positions(*arguments):
 def stretched(
     rotate: Callable, *, seeds: Sequence[int] = (0, 1, 2), steps: int = 400, length: int = 256
 ) -> dict[tuple[str, str], np.ndarray]:
-    """Train rotary heads, and measure them on longer sentences with three rotations.
+    """Train rotary heads; measure them on longer sentences with three ways to rotate.
 
-    The rotations are those of training; with positions squeezed into the trained length; and with a
+    The rotations are those of training; with positions scaled into the trained length; and with a
     base so much larger that the slowest pair turns no further than in training.
 
     Returns
@@ -182,7 +183,7 @@ def stretched(
     longer, positions = length / TRAINED, np.arange(length)
     ways = {
         "as trained": _turns(rotate, positions),
-        "squeezed": _turns(rotate, positions / longer),
+        "interpolated": _turns(rotate, positions / longer),
         "larger base": _turns(rotate, positions, base=10000.0 * longer ** (_SIZE / (_SIZE - 2))),
     }
     earlier, scores_by_way = np.tri(length, k=-1, dtype=bool), {}
@@ -209,7 +210,7 @@ def stretched(
 
 
 class _RotaryPositions(NamedTuple):
-    """Rotation matrices and masks of a rotary head."""
+    """Rotation matrix of each position, and masks, for a rotary head."""
 
     turns: np.ndarray
     earlier: np.ndarray
@@ -218,13 +219,13 @@ class _RotaryPositions(NamedTuple):
 
 
 def _turns(rotate, positions, **base):
-    """Return the rotation matrix of each position: the rotated rows of the identity."""
+    """Return the rotation matrix of each position, found by rotating the unit vectors."""
     identity = np.repeat(np.eye(_SIZE)[:, np.newaxis], len(positions), axis=1)
     return np.asarray(rotate(identity, positions, **base), dtype=float).swapaxes(0, 1)
 
 
 class _PositionTables:
-    """Results of the lab's functions for one length, computed once."""
+    """Position encodings, rotations, biases and masks for one length of sentences."""
 
     def __init__(self, length, sinusoidal_encoding, rotate, alibi_bias):
         positions = np.arange(length)
@@ -237,7 +238,7 @@ class _PositionTables:
 
 
 def _make_tables(sinusoidal_encoding, rotate, alibi_bias):
-    """Return the position tables of each length."""
+    """Compute the position encodings, rotations, biases and masks for each length."""
     tables = {}
     for length in LENGTHS:
         tables[length] = _PositionTables(length, sinusoidal_encoding, rotate, alibi_bias)
@@ -253,7 +254,7 @@ def _one_run(task, method, tables, seed, steps):
 
 
 def _train(rng, words, task, method, aid, steps):
-    """Train the matrices for queries and keys, by Adam on −log(weight on the right word)."""
+    """Train a head's two matrices with Adam; the loss is −log(weight on the right word)."""
     head = [rng.normal(size=(_SIZE, _SIZE)) / _SIZE**0.5 for _ in range(2)]
     means, squares = np.zeros((2, 2, _SIZE, _SIZE))
     for step in range(1, steps + 1):
@@ -289,7 +290,7 @@ def _score(rng, words, task, method, aid, head):
 
 
 def _questions(task, sentences):
-    """Return sentence, query position and right key position of all queries that have one."""
+    """Return sentence, query position and right key position for each query with a right key."""
     batch, length = sentences.shape
     place = np.arange(length)
     if task == "three back":
@@ -317,5 +318,5 @@ def _attend(x, method, aid, head, visible):
 
 
 def _turn(x, turns):
-    """Multiply the vectors of each position by its matrix: (batch, L, d) and (L, d, d)."""
+    """Rotate the vectors at each position by its matrix: (batch, L, d) and (L, d, d)."""
     return (x.swapaxes(0, 1) @ turns).swapaxes(0, 1)

@@ -1,4 +1,4 @@
-"""Published results of the original lab, and checks that downloaded vectors reproduce them.
+"""Published results of the original lab, and checks that downloaded vectors give them again.
 
 A set of vectors is installed only if it passes `CHECKS`. Each check takes both languages and
 returns a problem, or None.
@@ -19,8 +19,8 @@ ENGLISH = "The agreement on the European Economic Area was signed in August 1992
 FRENCH = "L accord sur la zone économique européenne a été signé en août 1992 ."
 UNKNOWN = "1992"  # in both languages: the vectors were trained on texts without digits
 
-# The first ten numbers of the first two rows of the context: French queries, English keys and
-# values.
+# The first ten numbers of the first two rows of the published context vectors, for French queries
+# with English keys and values.
 CONTEXT = np.array(
     [
         [-0.04039161, -0.00275749, 0.00389873, 0.04842744, -0.02472726]
@@ -30,7 +30,7 @@ CONTEXT = np.array(
     ],
 )
 
-# Indices of some words in the vocabularies, from 0.
+# Published positions of some words in the vocabularies, counted from 0.
 INDEX = {
     "en": {"the": 2, "agreement": 1864, "european": 533, "signed": 881, "august": 125},
     "fr": {"accord": 928, "zone": 571, "européenne": 958, "signé": 2413, "août": 189},
@@ -38,7 +38,7 @@ INDEX = {
 
 
 def words_stand_where_published(sets: Sets) -> str | None:
-    """Some known words have the vocabulary index that the original lab's files give them."""
+    """Check that some words have the positions in the vocabulary that the original lab gives."""
     for language, indices in INDEX.items():
         for word, index in indices.items():
             if word not in sets[language]:
@@ -50,7 +50,7 @@ def words_stand_where_published(sets: Sets) -> str | None:
 
 
 def year_is_unknown(sets: Sets) -> str | None:
-    """The published year is a word of neither language: the texts had no digits."""
+    """Check that the year 1992 is no word of either language, since the texts had no digits."""
     for language in LANGUAGES:
         if UNKNOWN in sets[language]:
             return f"{UNKNOWN!r} should not be among the {LANGUAGES[language]} words"
@@ -58,7 +58,7 @@ def year_is_unknown(sets: Sets) -> str | None:
 
 
 def context_is_published(sets: Sets) -> str | None:
-    """Attention over the published sentences gives the published numbers, to 1e-6."""
+    """Check that attention over the published sentences gives the published numbers, to 1e-6."""
     context = (weights(sets) @ look_up(ENGLISH, sets["en"]))[:2, :10]
     error = np.abs(context - CONTEXT).max()
     if not error <= 1e-6:
@@ -70,13 +70,13 @@ CHECKS: tuple[Check, ...] = (words_stand_where_published, year_is_unknown, conte
 
 
 def weights(sets: Sets, french: str = FRENCH, english: str = ENGLISH) -> np.ndarray:
-    """Return scaled dot-product attention weights, French to English; shape (L_fr, L_en)."""
+    """Return scaled dot-product attention weights from French to English, shape (L_fr, L_en)."""
     scores = look_up(french, sets["fr"]) @ look_up(english, sets["en"]).T / np.sqrt(DIMENSIONS)
     exponentials = np.exp(scores - scores.max(axis=1, keepdims=True))
     return exponentials / exponentials.sum(axis=1, keepdims=True)
 
 
 def look_up(sentence: str, embeddings: Embeddings) -> np.ndarray:
-    """Return the vectors of a sentence's words, shape (L, 300), without any message."""
+    """Return the vectors of a sentence's words, shape (L, 300), without printing messages."""
     with redirect_stdout(io.StringIO()):
         return embed(tokenize(sentence), embeddings)

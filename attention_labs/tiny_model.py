@@ -1,4 +1,4 @@
-"""The small language model of the lab `tiny-transformer`: parameters, words and held-out stories.
+"""The small language model of the lab `tiny-transformer`: parameters, vocabulary and stories.
 
 `data/README.md` describes its training.
 
@@ -26,7 +26,7 @@ SINKS = FILE.with_name("sinks.npz")
 
 
 class ModelError(AutograderError):
-    """The model's file is missing or broken, or a word is unknown; the text is one sentence."""
+    """Error for a missing or broken file of the model, or for an unknown word, in one sentence."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -59,7 +59,7 @@ class TinyModel:
         return f"<a model of {len(p['blocks'])} blocks, {self.heads} heads, {len(self.words)} words>"
 
     def encode(self, text: str) -> np.ndarray:
-        """Return the tokens of a text's words, which are split at spaces: int, shape (1, L)."""
+        """Return the numbers of a text's words, which are split at spaces: int, shape (1, L)."""
         numbers = {word: n for n, word in enumerate(self.words)}
         strange = [word for word in text.lower().split() if word not in numbers]
         if strange:
@@ -70,12 +70,12 @@ class TinyModel:
         return np.array([[numbers[word] for word in text.lower().split()]])
 
     def decode(self, tokens: Iterable[int]) -> str:
-        """Return the words of these tokens as one text."""
+        """Return the words with these numbers (tokens), as one text."""
         return " ".join(self.words[int(n)] for n in tokens)
 
 
 def flat(parameters: Mapping) -> dict[str, np.ndarray]:
-    """Flatten parameters to single names, as in a file: "tokens", … and "block_0.w_q", …."""
+    """Turn nested parameters into a flat dict, with names such as "tokens" and "block_0.w_q"."""
     arrays = {name: array for name, array in parameters.items() if name != "blocks"}
     for number, block in enumerate(parameters["blocks"]):
         arrays |= {f"block_{number}.{name}": array for name, array in block.items()}
@@ -83,7 +83,7 @@ def flat(parameters: Mapping) -> dict[str, np.ndarray]:
 
 
 def nested(arrays: Mapping[str, np.ndarray]) -> dict:
-    """Return parameters with a list of "blocks": the inverse of `flat`."""
+    """Turn the flat dict that `flat` makes back into parameters with a list of "blocks"."""
     parameters: dict = {"blocks": []}
     for name, array in arrays.items():
         place, _, part = name.rpartition(".")
@@ -98,7 +98,7 @@ def nested(arrays: Mapping[str, np.ndarray]) -> dict:
 
 
 def save(parameters: Mapping, path: Path | str) -> Path:
-    """Write a model to a file for `load`, with the words and stories of the shipped one.
+    """Write a model into a file that `load` can read, with the course model's words and stories.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def save(parameters: Mapping, path: Path | str) -> Path:
 
 @cache
 def load(path: Path | str = FILE) -> TinyModel:
-    """Read the model from its file.
+    """Read a model from a file, by default the one that comes with the course.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def load(path: Path | str = FILE) -> TinyModel:
 
 
 def kept(path: Path | str) -> TinyModel | None:
-    """Return the model saved in a file; print a sentence and return None if there is none."""
+    """Return the model in a file, or None after a printed sentence that there is none."""
     if not Path(path).is_file():
         print(f"There is no model in {path} yet: train one first, in the cells above.")
         return None
@@ -156,7 +156,7 @@ def kept(path: Path | str) -> TinyModel | None:
 
 
 def second_layer(path: Path | str = SINKS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return queries, keys and values in the model's layer 1, for texts of different random words.
+    """Return queries, keys and values in layer 1 of the model, for texts of random words.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Interactive pictures: controls, and a picture with an alt text that follows them.
+"""Interactive pictures: controls above a picture that is drawn again when they change.
 
 All controls work with the keyboard: Tab goes from one to the next, the arrow keys move a slider,
 the space bar presses. Without ipywidgets, or on a page without a kernel, there is a still picture.
@@ -55,13 +55,13 @@ def _show_interactive(
         return
     controls = make(ipywidgets)
     box = ipywidgets.VBox(arrange(ipywidgets, controls))
-    # Without a text: a page without widgets shows the picture alone.
+    # Send no text with the controls: a page that cannot show them then shows only the picture.
     display(
         {view: model for view, model in box._repr_mimebundle_().items() if view != "text/plain"},
         raw=True,
     )
-    # An output of its own, not a widget: it is saved with the notebook, and visible without a
-    # kernel.
+    # Display the picture as an output of its own, not as a widget: it is then saved with the
+    # notebook, and can be seen without a kernel.
     picture = display(_render(draw, first), raw=True, display_id=True)
 
     def follow(_: Any) -> None:
@@ -85,7 +85,7 @@ def _render(draw: Callable[..., tuple], values: Mapping[str, Any]) -> dict[str, 
 
 
 def _slider(widgets: Any, kind: str, name: str, **options: Any) -> Any:
-    """Return a slider that reports its value at rest only, wide enough for its name."""
+    """Return a slider that is wide enough for its name and reports its value only at rest."""
     style = {"description_width": "initial"}
     layout = widgets.Layout(width="28em", max_width="95%")
     return getattr(widgets, kind)(
@@ -98,7 +98,7 @@ def _slider(widgets: Any, kind: str, name: str, **options: Any) -> Any:
 
 
 def temperature(weights_at: Callable, asking: Sequence[str], answering: Sequence[str]) -> None:
-    """Show the weights (L_q, L_k) of `weights_at` at a temperature from 0.001 to 3."""
+    """Show attention weights (L_q, L_k), with a slider for the temperature from 0.001 to 3."""
     qkv = _pictures("qkv")
 
     def draw(temperature: float) -> tuple:
@@ -113,7 +113,7 @@ def temperature(weights_at: Callable, asking: Sequence[str], answering: Sequence
 
 
 def mask(masked_softmax: Callable, scores: np.ndarray, words: Sequence[str]) -> None:
-    """Show a clickable mask, at first causal, over the scores (L, L) of one sentence."""
+    """Show a mask with cells to click, at first causal, and the weights (L, L) under it."""
     masks = _pictures("masks")
 
     places = [*np.ndindex(len(words), len(words))]
@@ -189,7 +189,7 @@ def _sign(change: Mapping[str, Any]) -> None:
 
 
 def clocks(sinusoidal_encoding: Callable, other: int = 20) -> None:
-    """Show the clock hands of a position and of a fixed one, and their dot product."""
+    """Show the clock hands of a position beside those of a fixed one, and their dot product."""
     positions = _pictures("positions")
 
     encoding = sinusoidal_encoding(60, 64)
@@ -205,7 +205,7 @@ def clocks(sinusoidal_encoding: Callable, other: int = 20) -> None:
 
 
 def heads(next_token_logits: Callable, without: Callable, tiny: Any, twice: np.ndarray) -> None:
-    """Show the tiny model with ablated heads: its loss on repeated words, and a continued text.
+    """Show the tiny model's loss and a continued text, with a checkbox that ablates each head.
 
     Parameters
     ----------
@@ -214,7 +214,7 @@ def heads(next_token_logits: Callable, without: Callable, tiny: Any, twice: np.n
     tiny : attention_labs.tiny_model.TinyModel
     twice : numpy.ndarray of int, shape (batch, 2 L)
     """
-    tiny_transformer = _pictures("tiny_transformer")
+    looking_inside = _pictures("looking_inside")
 
     names = {
         f"layer {layer}, head {head}": (layer, head)
@@ -246,7 +246,7 @@ def heads(next_token_logits: Callable, without: Callable, tiny: Any, twice: np.n
         curves = {"nothing": full_curve}
         if ablated:
             curves["\n".join(ablated)] = curve(parameters)
-        return unwrap(tiny_transformer.switched_off)(curves, twice.shape[1] // 2, story(parameters))
+        return unwrap(looking_inside.switched_off)(curves, twice.shape[1] // 2, story(parameters))
 
     _show_interactive(
         draw,
@@ -256,7 +256,7 @@ def heads(next_token_logits: Callable, without: Callable, tiny: Any, twice: np.n
 
 
 def cut(merge_softmax: Callable) -> None:
-    """Show a row of scores cut in two anywhere: the state of each part, and of both merged."""
+    """Show softmax computed in two parts, cut anywhere: the state of each part, and both merged."""
     long_contexts = _pictures("long_contexts")
 
     scores = np.array([0.5, 2.0, -1.0, 1.0, 3.0, 0.0, 1.5, -0.5])
@@ -287,7 +287,7 @@ def cut(merge_softmax: Callable) -> None:
 def stages(
     weights_at: Callable, steps: Iterable[int], asking: Sequence[str], answering: Sequence[str]
 ) -> None:
-    """Show the weights (L_q, L_k) of one sentence after some steps of training."""
+    """Show the attention weights (L_q, L_k) of a sentence, with a slider for the training step."""
     learning = _pictures("learning")
 
     steps = list(steps)
@@ -298,6 +298,22 @@ def stages(
             asking,
             answering,
         )
+
+    _show_interactive(
+        draw,
+        {"step": steps[0]},
+        lambda w: {"step": _slider(w, "SelectionSlider", "step", options=steps, value=steps[0])},
+    )
+
+
+def copying(weights_at: Callable, steps: Iterable[int], words: Sequence[str]) -> None:
+    """Show the weights (L, L) of one head on a list said twice, after some steps of training."""
+    training = _pictures("training")
+
+    steps = list(steps)
+
+    def draw(step: int) -> tuple:
+        return unwrap(training.copying)({f"after {step} steps": weights_at(step)}, words)
 
     _show_interactive(
         draw,

@@ -1,4 +1,4 @@
-"""Data, progress monitor and stored runs of the lab `training`; `data/README.md` has the sources.
+"""Data, progress monitor and stored runs for the lab `training`; `data/README.md` has the sources.
 
 >>> stories().shape
 (32000, 48)
@@ -8,7 +8,7 @@
 
 import csv
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -26,7 +26,7 @@ LENGTH = 48  # words in a story
 
 
 def stories(path: Path = STORIES) -> np.ndarray:
-    """Return the training stories as tokens: int, shape (32000, 48).
+    """Return the training stories as numbers of words (tokens): int, shape (32000, 48).
 
     Raises
     ------
@@ -48,7 +48,7 @@ def repeated(
     words: int = WORDS,
     length: int = LENGTH,
 ) -> np.ndarray:
-    """Return random word lists, each repeated up to the length: int, shape (count, length)."""
+    """Return rows of random words, each list repeated to the row's end: int, (count, length)."""
     rows = np.empty((count, length), dtype=int)
     for row in rows:
         size = int(rng.integers(5, 25))
@@ -59,20 +59,20 @@ def repeated(
 
 
 def said_twice(count: int, half: int = 20, seed: int = 1) -> np.ndarray:
-    """Return different random words, each list said twice: int, shape (count, 2 * half)."""
+    """Return rows of different random words, each row said twice: int, shape (count, 2 * half)."""
     rng = np.random.default_rng(seed)
     half_texts = np.array([rng.permutation(WORDS)[:half] for _ in range(count)])
     return np.concatenate([half_texts, half_texts], axis=1)
 
 
 def waves(length: int, size: int) -> np.ndarray:
-    """Return sines and cosines of the positions, (length, size): the initial position vectors."""
+    """Return the initial position vectors, sines and cosines of the positions: (length, size)."""
     angles = np.arange(length)[:, None] * 30.0 ** (-np.arange(0, size, 2) / size)
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(length, size)
 
 
 class Run(NamedTuple):
-    """Measures of a training run, arrays of shape (points,).
+    """Measurements during one training run, as arrays of shape (points,).
 
     `losses` are means over the last hundred steps, `scores` the induction scores of the best head,
     and `held_out` is the final loss on stories that were not in the training data.
@@ -86,7 +86,7 @@ class Run(NamedTuple):
 
 @cache
 def runs(path: Path = RUNS) -> Mapping[str, Run]:
-    """Read the stored runs by name; `solutions/training/_measure_runs.py` made them."""
+    """Read the measurements of the stored training runs, by the run's name."""
     rows: dict[str, list[dict[str, str]]] = {}
     with path.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
@@ -102,7 +102,7 @@ def runs(path: Path = RUNS) -> Mapping[str, Run]:
 
 
 class TrainingMonitor:
-    """Monitor of a training run: a progress bar with loss and score, and the data for the pictures.
+    """Monitor of a training run: shows a progress bar, and stores data for the pictures.
 
     Parameters
     ----------
@@ -112,6 +112,8 @@ class TrainingMonitor:
         From parameters to the score.
     every : int
         Interval, in steps, at which `measure` is called.
+    keep : sequence of int
+        Steps after which the parameters are kept.
 
     Attributes
     ----------
@@ -119,19 +121,30 @@ class TrainingMonitor:
         Loss of each step.
     scores : dict of int to float
         Measured scores by step.
+    kept : dict of int to mapping
+        Parameters by step.
     """
 
-    def __init__(self, steps: int, measure: Callable[[Mapping], float], every: int = 50):
-        self.steps, self.measure, self.every = steps, measure, every
+    def __init__(
+        self,
+        steps: int,
+        measure: Callable[[Mapping], float],
+        every: int = 50,
+        keep: Sequence[int] = (),
+    ):
+        self.steps, self.measure, self.every, self.keep = steps, measure, every, {*keep}
         self.losses: list[float] = []
         self.scores: dict[int, float] = {}
+        self.kept: dict[int, Mapping] = {}
         self._bar = Bar(steps)
 
     def __call__(self, step: int, loss: float, parameters: Mapping) -> None:
-        """Record a step: its number, its loss, and the parameters after it."""
+        """Record one step of training: its loss, and the parameters after it."""
         if step <= len(self.losses):  # a new run
-            self.losses, self.scores = [], {}
+            self.losses, self.scores, self.kept = [], {}, {}
         self.losses.append(float(loss))
+        if step in self.keep:
+            self.kept[step] = parameters
         if step % self.every == 0 or step == self.steps:
             self.scores[step] = float(self.measure(parameters))
             self._show(step)

@@ -1,4 +1,4 @@
-"""Token ids of sentences, for the translator of the lab `keras-attention`."""
+"""Turn sentences into numbers (token ids), for the translator of the lab `keras-translator`."""
 
 import csv
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ def short_pairs() -> tuple[Pair, ...]:
 
 
 class Words:
-    """Vocabulary of a language, with a number for each word; 0 is padding, and any unknown word.
+    """Vocabulary of a language: a number for each word; 0 stands for padding and unknown words.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Words:
         return ids
 
     def sentence(self, ids: Iterable[int]) -> list[str]:
-        """Return token ids as words, up to the first `END` or padding."""
+        """Return the words with these token ids, up to the first `END` or padding."""
         words = []
         for number in ids:
             if not number or self.words[number] == END:
@@ -72,7 +72,7 @@ class Words:
 
 
 def measured_starts(encoder_block: bool, path: Path = RUNS) -> dict[str, np.ndarray]:
-    """Read the results of the translator's stored runs, with or without its encoder block.
+    """Read the results of the translator's stored runs, with or without an encoder block.
 
     Returns
     -------

@@ -1,1 +1,1 @@
-"""Import of another grader's notebooks as labs of a course: `autograder import`."""
+"""Import notebooks made for another grader (nbgrader, otter) as labs: `autograder import`."""

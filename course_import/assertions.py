@@ -1,4 +1,4 @@
-"""Classification of the assertions in a test cell: of a value, an error, or a property."""
+"""Classify the assertions in a test cell: each is about a value, an error or a property."""
 
 import ast
 import math
@@ -15,7 +15,8 @@ from autograder.values.case_inputs import Tolerance
 
 EXACT = 1e-7  # tolerance in place of `==` of numbers: rounding is no mistake
 
-# Functions that return True for close numbers, with their default tolerances (relative, absolute).
+# Functions that return True for numbers that are nearly equal, with their default tolerances
+# (relative, absolute).
 _CLOSE: dict[str, tuple[float, float]] = {
     "isclose": (1e-5, 1e-8),
     "allclose": (1e-5, 1e-8),
@@ -23,7 +24,7 @@ _CLOSE: dict[str, tuple[float, float]] = {
     "approx": (1e-6, 1e-12),
 }
 _MATH_ISCLOSE = (1e-9, 0.0)
-# Index of a keyword argument in such a pair.
+# Position of each keyword argument in the pair (relative, absolute).
 _TOLERANCE_KEYWORDS = {"rtol": 0, "rel_tol": 0, "rel": 0, "atol": 1, "abs_tol": 1, "abs": 1}
 _EQUAL = frozenset(
     """
@@ -41,15 +42,16 @@ _TRUE = frozenset({"all", "bool", "assert_true", "assertTrue", "ok_", "assert_"}
 _RAISES = frozenset(
     {"assert_raises", "assertRaises", "raises", "assert_raises_regex", "assertRaisesRegex"},
 )
-# Functions that only convert their argument: a comparison of the result is a comparison of the
-# argument.
+# Functions that only convert their argument. A comparison of `list(f(x))` counts as a comparison
+# of `f(x)`.
 _CONVERSIONS = frozenset(
     """
     list tuple set frozenset dict sorted array asarray float int str round tolist item to_numpy strip all
     any squeeze flatten ravel lower upper bool abs compute get_value
     """.split(),
 )
-# Functions that return a part or a property of their argument.
+# Functions that return a part or a property of their argument, so that a comparison shows only
+# that.
 _PROPERTIES = frozenset("len type isinstance sum max min hasattr callable dir id".split())
 _DISTANCES = frozenset("abs norm absolute fabs".split())
 _AUTOTEST = re.compile(r"^#{1,3} *(HASHED +)?AUTOTEST\b")
@@ -57,7 +59,7 @@ _AUTOTEST = re.compile(r"^#{1,3} *(HASHED +)?AUTOTEST\b")
 
 @dataclass(frozen=True)
 class Assertion:
-    """One assertion of a test cell, or a statement that asserts nothing.
+    """One assertion in a test cell, or another statement there.
 
     Parameters
     ----------
@@ -89,12 +91,12 @@ class Assertion:
 
     @cached_property
     def source(self) -> str:
-        """Source of the expression."""
+        """Source code of the assertion."""
         return ast.unparse(self.expression)
 
     @property
     def names(self) -> set[str]:
-        """Names that the assertion depends on, also those in a string: `'x' in vars()`."""
+        """Names that the assertion depends on, also one in a string, as in `'x' in vars()`."""
         strings = re.findall(
             r"'(\w+)' in (?:vars|globals|locals|dir)\(\)",
             ast.unparse(self.expansion),
@@ -103,7 +105,7 @@ class Assertion:
 
     @property
     def is_truth_of_call(self) -> bool:
-        """True for an assertion of one call's truth: `assert prime(7)`, `assert not prime(8)`."""
+        """True if the assertion says only that a call is true or false: `assert prime(7)`."""
         match self.expansion:
             case ast.Call(func=ast.Name()):
                 return True
@@ -112,7 +114,7 @@ class Assertion:
         return False
 
     def find_inner_functions(self, functions: Set[str]) -> set[str]:
-        """Return the functions called only for an argument of another: g in `f(g(2)) == 3`."""
+        """Return the functions called only inside the arguments of another: g in `f(g(2)) == 3`."""
         calls = [node for node in ast.walk(self.expansion) if get_called_name(node) in functions]
         inner_calls = []
         for call in calls:
@@ -121,7 +123,7 @@ class Assertion:
         return {*map(get_called_name, inner_calls)} - {*map(get_called_name, outer_calls)}
 
     def has_call(self, function: str, line: int) -> bool:
-        """Return True if a call of the function in this line is part of the statement."""
+        """Return True if the assertion contains the call of `function` in this line."""
         return any(first <= line <= last for first, last in self.references.get(function, ()))
 
 
@@ -131,7 +133,7 @@ def read_assertions(
     student_names: Set[str] | None = None,
     hidden: Set[int] = frozenset(),
 ) -> list[Assertion]:
-    """Return the assertions of a test cell; raise SyntaxError if the cell is no Python.
+    """Return the assertions in a test cell; raise SyntaxError if the cell is not valid Python.
 
     Parameters
     ----------
@@ -148,7 +150,7 @@ def read_assertions(
 
 
 def uncomment_autotests(source: str) -> str:
-    """Turn the `### AUTOTEST …` comments of nbgrader's format in a test cell into statements."""
+    """Turn the comments `### AUTOTEST …`, nbgrader's notation for tests, into statements."""
     lines = []
     for line in source.split("\n"):
         if _AUTOTEST.match(line.strip()):
@@ -158,7 +160,7 @@ def uncomment_autotests(source: str) -> str:
 
 
 class _AssertionReader:
-    """Reader of one test cell: see `read_assertions`.
+    """Reader of the assertions in one test cell, for `read_assertions`.
 
     Attributes
     ----------
@@ -222,7 +224,7 @@ class _AssertionReader:
                 self._bind(part, value)
 
     def _expand(self, node: Any) -> Any:
-        """Replace the cell's local names in an expression by their assigned expressions."""
+        """Replace the test cell's local variables in an expression by what was assigned to them."""
         local_values = self.local_values
 
         class Expander(ast.NodeTransformer):
@@ -249,7 +251,7 @@ class _AssertionReader:
     def _make_assertion(
         self, statement: ast.stmt, expression: ast.AST, kind: str = "", is_bare: bool = False
     ) -> Assertion:
-        """Return an assertion's record; a bare expression asserts an unchanged value."""
+        """Return an assertion's record. An expression alone asserts that its value is unchanged."""
         expansion = self._expand(expression)
         tolerance: Tolerance = EXACT
         if not kind:
@@ -282,7 +284,7 @@ class _AssertionReader:
         )
 
     def _classify(self, test: ast.AST) -> tuple[str, Tolerance]:
-        """Return the kind of a test, value or property, and the tolerance of a comparison."""
+        """Return "value" or "property", for what a test compares, and the tolerance."""
         name = get_called_name(test)
         match test:
             case ast.Compare(left=left, ops=[op], comparators=[right]):
@@ -338,7 +340,7 @@ class _AssertionReader:
         sides: Sequence[ast.expr],
         tolerance: Tolerance,
     ) -> tuple[str, Tolerance]:
-        """Return "value" if one side is a full value of students', not its length or type."""
+        """Return "value" if one side is a student's whole result, not only its length or type."""
         names = self.student_names
         sides = sides[:2]
         student_sides = [side for side in sides if names is None or names & find_used_names(side)]
@@ -356,7 +358,7 @@ def _split_conjunction(test: ast.expr) -> Iterator[ast.expr]:
 
 
 def _find_difference(expression: ast.expr) -> ast.BinOp | None:
-    """Return a - b from abs(a - b), norm(a - b), max(abs(a - b)); None for any other expression."""
+    """Return a - b for an expression such as abs(a - b) or norm(a - b); None for others."""
     has_distance = False
     while isinstance(expression, ast.Call):
         name = get_called_name(expression)
@@ -375,11 +377,12 @@ def _find_difference(expression: ast.expr) -> ast.BinOp | None:
 
 
 def _share_function(sides: Sequence[ast.expr], functions: Set[str]) -> bool:
-    """Return True if a function is called on both sides or inside itself: f(f(x)) == x."""
+    """Return True if both sides call one function, or it is applied twice, as in f(f(x)) == x."""
 
     def find_calls(tree: ast.AST) -> list[ast.Call]:
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        # The value of an unpacked call is known by the name of its part only.
+        # In `a, b = f(x)`, the tests compare the parts a and b under their own names. So this call
+        # of f does not count.
         return [call for call in calls if not hasattr(call, "unpacked")]
 
     def find_functions(tree: ast.AST) -> set[str]:
@@ -393,7 +396,7 @@ def _share_function(sides: Sequence[ast.expr], functions: Set[str]) -> bool:
 
 
 def _is_full_value(side: ast.AST) -> bool:
-    """Return True for a call or a variable, or for a conversion of one that loses nothing."""
+    """Return True if one side of a comparison is a whole result: `x`, `f(x)` or `list(f(x))`."""
     match side:
         case ast.Name():
             return True
@@ -413,7 +416,7 @@ def _is_full_value(side: ast.AST) -> bool:
 
 
 def _read_tolerance(call: ast.Call, relative: float, absolute: float) -> tuple[float, float]:
-    """Return the tolerance (relative, absolute) in a comparing call, or the default."""
+    """Return the tolerance (relative, absolute) in a call such as `isclose`, or the default."""
     tolerance = [relative, absolute]
     keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
     if get_called_name(call) == "isclose" and not keywords.keys().isdisjoint(
@@ -430,7 +433,7 @@ def _read_tolerance(call: ast.Call, relative: float, absolute: float) -> tuple[f
 
 
 def _read_number(expression: ast.expr, default: float) -> float:
-    """Return the number that an expression of constants stands for: 1e-8, 10**-8, 1/100."""
+    """Return the value of a constant expression such as 1e-8, 10**-8 or 1/100; or the default."""
     try:
         return _evaluate(expression)
     except (ValueError, ArithmeticError):

@@ -1,4 +1,4 @@
-"""Packages, modules and files that an imported notebook needs, copied into the course."""
+"""Find packages, modules and files that an imported notebook needs; copy them into the course."""
 
 import ast
 import base64
@@ -54,7 +54,7 @@ def _write(path: Path, name: str) -> Path:
 
 
 class Dependencies:
-    """Modules, packages and files that a notebook needs and the course does not have yet.
+    """Modules, packages and files that a notebook needs and the course does not have.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Dependencies:
         }
 
     def add(self, report: CellImportReport, tree: ast.AST, visible_modules: Set[str]) -> None:
-        """Add the imports and files of a cell's code, and say so in the cell's report.
+        """Add the modules and files that a cell's code uses, and name them in the cell's report.
 
         Parameters
         ----------
@@ -122,7 +122,7 @@ class Dependencies:
         )
 
     def _add_module(self, report: CellImportReport, name: str) -> None:
-        """Add a module or package, and the ones that it imports."""
+        """Add a module or package, and everything that it imports."""
         if name in self._processed:
             return
         self._processed.add(name)
@@ -163,10 +163,11 @@ class Dependencies:
             )
 
     def replace_file_names(self, source: str) -> str:
-        """Replace the names of copied files in a cell's source by calls of `beside`."""
+        """In a cell's source, replace each copied file's name by a call that finds the file."""
         lines = [line.encode() for line in source.split("\n")]
         strings = _find_strings(parse_code(source) or ast.Module([], []))
-        # From the end, so that the columns of earlier strings stay valid.
+        # Begin with the last string in the source. So the positions of the earlier strings stay
+        # valid.
         for node in sorted(strings, key=lambda node: (node.lineno, node.col_offset), reverse=True):
             name = _normalize(node.value)
             if name in self.files and node.lineno == node.end_lineno:
@@ -192,7 +193,7 @@ class Dependencies:
 
 
 def add_to_library(course: Course, package: str, title: str, lab: str, source: str) -> None:
-    """Write a lab's module into a package of the course's library; make the package."""
+    """Write a module for a lab into a package of the course's library; create a missing package."""
     if package not in course.library:
         write_file(course.root / package / "__init__.py", f'"""{title}"""\n')
         add_to_course_list(course, "library", package)
@@ -200,18 +201,18 @@ def add_to_library(course: Course, package: str, title: str, lab: str, source: s
 
 
 def make_files_import(lab: str, notebook: bool = False) -> str:
-    """Return the lines that import a lab's files into its notebook or checks."""
+    """Return the import line by which a lab's notebook or its checks find the copied files."""
     line = f"from {FILES_PACKAGE}.{get_module_name(lab)} import beside"
     return f"{line}, put_files\n\nput_files()" if notebook else line
 
 
 def get_module_name(lab: str) -> str:
-    """Return the name of a lab's module in a library package."""
+    """Return the name of a lab's module: a Python name cannot have the lab's hyphens."""
     return lab.replace("-", "_")
 
 
 def read_module(folder: Path, name: str) -> dict[str, bytes]:
-    """Read the files of a module beside the notebook, as in a package; {} if there is none."""
+    """Return the files of a module or package in the notebook's folder; {} if there is none."""
     single_file = folder / f"{name}.py"
     if single_file.is_file() and not single_file.is_symlink():
         return {"__init__.py": single_file.read_bytes()}
@@ -225,12 +226,12 @@ def read_module(folder: Path, name: str) -> dict[str, bytes]:
 
 
 def find_imported_modules(trees: Iterable[ast.AST | None]) -> set[str]:
-    """Return the top-level modules that these pieces of code import."""
+    """Return the top-level modules that some pieces of code import."""
     return {name for tree in trees if tree for name in _find_imports(tree)}
 
 
 def _find_imports(tree: ast.AST) -> Iterator[str]:
-    """Yield the top-level modules that a piece of code imports by name."""
+    """Yield the top-level modules that a piece of code imports; skip relative imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -240,7 +241,7 @@ def _find_imports(tree: ast.AST) -> Iterator[str]:
 
 
 def _find_strings(tree: ast.AST) -> Iterator[ast.Constant]:
-    """Yield the string constants in a piece of code, without the parts of f-strings."""
+    """Yield the strings in a piece of code, except for the parts of f-strings."""
     todo = [tree]
     while todo:
         node = todo.pop()
@@ -255,7 +256,7 @@ def _normalize(name: object) -> str:
 
 
 def is_file_beside(value: object, folder: Path) -> bool:
-    """Return True if a string in a notebook is the name of a file beside it."""
+    """Return True if a string in a notebook's code names a file in the notebook's folder."""
     if not isinstance(value, str) or not 3 <= len(value) <= 200:
         return False
     if not set(value).isdisjoint("\0\n\"\\'{}"):

@@ -1,4 +1,4 @@
-"""Import of another grader's source notebook as a lab of the course: `autograder import`.
+"""Import a notebook made for another grader as a lab of the course: `autograder import`.
 
 The functions that its tests call become exercises, whose reference is the notebook's own solution
 and whose cases are the calls that the tests make, recorded by running them (`record_calls`).
@@ -68,12 +68,12 @@ MAX_GRADE_ID_CHARACTERS = 60
 
 
 class ImportFailed(AutograderError):
-    """A notebook cannot be imported at all; the text says why."""
+    """Error for a notebook that cannot be imported at all; the text says why."""
 
 
 @dataclass
 class ExercisePlan:
-    """An exercise to be written: a function, or the variables of one solution cell.
+    """Plan of an exercise to be written: students write a function, or set variables in a cell.
 
     Parameters
     ----------
@@ -111,13 +111,13 @@ class ExercisePlan:
     checks_type: bool = False
 
     def compare_variables(self, names: Sequence[str]) -> None:
-        """Compare these variables by their values."""
+        """Let the exercise compare the values of these variables with the expected values."""
         _add_new(self.variables, names)
         _add_new(self.compared_variables, names)
 
     @property
     def tolerance(self) -> Tolerance:
-        """Largest tolerance of all tests, so that every answer that they accept is right."""
+        """The largest tolerance in the tests. So each answer that passes them counts as right."""
         relative, absolute = [], []
         for tolerance in self.tolerances:
             if tolerance != EXACT:
@@ -129,14 +129,14 @@ class ExercisePlan:
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Report of an import, cell by cell."""
+    """Report on an import: what became of each cell, and what could not be imported."""
 
     lab: str
     cells: list[CellImportReport]
 
     @property
     def is_complete(self) -> bool:
-        """True if everything was imported."""
+        """True if the import left nothing out."""
         return not any(cell.problems for cell in self.cells)
 
     def text(self) -> str:
@@ -161,7 +161,7 @@ class ImportReport:
 
 
 def import_notebook(path: Path, course: Course) -> ImportReport:
-    """Make a lab of a source notebook, below `solutions/`, with its entry in course.toml.
+    """Make a lab, below `solutions/` and in course.toml, from another grader's source notebook.
 
     Raises
     ------
@@ -207,7 +207,7 @@ def import_notebook(path: Path, course: Course) -> ImportReport:
 
 
 def _make_lab_name(path: Path, course: Course) -> str:
-    """Return a lab name made of the file's; raise SkeletonError if the course has it."""
+    """Return a lab's name, made from the file's name; raise SkeletonError if it is taken."""
     name = hyphenate(path.stem) or "lab"
     if not name[0].isalpha():
         name = f"lab-{name}"
@@ -220,7 +220,7 @@ def _make_lab_name(path: Path, course: Course) -> str:
 
 
 def _find_exercise_names(course: Course) -> set[str]:
-    """Return the names of the exercises that the course has."""
+    """Return the names of all exercises in the course's present labs."""
     names = set()
     for lab in course.labs:
         for path in (course.solutions / lab).glob("[!_]*.py"):
@@ -229,7 +229,7 @@ def _find_exercise_names(course: Course) -> set[str]:
 
 
 class _NotebookImporter:
-    """Import of one notebook: its exercises, and the report on its cells.
+    """Importer of one notebook: it plans exercises, writes the lab, and reports on each cell.
 
     Attributes
     ----------
@@ -299,7 +299,7 @@ class _NotebookImporter:
 
     @property
     def student_names(self) -> set[str]:
-        """Functions and variables that students write."""
+        """Names of the functions and variables that students have to write."""
         return {*self.functions, *self.variables}
 
     def _select(self, *roles: str) -> list[SourceCell]:
@@ -310,7 +310,7 @@ class _NotebookImporter:
         cell: SourceCell,
         definitions: NotebookDefinitions,
     ) -> Iterator[KeptTest]:
-        """Yield test functions: one for each tested function, and one for all variables."""
+        """Yield test functions made from a cell: one for each function, one for all variables."""
         if not cell.tree:
             return
         for hidden in (False, True):
@@ -341,12 +341,12 @@ class _NotebookImporter:
                     yield test
 
     def _is_new(self, name: str, test: SourceCell) -> bool:
-        """Return True for a function or variable of a solution since the last tests."""
+        """Return True if students write this name in the solution cells just before the test."""
         homes = [self.functions[name]] if name in self.functions else self.variables[name]
         return any(home in self.recent_solutions[test.number] for home in homes)
 
     def list_cells_to_run(self) -> list[dict]:
-        """Return the cells as `record_notebook` takes them."""
+        """Return the cells that `record_notebook` has to run, in the form that it takes."""
         cells = []
         for cell in self._select("given", "solution", "test", "by hand"):
             is_test = cell.role == "test"
@@ -371,10 +371,10 @@ class _NotebookImporter:
             )
         return cells
 
-    # Exercises from tests
+    # Methods that plan exercises from the test cells
 
     def plan_exercises(self, recording: Recording, folder: Path, course: Course) -> None:
-        """Make exercises of the test cells, and complete the report on every cell."""
+        """Plan exercises from a recorded run of the notebook; complete the report on each cell."""
         self.recording, self.folder = recording, folder
         for number, error in recording.errors.items():
             report, text = self.reports[number], truncate(error.removesuffix(": "), 160)
@@ -398,7 +398,7 @@ class _NotebookImporter:
             self._complete_report(report)
 
     def _plan_comparisons(self, cell: SourceCell) -> None:
-        """Make cases of a test cell's comparisons, and give its points to their exercises."""
+        """Make test cases from a test cell's comparisons; share its points among the exercises."""
         comparisons_by_name: dict[str, list[tuple[RecordedCall | None, Assertion]]] = {}
         without_comparison: list[Assertion] = []
         lost_values: dict[str, str] = {}
@@ -424,7 +424,7 @@ class _NotebookImporter:
         cell: SourceCell,
         comparisons_by_name: Mapping[str, list[tuple[RecordedCall | None, Assertion]]],
     ) -> list[ExercisePlan]:
-        """Add a test cell's cases to the exercises; prefer answers since the last tests."""
+        """Add comparisons as test cases to exercises; prefer exercises just before the test."""
         names = [name for name in comparisons_by_name if self._is_new(name, cell)]
         if not names:
             names = [name for name in comparisons_by_name if name in self.functions] or list(
@@ -466,7 +466,7 @@ class _NotebookImporter:
     def _find_comparisons(
         self, assertion: Assertion, cell: SourceCell
     ) -> Iterator[tuple[str, RecordedCall | None, str]]:
-        """Yield each compared call or variable, and the reason against a case, or ""."""
+        """Yield each compared call or variable; and why it can be no test case, or ""."""
         calls = self._find_calls(assertion, cell)
         if assertion.kind == "error":
             for call in calls:
@@ -493,7 +493,7 @@ class _NotebookImporter:
                 yield name, None, f"it is {problem}" if problem else ""
 
     def _asserts_truth(self, assertion: Assertion, calls: Sequence[RecordedCall]) -> bool:
-        """Return True for an assertion of one call's truth that returned True or False."""
+        """Return True for an assertion that a call is true or false, if it returned a bool."""
         if assertion.kind != "property" or not assertion.is_truth_of_call or not calls:
             return False
         return all(type(call.result) is bool for call in calls)
@@ -506,7 +506,7 @@ class _NotebookImporter:
         return calls
 
     def _plan_properties(self, cell: SourceCell) -> None:
-        """Handle a test cell's assertions that compare no value.
+        """Turn assertions that compare no value into test functions, or report them as left out.
 
         The right value of a compared exercise has the asserted property anyway; other properties
         become test functions, or are reported.
@@ -545,7 +545,7 @@ class _NotebookImporter:
         self,
         cell: SourceCell,
     ) -> tuple[dict[str, ExercisePlan], list[Assertion]]:
-        """Return the exercises whose value implies asserted properties, and the other assertions."""
+        """Separate the assertions that follow from an exercise's right value from all others."""
         plans_by_name = {}
         for plan in self.exercises.values():
             for name in plan.compared_variables or [plan.name]:
@@ -563,7 +563,7 @@ class _NotebookImporter:
         return plans, remaining
 
     def _has_cases_for(self, assertion: Assertion, cell: SourceCell) -> bool:
-        """Return True if the calls in an assertion of a property are compared by their values."""
+        """Return True if the cases of exercises compare all calls in this assertion."""
         for call in self._find_calls(assertion, cell):
             plan = self.exercises.get(call.function)
             if not plan:
@@ -576,7 +576,7 @@ class _NotebookImporter:
         return True
 
     def _explain_unusable(self, call: RecordedCall) -> str:
-        """Return the reason why a call's arguments cannot be those of a case, or ""."""
+        """Return the reason why a call's arguments cannot stand in a test case; "" if they can."""
         for argument in (*call.args, *call.kwargs.values()):
             if is_file_beside(argument, self.folder):
                 return "an argument is the name of a file: let it take what the file holds"
@@ -585,7 +585,7 @@ class _NotebookImporter:
     def _select_tests(
         self, cell: SourceCell, assertions: list[Assertion], lost_values: Mapping[str, str]
     ) -> Iterator[tuple[KeptTest, list[Assertion]]]:
-        """Yield the test functions of assertions without comparison, with these assertions."""
+        """Yield the test functions that these assertions need, each with its assertions."""
         subjects = {*lost_values}
         for assertion in assertions:
             subjects |= assertion.names
@@ -602,7 +602,7 @@ class _NotebookImporter:
                 yield test, own_assertions
 
     def _keep_test(self, cell: SourceCell, test: KeptTest, label: str) -> ExercisePlan | str:
-        """Add a test function to its exercise; return the exercise, or a reason against it."""
+        """Add a test function to its exercise; return the exercise, or an obstacle as text."""
         trial = self.recording.trials.get(test.name)
         names = self._find_names_of_tests({test.subject, *test.helper_functions}, [cell.number])
         if names:
@@ -640,7 +640,7 @@ class _NotebookImporter:
         return False
 
     def _compare_instead(self, cell: SourceCell, test: KeptTest) -> ExercisePlan | None:
-        """Compare values in place of a test of types or shapes alone; None if that fails."""
+        """Compare values instead of only types and shapes; return None if there are no values."""
         calls = []
         for call in self.recording.calls:
             is_of_test = call.cell == cell.number and call.function == test.subject
@@ -660,7 +660,7 @@ class _NotebookImporter:
         return plan
 
     def _share_points(self, cell: SourceCell, plans: Sequence[ExercisePlan]) -> None:
-        """Divide a test cell's points among the exercises that it tests."""
+        """Divide a test cell's points among the exercises to which it belongs."""
         shares = reversed(split_points(cell.points, len(plans)))
         for plan, points in zip(plans, shares, strict=True):
             plan.points += points
@@ -675,7 +675,7 @@ class _NotebookImporter:
         return self.exercises.setdefault(name, ExercisePlan(name, self.functions[name]))
 
     def _get_variables_plan(self, names: list[str], test: SourceCell) -> ExercisePlan:
-        """Return the exercise on the variables of the last solution cell that sets one of these."""
+        """Return the exercise for these variables: that of the last cell that sets one of them."""
         recent = self.recent_solutions[test.number]
         homes = []
         for name in names:
@@ -702,7 +702,7 @@ class _NotebookImporter:
         return unique_name
 
     def _drop_if_impossible(self, plan: ExercisePlan) -> None:
-        """Remove an exercise that cannot be one in this course, and report its points as lost."""
+        """Remove an exercise that this course cannot have, and report its points as lost."""
         problem = self._explain_impossible(plan)
         if not problem:
             return
@@ -730,7 +730,7 @@ class _NotebookImporter:
         return ""
 
     def _find_names_of_tests(self, functions: set[str], tests: Sequence[int]) -> list[str]:
-        """Return the variables these functions read that these tests, or only tests, set."""
+        """Return the variables that these functions read although only a test sets them."""
         roles: dict[str, set[str]] = {}
         for cell in self._select("given", "solution", "test"):
             for name in find_definitions(cell.tree)[1]:
@@ -753,7 +753,7 @@ class _NotebookImporter:
         raise LookupError(name)
 
     def _list_imported_code(self) -> Iterator[tuple[int, ast.AST]]:
-        """Yield the code that students get or write, with cell numbers."""
+        """Yield the code that goes into the lab and that students see, with its cell's number."""
         for cell in self.cells:
             if cell.role == "test":
                 yield cell.number, ast.parse(self._extract_definitions(cell))
@@ -789,10 +789,10 @@ class _NotebookImporter:
             if cell.tree is None:
                 report.problems.append("it is no Python, and is kept as text")
 
-    # The lab's files
+    # Methods that write the lab's files
 
     def make_files(self, source_name: str) -> dict[str, str]:
-        """Return the files of the lab's folder, by name."""
+        """Return the contents of the files in the lab's folder, by file name."""
         title = self._find_title().replace("\\", "").replace('"', "'")
         files = {"lab.toml": f'title = "{title}"\nminutes = 60\ndifficulty = "moderate"\n'}
         for plan in self.exercises.values():
@@ -837,7 +837,7 @@ class _NotebookImporter:
         )
 
     def _make_cases(self, plan: ExercisePlan) -> list[CaseSource]:
-        """Return one case per distinct arguments; a visible call replaces a hidden one."""
+        """Return a test case for each set of arguments; prefer calls that students see."""
         cases: dict[str, CaseSource] = {}
         if plan.compared_variables:
             kwargs = {}
@@ -860,7 +860,7 @@ class _NotebookImporter:
         return any(map(_contains_integer, results))
 
     def make_checks(self) -> str:
-        """Return the source of the module with this lab's visible test functions, or ""."""
+        """Return the source of a module with the lab's visible test functions; "" for none."""
         sources = []
         for plan in self.exercises.values():
             for case in plan.test_cases:
@@ -875,7 +875,7 @@ class _NotebookImporter:
         return "\n\n".join([head, *tests])
 
     def _find_prerequisites(self, plan: ExercisePlan) -> list[str]:
-        """Return the exercises that a function calls, or that variables are computed from."""
+        """Return the other exercises on which a plan's function or variables build."""
         tree = plan.home.tree if plan.variables else self._find_function(plan.name)
         names = find_used_names(tree)
         earlier = set()
@@ -892,7 +892,7 @@ class _NotebookImporter:
         return [name for name in self.exercises if name in names and name != plan.name]
 
     def _make_notebook_cells(self) -> Iterator[NotebookNode]:
-        """Yield the cells of the solution notebook."""
+        """Yield the cells of the lab's solution notebook."""
         asks_variables = any(plan.variables for plan in self.exercises.values())
         functions = "answers, check" if asks_variables else "check"
         setup = f"from autograder import {functions}"
@@ -925,18 +925,18 @@ class _NotebookImporter:
             yield from self._make_check_cells(cell)
 
     def _make_source(self, cell: SourceCell) -> str:
-        """Return a cell's source, which finds its files in every working directory."""
+        """Return a cell's source without IPython's commands; it finds its files from any folder."""
         return self.dependencies.replace_file_names(cell.without_magics)
 
     def _is_illustration(self, cell: SourceCell) -> bool:
-        """Return True for a given cell that uses students' code, without later use."""
+        """Return True if a cell only shows students' results, and no later cell needs it."""
         functions, variables = find_definitions(cell.tree)
         definitions = {*functions, *find_import_and_class_names(cell.tree)}
         definitions |= {*variables} & self._find_later_names(cell)
         return not definitions and bool(find_used_names(cell.tree) & self.student_names)
 
     def _find_later_names(self, cell: SourceCell) -> set[str]:
-        """Return the names that later cells use, and the variables of all exercises."""
+        """Return the names that are used in later cells, and the variables of all exercises."""
         names: set[str] = set()
         for plan in self.exercises.values():
             names |= {*plan.variables}
@@ -946,7 +946,7 @@ class _NotebookImporter:
         return names
 
     def _extract_definitions(self, cell: SourceCell) -> str:
-        """Return the statements of a test cell that later cells need, such as loaded data."""
+        """Return the statements of a test cell that later cells need, such as loading of data."""
         names = self._find_later_names(cell) - self.student_names
         sources: list[str] = []
         for statement in reversed(cell.tree.body if cell.tree else []):
@@ -958,7 +958,7 @@ class _NotebookImporter:
         return "\n".join(sources)
 
     def _make_answer_cells(self, cell: SourceCell, name: str) -> Iterator[NotebookNode]:
-        """Yield a solution cell, split so that each exercise has a cell of its own."""
+        """Split a solution cell so that each exercise has its own cell, and yield the parts."""
         plans = [plan for plan in self.exercises.values() if plan.home == cell]
         source = self._make_source(cell)
         if not plans:
@@ -973,7 +973,7 @@ class _NotebookImporter:
             yield _add_answer_metadata(nbformat.v4.new_code_cell(piece), grade_ids[end])
 
     def _make_check_cells(self, cell: SourceCell) -> Iterator[NotebookNode]:
-        """Yield the cells in place of a test cell: checks of exercises with their last test here."""
+        """Replace a test cell: yield a check for each exercise that has its last test here."""
         definitions = self._extract_definitions(cell)
         if definitions:
             source = self.dependencies.replace_file_names(definitions)
@@ -986,7 +986,7 @@ class _NotebookImporter:
             yield from self._keep_visible_test(cell)
 
     def _keep_visible_test(self, cell: SourceCell) -> Iterator[NotebookNode]:
-        """Yield the visible part of a test cell without exercise, as code or as text."""
+        """Yield the visible part of a test cell that belongs to no exercise, as code or as text."""
         source = HIDDEN_TESTS.sub("", self._make_source(cell)).strip()
         if not source:
             return
@@ -1021,7 +1021,7 @@ _IDENTITY_WITH_BOOL = re.compile(r"\bis (True|False)\b")
 
 
 def _find_recent_solutions(cells: Sequence[SourceCell]) -> dict[int, list[SourceCell]]:
-    """Return, for each test cell, the solution cells before it since the last tests."""
+    """Return for each test cell the solution cells between it and the tests before it."""
     recent_solutions = {}
     solutions: list[SourceCell] = []
     follows_test = False
@@ -1036,7 +1036,7 @@ def _find_recent_solutions(cells: Sequence[SourceCell]) -> dict[int, list[Source
 
 
 def _add_new(names: list[str], new_names: Sequence[str]) -> None:
-    """Append the names that the list does not have."""
+    """Append those of the new names that the list does not have."""
     for name in new_names:
         if name not in names:
             names.append(name)
@@ -1059,7 +1059,7 @@ def _shorten(source: str) -> str:
 
 
 def _find_last_statement(tree: ast.Module, plan: ExercisePlan) -> int:
-    """Return the index of the top-level statement that finishes an exercise's answer."""
+    """Return the index of the last top-level statement that belongs to an exercise's answer."""
     last = 0
     for index, statement in enumerate(tree.body):
         functions, variables = find_definitions(statement)
@@ -1080,7 +1080,7 @@ def _add_answer_metadata(
     name: str,
     points: float | None = None,
 ) -> NotebookNode:
-    """Turn a cell into one in which students answer; with points, into a manually graded one."""
+    """Turn a cell into an answer cell of nbgrader; with points, a person grades the answer."""
     cell.id = name[:MAX_GRADE_ID_CHARACTERS]
     cell.metadata["nbgrader"] = make_nbgrader_metadata(
         name,
@@ -1092,7 +1092,7 @@ def _add_answer_metadata(
 
 
 def _make_check(plan: ExercisePlan) -> Iterator[NotebookNode]:
-    """Yield the test cell of an exercise, after a cell that collects its variables."""
+    """Yield the cell that checks an exercise; before it, one that collects its variables."""
     if plan.variables:
         names = ", ".join(f'"{name}"' for name in plan.variables)
         cell_id = f"ask-{grade_id(plan.name)}"[:MAX_GRADE_ID_CHARACTERS]

@@ -1,4 +1,4 @@
-"""Conversion of test cells to test functions (see `autograder.judging.function_tests`)."""
+"""Convert test cells to test functions, which `autograder.judging.function_tests` can run."""
 
 import ast
 import builtins
@@ -20,7 +20,7 @@ _SEED_FUNCTIONS = ("seed", "set_seed", "manual_seed", "set_random_seed")
 
 @dataclass(frozen=True)
 class KeptTest:
-    """A part of a test cell that tests one exercise, as a test function.
+    """A test function made from the part of a test cell that tests one exercise.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class KeptTest:
 
 
 class NotebookDefinitions:
-    """Definitions that visible tests may use: imports, helpers and classes, by name.
+    """Sources of the imports, functions and classes that the tests in a notebook may use, by name.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class NotebookDefinitions:
                 self._sources.setdefault(statement.name, ast.unparse(statement))
 
     def collect_sources(self, names: Set[str]) -> tuple[list[str], set[str]]:
-        """Return the sources of these and of all definitions they use, and the undefined names."""
+        """Return the sources of these names and of all names that they use; and unknown names."""
         sources: list[str] = []
         todo, visited_names, unknown_names = sorted(names), set(names), set()
         while todo:
@@ -107,7 +107,7 @@ class NotebookDefinitions:
         subject: str,
         student_variables: Sequence[str],
     ) -> KeptTest | None:
-        """Make a test function of the statements that test one exercise.
+        """Make a test function from the statements of a test cell that test one exercise.
 
         Parameters
         ----------
@@ -128,7 +128,8 @@ class NotebookDefinitions:
         variables = [name for name in student_variables if name in free_names]
         if not body or (not subject and not variables):
             return None
-        # A name that is bound in the body, but used before that, comes from the notebook.
+        # The test body uses some names before it sets them, or never sets them. These come from
+        # the notebook.
         outer_names = free_names - self._student_functions - {subject, *student_variables}
         sources, unknown_names = self.collect_sources(outer_names)
         helper_functions = free_names.copy()
@@ -151,7 +152,7 @@ class NotebookDefinitions:
 
 
 def _select_statements(cell: SourceCell, asserted_lines: Set[int], hidden: bool) -> list[ast.stmt]:
-    """Return the assertions in these lines and the statements they need, in order."""
+    """Return the assertions in these lines and the other statements that they need, in order."""
     assertions = []
     available = []
     for statement in cell.tree.body:
@@ -185,7 +186,7 @@ def _get_lines(statement: ast.stmt) -> range:
 
 
 def _may_change(statement: ast.stmt, names: Set[str]) -> bool:
-    """Return True for a call that may change a named object: `np.fill_diagonal(h, 0)`."""
+    """Return True for a call that may change one of these objects: `np.fill_diagonal(h, 0)`."""
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call):
         return False
@@ -200,7 +201,7 @@ def _is_seed(statement: ast.stmt) -> bool:
 
 
 def _make_assert(statement: ast.stmt) -> ast.stmt:
-    """Turn a bare condition, as in otter's tests, into an assertion."""
+    """Turn a condition that stands alone, as in otter's tests, into an assertion."""
     conditions = (ast.Compare, ast.BoolOp, ast.UnaryOp)
     if isinstance(statement, ast.Expr) and isinstance(statement.value, conditions):
         return ast.copy_location(ast.Assert(statement.value), statement)

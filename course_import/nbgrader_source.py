@@ -1,4 +1,4 @@
-"""Reader of nbgrader source notebooks: cells with roles (solution, test, text …)."""
+"""Read nbgrader's source notebooks: cells with a role, such as solution, test or text."""
 
 import ast
 import re
@@ -24,12 +24,12 @@ _MAGIC_LINE = re.compile(r"\s*[%!]")
 
 
 class NoSource(UsageError):
-    """A file is no source notebook of nbgrader or otter."""
+    """Error for a file that is no source notebook of nbgrader or otter."""
 
 
 @dataclass(frozen=True)
 class SourceCell:
-    """A cell of the source notebook.
+    """A cell of the source notebook, with its role and points.
 
     Parameters
     ----------
@@ -51,35 +51,35 @@ class SourceCell:
 
     @cached_property
     def plain(self) -> str:
-        """Source with `pass` in place of magics and shell commands; line numbers stay the same."""
+        """Source with `pass` for IPython's own commands (`%…`, `!…`); lines keep their numbers."""
         lines = self.source.split("\n")
         return "\n".join("pass" if _MAGIC_LINE.match(line) else line for line in lines)
 
     @property
     def without_magics(self) -> str:
-        """Source without the lines that are magics or shell commands."""
+        """Source without the lines with IPython's own commands (`%…`, `!…`)."""
         lines = [line for line in self.source.split("\n") if not _MAGIC_LINE.match(line)]
         return "\n".join(lines).strip("\n")
 
     @cached_property
     def tree(self) -> Any:
-        """Syntax tree of the cell; None if the cell is no Python."""
+        """Syntax tree of the cell's code; None if it is not valid Python."""
         return parse_code(self.plain) if self.code else None
 
     @cached_property
     def visible(self) -> Any:
-        """Syntax tree of the code that students get; None if that is no Python or nothing."""
+        """Syntax tree of the part of the code that students receive; None if there is none."""
         if self.role != "solution":
             return self.tree
         if _BEGIN not in self.source:
             return None
-        # Each solution region becomes one `pass`: a statement that is valid wherever the region
-        # stood.
+        # Replace each solution by the statement `pass`, which is valid at any place where a
+        # solution may stand.
         return parse_code(re.sub(rf"(?m)^([ \t]*){_BEGIN}(?s:.*?){_END}", r"\1pass", self.plain))
 
     @cached_property
     def hidden(self) -> set[int]:
-        """Numbers of the lines of hidden tests, from 1."""
+        """Numbers of the lines with hidden tests, counted from 1."""
         lines: set[int] = set()
         for part in HIDDEN_TESTS.finditer(self.source):
             first = self.source.count("\n", 0, part.start()) + 1
@@ -89,7 +89,7 @@ class SourceCell:
 
 @dataclass
 class CellImportReport:
-    """Result of importing one cell.
+    """Report on the import of one cell.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class CellImportReport:
 
 
 def read_source(path: Path) -> NotebookNode:
-    """Return the notebook in a file; raise NoSource for anything else."""
+    """Read a Python notebook; raise NoSource if the file is anything else."""
     try:
         if path.stat().st_size > MAX_NOTEBOOK_BYTES:
             raise NoSource(
@@ -145,7 +145,7 @@ def read_source(path: Path) -> NotebookNode:
 
 
 def read_cells(notebook: NotebookNode) -> list[SourceCell]:
-    """Return the cells of an nbgrader source notebook, each with its role."""
+    """Return the cells of nbgrader's source notebook, each with its role, such as "solution"."""
     return [_read_cell(number, cell) for number, cell in enumerate(notebook.cells, start=1)]
 
 
@@ -187,7 +187,7 @@ def split_points(points: float, count: int) -> list[float]:
 
 
 def split_source(source: str, tree: ast.Module, statements: Iterable[int]) -> list[str]:
-    """Split a cell's source after these statements; a solution region is closed and reopened.
+    """Split a cell's source after these statements; a solution that is cut gets new marks.
 
     >>> text = "### BEGIN SOLUTION\\na = 1\\nb = 2\\n### END SOLUTION"
     >>> split_source(text, ast.parse(text), [0])[1]
@@ -212,7 +212,7 @@ def split_source(source: str, tree: ast.Module, statements: Iterable[int]) -> li
 
 
 def _find_cut(lines: list[str], tree: ast.Module, index: int) -> int:
-    """Return the first line (from 0) after a statement, comments included."""
+    """Return the line (from 0) at which to split after a statement; comments go below."""
     following = tree.body[index + 1]
     decorators = getattr(following, "decorator_list", [])
     start = min([following.lineno, *(decorator.lineno for decorator in decorators)]) - 1

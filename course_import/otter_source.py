@@ -1,4 +1,4 @@
-"""Conversion of otter's source notebooks to nbgrader's format.
+"""Convert source notebooks of the grader otter to nbgrader's format.
 
 Both of otter's formats: questions between raw cells (`# BEGIN QUESTION` … `# END QUESTION`),
 and the older one, where a code block in Markdown begins a question and test cells begin with
@@ -37,7 +37,7 @@ _REGION = re.compile(r"^(\s*)#+ *(BEGIN|END) SOLUTION(?: NO PROMPT)?\s*$")
 
 @dataclass
 class _OtterQuestion:
-    """A question while its cells are read; test cells come with their points, if any."""
+    """One question of an otter notebook while its cells are read, with its test cells."""
 
     name: str
     points: float
@@ -47,19 +47,19 @@ class _OtterQuestion:
 
 
 def is_otter_source(notebook: NotebookNode) -> bool:
-    """Return True for a notebook that is written for `otter assign`."""
+    """Return True for a notebook in the format of the command `otter assign`."""
     return any("BEGIN QUESTION" in cell.source for cell in notebook.cells)
 
 
 def convert_to_nbgrader(notebook: NotebookNode) -> NotebookNode:
-    """Return the same notebook with nbgrader's metadata and marks."""
+    """Return a copy of an otter notebook in nbgrader's format."""
     new_notebook = deepcopy(notebook)
     new_notebook.cells = list(_OtterReader().convert_cells(new_notebook.cells))
     return new_notebook
 
 
 class _OtterReader:
-    """Reader of cells with the current question and section (SOLUTION, TESTS, PROMPT)."""
+    """Reader of an otter notebook; it keeps the question and section that it is in."""
 
     def __init__(self) -> None:
         self.question: _OtterQuestion | None = None
@@ -141,7 +141,7 @@ class _OtterReader:
         question.tests.append((cell, _read_number(config, "points")))
 
     def _end_question(self) -> Iterator[NotebookNode]:
-        """Yield the test cells of the question that ends, with their points."""
+        """Finish a question: yield its test cells, each with a share of the points."""
         question, self.question, self.section = self.question, None, ""
         if question is None or question.manual:
             return
@@ -179,7 +179,7 @@ def _get_first_line(cell: NotebookNode) -> str:
 
 
 def convert_solution_marks(source: str) -> str:
-    """Replace otter's solution marks in a source by nbgrader's.
+    """Replace otter's marks of a solution, such as `# SOLUTION`, by those of nbgrader.
 
     >>> print(convert_solution_marks("x = 2  # SOLUTION"))
     ### BEGIN SOLUTION
@@ -206,7 +206,7 @@ def convert_solution_marks(source: str) -> str:
 
 
 def _add_test_calls(source: str) -> str:
-    """Append calls of the test functions in a test cell, which otter makes by itself."""
+    """Append calls of the test functions to a test cell. Otter would call them itself."""
     body = getattr(parse_code(source), "body", [])
     calls = {get_called_name(statement.value) for statement in body if isinstance(statement, ast.Expr)}
     lines = [source]

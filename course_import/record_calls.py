@@ -1,4 +1,4 @@
-"""Recording of the calls that a source notebook's tests make, in a separate process.
+"""Record the calls that a source notebook's tests make; the notebook runs in its own process.
 
 Each cell is run with its own solution. While a test cell runs, the calls of students' functions are
 recorded, with their arguments, results and errors, and so are the variables that the cell reads.
@@ -52,12 +52,12 @@ _VALUE_FIELDS = ("args", "kwargs", "result")  # fields of a call that need packi
 
 
 class RecordingError(AutograderError):
-    """A source notebook cannot be run; the text says why."""
+    """Error for a source notebook that cannot be run; the text says why."""
 
 
 @dataclass(frozen=True)
 class RecordedCall:
-    """One call that a test cell made.
+    """One call of a student's function in a test cell: its arguments and its outcome.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class RecordedCall:
 
 @dataclass(frozen=True)
 class Recording:
-    """Result of running a notebook.
+    """What a run of a notebook showed: calls in tests, variables, errors and trials of tests.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class Recording:
 
 @dataclass(frozen=True)
 class TrialResult:
-    """Result of a separate test function on the notebook's own solution.
+    """Outcome of trying a test function, made from a test cell, on the notebook's own solution.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class TrialResult:
 
 
 def record_notebook(cells: Sequence[dict], folder: Path) -> Recording:
-    """Run the cells in a process with limits, in a copy of the notebook's folder.
+    """Run a notebook's cells in a process with limits, and record the calls in its tests.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def record_notebook(cells: Sequence[dict], folder: Path) -> Recording:
 
 
 def _copy_folder(folder: Path, work: Path) -> None:
-    """Copy the files beside a notebook, up to a limit; leave out links and hidden folders."""
+    """Copy the files in a notebook's folder, up to a limit; leave out links and hidden folders."""
     remaining_bytes = MAX_FILE_BYTES
     work.mkdir()
     for parent, folders, files in os.walk(folder):
@@ -211,11 +211,11 @@ def _unpack_recording(data: bytes) -> Recording:
     return Recording(calls, variables, errors, trials)
 
 
-# In the process of the notebook
+# Code that runs in the notebook's process
 
 
 class _NotebookCallRecorder:
-    """Wraps a notebook's functions, and records the outermost calls that test cells make."""
+    """Recorder of the calls that test cells make; calls inside other calls are not recorded."""
 
     def __init__(self) -> None:
         self.cell: int | None = None
@@ -229,7 +229,7 @@ class _NotebookCallRecorder:
             if self.cell is None or self.depth or self._exceeds_limit(name):
                 return function(*args, **kwargs)
             line = self._find_line()
-            # Before the call, which may change its arguments.
+            # Store the arguments before the call, since the call may change them.
             arguments = [_to_value(argument) for argument in (*args, *kwargs.values())]
             self.depth += 1
             error = ""
@@ -260,7 +260,7 @@ class _NotebookCallRecorder:
         return frame.f_lineno if frame is not None else 0
 
     def repeat_calls(self) -> list[RecordedCall]:
-        """Repeat each call, to find those that depend on chance or on later cells."""
+        """Repeat each recorded call, to find those that give another result the second time."""
         calls = []
         for call, function in self.calls:
             calls.append(call if call.problem else _repeat_call(call, function))
@@ -270,7 +270,7 @@ class _NotebookCallRecorder:
 def _make_call(
     name: str, arguments: list[tuple[Value, str]], keywords: list[str], result: Any
 ) -> RecordedCall:
-    """Return the record of a call, without its place."""
+    """Return the record of a call, still without its cell and line."""
     value, result_problem = _to_value(result)
     problems = [f"an argument is {problem}" for _, problem in arguments if problem]
     if result_problem:
@@ -284,7 +284,7 @@ def _make_call(
 
 
 def _to_value(value: Any) -> tuple[Value, str]:
-    """Return an object as an encodable value, and a description if it has none: "a generator"."""
+    """Convert an object to plain data, or describe it if that is impossible: "a generator"."""
     type_name, encodable = pack_result(value)
     is_lost = encodable is None and value is not None
     return encodable, f"a {type_name}" if is_lost else ""
@@ -309,7 +309,7 @@ def _try_test(
     namespace: dict[str, Any],
     variables: dict[str, tuple[Value, str]],
 ) -> TrialResult:
-    """Run a test function with the notebook's functions and the variables before its cell."""
+    """Try a test function on the notebook's own solution, and return if it works and is strict."""
     for name in (*test["values"], *test["variables"]):
         problem = variables.get(name, (None, "not there"))[1]
         if problem:
@@ -343,7 +343,7 @@ def _try_test(
 
 
 def _replace_values(value: Value, magnitude: float) -> Value:
-    """Return a value of the same form, with very different numbers in it."""
+    """Return a value of the same type and shape with very different numbers."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "fiu":
         divisors = 1 + np.arange(value.size).reshape(value.shape)
         return (magnitude / divisors).astype(value.dtype)
@@ -364,7 +364,7 @@ def _replace_values(value: Value, magnitude: float) -> Value:
 
 
 def main(exchange: Path) -> None:
-    """Run the cells of `cells.json`, and write the file `recording`."""
+    """Run the cells in the file `cells.json`, and write the record to the file `recording`."""
     with suppress(ImportError, ValueError, OSError):
         import resource
 
@@ -382,7 +382,7 @@ def main(exchange: Path) -> None:
 
 
 class _NotebookRun:
-    """Namespace of a notebook that is run, and everything that is recorded on the way."""
+    """Run of a notebook: its variables, and everything that is recorded meanwhile."""
 
     def __init__(self) -> None:
         self.namespace: dict[str, Any] = {"__name__": "__main__"}
@@ -393,7 +393,7 @@ class _NotebookRun:
         self.arrays: list = []
 
     def run_cell(self, cell: dict) -> None:
-        """Record a cell's variables, run it, try its tests, and wrap its functions."""
+        """Run a cell; record its variables, try its tests, and wrap its functions for recording."""
         number = cell["number"]
         before_cell = {}
         for name in cell["variables"]:
@@ -420,7 +420,8 @@ class _NotebookRun:
                 self.namespace[name] = self.recorder.wrap(name, function)
 
     def _try_tests(self, tests: list[dict], variables: dict[str, tuple[Value, str]]) -> None:
-        # Later cells must draw the same random numbers as without the trials.
+        # Trying tests may draw random numbers. Restore the generators, so that later cells draw
+        # the same numbers as without the trials.
         random_states = random.getstate(), np.random.get_state()
         for test in tests:
             self.trials.append((test["name"], _try_test(test, self.namespace, variables)))

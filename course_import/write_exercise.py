@@ -1,4 +1,4 @@
-"""Source of an imported exercise's file: its cases, and a proposed domain."""
+"""Write the Python file of an imported exercise: its test cases and a proposed domain."""
 
 import ast
 import builtins
@@ -18,7 +18,7 @@ MAX_NUMBERS = 2_000  # in the arguments of one case
 
 @dataclass(frozen=True)
 class CaseSource:
-    """A case to be written.
+    """A test case that is to be written as source code.
 
     Parameters
     ----------
@@ -39,18 +39,18 @@ class CaseSource:
 
     @property
     def arguments(self) -> str:
-        """Source of the arguments, as in a call."""
+        """The arguments as source code, as they stand in a call."""
         keywords = [f"{name}={format_value(value)}" for name, value in (self.kwargs or {}).items()]
         return ", ".join([*map(format_value, self.args), *keywords])
 
     @property
     def test_name(self) -> str:
-        """Name of the test function, or ""."""
+        """Name of the test function; "" if the case has none."""
         return self.test.partition("(")[0].removeprefix("def ")
 
 
 def format_exception_name(name: str) -> str:
-    """Return the source of an exception class, with NumPy as np; "" for an unknown one."""
+    """Return an exception's name in source code, such as `np.linalg.LinAlgError`; "" if unknown."""
     if name == "LinAlgError":
         return "np.linalg.LinAlgError"
     builtin = getattr(builtins, name, None)
@@ -58,7 +58,7 @@ def format_exception_name(name: str) -> str:
 
 
 def explain_unwritable(args: tuple, kwargs: Mapping[str, Value]) -> str:
-    """Return the reason why arguments cannot be written as source, or ""."""
+    """Return the reason why arguments cannot be written as source code; "" if they can."""
     values = (*args, *kwargs.values())
     tables = [value for value in values if isinstance(value, DataTable)]
     numbers = sum(array.size for array in arrays_in(values)) + sum(table.size for table in tables)
@@ -71,7 +71,7 @@ def explain_unwritable(args: tuple, kwargs: Mapping[str, Value]) -> str:
 
 
 def _survives_round_trip(table: DataTable) -> bool:
-    """Return True if the source of a table evaluates to the same table."""
+    """Return True if running the source code of a table gives the same table again."""
     import pandas as pd
 
     try:
@@ -169,7 +169,7 @@ def make_exercise_source(
     builds_on: Sequence[str],
     checks: str,
 ) -> str:
-    """Return the source of an exercise's file; the module `checks` has the visible tests."""
+    """Return the source code of an exercise's file. Visible tests stand in the module `checks`."""
     options = [f"points={points:g}", *(f"{key}={value!r}" for key, value in rules.items())]
     if builds_on:
         options.append(f"builds_on=[{', '.join(builds_on)}]")
@@ -227,12 +227,12 @@ def _make_case_source(exercise: str, number: int, case: CaseSource) -> str:
 
 
 def _format_string(source: str) -> str:
-    """Return a test's source as a string literal, over several lines if possible."""
+    """Return a test's source code as a string in source code, over several lines if possible."""
     return repr(source) if '"""' in source or source.endswith('"') else f'r"""{source}"""'
 
 
 def _wrap_line(line: str) -> str:
-    """Wrap a long line of numbers; leave lines with strings, where a break could fall into one."""
+    """Wrap a long line of source code; leave lines with strings alone."""
     if len(line) <= 110 or "'" in line or '"' in line.replace('dtype="', ""):
         return line
     indent = " " * 8
@@ -245,7 +245,7 @@ def _wrap_line(line: str) -> str:
     )
 
 
-# Proposed domains
+# Functions that propose a domain: the sizes and ranges of inputs
 
 
 def propose_domain(
@@ -253,7 +253,7 @@ def propose_domain(
     function: ast.FunctionDef,
     calls: Sequence[tuple[tuple, Mapping]],
 ) -> str:
-    """Return the source of a domain with the sizes and ranges of the recorded arguments.
+    """Return the source code of a domain (valid inputs) that covers the recorded arguments.
 
     Returns "" if there are too few calls, or if no argument can be drawn at random.
     """
@@ -296,14 +296,14 @@ def propose_domain(
 
 
 class _DomainAxes:
-    """Sizes of a domain; axes of equal length in every call share a size."""
+    """Sizes in a domain. Axes whose lengths were equal in all calls share one size."""
 
     def __init__(self) -> None:
         self.sizes: dict[str, tuple[int, int]] = {}
         self._names: dict[tuple[int, ...], str] = {}
 
     def get_size(self, lengths: Sequence[int]) -> str:
-        """Return the source of an axis's size: a name, or the number for one that never varied."""
+        """Return a size as source code: a name, or a number if all calls had the same length."""
         key = tuple(lengths)
         if min(key) == max(key):
             return str(key[0])
@@ -318,7 +318,7 @@ def _all_of_type(values: Sequence[Value], *types: type) -> bool:
 
 
 def _draw_argument(parameter: str, values: Sequence[Value], axes: _DomainAxes) -> tuple[str, bool]:
-    """Return the expression that draws an argument, and True if it gives new values."""
+    """Return source code that draws an argument at random, and True if it may give new values."""
     if _all_of_type(values, bool):
         return parameter, True
     if _all_of_type(values, int) and min(values) < max(values):
@@ -341,7 +341,7 @@ def _draw_argument(parameter: str, values: Sequence[Value], axes: _DomainAxes) -
 
 
 def _are_similar_arrays(values: Sequence[Value]) -> bool:
-    """Return True for arrays, not scalars, of one dtype and number of dimensions."""
+    """Return True for arrays with the same dtype and the same number of axes, at least one."""
     if not all(isinstance(value, np.ndarray) for value in values):
         return False
     return len({(value.ndim, value.dtype) for value in values}) == 1 and bool(values[0].ndim)
@@ -354,7 +354,7 @@ def _are_number_lists(values: Sequence[Value]) -> bool:
 
 
 def _draw_array(values: Sequence[np.ndarray], axes: _DomainAxes, exact_dtype: bool) -> str:
-    """Return the expression that draws a similar array; "" for dependent numbers."""
+    """Return source code for a random array like these; "" for special ones (probabilities)."""
     numbers = np.concatenate([*map(np.ravel, values)])
     if not numbers.size or numbers.dtype.kind not in "fiu" or not np.isfinite(numbers).all():
         return ""

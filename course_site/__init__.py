@@ -1,1 +1,1 @@
-"""The labs as a static site that runs in a browser: `autograder web`, beside the engine."""
+"""Make a website on which the labs run in the browser, for the command `autograder web`."""

@@ -1,4 +1,4 @@
-"""Make the students' labs a static site for `autograder web`, run by JupyterLite and Pyodide.
+"""Make a static website of the students' labs; JupyterLite and Pyodide run them in the browser.
 
 The site holds the students' notebooks and the start page, one wheel with the students' part of the
 engine, the course's library, data and answer keys, and the pure Python packages that these need.
@@ -40,9 +40,10 @@ _LOCAL_BASE = "../pyodide"  # Pyodide's folder, relative to the lock file's
 _STARTUP_PACKAGE = "labs_start"  # wheel with the code that IPython runs when a kernel starts
 _MAX_LOCK_BYTES = 20_000_000  # the lock file of 2025 has 120,000 bytes
 _DOWNLOAD_SECONDS = 60
-# Packages for the kernel's start; with all of them in the lock file, it asks no package index.
+# Packages that the notebook kernel needs when it starts. If the lock file lists all of them, the
+# browser asks no package index.
 _KERNEL = ("micropip", "piplite", "pyodide-kernel", "ipykernel", "comm", "ipython", "jedi")
-# Requirements of the students' part of the engine and of courses' libraries.
+# Packages that the students' part of the autograder and the courses' libraries need.
 _REQUIREMENTS = ("ipython", "ipywidgets", "matplotlib", "numpy")
 _WIDGET_PACKAGES = ("ipywidgets", "jupyterlab-widgets", "comm")
 _EXTENSIONS = ("@jupyterlite/pyodide-kernel-extension", "@jupyter-widgets/jupyterlab-manager")
@@ -50,8 +51,8 @@ _SETTINGS = {
     **jupyterlab_display.SETTINGS,
     "@jupyterlab/docmanager-extension:plugin": {"autosaveInterval": 20},
 }
-# IPython runs this when a kernel starts: an import that Pyodide could not download raises an error
-# with the reason.
+# IPython runs this code when a kernel starts. If Pyodide could not download a package, its import
+# then raises an error that says why.
 _IMPORT_HINT = """\
 import sys
 
@@ -96,11 +97,11 @@ _INDEX_PAGE = """\
 
 
 class WebError(AutograderError):
-    """A site that cannot be made; the text says the reason and what to do."""
+    """Error for a site that cannot be made; the text says the reason and what to do."""
 
 
 def write_site(course: Course, target: Path, pyodide: str = "") -> Path:
-    """Write the site of a course, and replace an earlier site as a whole.
+    """Write the website of a course, in place of an earlier one.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ def write_site(course: Course, target: Path, pyodide: str = "") -> Path:
 
 
 def _build_site(course: Course, work_folder: Path, pyodide: str) -> Path:
-    """Build the site in a subfolder of a work folder and return its path."""
+    """Build the site in a subfolder of a work folder, and return the subfolder's path."""
     lite, wheels, site = work_folder / "lite", work_folder / "wheels", work_folder / "site"
     pages = work_folder / "contents"
     _write_pages(pages, course)
@@ -153,7 +154,7 @@ def _build_site(course: Course, work_folder: Path, pyodide: str) -> Path:
 
 
 def _write_pages(pages: Path, course: Course) -> None:
-    """Write the notebooks and the start page, without the answer keys, which are in the wheel."""
+    """Write the notebooks and the start page, without the answer keys, which a wheel has."""
     copy_labs(pages, course)
     for answers in pages.glob("*/answers"):
         shutil.rmtree(answers)
@@ -162,7 +163,7 @@ def _write_pages(pages: Path, course: Course) -> None:
 
 
 def _add_browser_note(start_page: Path) -> None:
-    """Explain on the start page how the labs work in a browser."""
+    """Add a text to the start page that explains how the labs work in a browser."""
     page = json.loads(start_page.read_text("utf-8"))
     cell = {"cell_type": "markdown", "id": "browser", "metadata": {}, "source": _BROWSER_NOTE}
     page["cells"].insert(1, cell)
@@ -170,7 +171,7 @@ def _add_browser_note(start_page: Path) -> None:
 
 
 def _read_distribution(pyodide: str, lite: Path) -> tuple[dict[str, Any], str]:
-    """Return Pyodide's lock file, and the base of the addresses of its files.
+    """Return Pyodide's lock file (its list of packages), and the address of the files in it.
 
     A folder is copied into the site's sources.
     """
@@ -196,7 +197,7 @@ def _read_distribution(pyodide: str, lite: Path) -> tuple[dict[str, Any], str]:
 
 
 def _make_wheels(wheels: Path, course: Course, lock: Mapping[str, Any], base: str) -> None:
-    """Write the wheels of the students' part and of the kernel's start, and download the others."""
+    """Write and download the wheels (Python packages) that the site needs besides Pyodide's own."""
     packages = lock["packages"]
     wheels.mkdir()
     _write_wheel(wheels, course.id, _collect_student_files(course), _REQUIREMENTS)
@@ -219,7 +220,7 @@ def _make_wheels(wheels: Path, course: Course, lock: Mapping[str, Any], base: st
 
 
 def _collect_student_files(course: Course) -> dict[str, bytes]:
-    """Return the files of the students' part of the course, with the answer keys."""
+    """Return the files that a student needs, with the answer keys, by path."""
     folders = ["autograder", "notebooks", *course.library, *course.data]
     prefixes = (COURSE_FILE, *(f"{folder}/" for folder in folders))
     files = {}
@@ -232,7 +233,7 @@ def _collect_student_files(course: Course) -> dict[str, bytes]:
 def _write_wheel(
     folder: Path, name: str, files: Mapping[str, bytes], requirements: Iterable[str] = ()
 ) -> None:
-    """Write a wheel of files into a folder."""
+    """Write a wheel (a Python package) with these files."""
     from wheel.wheelfile import WheelFile
 
     number = autograder.__version__
@@ -245,7 +246,8 @@ def _write_wheel(
         f"{stem}.dist-info/METADATA": "\n".join([*lines, ""]).encode(),
         f"{stem}.dist-info/WHEEL": wheel_info,
     }
-    # The digest in the name keeps browsers from using an old wheel of their cache.
+    # A digest of the files is part of the wheel's name. So a browser does not take an old wheel
+    # from its cache.
     digest = hashlib.sha256(repr(sorted(files.items())).encode()).hexdigest()[:12]
     path = folder / f"{stem}-0{digest}-py3-none-any.whl"
     with WheelFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
@@ -254,7 +256,7 @@ def _write_wheel(
 
 
 def _find_dependencies(packages: Mapping[str, Any], roots: Iterable[str]) -> Iterator[str]:
-    """Yield the packages of a lock file that some packages need, and these packages themselves."""
+    """Yield the packages in `roots` and all on which they depend, by Pyodide's lock file."""
     queue = [name for name in roots if name in packages]
     processed_names: set[str] = set()
     while queue:
@@ -274,7 +276,7 @@ def _python_version(lock: Mapping[str, Any]) -> str:
 
 
 def _pin_installed(name: str) -> str:
-    """Return the requirement for the version of a package that is installed here."""
+    """Return the pip requirement for the version of a package that is installed here."""
     try:
         return f"{name}=={version(name)}"
     except PackageNotFoundError:
@@ -282,7 +284,7 @@ def _pin_installed(name: str) -> str:
 
 
 def _download(pins: list[str], folder: Path, python: str) -> None:
-    """Download the wheels of pinned packages."""
+    """Download wheels for the given versions of packages."""
     command = ["pip", "download", "-q", "--no-deps", "--only-binary=:all:"]
     command += [f"--python-version={python}", "--implementation=py", "--abi=none", "--platform=any"]
     command += ["-d", str(folder), *pins]
@@ -300,7 +302,8 @@ def _run_jupyterlite(lite: Path, pages: Path, site: Path) -> None:
             "output_dir": str(site),
             "apps": ["lab", "notebooks"],
             "no_sourcemaps": True,
-            # Other installed extensions, such as nbgrader's, are not for students.
+            # Leave out other extensions that are installed here, such as nbgrader's: they are not
+            # for students.
             "ignore_sys_prefix": ["federated_extensions"],
             "federated_extensions": extensions,
         }
@@ -315,7 +318,7 @@ def _run_jupyterlite(lite: Path, pages: Path, site: Path) -> None:
 
 
 def _add_wheels_to_lock(site: Path, lock: dict[str, Any], base: str) -> None:
-    """Add the site's wheels to a lock file, and complete the addresses of Pyodide's packages."""
+    """Add the site's wheels to Pyodide's lock file, and complete the addresses in it."""
     packages = lock["packages"]
     kernel_wheels = site.glob("extensions/@jupyterlite/pyodide-kernel-extension/static/pypi/*.whl")
     for wheel in [*sorted(kernel_wheels), *sorted((site / "static" / "wheels").glob("*.whl"))]:
@@ -329,7 +332,7 @@ def _add_wheels_to_lock(site: Path, lock: dict[str, Any], base: str) -> None:
 
 
 def _make_lock_entry(wheel: Path, lock: Mapping[str, Any], address: str) -> dict[str, Any]:
-    """Return the entry of a wheel in a lock file.
+    """Return the entry for a wheel in Pyodide's lock file.
 
     Requirements for other versions of Python or other systems are left out.
     """
@@ -365,7 +368,7 @@ def _make_lock_entry(wheel: Path, lock: Mapping[str, Any], address: str) -> dict
 
 
 def _find_top_modules(names: Iterable[str]) -> list[str]:
-    """Return the top-level modules and packages among the files of a wheel."""
+    """Return the names that Python can import from a wheel with these files."""
     modules = set()
     for name in names:
         module = name.split("/")[0].removesuffix(".py")
@@ -375,7 +378,7 @@ def _find_top_modules(names: Iterable[str]) -> list[str]:
 
 
 def _configure_kernel(site: Path, base: str, python: str, course: Course) -> None:
-    """Configure the addresses of Pyodide and the lock file, and the folder of the course."""
+    """Write the kernel's settings: where Pyodide, its lock file and the course's folder are."""
     path = site / "jupyter-lite.json"
     settings = json.loads(path.read_text("utf-8"))
     plugins = settings["jupyter-config-data"].setdefault("litePluginSettings", {})

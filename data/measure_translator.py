@@ -1,4 +1,4 @@
-"""Measure the translator of the lab `keras-attention` over five starts, with and without its encoder block.
+"""Measure the translator of the lab `keras-translator` over five starts, with and without its encoder block.
 
     python data/measure_translator.py             writes data/translator_runs.csv; some ten minutes
     python data/measure_translator.py START …     does these starts again, and keeps the others
@@ -16,6 +16,7 @@ from attention_labs.alignment import share_found
 from autograder.authoring.lab import read_lab
 from autograder.core.course import read_course
 
+STEPS = 1000
 TABLE = Path(__file__).with_name("translator_runs.csv")
 COLUMNS = ["start", "encoder block", "seconds", "next words", "sentences", "links found", "links asked"]
 
@@ -26,9 +27,9 @@ def measured(lab, start: int, encoder_block: bool) -> list:
 
     keras.utils.set_random_seed(start)
     began = process_time()
-    model = lab.train(lab.translator(encoder_block), seed=start)
+    model = lab.train(lab.translator(encoder_block), steps=STEPS, seed=start)
     seconds = process_time() - began
-    words, sentences = lab.judged(model, lab.held_out)
+    words, sentences = lab.evaluate(model, lab.held_out)
     found, asked = share_found(lab.looks(model), lab.french_words)
     return [
         start, int(encoder_block), f"{seconds:.1f}", f"{words:.4f}", f"{sentences:.4f}", found, asked,
@@ -37,7 +38,7 @@ def measured(lab, start: int, encoder_block: bool) -> list:
 
 def main() -> int:
     start_keras()
-    lab = read_lab(read_course(Path(__file__).parents[1]), "keras-attention").reference
+    lab = read_lab(read_course(Path(__file__).parents[1]), "keras-translator").reference
     rows = {}
     if TABLE.exists():
         with TABLE.open(encoding="utf-8", newline="") as file:

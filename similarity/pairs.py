@@ -1,4 +1,4 @@
-"""Find pairs of students in a class with similar submissions, within limits of time and memory."""
+"""Find pairs of students with similar submissions, within limits of time and memory."""
 
 import json
 from collections import Counter, defaultdict
@@ -31,7 +31,7 @@ MAX_DEFINITION_TOKENS = 10_000_000
 
 @dataclass(frozen=True)
 class SimilarPair:
-    """Two students with similar submissions for a lab.
+    """Two students with similar submissions for a lab, and a passage that both have.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class SimilarPair:
 
 @dataclass(frozen=True)
 class ComparedSubmission:
-    """Words and code of a student's submission, for comparing them with other submissions.
+    """Words and code of one student's submission, for comparison with other submissions.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _read_submissions(
     graded_submissions: Mapping[str, GradedSubmission],
     report: SimilarityReport,
 ) -> list[ComparedSubmission]:
-    """Read the words and code of a lab's submissions in worker processes.
+    """Read the words and code of all submissions for a lab, in worker processes.
 
     Sentences about submissions that cannot be read are added to the report.
     """
@@ -131,7 +131,7 @@ def _read_submissions(
 
 
 def _is_empty(graded: GradedSubmission) -> bool:
-    """Return True if a submission has no answer that was graded automatically."""
+    """Return True if a submission answers no exercise that is graded automatically."""
     verdicts = (Verdict.MANUAL, Verdict.MISSING)
     return all(row.kind is ResultReason.STUB or row.verdict in verdicts for row in graded.results)
 
@@ -140,7 +140,7 @@ def _compare_in_worker(
     submissions: Sequence[TokenStreams],
     common: Sequence[TokenStreams],
 ) -> list[PairScore]:
-    """Find the similar pairs in a worker process.
+    """Compare submissions in a worker process, and return the scores of similar pairs.
 
     Raises `WorkerFailed` if it takes too much time or memory.
     """
@@ -166,7 +166,7 @@ def find_lab_pairs(
         list[PairScore],
     ] = _compare_in_worker,
 ) -> list[SimilarPair]:
-    """Return the pairs of similar submissions for a lab, those with the same file first.
+    """Return the pairs of similar submissions for a lab; pairs with the same file come first.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def find_lab_pairs(
 
 
 def _read_common_tokens(lab: Lab) -> list[TokenStreams]:
-    """Return the tokens that students may share without copying from each other.
+    """Return the words and code that students may share without copying from each other.
 
     They are those of the released notebook, of the solution notebook and of the lab's Python files,
     which contain the known mistakes.
@@ -215,7 +215,7 @@ def _read_common_tokens(lab: Lab) -> list[TokenStreams]:
 
 
 def _is_same_file(first: ComparedSubmission, second: ComparedSubmission) -> bool:
-    """Return True if two submissions are the same file and have an answer."""
+    """Return True if two submissions are the same file, and that file has an answer."""
     if first.is_empty or second.is_empty:
         return False
     return first.seed != 0 and first.seed == second.seed
@@ -239,7 +239,7 @@ def _find_same_files(lab: Lab, submissions: Sequence[ComparedSubmission]) -> lis
 
 
 def order_fairly(pairs: Sequence[SimilarPair]) -> list[SimilarPair]:
-    """Return pairs in an order in which each student's first pair precedes anybody's second pair.
+    """Sort pairs so that each student's first pair comes before any student's second pair.
 
     The list is cut later. In this order, one student with very many pairs does not push the pairs
     of other students out.

@@ -1,4 +1,4 @@
-"""Find pairs of submissions for a lab that share more text or code than chance explains.
+"""Find pairs of submissions for a lab that share more words or code than chance explains.
 
 A passage is a run of a few tokens. Passages that are in the released notebook, in the solution or
 in the lab's known mistakes do not count, nor do those that many submissions have. Words and code
@@ -22,10 +22,11 @@ from pathlib import Path
 import numpy as np
 from rapidfuzz.distance import LCSseq
 
-# Number of tokens in a passage. Shorter passages are often equal by chance.
+# Number of tokens (words or pieces of code) in a passage. Shorter passages are often equal by
+# chance.
 CODE_PASSAGE_TOKENS, WORD_PASSAGE_TOKENS = 10, 5
-# Two submissions are similar if they share at least so many passages, and at least this part of the
-# passages of the smaller submission. The limits for code are higher, since there are only a few
+# Two submissions are similar if they share at least so many passages, and if these are at least
+# this part of the smaller submission's passages. The limits are higher for code: there are few
 # ways to write a right line of code, but countless ways to explain it.
 MIN_CODE_PASSAGES, MIN_CODE_SHARE = 100, 0.75
 MIN_WORD_PASSAGES, MIN_WORD_SHARE = 20, 0.5
@@ -34,8 +35,8 @@ MAX_TOKEN_CHARACTERS = 60
 MAX_PAIRS_PER_SUBMISSION = 10  # the pairs that share the most passages are measured
 MAX_PASSAGE_WORDS = 30  # most words in the passage that the page quotes
 
-# A triple-quoted string without an end is taken to end with the source. Otherwise each of its
-# quotes would start another search for an end.
+# If a triple-quoted string is not closed, let it end with the source. Otherwise each of its quotes
+# would start a new search for an end, which takes long.
 _TOKEN = re.compile(
     r'#[^\n]*|"""(?:[^"]|"(?!""))*+(?:"""|\Z)|'
     r"'''(?:[^']|'(?!''))*+(?:'''|\Z)|"
@@ -52,14 +53,14 @@ _HASH_BASE = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class TokenStreams:
-    """Words and code tokens of one submission, or of one of the lab's own files."""
+    """Words and pieces of code (tokens) of one submission, or of one of the lab's own files."""
 
     words: Sequence[str]
     code: Sequence[str]
 
     @classmethod
     def from_json(cls, text: str) -> "TokenStreams":
-        """Read the JSON of `read_notebook_as_json`. Equal tokens share memory."""
+        """Read the JSON that `read_notebook_as_json` wrote; store equal tokens only once."""
         words, code = ([sys.intern(token) for token in tokens] for tokens in json.loads(text))
         return cls(words, code)
 
@@ -91,7 +92,7 @@ class PairScore:
 
 
 def tokenise_cells(cells: Iterable[dict], max_tokens: int = MAX_TOKENS) -> TokenStreams:
-    """Return the words and code tokens of a notebook's cells.
+    """Split a notebook's cells into words and pieces of code (tokens).
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def _read_words(text: str) -> Iterator[str]:
 
 
 def _read_code(source: str, words: list[str], code: list[str]) -> None:
-    """Append the words in comments and strings to `words`, and the code tokens to `code`."""
+    """Split code: append words of comments and strings to `words`, all other tokens to `code`."""
     previous = ""
     for token in _TOKEN.findall(source):
         first = token[0]
@@ -184,7 +185,7 @@ def find_similar_pairs(
 
 
 def _choose_pairs(shared_counts: Mapping[tuple[int, int], int]) -> list[tuple[int, int]]:
-    """Return the pairs to measure, which are for each submission those that share most passages.
+    """Choose the pairs to compare closely: for each submission, those that share most passages.
 
     The number of pairs of a submission is limited, so that many students who copied from each other
     do not push the pairs of other students out.
@@ -207,7 +208,7 @@ def _choose_pairs(shared_counts: Mapping[tuple[int, int], int]) -> list[tuple[in
 
 
 def read_notebook_as_json(path: str, released_sources: frozenset[str]) -> str:
-    """Return the tokens that a student wrote in a notebook, as JSON; called in a worker process.
+    """Return the words and code that a student wrote, as JSON; called in a worker process.
 
     Parameters
     ----------
@@ -237,12 +238,12 @@ def find_similar_pairs_as_json(
     submissions: Sequence[TokenStreams],
     common: Sequence[TokenStreams],
 ) -> str:
-    """Return the result of `find_similar_pairs` as JSON; called in a worker process."""
+    """Return the scores of similar pairs as JSON; called in a worker process."""
     return json.dumps([astuple(score) for score in find_similar_pairs(submissions, common)])
 
 
 class _PassageIndex:
-    """Index of the rare passages of words or of code, which few submissions have.
+    """Index of those passages (runs of words or of code) that only few submissions have.
 
     Parameters
     ----------
@@ -290,13 +291,14 @@ class _PassageIndex:
         if len(hashes):
             starts = np.flatnonzero(np.r_[True, hashes[1:] != hashes[:-1]])
         owner_counts = np.diff(np.r_[starts, len(hashes)])
-        # A passage that many submissions have may be by chance. Also, counting all pairs of many
-        # submissions would take too long.
+        # Leave out passages that many submissions have: they may be equal by chance, and counting
+        # all pairs of these submissions would take too long.
         max_owners = max(5, min(self._count // 50, 20))
         self._rare_hashes = hashes[starts[owner_counts <= max_owners]]
         pair_keys = [np.array([], int)]
         for n in range(2, max_owners + 1):
-            # Row k holds the n owners of the k-th passage that n submissions have.
+            # Consider the passages that exactly n submissions have. Row k of the array holds the n
+            # submissions that have the k-th of these passages.
             passage_owners = owners[starts[owner_counts == n][:, None] + np.arange(n)]
             for i in range(n):
                 for j in range(i + 1, n):
@@ -307,7 +309,7 @@ class _PassageIndex:
         )
 
     def propose_pairs(self) -> dict[tuple[int, int], int]:
-        """Return the pairs that share enough passages to be measured.
+        """Return the pairs of submissions that share enough rare passages for a close comparison.
 
         Returns
         -------
@@ -319,7 +321,7 @@ class _PassageIndex:
         return {divmod(key, self._count): count for key, count in zip(keys, counts, strict=True)}
 
     def measure(self, i: int, j: int) -> tuple[float | None, bool]:
-        """Compare the rare passages of two submissions, which are given by their indices.
+        """Return the share of rare passages that two submissions have in common, and if it is high.
 
         Returns
         -------
@@ -336,7 +338,7 @@ class _PassageIndex:
         return share, shared_count >= self._min_passages and share >= self._min_share
 
     def mark_own_tokens(self, index: int) -> np.ndarray:
-        """Return a mask of a submission's tokens that lie in a rare passage, (tokens,), bool."""
+        """Return a boolean array, (tokens,): True for each token that is in a rare passage."""
         hashes = self._hashes[index]
         mask = np.zeros(len(hashes) + self._length - 1, bool)
         rare = np.flatnonzero(_contains(self._rare_hashes, hashes))
@@ -345,7 +347,7 @@ class _PassageIndex:
         return mask
 
     def _rare_sequence(self, index: int) -> list[int]:
-        """Return the hashes of a submission's rare passages, in the order of the passages."""
+        """Return hashes of a submission's rare passages, in the order in which they stand there."""
         if index not in self._sequences:
             hashes = self._hashes[index]
             self._sequences[index] = hashes[_contains(self._rare_hashes, hashes)].tolist()
@@ -353,7 +355,7 @@ class _PassageIndex:
 
 
 def _number_tokens(tokens: Sequence[str], vocabulary: dict[str, int]) -> np.ndarray:
-    """Return the vocabulary's number of each token, (tokens,), uint64, after adding new tokens."""
+    """Return each token's number in the vocabulary, (tokens,), uint64; new tokens are added."""
     numbers = [vocabulary.setdefault(token.lower(), len(vocabulary) + 1) for token in tokens]
     return np.array(numbers, np.uint64)
 
@@ -369,7 +371,7 @@ def _hash_passages(numbers: np.ndarray, length: int) -> np.ndarray:
 
 
 def _contains(sorted_hashes: np.ndarray, hashes: np.ndarray) -> np.ndarray:
-    """Return a mask of the hashes that are among the sorted hashes, shape (hashes,), bool."""
+    """Return a boolean array, (hashes,): True for each hash that is among `sorted_hashes`."""
     if not len(sorted_hashes):
         return np.zeros(len(hashes), bool)
     indices = np.searchsorted(sorted_hashes, hashes).clip(max=len(sorted_hashes) - 1)
@@ -382,7 +384,7 @@ def _longest_shared_passage(
     second_words: Sequence[str],
     second_mask: Iterable[bool],
 ) -> str:
-    """Return the longest run of words that both submissions have, shortened for quoting.
+    """Return the longest run of words that two submissions share, cut for a quotation.
 
     Parameters
     ----------
@@ -401,7 +403,7 @@ def _longest_shared_passage(
 
 
 def _comparable_words(words: Sequence[str], mask: Iterable[bool], mark: str) -> list[str]:
-    """Return the words of a submission in lower case, for comparing them with those of another.
+    """Return a submission's words in lower case; replace words not to be compared by unique texts.
 
     Words outside the mask and breaks between notebook cells are replaced by texts that equal no
     word of the other submission.

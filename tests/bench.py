@@ -206,7 +206,7 @@ def stock(source, lab, equal):
 
 
 def floor(lab, count):
-    """Seconds a submission to run the cells that marking runs, in forks of warm processes, with nothing around.
+    """Seconds a submission to run the cells that marking runs, in forks of a fork server, without a sandbox.
 
     As many processes as marking uses, each one fork at a time.
     """

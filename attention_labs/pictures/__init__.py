@@ -1,4 +1,4 @@
-"""Pictures for the labs, one module per lab, with shared heatmaps, mask tables, boxes and arrows.
+"""Pictures for the labs, one module per lab, and what they share, such as heatmaps and boxes.
 
 A function that draws for a lab returns a figure and its alt text; the decorator `picture` makes it
 show them. Figures have no background of their own, and text and lines in a grey that is legible on
@@ -17,7 +17,7 @@ import numpy as np
 
 
 class _WhenUsed:
-    """A module that is imported at its first use: labs start sooner, and grading draws nothing."""
+    """A module that is imported only when it is used, so that labs and grading start sooner."""
 
     def __init__(self, name: str):
         self._name = name
@@ -28,8 +28,8 @@ class _WhenUsed:
 
 plt: Any = _WhenUsed("matplotlib.pyplot")
 
-# Distinct for every kind of colour vision; contrast of 3 : 1 or more with white and #111, GREY 4.3
-# : 1.
+# These colours can be told apart with every kind of colour vision. Their contrast with white and
+# with #111 is 3 : 1 or more; that of GREY is 4.3 : 1.
 BLUE, ORANGE, GREEN, PURPLE, GREY = "#1f7ec2", "#d55e00", "#00906a", "#b3589a", "#7a7a7a"
 COLOURS = "cividis"  # for weights and other numbers: even steps, for every kind of colour vision
 
@@ -53,7 +53,7 @@ STYLE = {
 
 
 def picture(draw: Callable) -> Callable[..., None]:
-    """Turn a function that returns a figure and its alt text into one that shows them.
+    """Turn a function that returns a figure and its alt text into a function that shows both.
 
     The original function is its attribute ``__wrapped__``.
     """
@@ -187,14 +187,14 @@ def mask_table(
 
 
 def label_cells(axes, rows: Sequence[str], columns: Sequence[str]) -> None:
-    """Label the rows and, slanted, the columns of a table or heatmap with words."""
+    """Label the rows and the columns of a table or heatmap with words, the columns slanted."""
     axes.set_xticks(range(len(columns)), columns, rotation=45, ha="right", rotation_mode="anchor")
     axes.set_yticks(range(len(rows)), rows)
     axes.spines[:].set_visible(False)
 
 
 def in_each_row(counts: Mapping[str, Iterable[int]]) -> str:
-    """Format numbers for each row of some tables, for an alt text.
+    """Format the numbers of several titled tables as a text for readers who cannot see the picture.
 
     >>> in_each_row({"causal": [1, 2], "both": [1, 1]})
     'causal, 1, 2; both, 1, 1'
@@ -206,7 +206,7 @@ def in_each_row(counts: Mapping[str, Iterable[int]]) -> str:
 
 
 def join_numbers(numbers: Iterable, form: str = "") -> str:
-    """Format numbers for an alt text.
+    """Format numbers as a text for readers who cannot see the picture.
 
     >>> join_numbers([1, 0.5], ".2f")
     '1.00, 0.50'
@@ -215,7 +215,7 @@ def join_numbers(numbers: Iterable, form: str = "") -> str:
 
 
 def join_named(names: Iterable, numbers: Iterable, form: str) -> str:
-    """Format named numbers for an alt text.
+    """Format names with a number each as a text for readers who cannot see the picture.
 
     >>> join_named(["le", "chat"], [1, 0.5], ".2f")
     'le 1.00, chat 0.50'
@@ -224,7 +224,7 @@ def join_named(names: Iterable, numbers: Iterable, form: str) -> str:
 
 
 def join_largest(weights: np.ndarray, queries: Iterable[str], keys: Sequence[str]) -> str:
-    """Name the key with the largest weight of each query, for an alt text.
+    """Format each query with its strongest key as a text for readers who cannot see the picture.
 
     >>> join_largest(np.eye(2), ["le", "chat"], ["the", "cat"])
     'le the, chat cat'
@@ -234,7 +234,7 @@ def join_largest(weights: np.ndarray, queries: Iterable[str], keys: Sequence[str
 
 
 def box(axes, x: float, y: float, text: str, colour: str):
-    """Draw white text on a rounded box; return the text, whose ``get_bbox_patch()`` is the box."""
+    """Draw white text on a rounded box; return the text object, which also holds the box."""
     style = {"boxstyle": "round,pad=0.5", "facecolor": colour, "edgecolor": "none"}
     return axes.text(
         x,
@@ -256,7 +256,7 @@ def arrow(
     head: str = "-|>",
     **style,
 ) -> None:
-    """Draw an arrow from one point to another, by default grey."""
+    """Draw an arrow, by default a grey one, from one point to another."""
     axes.annotate("", end, start, arrowprops={"arrowstyle": head, "color": GREY, **style})
 
 
@@ -273,12 +273,12 @@ def show(figure, alt: str) -> None:
 
     content = png(figure, 100)
     plt.close(figure)
-    # As HTML, because JupyterLab gives a plain image/png output no alt text.
+    # JupyterLab gives a plain picture (image/png) no alt text. So display the picture as HTML.
     display({"text/plain": alt, "text/html": image(content, alt)}, raw=True)
 
 
 def png(figure, dpi: int) -> bytes:
-    """Return a figure as a PNG on its background, if it has one, with room for all its text.
+    """Return a figure as the bytes of a PNG picture that is large enough for all its text.
 
     Parameters
     ----------
@@ -304,7 +304,7 @@ def png(figure, dpi: int) -> bytes:
 
 
 def image(png: bytes, alt: str) -> str:
-    """Return a PNG as an HTML element with its bytes and alt text."""
+    """Return a PNG picture as an HTML element that holds its bytes and its alt text."""
     return (
         f'<img alt="{escape(alt)}" style="max-width:100%;height:auto" '
         f'src="data:image/png;base64,{base64.b64encode(png).decode()}">'

@@ -103,7 +103,7 @@ def the_idea():
 
 @picture
 def tanh_curve():
-    """The curve of tanh, with its values at 0, 1, 2 and 3."""
+    """Draw the curve of tanh, with its values at 0, 1, 2 and 3."""
     x = np.linspace(-4, 4, 200)
     figure, axes = plt.subplots(figsize=(6.5, 3))
     axes.plot(x, np.tanh(x), color=BLUE, lw=2)
@@ -122,7 +122,7 @@ def tanh_curve():
 
 @picture
 def joined(encoder_states: np.ndarray, decoder_state: np.ndarray):
-    """The two halves of the matrix [H; S]: (K, n) encoder states, and (1, n) repeated K times."""
+    """Draw the halves of the matrix [H; S]: encoder states (K, n), and a decoder state K times."""
     words, size = encoder_states.shape
     figure, (left, right) = plt.subplots(1, 2, figsize=(8, 2.8))
     scale = {"cmap": COLOURS, "vmin": -2.5, "vmax": 2.5, "aspect": "auto"}
@@ -149,7 +149,7 @@ def joined(encoder_states: np.ndarray, decoder_state: np.ndarray):
 
 @picture
 def weights_as_bars(charts: dict[str, np.ndarray]):
-    """Bar charts of attention weights, by their titles; each an array of shape (K,) or (K, 1)."""
+    """Draw bar charts of attention weights, (K,) or (K, 1), one for each title."""
     shares = {title: np.ravel(weights) for title, weights in charts.items()}
     figure, panels = plt.subplots(
         1,
@@ -177,7 +177,7 @@ def weights_as_bars(charts: dict[str, np.ndarray]):
 
 @picture
 def from_state_to_state(rows: np.ndarray, states: Sequence[str]):
-    """Weights, shape (states, K), as a heatmap with a row for each decoder state."""
+    """Draw attention weights, (states, K), as a heatmap with a row for each decoder state."""
     words = _name_words(rows.shape[1])
     figure, axes = plt.subplots(figsize=(6.5, 4.4))
     heatmap(axes, rows, states, words, limits=(0, 1), numbers=True, mark=False)
@@ -196,7 +196,7 @@ def from_state_to_state(rows: np.ndarray, states: Sequence[str]):
 
 @picture
 def lengths_and_evenness(multiples: np.ndarray, lengths: np.ndarray, largest: np.ndarray):
-    """Length of the context vector and the largest weight, for multiples of a decoder state."""
+    """Draw the context vector's length and the largest weight, by multiples of a decoder state."""
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(6.5, 4.6), sharex=True)
     shortest, most_even = lengths.argmin(), largest.argmin()
     upper.plot(multiples, lengths, color=GREEN, lw=2)
@@ -216,7 +216,7 @@ def lengths_and_evenness(multiples: np.ndarray, lengths: np.ndarray, largest: np
 
 @picture
 def slow_turn(angles: np.ndarray, weights: dict[str, np.ndarray]):
-    """Weights of each word while a decoder state of two numbers turns; angles in degrees."""
+    """Draw the weights of all words while a decoder state (2 numbers) turns; angles in degrees."""
     figure, axes = plt.subplots(figsize=(6.5, 3))
     words = list(weights)
     for word, colour, line in zip(words, [BLUE, ORANGE], ["-", "--"]):

@@ -1,4 +1,4 @@
-"""The pictures of the lab `cheaper-attention`. Each takes what the notebook computed and shows it."""
+"""Pictures of the lab `cheaper-attention`, drawn from the notebook's own results."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,7 +12,7 @@ _LINES = ((ORANGE, "o", "-"), (BLUE, "s", "-"), (GREEN, "^", "--"), (PURPLE, "v"
 
 @picture
 def two_orders(length: int, d_k: int, d_v: int):
-    """The same product with its brackets set in two ways, with the sizes of all arrays."""
+    """Draw a product of three matrices, computed in two orders, with the sizes of all arrays."""
     figure, panels = plt.subplots(2, 1, figsize=(8.6, 6.2))
     sides = {"L": 2.3, "d_k": 0.9, "d_v": 0.9}
     numbers = {"L": length, "d_k": d_k, "d_v": d_v}
@@ -62,7 +62,7 @@ def two_orders(length: int, d_k: int, d_v: int):
 
 @picture
 def feature_maps(x: np.ndarray, curves: Mapping[str, np.ndarray]):
-    """Functions of one number, by name."""
+    """Draw curves of feature maps: each gives a feature for one number x of a query or key."""
     figure, axes = plt.subplots(figsize=(7.4, 3.3))
     for (label, y), (colour, _, _), style in zip(curves.items(), _LINES, ("-", "--", ":")):
         axes.plot(x, y, style, color=colour, label=label, lw=2)
@@ -76,7 +76,7 @@ def feature_maps(x: np.ndarray, curves: Mapping[str, np.ndarray]):
 
 @picture
 def kept(lengths: Sequence[int], sizes: Mapping[str, Sequence[int]]):
-    """Bytes kept while writing, against the number of tokens."""
+    """Draw the bytes of memory needed while writing, against the number of tokens so far."""
     figure, axes = plt.subplots(figsize=(7.6, 3.3))
     for (label, numbers), (colour, marker, style) in zip(sizes.items(), _LINES):
         axes.loglog(lengths, numbers, marker + style, color=colour, label=label)
@@ -100,7 +100,7 @@ def recall(
     distances: Mapping[str, np.ndarray],
     chance: float,
 ):
-    """Recall against the number of stored pairs, (seeds, pairs) by name: share wrong, and distance from the value."""
+    """Draw how well stored pairs are recalled, (seeds, pairs): wrong answers, and distances."""
     figure, panels = plt.subplots(1, 2, figsize=(9.4, 4.1))
     said = []
     for axes, rows, what in zip(
@@ -129,7 +129,7 @@ def recall(
 
 @picture
 def rewriting(rewritten: Mapping[str, np.ndarray], others: Mapping[str, np.ndarray], chance: float):
-    """Share of right answers for the key that was rewritten and for the others, (seeds,) by name."""
+    """Draw the share of right answers, (seeds,), for a key with a new value and for others."""
     figure, axes = plt.subplots(figsize=(8.2, 3.4))
     places = np.arange(len(rewritten))
     said = []
@@ -157,7 +157,7 @@ def rewriting(rewritten: Mapping[str, np.ndarray], others: Mapping[str, np.ndarr
 
 @picture
 def bytes_a_token(models: Mapping[str, int]):
-    """Bytes of cache for one token, by model."""
+    """Draw the bytes of cache that each model needs for one more token."""
     figure, axes = plt.subplots(figsize=(8.4, 3))
     names, numbers = list(models), list(models.values())
     axes.barh(range(len(names)), numbers, color=BLUE, height=0.62)

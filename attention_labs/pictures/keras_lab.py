@@ -1,4 +1,4 @@
-"""Pictures of the lab `keras-attention`, in whose masks 1 means hidden."""
+"""Pictures of the labs `keras-attention` and `keras-translator`, in whose masks 1 means hidden."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -24,43 +24,54 @@ from attention_labs.pictures import (
 
 @picture
 def flow():
-    """Draw the steps of the layer as boxes and arrows."""
-    figure, axes = plt.subplots(figsize=(8.6, 3.3))
-    boxes = {
-        "queries": (0, 2, "queries\n(batch, $L_q$, $d_k$)", BLUE),
-        "keys": (0, 1, "keys\n(batch, $L_k$, $d_k$)", BLUE),
-        "values": (0, 0, "values\n(batch, $L_k$, $d_v$)", BLUE),
-        "mask": (1.75, 0.9, "mask (1 = hidden)", ORANGE),
-        "scores": (1.75, 2, "scores, scaled\n(batch, $L_q$, $L_k$)", GREY),
-        "masked": (3.3, 2, "hidden scores\nmade very low", GREY),
-        "weights": (4.85, 2, "weights: softmax\n(batch, $L_q$, $L_k$)", GREY),
-        "output": (4.85, 0, "output\n(batch, $L_q$, $d_v$)", BLUE),
-    }
-    arrows = "queries scores, keys scores, scores masked, mask masked, masked weights"
-    arrows += ", weights output, values output"
-    patches = {name: box(axes, *place).get_bbox_patch() for name, place in boxes.items()}
-    for pair in arrows.split(", "):
-        start, end = pair.split()
-        ends = {
-            "patchA": patches[start],
-            "patchB": patches[end],
-            "shrinkA": 2,
-            "shrinkB": 2,
-            "lw": 1.5,
-        }
-        arrow(axes, boxes[start][:2], boxes[end][:2], **ends)
-    axes.set(xlim=(-0.7, 5.6), ylim=(-0.4, 2.4))
+    """Draw scaled dot-product attention as its paper does, with shapes and Keras's operations."""
+    figure, axes = plt.subplots(figsize=(8.6, 6.0))
+    steps = [
+        ("multiply", 1.6, "Q Kᵀ", BLUE, "(batch, $L_q$, $L_k$)", "ops.matmul"),
+        ("scale", 2.7, "divide by $\\sqrt{d_k}$", BLUE, "(batch, $L_q$, $L_k$)", "/"),
+        ("mask", 3.8, "mask: hidden scores very low", ORANGE, "(batch, $L_q$, $L_k$)", "− 1e9 · mask"),
+        ("softmax", 4.9, "softmax over the keys", GREEN, "(batch, $L_q$, $L_k$)", "ops.softmax"),
+        ("average", 6.0, "multiply by V", BLUE, "(batch, $L_q$, $d_v$)", "ops.matmul"),
+    ]
+    patches = {}
+    for name, height, text, colour, shape, operation in steps:
+        x = 3.4 if name == "average" else 2.2
+        patches[name] = box(axes, x, height, text, colour).get_bbox_patch()
+        axes.text(5.6, height, shape, va="center")
+        axes.text(8.0, height, operation, va="center", family="monospace", fontsize=9.5)
+    for x, name, text in (
+        (1.3, "queries", "Q\n(batch, $L_q$, $d_k$)"),
+        (3.1, "keys", "K\n(batch, $L_k$, $d_k$)"),
+        (4.9, "values", "V\n(batch, $L_k$, $d_v$)"),
+    ):
+        patches[name] = box(axes, x, 0.2, text, GREY).get_bbox_patch()
+    patches["mask given"] = box(axes, -0.5, 3.8, "mask\n1 = hidden", GREY).get_bbox_patch()
+    places = {"queries": (1.3, 0.2), "keys": (3.1, 0.2), "values": (4.9, 0.2), "mask given": (-0.5, 3.8)}
+    places |= {name: (2.2, height) for name, height, *_ in steps}
+    places["average"] = (3.4, 6.0)
+    arrows = (
+        "queries>multiply keys>multiply multiply>scale scale>mask mask>softmax softmax>average values>average"
+    )
+    for start, end in [pair.split(">") for pair in arrows.split()] + [["mask given", "mask"]]:
+        ends = {"patchA": patches[start], "patchB": patches[end], "shrinkA": 2, "shrinkB": 2}
+        arrow(axes, places[start], places[end], lw=1.5, **ends)
+    arrow(axes, (3.4, 6.3), (3.4, 6.85), lw=1.5)
+    axes.text(3.4, 7.0, "output", ha="center")
+    axes.text(5.6, 6.7, "shape of the result", fontweight="bold")
+    axes.text(8.0, 6.7, "in Keras", fontweight="bold")
+    axes.set(xlim=(-1.3, 9.8), ylim=(-0.3, 7.3))
     axes.axis("off")
     return figure, (
-        "A flow chart. Queries and keys lead to scaled scores of shape (batch, L_q, L_k). The "
-        "mask, in which 1 means hidden, makes hidden scores very low. Softmax turns them into "
-        "weights. The weights and the values lead to the output of shape (batch, L_q, d_v)."
+        "Scaled dot-product attention, bottom to top. Q and K are multiplied, Q Kᵀ, which gives scores of shape "
+        "(batch, L_q, L_k), by ops.matmul. The scores are divided by the square root of d_k. The mask, in which "
+        "1 means hidden, makes hidden scores very low. Softmax over the keys turns them into weights. The weights "
+        "are multiplied by V, which gives the output of shape (batch, L_q, d_v)."
     )
 
 
 @picture
 def hidden_tables(masks: Mapping[str, np.ndarray], words: Sequence[str]):
-    """Masks side by side, by title; 1 = hidden, shapes broadcasting to (L, L)."""
+    """Draw masks side by side, by title; 1 = hidden, shapes broadcasting to (L, L)."""
     size = len(words)
     square = {title: np.broadcast_to(np.asarray(mask), (size, size)) for title, mask in masks.items()}
     figure, panels = plt.subplots(1, len(masks), figsize=(2.8 * len(masks), 3.3))
@@ -76,7 +87,7 @@ def hidden_tables(masks: Mapping[str, np.ndarray], words: Sequence[str]):
 
 @picture
 def masked_weights(weights: Mapping[str, np.ndarray], words: Sequence[str]):
-    """Attention weights, (L, L), under several masks, side by side, by title."""
+    """Draw attention weights, (L, L), under several masks side by side, by title."""
     figure, panels = plt.subplots(1, len(weights), figsize=(3 * len(weights), 3.4))
     for axes, (title, rows) in zip(panels, weights.items()):
         bar = heatmap(
@@ -97,7 +108,7 @@ def masked_weights(weights: Mapping[str, np.ndarray], words: Sequence[str]):
 
 @picture
 def learning(losses: Sequence[float], weights: np.ndarray):
-    """The loss of each step, and the weights, (L, L), that were learned."""
+    """Draw the loss of each training step, and the attention weights, (L, L), that were learned."""
     size = len(weights)
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.5))
     left.semilogy(range(1, len(losses) + 1), losses, marker=".", color=BLUE)
@@ -125,7 +136,7 @@ def learning(losses: Sequence[float], weights: np.ndarray):
 
 @picture
 def three_attentions():
-    """Draw the encoder–decoder Transformer with its three attentions."""
+    """Draw a Transformer with encoder and decoder, and where it uses attention three times."""
     figure, axes = plt.subplots(figsize=(8.6, 6.2))
     boxes = {
         "english": (0, 0, "English words\n(batch, $L_{en}$)", GREY),
@@ -174,17 +185,17 @@ def three_attentions():
         (
             2.5,
             BLUE,
-            "①  English looks at English:\nqueries, keys and values from\nthe sentence; padding hidden",
+            "①  English attends to English:\nqueries, keys and values from\nthe sentence; padding hidden",
         ),
         (
             3.6,
             ORANGE,
-            "②  French looks at French:\nthe words so far; padding\nand what comes later hidden",
+            "②  French attends to French:\nthe tokens so far; padding\nand later tokens hidden",
         ),
         (
             4.7,
             GREEN,
-            "③  French looks at English:\nkeys and values from the\nencoder; padding hidden",
+            "③  French attends to English:\nkeys and values from the\nencoder; padding hidden",
         ),
     ):
         axes.text(4.55, 7.2 - place, words, va="center", color=colour, linespacing=1.4)
@@ -206,13 +217,13 @@ def where_it_looks(
     french: Sequence[str],
     english: Sequence[str],
 ):
-    """Draw the cross-attention of some models, (L_fr, L_en), by title, on one scale."""
+    """Draw the cross-attention, (L_fr, L_en), of some models by title, with one colour scale."""
     figure, panels = plt.subplots(1, len(weights), figsize=(4.6 * len(weights), 4.6), squeeze=False)
     for axes, (title, rows) in zip(panels[0], weights.items()):
         bar = heatmap(axes, rows, french, english, title=title, limits=(0, 1))
         if axes is not panels[0][-1]:
             bar.remove()
-        axes.set(xlabel="English words", ylabel="the French word that is due")
+        axes.set(xlabel="English words", ylabel="French token to be written")
     descriptions = []
     for title, rows in weights.items():
         best = join_largest(rows, french, english)

@@ -101,7 +101,7 @@ def slope(loss: Callable, at: float, step: float = 0.9):
 
 
 def _signed(number: float) -> str:
-    """Format with three decimals, and the minus sign of the axes."""
+    """Format a number with three decimals and a proper minus sign, as the axes show it."""
     return f"{number:.3f}".replace("-", "−")
 
 
@@ -112,7 +112,7 @@ def guess_minus_right(
     gradient: np.ndarray,
     classes: Sequence[str],
 ):
-    """Draw a guess, the right answer, and the resulting gradient as bars."""
+    """Draw a guess, the right answer and their difference, the gradient, as bars."""
     figure, panels = plt.subplots(1, 3, figsize=(8.4, 2.9), sharey=True)
     right = (np.arange(len(classes)) == target).astype(float)
     charts = {
@@ -134,7 +134,7 @@ def guess_minus_right(
 
 @picture
 def valley(paths: Mapping[str, np.ndarray], height: Callable):
-    """Draw paths over a long, narrow valley, seen from above: points (steps, 2) by name."""
+    """Draw training's paths over a long, narrow valley, from above: points (steps, 2) by name."""
     figure, axes = plt.subplots(figsize=(7.6, 3.8))
     x, y = np.meshgrid(np.linspace(-9.5, 1.5, 160), np.linspace(-2.1, 2.1, 120))
     lines = axes.contour(
@@ -145,7 +145,7 @@ def valley(paths: Mapping[str, np.ndarray], height: Callable):
         colors=GREY,
         linewidths=0.7,
     )
-    # No labels on the innermost lines, where the paths end.
+    # Leave out labels on the innermost contour lines, where the paths end.
     axes.clabel(
         lines,
         levels=[4, 8, 14, 22, 34, 50],
@@ -190,7 +190,7 @@ def progress_made(
     shares: Mapping[int, float],
     levels: Mapping[str, float],
 ):
-    """Draw the loss and the share of linked words found, step by step; `levels` are lines across."""
+    """Draw the loss and the share of linked words found over the steps, with lines at `levels`."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.9))
     steps = np.arange(1, len(losses) + 1)
     left.plot(steps, losses, color=BLUE, lw=1)
@@ -229,7 +229,7 @@ def progress_made(
 
 @picture
 def where_it_misses(counts: Mapping[str, tuple[int, int]], names: Sequence[str]):
-    """Draw the number of misses of each kind, for two runs side by side."""
+    """Draw the number of wrongly aligned words of each kind, for two runs side by side."""
     figure, axes = plt.subplots(figsize=(7.4, 3))
     y = np.arange(len(counts))
     for offset, name, colour, run in ((-0.2, names[0], BLUE, 0), (0.2, names[1], ORANGE, 1)):

@@ -1,4 +1,4 @@
-"""Pictures of the lab `long-contexts`: each function draws the results of the notebook."""
+"""Pictures of the lab `long-contexts`, drawn from the notebook's own results."""
 
 from collections.abc import Mapping, Sequence
 
@@ -145,7 +145,7 @@ def windows(masks: Mapping[str, np.ndarray]):
 
 @picture
 def recall(distances: Sequence[int], shares: Mapping[str, Sequence[float]], chance: float):
-    """Draw the share of right answers of each kind of attention, by the distance of the answer."""
+    """Draw the share of right answers by the distance of the answer, for kinds of attention."""
     figure, axes = plt.subplots(figsize=(8.2, 3.3))
     for (label, numbers), (colour, marker, style) in zip(shares.items(), _LINES):
         axes.plot(distances, numbers, style, color=colour, marker=marker, ms=4, label=label)
@@ -166,7 +166,7 @@ def recall(distances: Sequence[int], shares: Mapping[str, Sequence[float]], chan
 
 
 def _ranges(numbers: Sequence[int]) -> str:
-    """Format runs of whole numbers.
+    """Format whole numbers as text; neighbouring numbers become ranges.
 
     >>> _ranges([0, 1, 2, 7])
     '0 to 2, 7'
@@ -185,7 +185,7 @@ def _ranges(numbers: Sequence[int]) -> str:
 
 @picture
 def merging(parts: Mapping[str, tuple[np.ndarray, np.ndarray, np.ndarray]]):
-    """Draw parts of one query's softmax average as boxes; the last part is the others merged."""
+    """Draw the parts of one query's softmax average as boxes, and last the parts merged."""
     figure, axes = plt.subplots(figsize=(8.2, 2.7))
     *pieces, result_part = parts.items()
     texts = {}
@@ -218,7 +218,7 @@ def _vector(numbers: np.ndarray) -> str:
 
 @picture
 def held_at_once(length: int, block: int):
-    """Draw the memory in use: all scores, or one block of columns and three results."""
+    """Draw the numbers held in memory at once: all scores, or one block and three results."""
     widths = length + 0.4, length + 7.4
     figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.2), width_ratios=widths)
     for axes, title, width in zip(panels, ("all at once", f"in blocks of {block} keys"), widths):
@@ -359,7 +359,7 @@ def _millions(number: int) -> str:
 
 @picture
 def cut_in_two(scores: np.ndarray, place: int, a: tuple, b: tuple, result_part: tuple):
-    """Draw one query's scores (L,), `place` of them in part a, and the merged states."""
+    """Draw one query's scores (L,), cut into parts a and b at `place`, and the states of both."""
     figure, (left, right) = plt.subplots(1, 2, figsize=(9.2, 3), width_ratios=[1, 1.9])
     keys = np.arange(len(scores))
     left.bar(keys, scores, color=[ORANGE if key < place else BLUE for key in keys])

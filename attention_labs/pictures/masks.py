@@ -9,7 +9,7 @@ from attention_labs.pictures import heatmap, in_each_row, mask_table, picture, p
 
 @picture
 def three_kinds():
-    """Encoder–decoder, bidirectional and causal attention, as three masks."""
+    """Draw three masks: for encoder–decoder, bidirectional and causal attention."""
     english, french = ["the", "cat", "sleeps", "<pad>"], ["le", "chat", "dort"]
     figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.3))
     mask_table(panels[0], np.array([[1, 1, 1, 0]] * 3), french, english, "encoder–decoder")
@@ -25,7 +25,7 @@ def three_kinds():
 
 @picture
 def tables(masks: Mapping[str, np.ndarray], words: Sequence[str]):
-    """Draw masks of one sentence by title; True = may attend, broadcasting to (L, L)."""
+    """Draw masks of one sentence, by title; True = may attend, shapes broadcasting to (L, L)."""
     size = len(words)
     square = {}
     for title, mask in masks.items():
@@ -42,7 +42,7 @@ MaskedWeights = tuple[np.ndarray, Sequence[str], Sequence[str], np.ndarray]
 
 @picture
 def three_masks(kinds: Mapping[str, MaskedWeights]):
-    """Draw weights by title: (weights (L_q, L_k), queries, keys, mask)."""
+    """Draw attention weights by title, given as (weights (L_q, L_k), queries, keys, mask)."""
     figure, panels = plt.subplots(1, len(kinds), figsize=(9, 3.5))
     descriptions = []
     for axes, (title, (weights, queries, keys, mask)) in zip(panels, kinds.items()):
@@ -59,7 +59,7 @@ def three_masks(kinds: Mapping[str, MaskedWeights]):
 
 @picture
 def under_a_mask(weights: np.ndarray, words: Sequence[str], visible: np.ndarray):
-    """Draw the weights (L, L) under a mask; hidden cells are hatched, and each row has its sum."""
+    """Draw attention weights (L, L) under a mask, with hidden cells hatched and each row's sum."""
     figure, axes = plt.subplots(figsize=(6.4, 0.9 + 0.62 * len(words)))
     heatmap(axes, weights, words, words, limits=(0, 1), numbers=True, mark=False, hidden=~visible)
     sums = weights.sum(axis=1)

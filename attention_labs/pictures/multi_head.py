@@ -24,7 +24,7 @@ _HEADS = (ORANGE, BLUE, GREEN, PURPLE)
 
 
 def _rows(array: np.ndarray, form: str) -> str:
-    """Format the rows of a matrix for an alt text: "(1, 2), (3, 4)"."""
+    """Format the rows of a matrix as text: "(1, 2), (3, 4)"."""
     return ", ".join(f"({join_numbers(row, form)})" for row in array)
 
 
@@ -74,7 +74,7 @@ def _plain_box(axes, x: float, y: float, text: str, colour: str) -> None:
 
 @picture
 def questions(words: Sequence[Sequence[str]], weights: Mapping[str, np.ndarray]):
-    """Draw the weights (sentences, words) of each question in a panel, a row for each sentence."""
+    """Draw attention weights (sentences, words), a panel for each question asked of the words."""
     figure, panels = plt.subplots(1, len(weights), figsize=(9, 2.5))
     for axes, (question, rows) in zip(panels, weights.items()):
         image = axes.imshow(rows, cmap=COLOURS, vmin=0, vmax=1, aspect="auto")
@@ -103,7 +103,7 @@ def questions(words: Sequence[Sequence[str]], weights: Mapping[str, np.ndarray])
 
 @picture
 def cut(x: np.ndarray, heads: Sequence[np.ndarray]):
-    """Draw words (L, d), the columns coloured by their head, and the heads beside them."""
+    """Draw word vectors (L, d) with columns coloured by head, and beside them each head's part."""
     length, d = x.shape
     home = {}
     for row in x:
@@ -151,7 +151,7 @@ def cut(x: np.ndarray, heads: Sequence[np.ndarray]):
 
 @picture
 def heads(weights: np.ndarray, words: Sequence[str]):
-    """The weights (heads, L, L) of one sentence: a heatmap for each head."""
+    """Draw the weights (heads, L, L) of one sentence: a heatmap for each head."""
     figure, panels = plt.subplots(1, len(weights), figsize=(3.9 * len(weights), 3.2))
     for head, (axes, rows) in enumerate(zip(panels, weights)):
         bar = heatmap(
@@ -180,7 +180,7 @@ def heads(weights: np.ndarray, words: Sequence[str]):
 
 @picture
 def influence(words: np.ndarray, layers: Mapping[str, Callable[[np.ndarray], np.ndarray]]):
-    """Draw the dependence of each output on each word, for layers by title.
+    """Draw which output depends on which word, for several layers by title.
 
     Each word (a row of L) is changed in turn. A layer maps words (batch, L, d) to results (batch,
     L, d).
@@ -238,7 +238,7 @@ def _depends(layer: Callable[[np.ndarray], np.ndarray], words: np.ndarray) -> np
 
 @picture
 def groups(n_heads: int, choices: Sequence[int]):
-    """Draw the head of keys that each head of queries reads, for some numbers of heads of keys."""
+    """Draw which head of keys each head of queries uses, for some numbers of heads of keys."""
     figure, panels = plt.subplots(1, len(choices), figsize=(9, 2.4))
     for axes, kv_heads in zip(panels, choices):
         group = n_heads // kv_heads

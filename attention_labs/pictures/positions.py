@@ -13,7 +13,6 @@ from attention_labs.pictures import (
     PURPLE,
     box,
     heatmap,
-    join_numbers,
     picture,
     plt,
 )
@@ -37,7 +36,7 @@ def _bar(image, axes, label, **options):
 def two_orders(
     words: Sequence[str], weights: np.ndarray, other_words: Sequence[str], other_weights: np.ndarray
 ):
-    """Attention weights of the same words in two orders, side by side."""
+    """Draw attention weights of the same words in two orders, side by side."""
     figure, panels = plt.subplots(1, 2, figsize=(8, 3.2))
     limits = (0, max(weights.max(), other_weights.max()))
     for axes, row, shares in zip(
@@ -73,7 +72,7 @@ def two_orders(
 
 @picture
 def encoding(positions: np.ndarray, columns: Sequence[int] = (0, 8, 9, 16)):
-    """Sinusoidal positions (length, size) as a heatmap, and some of its columns as curves."""
+    """Draw sinusoidal encodings (length, size) as a heatmap, and some columns as curves."""
     length, size = positions.shape
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 3.4), gridspec_kw={"wspace": 0.1})
     image = left.imshow(
@@ -112,7 +111,7 @@ def _crossings(curve):
 
 @picture
 def likeness(positions: np.ndarray, ask: Sequence[int]):
-    """Dot products of each position in `ask` with all the others."""
+    """Draw the dot products of each position in `ask` with all other positions."""
     figure, axes = plt.subplots(figsize=(7.5, 2.9))
     for place, colour, style in zip(ask, (BLUE, ORANGE, GREEN), ("-", "--", "-."), strict=False):
         axes.plot(
@@ -128,13 +127,13 @@ def likeness(positions: np.ndarray, ask: Sequence[int]):
     return figure, (
         f"Curves, one each for the positions {', '.join(map(str, ask))}: the dot product with "
         f"every other position. Each curve has its peak of {own:.0f} at its own position and "
-        "falls off on both sides alike, with ripples; all have the same shape, moved along."
+        "falls off equally on both sides, with ripples; all have the same shape, shifted."
     )
 
 
 @picture
 def clocks(positions: np.ndarray, pairs: Sequence[int], start: int, shift: int):
-    """Pairs of columns as hands of clocks, at `start` and `shift` positions later."""
+    """Draw pairs of columns as clock hands, at the positions `start` and `start + shift`."""
     figure, panels = plt.subplots(1, len(pairs), figsize=(8.2, 3.1))
     descriptions = []
     for axes, pair in zip(panels, pairs, strict=True):
@@ -144,7 +143,7 @@ def clocks(positions: np.ndarray, pairs: Sequence[int], start: int, shift: int):
         for place, colour, style in ((start, BLUE, "-"), (start + shift, ORANGE, "--")):
             axes.plot([0, sine[place]], [0, cosine[place]], color=colour, linestyle=style, lw=2.2)
             axes.plot(sine[place], cosine[place], "o", color=colour, ms=5)
-            # The number a little aside, away from the other hand.
+            # Put the number a little aside, so that it does not cover the other hand.
             label = hand_angles[place] + (0.16 if place > start else -0.16)
             axes.text(
                 1.25 * np.sin(label),
@@ -179,7 +178,7 @@ def _circle(axes, **style):
 
 @picture
 def pairings(size: int = 8):
-    """The two ways of pairing columns, as arcs between them."""
+    """Draw the two ways of combining columns into pairs, as arcs between the columns."""
     from matplotlib.patches import Arc
 
     figure, panels = plt.subplots(1, 2, figsize=(8.2, 2.2))
@@ -212,24 +211,27 @@ def _join_pairs(pairs):
 @picture
 def by_distance(sinusoid_scores: np.ndarray, rotary_scores: np.ndarray):
     """Draw scores (L, L) of one query and one key at all pairs of positions, for two methods."""
-    figure, panels = plt.subplots(1, 2, figsize=(8.2, 3.4))
-    for axes, scores, title in zip(
-        panels,
-        (sinusoid_scores, rotary_scores),
-        ("sinusoids added", "rotated"),
-        strict=True,
-    ):
-        image = axes.imshow(scores, cmap=COLOURS, interpolation="nearest")
-        axes.set(xlabel="the key's position", ylabel="the query's position", title=title)
-        _bar(image, axes, "score", shrink=0.85)
-    spread = [*map(_along_diagonals, (sinusoid_scores, rotary_scores))]
+    figure, panels = plt.subplots(1, 2, figsize=(8.2, 3.7), sharey=True)
+    both = np.stack([sinusoid_scores, rotary_scores])
+    for axes, scores, title in zip(panels, both, ("sinusoids added", "rotary"), strict=True):
+        image = axes.imshow(
+            scores,
+            cmap=COLOURS,
+            vmin=both.min(),
+            vmax=both.max(),
+            interpolation="nearest",
+        )
+        axes.set(xlabel="position of the key", title=title)
+    panels[0].set_ylabel("position of the query")
+    _bar(image, panels.tolist(), "score", shrink=0.85)
+    spread = [*map(_along_diagonals, both)]
     comparison = (
         "and they are equal to rounding" if spread[1] < 1e-9 else f"and they differ by up to {spread[1]:.2g}"
     )
     return figure, (
-        "Two square heatmaps of scores, the query's position downwards, the key's to the right. "
-        f"With sinusoids added, scores on one diagonal differ by up to {spread[0]:.2g}; "
-        f"rotated, each diagonal has one colour, {comparison}."
+        "Two square heatmaps of scores on one colour scale, the position of the query downwards, "
+        "that of the key to the right. With sinusoids added, scores on one diagonal differ by up "
+        f"to {spread[0]:.2g}; with rotary positions each diagonal has one colour, {comparison}."
     )
 
 
@@ -238,53 +240,57 @@ def _along_diagonals(scores):
 
 
 @picture
-def slopes(bias: np.ndarray, heads: Sequence[int] = (0, 3, 7)):
-    """Draw ALiBi's bias (H, L, L) of some heads, and the factor on a key by its distance."""
-    from matplotlib.ticker import MaxNLocator
+def slopes(bias: np.ndarray, heads: Sequence[int] = (0, 3, 7), shown: int = 5):
+    """Draw the bias of ALiBi's first head as numbers, and exp(bias) of some heads by distance.
 
-    figure, panels = plt.subplots(
-        1,
-        len(heads) + 1,
-        figsize=(9.6, 2.7),
-        width_ratios=(*[1] * len(heads), 1.35),
-    )
+    Parameters
+    ----------
+    bias : numpy.ndarray, shape (H, L, L)
+    heads : sequence of int
+        Heads with a curve, counted from 0.
+    shown : int
+        Number of positions in the table.
+    """
+    figure, (table, curves) = plt.subplots(1, 2, figsize=(8.6, 3.4), width_ratios=(1, 1.5))
+    corner = bias[0, :shown, :shown]
+    table.imshow(corner, cmap=COLOURS, interpolation="nearest")
+    middle = (corner.min() + corner.max()) / 2
+    for (row, column), value in np.ndenumerate(corner):
+        ink = "black" if value > middle else "white"
+        table.text(column, row, f"{value + 0.0:g}", ha="center", va="center", color=ink)
+    table.set(xlabel="position of the key", ylabel="position of the query", title="bias, h = 1")
+    table.set_xticks(range(len(corner)))
+    table.set_yticks(range(len(corner)))
+    table.spines[:].set_visible(False)
     descriptions, far = [], bias.shape[-1] - 1
     styles = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (GREEN, "-.", "^"))
-    for axes, head, (colour, line, marker) in zip(panels, heads, styles, strict=False):
-        image = axes.imshow(
-            bias[head],
-            cmap=COLOURS,
-            vmin=bias.min(),
-            vmax=0,
-            interpolation="nearest",
-        )
-        axes.set(xlabel="key", title=f"h = {head + 1}")
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=4))
-        left = np.exp(bias[head, -1, ::-1])
-        panels[-1].plot(left, color=colour, linestyle=line, marker=marker, ms=4)
-        panels[-1].text(far, left[-1] + 0.15, f"h = {head + 1}", color=colour, ha="right")
+    for head, (colour, line, marker) in zip(heads, styles, strict=False):
+        factors = np.exp(bias[head, -1, ::-1])
+        slope = -bias[head, -1, -2]
+        label = f"h = {head + 1}, slope 1/{1 / slope:g}"
+        curves.plot(factors, color=colour, linestyle=line, marker=marker, ms=4, label=label)
         descriptions.append(
-            f"h = {head + 1}: bias {bias[head, -1, 0]:.3g} and factor {left[-1]:.2g}",
+            f"h = {head + 1}: bias {bias[head, -1, 0]:.3g} and factor {factors[-1]:.2g}",
         )
-    panels[0].set_ylabel("query")
-    _bar(image, panels[:-1].tolist(), "bias", shrink=0.8)
-    panels[-1].set(
-        xlabel="distance",
-        ylabel="factor on the weight",
-        ylim=(-0.03, 1.22),
-        title="exp(bias)",
+    curves.set(
+        xlabel="distance between query and key",
+        ylabel="exp(bias)",
+        ylim=(-0.03, 1.5),
+        title="factor on the weight before softmax divides",
     )
-    panels[-1].grid()
+    curves.set_yticks((0, 0.5, 1))
+    curves.legend(loc="upper right", ncols=2, fontsize=9)
+    curves.grid()
     return figure, (
-        f"Heatmaps of the bias of the heads h = {join_numbers(np.add(heads, 1))}: 0 "
-        "on the diagonal, falling off evenly on both sides. Beside them curves of exp(bias) over "
+        f"Left, the bias of the head h = 1 for {len(corner)} positions: 0 on the diagonal, and "
+        f"{-corner[0, 1]:g} less for each step away from it. Right, curves of exp(bias) over "
         f"the distance. At distance {far}: {'; '.join(descriptions)}."
     )
 
 
 @picture
 def seen(rates: np.ndarray, trained: int, pairs: Sequence[int]):
-    """Draw the part of the circle that each pair covers within the positions of training.
+    """Draw which part of the circle each pair's angle covers in the positions of training.
 
     Parameters
     ----------
@@ -316,7 +322,7 @@ def seen(rates: np.ndarray, trained: int, pairs: Sequence[int]):
 
 @picture
 def beyond(results: Mapping[tuple[str, str], np.ndarray], lengths: Sequence[int], trained: int):
-    """Draw the results of `attention_labs.lengths.beyond`: a panel per task, a line per method."""
+    """Draw the results of the experiment `lengths.beyond`: a panel per task, a line per method."""
     tasks = sorted(dict.fromkeys(task for task, _ in results), key=len)
     figure, panels = plt.subplots(1, len(tasks), figsize=(9.4, 3.7), sharey=True)
     descriptions = []
@@ -359,7 +365,7 @@ def beyond(results: Mapping[tuple[str, str], np.ndarray], lengths: Sequence[int]
 
 @picture
 def hands(positions: np.ndarray, place: int, fixed: int, pairs: Sequence[int]):
-    """Draw pairs of columns as clock hands of two positions, and the dot products with `fixed`."""
+    """Draw clock hands for the positions `place` and `fixed`, and dot products with `fixed`."""
     figure, panels = plt.subplots(
         1,
         len(pairs) + 1,

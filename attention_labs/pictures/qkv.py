@@ -22,7 +22,7 @@ from attention_labs.pictures import (
 
 @picture
 def word_strips(vectors: Mapping[str, np.ndarray], places: int = 40):
-    """The first numbers of some word vectors as strips of colour, in the order of the first word."""
+    """Draw the first numbers of some word vectors as strips of colour, a strip for each word."""
     names = list(vectors)
     order = np.argsort(vectors[names[0]][:places])
     figure, axes = plt.subplots(figsize=(8, 2.4))
@@ -46,7 +46,7 @@ def word_strips(vectors: Mapping[str, np.ndarray], places: int = 40):
 
 @picture
 def dot_products(name: str, vector: np.ndarray, vectors: Mapping[str, np.ndarray]):
-    """Draw a vector's numbers against those of others, (n,) each, as dots."""
+    """Draw a vector's numbers against those of other vectors, (n,) each, as dots."""
     figure, panels = plt.subplots(1, len(vectors), figsize=(8.4, 3.1), sharey=True)
     descriptions = []
     for axes, (label, other_vector) in zip(panels, vectors.items()):
@@ -173,7 +173,7 @@ def scaled_dot_product():
 
 @picture
 def scores_to_shares():
-    """The scores 2, 1, 0, their exponentials, and their softmax."""
+    """Draw the scores 2, 1, 0, their exponentials, and the softmax that results."""
     steps = {
         "scores": [2, 1, 0],
         "exponentials (sum 11.11)": [7.39, 2.72, 1.00],
@@ -192,7 +192,7 @@ def scores_to_shares():
 
 @picture
 def axes_of_softmax():
-    """Softmax of one matrix down its columns, and along its rows."""
+    """Draw the softmax of one matrix twice: down its columns, and along its rows."""
     figure, panels = plt.subplots(1, 2, figsize=(8, 2.4))
     tables = [
         [["0.73", "0.12", "0.50"], ["0.27", "0.88", "0.50"]],
@@ -227,7 +227,7 @@ def axes_of_softmax():
 
 @picture
 def moved_scores():
-    """The scores 1000, 999, 998 on a number line, and moved to 0, -1, -2."""
+    """Draw the scores 1000, 999, 998 on a number line, and the same scores moved to 0, -1, -2."""
     figure, panels = plt.subplots(2, 1, figsize=(8, 3.1))
     figure.get_layout_engine().set(h_pad=0.14)
     notes = {
@@ -256,7 +256,7 @@ def moved_scores():
 
 @picture
 def shapes():
-    """The matrices of attention as tables of cells, with their shapes."""
+    """Draw the matrices of attention as tables of cells, with their shapes."""
     figure, axes = plt.subplots(figsize=(8.2, 4))
     unit = 0.3
 
@@ -292,7 +292,7 @@ def shapes():
 
 @picture
 def queries_and_keys(Q: np.ndarray, K: np.ndarray, by_hand: Sequence[Sequence[float]]):
-    """Draw two queries and three keys as arrows, the keys as thick as their weights `by_hand`."""
+    """Draw two queries and three keys as arrows; a key's thickness is its weight in `by_hand`."""
     figure, panels = plt.subplots(1, 2, figsize=(8, 3.7), sharey=True)
     for axes, number, query, weights in zip(panels, ["first", "second"], Q, by_hand):
         for key, weight in zip(K, weights):
@@ -314,7 +314,7 @@ def queries_and_keys(Q: np.ndarray, K: np.ndarray, by_hand: Sequence[Sequence[fl
 
 @picture
 def values_and_results(V: np.ndarray, results: Sequence[tuple[float, float]]):
-    """The three values as a triangle, and the results of the two queries within it."""
+    """Draw three values as the corners of a triangle, with the results of two queries inside."""
     figure, axes = plt.subplots(figsize=(6, 4.2))
     axes.fill(*V.T, facecolor=GREEN, alpha=0.25)
     axes.plot(*V.T, "s", color=GREEN, markersize=9)
@@ -388,7 +388,7 @@ def _best(weights, asking, answering) -> str:
 
 
 def print_thousandths(weights: np.ndarray, asking: Sequence[str], answering: Sequence[str]) -> None:
-    """Print weights, (L_q, L_k), in thousandths, with a star at the largest of each row."""
+    """Print attention weights, (L_q, L_k), in thousandths; a star marks each row's largest."""
     print(" " * 11 + "".join(f"{word[:5]:>5} " for word in answering))
     for word, row in zip(asking, weights):
         stars = ["*" if np.ptp(row) > 1e-12 and w > row.max() - 1e-12 else " " for w in row]
@@ -397,7 +397,7 @@ def print_thousandths(weights: np.ndarray, asking: Sequence[str], answering: Seq
 
 @picture
 def row_maxima(weights: np.ndarray, asking: Sequence[str]):
-    """Draw the largest weight of each row, (L_q, L_k), from zero and magnified."""
+    """Draw the largest weight of each row, (L_q, L_k), on a scale from zero and magnified."""
     largest, keys = weights.max(axis=1), weights.shape[1]
     uniform = 1 / keys
     margin = 0.1 * (largest.max() - uniform)
@@ -429,7 +429,7 @@ def temperatures(
     asking: Sequence[str],
     answering: Sequence[str],
 ):
-    """The weights, (L_q, L_k), at some temperatures, on one scale from 0 to 1."""
+    """Draw the attention weights, (L_q, L_k), at some temperatures, on one scale from 0 to 1."""
     figure, panels = plt.subplots(len(values), 1, figsize=(7, 4.4 * len(values)))
     descriptions = []
     for axes, temperature in zip(panels, values):
@@ -455,7 +455,7 @@ def at_temperature(
     asking: Sequence[str],
     answering: Sequence[str],
 ):
-    """The weights (L_q, L_k) of the sentence at one temperature, on a scale from 0 to 1."""
+    """Draw the attention weights (L_q, L_k) at one temperature, on a scale from 0 to 1."""
     figure, axes = plt.subplots(figsize=(7, 5.6))
     best = weights.max(axis=1)
     title = f"T = {temperature:.3g}: row maxima {best.min():.3f} to {best.max():.3f}"

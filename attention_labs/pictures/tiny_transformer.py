@@ -1,87 +1,131 @@
 """Pictures of the lab `tiny-transformer`."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from inspect import unwrap
 from itertools import pairwise
 
 import numpy as np
 
 from attention_labs.pictures import (
     BLUE,
-    COLOURS,
     GREEN,
     GREY,
     ORANGE,
     PURPLE,
     arrow,
     box,
-    heatmap,
     join_named,
-    join_numbers,
     picture,
     plt,
 )
 
+_TOKENS = {"nora": "weaver", "weaver": "hid", "hid": "the"}
+
 
 @picture
 def model():
-    """Draw a model of two blocks, and one block: the residual stream and its two branches."""
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 5.4))
-    for axes, title in ((left, "the model"), (right, "one block")):
+    """Draw a model over three tokens, and one block: the residual stream and its two branches."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9.4, 6.2), width_ratios=(1.15, 1))
+    for axes, title in ((left, "the model, over three tokens"), (right, "one block, for each token")):
         axes.set(xlim=(0, 10), ylim=(0, 12), title=title)
         axes.set_axis_off()
-    steps = [
-        (0.8, "tokens (batch, L)", GREY),
-        (2.9, "token vectors + position vectors", BLUE),
-        (5.0, "block 0", PURPLE),
-        (7.1, "block 1, …", PURPLE),
-        (9.2, "layer norm", GREEN),
-        (11.3, "logits (batch, L, vocabulary)", ORANGE),
-    ]
-    for (low, _, _), (high, _, _) in pairwise(steps):
-        arrow(left, (5, low + 0.55), (5, high - 0.55))
-    for height, text, colour in steps:
-        box(left, 5, height, text, colour)
-    arrow(right, (2.2, 0.2), (2.2, 11.8), lw=3)
-    right.text(1.8, 5.9, "the stream x", rotation=90, ha="right", va="center")
-    for low, norm, part, colour in (
-        (1.4, "layer norm 1", "attention", BLUE),
-        (6.9, "layer norm 2", "feed-forward", ORANGE),
-    ):
-        right.plot([2.2, 6.6], [low - 0.6, low - 0.6], color=GREY, lw=1.4)
-        arrow(right, (6.6, low - 0.65), (6.6, low + 0.15))
-        box(right, 6.6, low + 0.7, norm, GREEN)
-        arrow(right, (6.6, low + 1.25), (6.6, low + 1.95))
-        box(right, 6.6, low + 2.5, part, colour)
-        right.plot([6.6, 6.6], [low + 3.05, low + 3.7], color=GREY, lw=1.4)
-        arrow(right, (6.65, low + 3.7), (2.65, low + 3.7))
-        right.text(
-            2.2,
-            low + 3.7,
-            "+",
-            ha="center",
-            va="center",
-            color="white",
-            fontsize=14,
-            bbox={"boxstyle": "circle,pad=0.15", "facecolor": GREY, "edgecolor": "none"},
-        )
+    _draw_streams(left)
+    _draw_block(right)
     return figure, (
-        "Left: the model as a chain. Tokens become token vectors plus position vectors, go "
-        "through block 0, block 1 and so on, then through a layer norm, and become logits. Right: "
-        "one block. A stream x passes straight through. A first branch leaves it, goes through "
-        "layer norm 1 and attention, and is added to it again; a second branch does the same "
-        "through layer norm 2 and the feed-forward."
+        "Left: a model over the tokens nora, weaver, hid. Each token has a residual stream of its own, "
+        "drawn upwards. At the bottom token and position vectors enter the streams. In block 0 attention "
+        "brings information from earlier tokens to later ones, and the feed-forward network works on each "
+        "token alone. Block 1 does the same again, and more blocks may follow. At the top a layer norm and "
+        "the token vectors turn each stream into logits: after nora comes weaver, after weaver hid, after "
+        "hid the. Right: one block. The stream x passes straight through. A first branch leaves it, goes "
+        "through layer norm 1 and attention, and is added to the stream; a second branch does the same "
+        "through layer norm 2 and the feed-forward network."
+    )
+
+
+def _draw_streams(axes) -> None:
+    """Draw the streams of three tokens through two blocks."""
+    columns = (2.6, 5.6, 8.6)
+    for x, (token, following) in zip(columns, _TOKENS.items()):
+        axes.text(x, 0.25, token, ha="center", va="center", fontsize=12)
+        arrow(axes, (x, 0.6), (x, 11.1), lw=2.5)
+        axes.text(x, 11.5, following, ha="center", va="center", fontsize=12, color=ORANGE)
+    axes.text(0.1, 0.25, "tokens", va="center")
+    axes.text(0.1, 11.5, "next", va="center", color=ORANGE)
+    for x in columns:
+        box(axes, x, 1.6, "vectors", PURPLE)
+    for name, height in (("block 0", 3.2), ("block 1, …", 6.5)):
+        corner = plt.Rectangle((1.2, height - 0.6), 8.75, 2.9, fill=False, edgecolor=GREY, ls="--")
+        axes.add_patch(corner)
+        axes.text(0.95, height + 0.85, name, rotation=90, ha="center", va="center")
+        for number, x in enumerate(columns):
+            for earlier in columns[:number]:
+                bend = "arc3,rad=-0.25"
+                arrow(
+                    axes,
+                    (earlier, height),
+                    (x - 0.1, height + 0.45),
+                    connectionstyle=bend,
+                    color=BLUE,
+                    lw=1.6,
+                )
+            box(axes, x, height + 1.55, "feed-forward", ORANGE).set_fontsize(9)
+        axes.text(4.1, height - 0.3, "attention", ha="center", va="center", color=BLUE)
+    for x in columns:
+        box(axes, x, 10.0, "norm, logits", GREEN).set_fontsize(9)
+
+
+def _draw_block(axes) -> None:
+    """Draw the two branches of a block beside the stream."""
+    arrow(axes, (2.2, 0.2), (2.2, 11.8), lw=3)
+    axes.text(1.7, 5.9, "residual stream x", rotation=90, ha="right", va="center")
+    branches = ((1.4, "layer norm 1", "attention", BLUE), (6.9, "layer norm 2", "feed-forward", ORANGE))
+    for low, norm, part, colour in branches:
+        axes.plot([2.2, 6.6], [low - 0.6, low - 0.6], color=GREY, lw=1.4)
+        arrow(axes, (6.6, low - 0.65), (6.6, low + 0.15))
+        box(axes, 6.6, low + 0.7, norm, GREEN)
+        arrow(axes, (6.6, low + 1.25), (6.6, low + 1.95))
+        box(axes, 6.6, low + 2.5, part, colour)
+        axes.plot([6.6, 6.6], [low + 3.05, low + 3.7], color=GREY, lw=1.4)
+        arrow(axes, (6.65, low + 3.7), (2.65, low + 3.7))
+        axes.text(4.5, low + 3.95, "adds", ha="center", va="bottom")
+        circle = {"boxstyle": "circle,pad=0.15", "facecolor": GREY, "edgecolor": "none"}
+        axes.text(2.2, low + 3.7, "+", ha="center", va="center", color="white", fontsize=14, bbox=circle)
+
+
+@picture
+def generation():
+    """Draw the loop in which a model writes text, one token at a time."""
+    figure, axes = plt.subplots(figsize=(8.8, 3.4))
+    boxes = {
+        "text": (1.0, 2.4, "text so far (L tokens)\nthen nora", GREY),
+        "model": (4.3, 2.4, "model\nnext_token_logits", BLUE),
+        "logits": (7.6, 2.4, "logits of the last position\n(vocabulary,)", GREEN),
+        "choose": (7.6, 0.6, "choose\ntemperature, uniform", ORANGE),
+        "token": (4.3, 0.6, "one token\nweaver", GREY),
+    }
+    patches = {name: box(axes, *place).get_bbox_patch() for name, place in boxes.items()}
+    for start, end in pairwise(boxes):
+        ends = {"patchA": patches[start], "patchB": patches[end], "shrinkA": 2, "shrinkB": 2}
+        arrow(axes, boxes[start][:2], boxes[end][:2], lw=1.5, **ends)
+    ends = {"patchA": patches["token"], "patchB": patches["text"], "shrinkA": 2, "shrinkB": 2}
+    arrow(axes, boxes["token"][:2], (1.0, 2.4), connectionstyle="angle,angleA=180,angleB=-90", lw=1.5, **ends)
+    axes.text(1.15, 1.2, "append it, L + 1 tokens,\nand begin again", ha="left", va="center")
+    axes.set(xlim=(-0.7, 9.3), ylim=(-0.1, 3.1))
+    axes.axis("off")
+    return figure, (
+        "A loop of five boxes. The text so far, L tokens that end in “then nora”, goes into the model; its "
+        "logits at the last position go into choose, with a temperature and a uniform number; one token comes "
+        "out, weaver. It is appended to the text, which then has L + 1 tokens, and the loop begins again."
     )
 
 
 @picture
-def bends(gelu: Mapping[str, np.ndarray], z: np.ndarray):
-    """Curves over z by name; the first is drawn strongest."""
+def activations(curves: Mapping[str, np.ndarray], z: np.ndarray):
+    """Draw activation functions over z, by name."""
     figure, axes = plt.subplots(figsize=(5.6, 3.2))
-    for (name, values), colour, style in zip(gelu.items(), (BLUE, ORANGE), ("-", "--")):
+    for (name, values), colour, style in zip(curves.items(), (BLUE, ORANGE), ("-", "--")):
         axes.plot(z, values, style, color=colour, label=name, lw=2)
-    axes.set(xlabel="z", ylabel="what becomes of z")
+    axes.set(xlabel="z", ylabel="activation of z")
     axes.grid(True)
     axes.legend()
     return figure, (
@@ -93,7 +137,7 @@ def bends(gelu: Mapping[str, np.ndarray], z: np.ndarray):
 
 @picture
 def sizes(models: Mapping[str, Mapping[str, int]]):
-    """Draw the share of parameters in each part of some models."""
+    """Draw which share of the parameters is in which part, for some models."""
     figure, axes = plt.subplots(figsize=(8.6, 0.9 + 0.62 * len(models)))
     descriptions = []
     for row, (name, parts) in enumerate(models.items()):
@@ -122,22 +166,22 @@ def sizes(models: Mapping[str, Mapping[str, int]]):
             f"{name}: " + join_named(parts, np.divide([*parts.values()], total), ".0%"),
         )
     axes.set_yticks(range(len(models)), [f"{n}\n{sum(p.values()):,}" for n, p in models.items()])
-    axes.set(xlabel="share of all numbers that the model learns", xlim=(0, 1))
+    axes.set(xlabel="share of the model's parameters", xlim=(0, 1))
     axes.invert_yaxis()
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, frameon=False)
-    return figure, "Where a model's numbers are. " + "; ".join(descriptions) + "."
+    return figure, "Where a model's parameters are. " + "; ".join(descriptions) + "."
 
 
 @picture
 def losses(values: Mapping[str, float]):
-    """The loss on held-out text of each way to guess."""
+    """Draw the loss on held-out text of each predictor."""
     figure, axes = plt.subplots(figsize=(6.6, 0.8 + 0.5 * len(values)))
     colours = [GREY] * (len(values) - 1) + [BLUE]
     axes.barh(range(len(values)), list(values.values()), color=colours, height=0.6)
     for row, loss in enumerate(values.values()):
         axes.text(loss + 0.06, row, f"{loss:.2f}", va="center")
     axes.set_yticks(range(len(values)), list(values))
-    axes.set(xlabel="loss: mean −log of the probability of the right word, in nats", xlim=(0, 6.1))
+    axes.set(xlabel="loss: mean −log of the probability of the right token, in nats", xlim=(0, 6.1))
     axes.invert_yaxis()
     description = join_named(values, values.values(), ".2f")
     return figure, f"Bars of the loss on stories that nothing was trained on: {description}."
@@ -145,7 +189,7 @@ def losses(values: Mapping[str, float]):
 
 @picture
 def temperatures(words: Sequence[str], shares: Mapping[float, np.ndarray]):
-    """Probabilities of the same words at several temperatures."""
+    """Draw the probabilities of the same tokens at several temperatures."""
     figure, panels = plt.subplots(1, len(shares), figsize=(9, 3.4), sharey=True, sharex=True)
     descriptions = []
     for axes, (temperature, row) in zip(panels, shares.items()):
@@ -156,137 +200,6 @@ def temperatures(words: Sequence[str], shares: Mapping[float, np.ndarray]):
             f"at {temperature:g}, " + join_named(words, row, ".2f"),
         )
     panels[0].invert_yaxis()
-    return figure, "Bars of the most likely next words at several temperatures. " + "; ".join(
+    return figure, "Bars of the most likely next tokens at several temperatures. " + "; ".join(
         descriptions,
     ) + "."
-
-
-@picture
-def head_scores(tables: Mapping[str, np.ndarray]):
-    """Draw scores between 0 and 1, a row for each layer and a column for each head, by title."""
-    figure, panels = plt.subplots(1, len(tables), figsize=(8.6, 2.7))
-    descriptions = []
-    for axes, (title, table) in zip(panels, tables.items()):
-        image = axes.imshow(table, cmap=COLOURS, vmin=0, vmax=1, aspect="auto")
-        for (layer, head), score in np.ndenumerate(table):
-            ink = "black" if score > 0.5 else "white"
-            axes.text(head, layer, f"{score:.2f}", ha="center", va="center", color=ink)
-        axes.set_xticks(range(table.shape[1]), [f"head {n}" for n in range(table.shape[1])])
-        axes.set_yticks(range(table.shape[0]), [f"layer {n}" for n in range(table.shape[0])])
-        axes.spines[:].set_visible(False)
-        axes.set(title=title)
-        lines = []
-        for layer, row in enumerate(table):
-            lines.append(f"layer {layer}: {join_numbers(row, '.2f')}")
-        rows = "; ".join(lines)
-        descriptions.append(f"{title}: {rows}")
-    bar = figure.colorbar(image, ax=panels, label="score")
-    bar.outline.set_visible(False)
-    return figure, "Tables of scores from 0 to 1, a row for each layer. " + ". ".join(
-        descriptions,
-    ) + "."
-
-
-_SUPERSCRIPT = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
-
-
-def numbered(words: Sequence[str]) -> list[str]:
-    """Number the occurrences of repeated words.
-
-    >>> numbered(["the", "red", "the"])
-    ['the¹', 'red', 'the²']
-    """
-    totals, so_far, labels = Counter(words), Counter(), []
-    for word in words:
-        so_far[word] += 1
-        labels.append(word + str(so_far[word]).translate(_SUPERSCRIPT) * (totals[word] > 1))
-    return labels
-
-
-@picture
-def attention(weights: Mapping[str, np.ndarray], words: Sequence[str]):
-    """The weights (L, L) of some heads over one text, by title."""
-    figure, panels = plt.subplots(1, len(weights), figsize=(4.9 * len(weights), 4.6))
-    descriptions = []
-    for axes, (title, table) in zip(np.atleast_1d(panels), weights.items()):
-        hidden = np.triu(np.ones(table.shape, bool), 1)
-        bar = heatmap(
-            axes,
-            table,
-            numbered(words),
-            numbered(words),
-            title=title,
-            limits=(0, 1),
-            hidden=hidden,
-        )
-        if axes is not np.atleast_1d(panels)[-1]:
-            bar.remove()
-        if axes is not np.atleast_1d(panels)[0]:
-            axes.set_ylabel("")
-        rows = [
-            f"{n + 1} {word} at {best + 1} {words[best]}"
-            for n, (word, best) in enumerate(zip(words, table.argmax(-1)))
-        ]
-        descriptions.append(f"{title}: most of " + ", ".join(rows))
-    return figure, "Heatmaps of attention weights on a scale from 0 to 1. " + ". ".join(
-        descriptions,
-    ) + "."
-
-
-@picture
-def loss_by_position(curves: Mapping[str, np.ndarray], half: int):
-    """The loss at each position of texts that say the same thing twice, by title."""
-    figure, axes = plt.subplots(figsize=(8, 3.4))
-    for (title, losses), colour, style in zip(
-        curves.items(),
-        (BLUE, GREEN, ORANGE, PURPLE),
-        ("-", "-.", "--", ":"),
-    ):
-        axes.plot(np.arange(2, len(losses) + 2), losses, style, color=colour, label=title, lw=2)
-    axes.axvline(half + 0.5, color=GREY, lw=1)
-    axes.text(half + 0.8, 7.9, "said again from here", va="top")
-    axes.set(xlabel="which word is guessed", ylabel="loss in nats", ylim=(0, 8))
-    axes.grid(True)
-    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), title="taken away", frameon=False)
-    description = "; ".join(
-        f"{title}, first time {np.mean(losses[: half - 1]):.1f}, second time {np.mean(losses[half:]):.1f}"
-        for title, losses in curves.items()
-    )
-    return (
-        figure,
-        f"The loss at each position of {2 * half} words of which the second half repeats the "
-        f"first. {description}.",
-    )
-
-
-@picture
-def lens(values: Mapping[str, float], blind: float):
-    """Draw the loss of the logits after each part, from the words up, and of a random guess."""
-    figure, axes = plt.subplots(figsize=(6.8, 3.2))
-    axes.plot(range(len(values)), list(values.values()), "o-", color=BLUE, lw=2)
-    axes.axhline(blind, color=GREY, ls="--", lw=1.2)
-    axes.text(len(values) - 1, blind + 0.2, "a blind guess", ha="right", va="bottom")
-    for n, loss in enumerate(values.values()):
-        axes.annotate(f"{loss:.2f}", (n, loss), (6, 6), textcoords="offset points")
-    axes.set_xticks(range(len(values)), list(values))
-    axes.set(
-        ylabel="loss in nats",
-        ylim=(0, 1.12 * max(values.values())),
-        xlim=(-0.2, len(values) - 0.55),
-    )
-    axes.grid(True)
-    description = join_named(values, values.values(), ".2f")
-    return (
-        figure,
-        f"The loss on words said again, if the model stopped after each part: {description}. A "
-        f"blind guess: {blind:.2f}.",
-    )
-
-
-@picture
-def switched_off(curves: Mapping[str, np.ndarray], half: int, story: str):
-    """Draw the curves of `loss_by_position`, the last with ablated heads, and a continued text."""
-    figure, alt = unwrap(loss_by_position)(curves, half)
-    figure.axes[0].set(ylim=(0, 12))
-    figure.suptitle(f"It writes: {story}", fontsize=10.5)
-    return figure, f"{alt} It writes: {story}.".replace("\n", " and ")

@@ -1,14 +1,38 @@
 """Pictures of the lab `training`."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from attention_labs.pictures import BLUE, GREEN, GREY, ORANGE, PURPLE, arrow, box, picture, plt
-from attention_labs.pictures.tiny_transformer import head_scores, losses
+from attention_labs.pictures import (
+    BLUE,
+    COLOURS,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    arrow,
+    box,
+    label_cells,
+    picture,
+    plt,
+)
+from attention_labs.pictures.looking_inside import head_scores
+from attention_labs.pictures.tiny_transformer import losses
 from attention_labs.training import Run
 
-__all__ = ["compared", "course", "head_scores", "learning", "losses", "rates", "slopes", "way_back"]
+__all__ = [
+    "compared",
+    "copying",
+    "course",
+    "head_scores",
+    "learning",
+    "losses",
+    "rates",
+    "slopes",
+    "way_back",
+]
 
 
 @picture
@@ -24,7 +48,7 @@ def way_back():
             arrow(axes, *((end, start) if is_backward else (start, end)), color=colour, **style)
 
         way((2.2, -0.4), (2.2, 11.8), lw=3)
-        stream = "its gradient: straight on" if is_backward else "the stream x"
+        stream = "the gradient, unchanged" if is_backward else "residual stream x"
         axes.text(1.8, 5.9, stream, rotation=90, ha="right", va="center")
         for low, norm, part in (
             (1.4, "layer norm 1", "attention"),
@@ -59,17 +83,17 @@ def way_back():
                 bbox=bead,
             )
     return figure, (
-        "One block twice. Left, forward: a stream goes up; two branches leave it, one through "
-        "layer norm 1 and attention, one through layer norm 2 and the feed-forward, and each is "
-        "added to it again. Right, backward: the same lines with all arrows turned. The gradient "
-        "goes straight down the stream; where a branch was added, the same gradient also enters "
-        "the branch from its end; where the branch had left, what comes back is added."
+        "One block twice. Left, forward: a residual stream goes up; two branches leave it, one "
+        "through layer norm 1 and attention, one through layer norm 2 and the feed-forward network, "
+        "and each is added to it again. Right, backward: the same lines with all arrows reversed. "
+        "The gradient passes down the stream unchanged; where a branch was added, the same gradient "
+        "also enters the branch from its end; where the branch had left, its gradient is added."
     )
 
 
 @picture
 def slopes(z: np.ndarray, gelu: np.ndarray, slope: np.ndarray):
-    """GELU and its slope."""
+    """Draw the function GELU and its derivative."""
     figure, axes = plt.subplots(figsize=(5.8, 3.3))
     axes.plot(z, gelu, "-", color=BLUE, lw=2, label="GELU(z)")
     axes.plot(z, slope, "--", color=ORANGE, lw=2, label="its slope")
@@ -87,14 +111,14 @@ def slopes(z: np.ndarray, gelu: np.ndarray, slope: np.ndarray):
 
 @picture
 def rates(values: Sequence[float]):
-    """The rate of every step."""
+    """Draw the learning rate of every training step."""
     figure, axes = plt.subplots(figsize=(6.6, 2.8))
     axes.plot(np.arange(1, len(values) + 1), values, color=BLUE, lw=2)
-    axes.set(xlabel="step", ylabel="rate", ylim=(0, None))
+    axes.set(xlabel="step", ylabel="learning rate", ylim=(0, None))
     axes.grid(True)
     top = int(np.argmax(values)) + 1
     return figure, (
-        f"The rate over {len(values)} steps: a straight line up to {max(values):g} at step {top}, "
+        f"The learning rate over {len(values)} steps: a straight line up to {max(values):g} at step {top}, "
         f"then half a cosine down to {values[-1]:g}."
     )
 
@@ -105,13 +129,13 @@ def _axes():
         xlabel="step",
         ylabel="loss (nats)",
         ylim=(0, 5.6),
-        title="loss on what is read, mean of 100 steps",
+        title="training loss, mean of 100 steps",
     )
     right.set(
         xlabel="step",
         ylabel="induction score",
         ylim=(0, 1),
-        title="looking back: the best head",
+        title="induction score of the best head",
     )
     for axes in (left, right):
         axes.grid(True)
@@ -145,8 +169,42 @@ def learning(losses: Sequence[float], scores: Mapping[int, float], stored_runs: 
 
 
 @picture
+def copying(stages: Mapping[str, np.ndarray], words: Sequence[str]):
+    """Draw the weights (L, L) of one head on a list said twice, by title, on one scale from 0 to 1.
+
+    Frames mark the cells of an induction head: the key after the previous occurrence of the query's
+    word.
+    """
+    figure, panels = plt.subplots(1, len(stages), figsize=(3.7 * len(stages) + 1.2, 4.4), squeeze=False)
+    length = len(words)
+    half = length // 2
+    image, descriptions = None, []
+    for axes, (title, weights) in zip(panels[0], stages.items()):
+        image = axes.imshow(weights, cmap=COLOURS, vmin=0, vmax=1)
+        label_cells(axes, words, words)
+        axes.tick_params(axis="x", rotation=90, labelsize=8.5)
+        axes.tick_params(axis="y", labelsize=8.5)
+        plt.setp(axes.get_xticklabels(), ha="center", rotation_mode="default")
+        axes.set(title=title, xlabel="keys", ylabel="queries")
+        for query in range(half, length):
+            cell = plt.Rectangle(
+                (query - half + 0.5, query - 0.5), 1, 1, fill=False, edgecolor=ORANGE, lw=1.6
+            )
+            axes.add_patch(cell)
+        found = [weights[query, query - half + 1] for query in range(half, length)]
+        descriptions.append(f"{title}, {np.mean(found):.2f}")
+    bar = figure.colorbar(image, ax=panels[0].tolist(), label="attention weight", shrink=0.7)
+    bar.outline.set_visible(False)
+    return figure, (
+        f"Heatmaps of one head's attention weights on {half} words said twice, on one scale from 0 to "
+        "1. In the second half frames mark the key after the previous occurrence of the query's word. "
+        f"Mean weight in the frames: {'; '.join(descriptions)}."
+    )
+
+
+@picture
 def compared(runs: Mapping[str, Run]):
-    """Draw several stored runs: the usual ones in grey, the changed ones in colours."""
+    """Draw several stored runs of training: usual ones in grey, changed ones in colours."""
     figure, left, right = _axes()
     styles = iter(
         [(ORANGE, "-"), (GREEN, "-."), (PURPLE, "--"), (BLUE, ":"), (ORANGE, "--"), (GREEN, ":")],
@@ -182,41 +240,77 @@ def compared(runs: Mapping[str, Run]):
     )
 
 
+_EMBEDDING, _SCORES, _FEED = "word vectors + position vectors", "scores, scaled", "feed-forward network"
+# Each part of the model from the bottom up: height, name, colour, labs of the forward and of the
+# backward pass.
+_PARTS = (
+    (0.9, _EMBEDDING, GREY, "positions", "training: embedding_backward"),
+    (2.6, "layer norm", GREEN, "tiny-transformer", "training: layer_norm_backward"),
+    (3.6, "queries, keys, values in heads", BLUE, "qkv-, multi-head-attention", "learning-to-align"),
+    (4.6, _SCORES, BLUE, "additive-, qkv-attention", "learning-to-align"),
+    (5.6, "causal mask", BLUE, "attention-masks", "no parameters, no gradient"),
+    (6.6, "softmax", BLUE, "qkv-attention", "learning-to-align: softmax_backward"),
+    (7.6, "weighted average, heads merged", BLUE, "additive-, multi-head-attention", "learning-to-align"),
+    (9.6, "layer norm", GREEN, "tiny-transformer", "training: layer_norm_backward"),
+    (10.6, _FEED, PURPLE, "tiny-transformer", "training: feed_forward_backward"),
+    (12.5, "layer norm, logits", GREEN, "tiny-transformer", "training: layer_norm_backward"),
+    (13.5, "loss: cross-entropy", ORANGE, "learning-to-align", "learning-to-align: cross_entropy_backward"),
+)
+_AROUND = (
+    ("looking-inside", "what its heads do"),
+    ("long-contexts", "a cache for generation"),
+    ("cheaper-attention", "a state instead of the cache"),
+    ("gpt-2", "the same model, with GPT-2's parameters"),
+    ("keras-attention", "attention as a library's layer"),
+    ("keras-translator", "attention that translates"),
+)
+
+
 @picture
 def course():
-    """Draw the labs of the course around the model."""
-    figure, axes = plt.subplots(figsize=(9.6, 5.6))
-    axes.set(xlim=(0, 20), ylim=(0.4, 11.2))
+    """Draw the student's own model, each part with the labs that built it."""
+    figure, axes = plt.subplots(figsize=(10.4, 8.6))
+    axes.set(xlim=(0, 21), ylim=(-4.1, 15))
     axes.set_axis_off()
-    left = [
-        ("1 additive-attention", "scores, shares, an average", BLUE),
-        ("2 qkv-attention", "softmax; queries, keys, values", BLUE),
-        ("3 attention-masks", "who may look at whom", BLUE),
-        ("4 multi-head-attention", "several questions at once", GREEN),
-    ]
-    right = [
-        ("5 positions", "where a word stands", GREEN),
-        ("6 learning-to-align", "gradients, and learning from them", PURPLE),
-        ("7 long-contexts", "a cache, and attention in blocks", PURPLE),
-        ("10 keras-attention", "the same as a library's layer", GREY),
-    ]
-    for row in range(4):
-        y = 9.7 - 2.6 * row
-        for x, (name, topic, colour), way in ((3.2, left[row], 1), (16.8, right[row], -1)):
-            box(axes, x, y, f"{name}\n{topic}", colour)
-            ends = (x + 3.3 * way, y), (x + 4.7 * way, y)
-            arrow(axes, *(reversed(ends) if "keras" in name else ends), lw=1.4)
-    middle = (
-        "8 tiny-transformer\n\nlayer norm,\nfeed-forward,\na block, a stack;\nheads that copy\n\n"
-        "9 training\n\nthe way back,\na rate, a minute\nof gradients:\na model\nthat is yours"
+    for x, title in ((4.6, "your model"), (8.6, "forward pass"), (14.3, "backward pass")):
+        style = {"ha": "center"} if x < 5 else {}
+        axes.text(x, 14.5, title, weight="bold", **style)
+    frame = plt.Rectangle((0.2, 1.7), 7.9, 10.1, fill=False, edgecolor=GREY, ls="--", lw=1.2)
+    axes.add_patch(frame)
+    axes.text(7.9, 8.75, "one of two blocks", ha="right", va="center", fontsize=9.5)
+    axes.text(4.6, -0.3, "tokens", ha="center", va="center")
+    arrow(axes, (4.6, 0), (4.6, 0.45), lw=1.4)
+    arrow(axes, (1.2, 0.9), (1.2, 12.5), lw=3)  # the residual stream
+    axes.text(0.75, 6.6, "residual stream", rotation=90, ha="center", va="center", fontsize=9.5)
+    axes.plot([1.2, 2], [0.9, 0.9], color=GREY, lw=3)
+    axes.plot([1.2, 2.6], [12.5, 12.5], color=GREY, lw=3)
+    for low, high in ((2.6, 7.6), (9.6, 10.6)):
+        axes.plot([1.2, 4.6], [low - 0.65] * 2, color=GREY, lw=1.4)
+        arrow(axes, (4.6, low - 0.65), (4.6, low - 0.25), lw=1.4)
+        axes.plot([4.6, 4.6], [high + 0.2, high + 0.7], color=GREY, lw=1.4)
+        arrow(axes, (4.6, high + 0.7), (1.45, high + 0.7), lw=1.4)
+        bead = {"boxstyle": "circle,pad=0.12", "facecolor": GREY, "edgecolor": "none"}
+        axes.text(1.2, high + 0.7, "+", ha="center", va="center", color="white", fontsize=12, bbox=bead)
+    heights = [part[0] for part in _PARTS]
+    for lower, upper in pairwise(heights):
+        if upper - lower < 1.1:  # the parts are 1 apart within a branch
+            arrow(axes, (4.6, lower + 0.2), (4.6, upper - 0.2), lw=1.4)
+    for height, name, colour, forward, backward in _PARTS:
+        box(axes, 4.6, height, name, colour).set(fontsize=9.5)
+        axes.text(8.6, height, forward, va="center", fontsize=9.5)
+        axes.text(14.3, height, backward, va="center", fontsize=9.5)
+    axes.text(8.6, 8.6, "residual connections: the gradient passes unchanged", va="center", fontsize=9.5)
+    axes.text(0.2, -1.4, "labs about this model, and after it", weight="bold")
+    for index, (lab, topic) in enumerate(_AROUND):
+        x, y = 0.2 + 10.6 * (index % 2), -2.2 - 0.85 * (index // 2)
+        axes.text(x, y, f"{lab}: {topic}", va="center", fontsize=9.5)
+    parts = "; ".join(
+        f"{name}, forward {forward}, backward {backward}" for _, name, _, forward, backward in _PARTS
     )
-    text = box(axes, 10, 5.8, middle, ORANGE)
-    text.set(fontsize=11.5, linespacing=1.75)
-    description = "; ".join(f"{name}: {topic}" for name, topic, _ in [*left, *right])
+    around = "; ".join(f"{lab}: {topic}" for lab, topic in _AROUND)
     return figure, (
-        "The course in one picture. Four labs on the left and four on the right, by number, with "
-        f"arrows to the middle; the last arrow, to lab 10, leads out of it: {description}. In the "
-        "middle tiny-transformer: layer norm, feed-forward, a block, a stack; heads that look "
-        "back and copy. Below it training: the way back, a rate, a minute of your own gradients: "
-        "a language model that is yours."
+        "Your own model from the bottom up, each part with the labs that built its forward and its "
+        f"backward pass. {parts}. A residual stream runs past two branches, one with attention and "
+        "one with the feed-forward network; both are added to it; the model has two such blocks. Labs "
+        f"about this model, and after it: {around}."
     )

@@ -190,7 +190,7 @@ def normalize_notebook(notebook: NotebookNode, lab: Lab) -> NotebookNode:
 
 
 def _normalize_nbgrader_cell(cell: NotebookNode, lab: Lab, seen_grade_ids: set[str]) -> None:
-    """Normalize a notebook cell with metadata of nbgrader, and set the points of a test cell.
+    """Bring a notebook cell that nbgrader uses into the saved form, and set a test cell's points.
 
     Parameters
     ----------
@@ -225,7 +225,8 @@ def _update_points_in_text(notebook: NotebookNode, lab: Lab) -> None:
     A heading that names no exercise is taken to be that of the next manually graded question. The
     phrase "It is worth 3 points" gets the points of all manually graded questions together.
     """
-    # Read the notebook cells backwards, since a question's heading is above its answer cell.
+    # Go through the cells from the last to the first: a question's heading stands above its answer
+    # cell, whose points are then already known.
     question_points: list[float] = []
 
     def update_heading(match: re.Match) -> str:
@@ -251,7 +252,7 @@ _GUESS = re.compile(r"\bguess\W+(first|before)\b|\*\*guess\*\*", re.I)
 
 
 def _require_results_hidden_until_guessed(notebook: NotebookNode, lab: Lab) -> None:
-    """Raise BuildError if a text asks students to guess first and does not hide the result.
+    """Raise BuildError if a text says "guess first" and the text cell after it is not collapsible.
 
     The next text cell must begin with the HTML tag <details>, so that a student sees its content
     only after a click.
@@ -338,7 +339,7 @@ def _has_error_output(cell: NotebookNode) -> bool:
 
 
 def restore_measurements(new_notebook: NotebookNode, saved_notebook: NotebookNode) -> NotebookNode:
-    """Put the saved outputs of measuring cells into a newly run notebook, and return the notebook.
+    """Put saved outputs back into the cells of a new run that print measurements, such as seconds.
 
     A measuring cell has the tag "nbval-ignore-output". Its output, such as a number of seconds,
     differs in every run. If the author has cleared the saved output, the new one is kept.
@@ -350,7 +351,7 @@ def restore_measurements(new_notebook: NotebookNode, saved_notebook: NotebookNod
 
 
 def kernel_environment(course: Path) -> dict[str, str]:
-    """Return the environment variables of a kernel that runs a course's notebook elsewhere.
+    """Return the environment variables for running a course's notebook outside the course's folder.
 
     COURSE_BUILD tells the course's library that outputs must be the same on every machine. Linear
     algebra gets one thread, which is enough for the small matrices of a lab. Many kernels with
@@ -383,7 +384,7 @@ def _merge_consecutive_streams(outputs: Sequence[NotebookNode]) -> list[Notebook
 
 
 def _update_answer_key(lab: Lab, check_only: bool) -> list[str]:
-    """Write the files of a lab's answer key, and delete other files in its folder.
+    """Write a lab's answer key: the test cases and expected results that students' checks read.
 
     Parameters
     ----------
@@ -412,7 +413,7 @@ def _update_answer_key(lab: Lab, check_only: bool) -> list[str]:
 
 
 def _encode_answer_key_files(lab: Lab) -> dict[str, Any]:
-    """Return the contents of the files of a lab's answer key, by file name."""
+    """Return the contents of the files in a lab's answer key (cases and results), by file name."""
     facts = {
         "title": lab.title,
         "difficulty": lab.difficulty,
@@ -452,7 +453,7 @@ def _update_outdated_file(
     check_only: bool,
     equals: Callable[[Any, Any], bool] = operator.eq,
 ) -> list[str]:
-    """Write a file if its content differs from the new content.
+    """Write a file if its content differs from the new content; with `check_only`, only report it.
 
     Parameters
     ----------

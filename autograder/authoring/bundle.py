@@ -59,8 +59,8 @@ def collect_bundle_files(course: Course) -> dict[str, bytes]:
         "install.py": distribution.read_root_file("install.py"),
         "constraints.txt": distribution.make_constraints(packages),
     }
-    # A generator checks each file just before it is read, so that an error is about the first file
-    # with a problem.
+    # The files are read one by one, each right after its own check. So an error is about the first
+    # file that has a problem.
     course_files = (_require_public_path(course, path) for path in _list_files_for_students(course))
     files |= distribution.read_files(root, course_files)
     for part in ("", *STUDENT_PACKAGES, "cli"):
@@ -132,7 +132,7 @@ def _list_files_for_students(course: Course) -> Iterator[Path]:
 
 
 def _require_public_path(course: Course, path: Path) -> Path:
-    """Return the path unchanged if students may have the file, and else raise BundleError."""
+    """Return `path` unchanged if students may have the file; otherwise raise BundleError."""
     target, root = path.resolve(), course.root.resolve()
     public_paths = [course.page_notebook(name).resolve() for name in course.pages]
     for lab in course.labs:

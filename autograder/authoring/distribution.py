@@ -78,7 +78,8 @@ def make_pyproject(
     """
     pyproject = read_pyproject()
     project = pyproject["project"]
-    # "readme" and "license-files" name files that may be missing from the new project.
+    # Leave out the entries "readme" and "license-files": they name files that the new project may
+    # not contain.
     entries = {**project, **fields}
     for name in list(entries):
         is_file = name in ("readme", "license-files") and name not in fields
@@ -103,7 +104,7 @@ def make_pyproject(
 def _select_entry_points(
     groups: Mapping[str, Mapping[str, str]], packages: Sequence[str]
 ) -> dict[str, Mapping[str, str]]:
-    """Return the TOML tables of the entry points whose functions are in some packages.
+    """Return the entry points (such as commands) whose functions are in `packages`, by TOML table.
 
     Parameters
     ----------
@@ -165,7 +166,7 @@ def find_import_packages(course: Course) -> dict[str, str]:
 
 
 def make_constraints(packages: Mapping[str, str]) -> bytes:
-    """Return the repository's constraints.txt with pins for further packages.
+    """Return the repository's constraints.txt, extended by the exact versions of further packages.
 
     Parameters
     ----------
@@ -181,7 +182,7 @@ def make_constraints(packages: Mapping[str, str]) -> bytes:
 
 
 def collect_engine_files(packages: Mapping[str, str] | None = None) -> Files:
-    """Return the files of a project that installs the engine, with install.py or as a wheel.
+    """Return the files of a pip project that installs the autograder without any course.
 
     Parameters
     ----------
@@ -191,7 +192,7 @@ def collect_engine_files(packages: Mapping[str, str] | None = None) -> Files:
     root = _PACKAGE.parent
     paths = [path for path in list_files(_PACKAGE) if _is_engine_file(path)]
     for name in COMPANION_PACKAGES:
-        # The page for contributors is not installed.
+        # A package's README.md is written for contributors, so it is not installed.
         paths += [path for path in list_files(root / name) if path.name != "README.md"]
     files = read_files(root, paths)
     for name in _ROOT_FILES:

@@ -1,4 +1,4 @@
-"""Draw inputs from the domain of an exercise, especially at its edges.
+"""Draw random valid inputs of an exercise, usual ones and extreme ones such as an axis of length 1.
 
 The domain is the set of inputs for which the student's function must be right. An edge is an
 extreme value of one of the domain's arguments, such as an axis of length 1.
@@ -32,7 +32,7 @@ _LAYOUTS = {"F": "arrays in Fortran's order", "strided": "slices with gaps"}
 
 @dataclass(frozen=True)
 class Domain:
-    """Domain of an exercise, as declared with `Exercise.domain`.
+    """Inputs that an exercise must handle (its domain): axis lengths, flags, magnitudes and dtypes.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Domain:
         return names
 
     def edge_cases(self, rng: np.random.Generator, corners: bool = False) -> list[EdgeCase]:
-        """Draw inputs at each edge of the domain, with usual values for the other arguments.
+        """Draw a case for each extreme value of an argument; the other arguments have usual values.
 
         Parameters
         ----------
@@ -98,14 +98,15 @@ class Domain:
         for layout, label in _LAYOUTS.items():
             inputs = self._draw_usual_inputs_except(rng, **extremes)
             arrays = arrays_in((*inputs.args, *inputs.kwargs.values()))
-            # Fortran's order makes no difference for a vector, and no layout does for a scalar.
+            # Row-major and column-major order differ only from two axes on. A scalar has only one
+            # layout in memory.
             least_axes = 2 if layout == "F" else 1
             if any(array.ndim >= least_axes for array in arrays):
                 change = partial(copy_with_layout, layout=layout)
                 yield label, _map_input_arrays(inputs, change), (label, "")
 
     def _draw_corner_cases(self, rng: np.random.Generator) -> Iterator[EdgeCase]:
-        """Draw inputs at several edges at once.
+        """Draw cases in which two or more arguments have extreme values at once.
 
         Each unusual value of a flag is combined with the extreme sizes and with the memory layouts.
         Two further kinds of cases have the smallest size for all axes, and a large size for all
@@ -141,7 +142,7 @@ class Domain:
             yield f"{label}{suffix}", inputs, edge
 
     def _list_edges(self) -> Iterator[tuple[str, str, Value]]:
-        """Yield each edge of the domain, as its label, an argument's name and the extreme value."""
+        """Yield each extreme value (edge of the domain): label, argument's name and the value."""
         for name, (low, high) in self.sizes.items():
             small = {size for size in (1, 2) if low <= size <= high}
             for size in sorted({low, high, *small}):
@@ -155,7 +156,7 @@ class Domain:
             yield f"{dtype} numbers", "dtype", dtype
 
     def _draw_usual_inputs_except(self, rng: np.random.Generator, **extremes: Any) -> Inputs:
-        """Draw inputs with usual values, except for the arguments of the domain in `extremes`."""
+        """Draw inputs with the values in `extremes`, and with usual values for all the rest."""
         arguments = self._draw_distinct_sizes(rng, list(extremes.values()))
         for name, values in self.flags.items():
             arguments[name] = values[0]
@@ -182,7 +183,7 @@ class Domain:
             usual = [size for size in range(start, stop + 1) if size not in taken]
             if not usual:
                 usual = [min(start, high)]
-            # Indexing with `integers` is five times as fast as `rng.choice`.
+            # Draw an index with `integers`, which is five times as fast as `rng.choice`.
             sizes[name] = usual[generator.integers(len(usual))]
             taken.append(sizes[name])
         return sizes

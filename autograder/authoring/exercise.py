@@ -1,4 +1,4 @@
-"""Define an exercise by its domain, its test cases and the mistakes that students often make.
+"""Define an exercise by its valid inputs, its test cases and the mistakes that students often make.
 
 The domain is the set of inputs for which an answer must be right. Each exercise has a file of its
 own (see `autograder.authoring.lab`), with a few short blocks::
@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
 
 F = TypeVar("F", bound=Callable[..., Any])
-# Label and inputs of a test case; for an edge case also the argument with an extreme value, and the
-# value.
+# A test case: its label and its inputs. An edge case also has the name of the argument with an
+# extreme value, and that value.
 DrawnCase = tuple[str, Inputs, tuple[str, Value] | None]
 
 
@@ -101,7 +101,7 @@ class _CaseDefinition:
 
 
 class Exercise:
-    """An exercise with its points. Its methods are decorators, which add cases and misconceptions.
+    """An exercise and its points. Methods used as decorators add its test cases and misconceptions.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ class Exercise:
         proposed: bool = False,
         steady: bool = False,
     ) -> Callable[[F], F]:
-        """Decorate the function that draws inputs anywhere in the exercise's domain.
+        """Decorate the function that draws any valid inputs, such as arrays of any length.
 
         The function gets a `numpy.random.Generator`. By name it also gets a size for each axis, a
         value for each flag, and `magnitude` if there are magnitudes. It returns `inputs(...)`.
@@ -347,7 +347,7 @@ class Exercise:
         return function
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
-        """Raise ExerciseError, since an exercise is no function; `Exercise.reference` is."""
+        """Raise ExerciseError: an exercise is no function. Its attribute `reference` is one."""
         name = self.name
         raise ExerciseError(f"`{name}` is the exercise; its function is `{name}.reference`.")
 
@@ -385,7 +385,7 @@ class Exercise:
         return register
 
     def structural(self, function: F) -> F:
-        """Decorate a wrong implementation that makes one of the mistakes common to all exercises.
+        """Decorate a wrong implementation with a mistake of any exercise, such as no `return`.
 
         Its name with hyphens must be the name of a mistake in
         `autograder.values.structural_mistakes.STRUCTURAL`, which also has the mistake's explanation
@@ -405,7 +405,7 @@ class Exercise:
         return self._add_misconception(name, *STRUCTURAL[name], function)
 
     def variant(self, function: F) -> F:
-        """Decorate a right implementation that differs from the reference.
+        """Decorate a right implementation unlike the solution, to test that it is accepted.
 
         Building the lab fails if the autograder would mark it as wrong.
         """
@@ -414,12 +414,12 @@ class Exercise:
 
     @property
     def solution(self) -> SimpleNamespace:
-        """Namespace of the names that the solution notebook's set-up and answer cells define."""
+        """Object whose attributes are the names defined in the solution's cells."""
         return self.lab.reference
 
     @cached_property
     def reference(self) -> Callable:
-        """Right function for the exercise, which the solution notebook defines."""
+        """Right function for the exercise (the reference), which the solution notebook defines."""
         try:
             return getattr(self.solution, self.name)
         except AttributeError:
@@ -452,7 +452,8 @@ class Exercise:
         if seed is None:
             seed = zlib.crc32(self.name.encode())
         streams = np.random.SeedSequence(seed).spawn(len(self._cases) + 1)
-        # The last random stream is for the cases of the domain, the others are for `self._cases`.
+        # One random stream belongs to each case in `self._cases`. The last one is for the cases
+        # that the domain draws.
         visible_cases, hidden_cases = [], []
         for case, stream in zip(self._cases, streams, strict=False):
             if not case.hidden:
@@ -466,12 +467,12 @@ class Exercise:
         return [*visible_cases, *edge_cases, *hidden_cases]
 
     def hidden_questions(self) -> list[Question]:
-        """Return the hidden cases, which students do not see, as drawn with the seed 0."""
+        """Return the test cases that students do not see, with inputs drawn from the seed 0."""
         count = sum(case.hidden for case in self._cases)
         return self.questions(0)[-count:] if count else []
 
     def check_proposed_domain(self) -> None:
-        """Run the reference with inputs at the edges of the proposed domain, if there is one.
+        """Run the right function on extreme inputs of a domain that the author has not confirmed.
 
         Raises
         ------
@@ -483,7 +484,7 @@ class Exercise:
                 self._compute_expected_value(f"{label} of the domain that is proposed", inputs)
 
     def questions(self, seed: int | None = None) -> list[Question]:
-        """Return all test cases with the results of the reference and of each misconception.
+        """Return all test cases with the right result and the results of typical wrong functions.
 
         Parameters
         ----------
@@ -501,7 +502,7 @@ class Exercise:
         return self.make_questions(self.draw())
 
     def make_questions(self, cases: Sequence[DrawnCase]) -> list[Question]:
-        """Return drawn test cases with the results of the reference and of each misconception.
+        """Complete drawn cases: add the right result and the results of typical wrong functions.
 
         Raises
         ------
@@ -523,7 +524,7 @@ class Exercise:
         return call_answer(functions[name], inputs, self.rules.call)
 
     def _compute_expected_value(self, label: str, inputs: Inputs) -> Value:
-        """Return the result of the reference for the inputs of a case.
+        """Return the result of the right function (the reference) for the inputs of a case.
 
         Raises ExerciseError if the reference has no usable result.
         """
@@ -544,7 +545,7 @@ class Exercise:
         return answer.value
 
     def _require_comparable_result(self, label: str, inputs: Inputs, answer: Answer) -> None:
-        """Raise ExerciseError if the reference raised, or its result cannot be compared.
+        """Raise ExerciseError if the right function raised, or its result cannot be compared.
 
         Parameters
         ----------
@@ -566,7 +567,7 @@ class Exercise:
             raise ExerciseError(f"The reference for {self.name}, {case}: {problem}")
 
     def _refuse_changed_argument_or_memory_excess(self, label: str, inputs: Inputs, answer: Answer) -> None:
-        """Raise ExerciseError if the reference changed an argument or held too much memory."""
+        """Raise ExerciseError if the right function changed an argument or held too much memory."""
         if answer.modified:
             raise ExerciseError(
                 f"The reference for {self.name} changes its argument {answer.modified[0]!r}. What "
@@ -580,12 +581,12 @@ class Exercise:
 
 
 def _hyphenated_name(function: Callable) -> str:
-    """Return a function's name with hyphens, which is the name of the misconception it shows."""
+    """Return a function's name with "-" for "_", which is the name of the mistake that it makes."""
     return function.__name__.replace("_", "-")
 
 
 def _function_import_path(function: Callable | None) -> str:
-    """Return "module:function" for a function, "" for None.
+    """Return the text "module:function" by which other processes import a function; "" for None.
 
     With this text, `check` in a student's notebook finds and imports the function.
 

@@ -101,7 +101,7 @@ class Lab:
 
     @property
     def folder(self) -> Path:
-        """Folder of the author's files."""
+        """Folder of the author's files for the lab: `solutions/<lab>`."""
         return self.course.solutions / self.name
 
     @property
@@ -129,7 +129,7 @@ class Lab:
         return list(self.read_solution().cells)
 
     def unavailable_reason(self) -> str:
-        """Return the reason and a remedy if the lab cannot be built and graded here, else ""."""
+        """The reason why the lab cannot be built and graded here, with a remedy; "" if it can."""
         return str(import_function(self.needs)()) if self.needs else ""
 
     def mark_schemes(self) -> dict[str, str]:
@@ -224,16 +224,16 @@ class Lab:
 
     @cached_property
     def exercises_by_test_cell(self) -> dict[str, Exercise]:
-        """Exercises by the grade_ids of their test cells."""
+        """Exercises by the grade_id (nbgrader's name) of their test cell."""
         return {grade_id_of_test(name): exercise for name, exercise in self.exercises.items()}
 
     @cached_property
     def exercises_by_answer_cell(self) -> dict[str, Exercise]:
-        """Exercises by the grade_ids of their answer cells."""
+        """Exercises by the grade_id (nbgrader's name) of their answer cell."""
         return {grade_id(name): exercise for name, exercise in self.exercises.items()}
 
     def item_name(self, name: str) -> str:
-        """Return the name of the exercise or question that a notebook cell belongs to.
+        """Return the name of the exercise or question to which the notebook cell `name` belongs.
 
         Parameters
         ----------
@@ -250,7 +250,7 @@ class Lab:
 
     @cached_property
     def manual_questions(self) -> dict[str, float]:
-        """Maximum points of the manually graded questions, by the grade_ids of the answer cells."""
+        """Maximum points of manually graded questions, by nbgrader's name of the answer cell."""
         points = {}
         for metadata in map(nbgrader_metadata, self.cells):
             if metadata.get("grade") and metadata.get("solution"):
@@ -273,7 +273,7 @@ class Lab:
 
     @cached_property
     def reference_cells(self) -> dict[str, str]:
-        """Sources of the solution notebook's set-up and answer cells, by grade_id or cell id."""
+        """Sources of the solution's set-up and answer cells, by nbgrader's cell name or the id."""
         return find_reference_cells(self.cells)
 
     @cached_property
@@ -290,7 +290,7 @@ class Lab:
 
     @cached_property
     def packages(self) -> frozenset[str]:
-        """Modules from the list `imports` in course.toml that the lab needs.
+        """Modules that the lab needs, out of the list `imports` in course.toml.
 
         Only imports in set-up and answer cells count, since the lab can be graded if another cell
         fails.
@@ -312,7 +312,7 @@ class Lab:
 
     @cached_property
     def reference(self) -> SimpleNamespace:
-        """Namespace of the names that the solution notebook's set-up and answer cells define."""
+        """Object whose attributes are the names that the solution's cells define."""
         return run_reference(self.reference_cells, self.name)
 
 
@@ -390,7 +390,7 @@ def read_labs(course: Course, names: Iterable[str] | None = None) -> dict[str, L
 
 
 def labs_by_grade_id(labs: Mapping[str, Lab]) -> dict[str, str]:
-    """Return the name of the lab for each grade_id that is in the notebook of only one lab."""
+    """Map each grade_id (nbgrader's name of a cell) to its lab; leave out ids that labs share."""
     lab_names: dict[str, list[str]] = {}
     for lab in labs.values():
         for cell in lab.cells:

@@ -12,8 +12,8 @@ from traitlets.config import Config
 
 from autograder.core.course import Course, read_course
 
-# nbgrader's preprocessors that make the released notebook from the solution notebook.
-# `autograder build` skips SaveCells, which writes to nbgrader's gradebook.
+# nbgrader's preprocessors that turn the solution notebook into the released notebook. `autograder
+# build` leaves out SaveCells, since it would write to nbgrader's gradebook.
 RELEASE_STEPS = [
     "autograder.authoring.preprocessors.AllowErrors",
     "nbgrader.preprocessors.LockCells",
@@ -61,14 +61,14 @@ def make_settings(course: Course) -> Config:
     c.CourseDirectory.db_url = f"sqlite:///{classroom / 'gradebook.db'}"
     c.CourseDirectory.ignore = AUTHOR_FILES
 
-    # Courses have marking schemes in the locked cell of a question, and nbgrader would by default
-    # accept them only in cells of its type "task".
+    # A course has its marking schemes in the locked cell of a question. By default, nbgrader
+    # allows marking schemes only in cells of its type "task".
     c.ClearMarkScheme.enforce_metadata = False
     c.GenerateAssignment.preprocessors = list(RELEASE_STEPS)
 
-    # Let `nbgrader autograde` grade in the same way as `autograder grade`. The submission is
-    # rebuilt from the released notebook and run in the sandbox, and each test cell gets the verdict
-    # on the answer as its output.
+    # Let `nbgrader autograde` grade in the same way as `autograder grade`: build the submission
+    # anew from the released notebook, run it in the sandbox, and put the verdict on each answer
+    # into the output of its test cell.
     c.Autograde.exporter_class = "autograder.grading.nbgrader_autograde.Reader"
     c.Autograde.pre_convert_hook = "autograder.grading.nbgrader_autograde.clean_submission_folders"
     c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.ClearOutput"]
@@ -82,8 +82,8 @@ def make_settings(course: Course) -> Config:
 
     c.ExchangeFactory.collect = "autograder.gradebook.nbgrader_exchange.Collect"
 
-    # Keep the pages of nbgrader's formgrader from loading anything from the internet, and make
-    # students' links and scripts in them harmless.
+    # Keep nbgrader's formgrader from loading anything from the internet. Make links and scripts in
+    # students' notebooks harmless there.
     markdown_filter = "autograder.reports.nbgrader_formgrader.markdown2html"
     c.HTMLExporter.filters = {"markdown2html": markdown_filter}
     c.HTMLExporter.preprocessors = ["autograder.reports.nbgrader_formgrader.SafePages"]

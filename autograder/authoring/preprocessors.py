@@ -1,4 +1,4 @@
-"""Preprocessors that make the released notebook, in addition to those of nbgrader."""
+"""Preprocessors (steps of nbgrader) that help to turn a solution notebook into the released one."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ from nbgrader.utils import is_grade, is_solution
 
 from autograder.authoring.python_names import find_bound_names, find_used_names
 
-# HTML of a picture with its alt text, as a course's library shows it in an output.
+# HTML of a picture and its alt text, in the form in which a course's library displays pictures.
 _PICTURE = re.compile(r'<img alt="[^"]*"[^>]* src="data:image/png;base64,([A-Za-z0-9+/=]+)">')
 
 
@@ -34,7 +34,7 @@ class AllowErrors(NbGraderPreprocessor):
 
 
 class KeepOutputs(NbGraderPreprocessor):
-    """Clear the outputs of cells that depend on an answer, and keep those of the other cells.
+    """Clear the outputs of cells that need a student's answer, and keep those of the other cells.
 
     A statement depends on an answer if it uses a name that an answer cell defines, or a name that
     another such statement defines. The same holds for names imported from the package `autograder`,
@@ -63,7 +63,7 @@ class KeepOutputs(NbGraderPreprocessor):
 
 
 def _track_answer_dependence(source: str, dependent_names: set[str]) -> bool:
-    """Return True if the code of a cell depends on an answer.
+    """Return True if a cell needs a student's answer; add the names that then need it as well.
 
     Parameters
     ----------

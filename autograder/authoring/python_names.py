@@ -26,7 +26,7 @@ def parse_code(source: str | bytes) -> Any:
 
 
 def find_definitions(tree: ast.AST | None) -> tuple[list[str], list[str]]:
-    """Return two lists, the functions and the variables that code defines or changes in its scope.
+    """Return the functions and the variables that code defines or changes at its top level.
 
     Names inside functions, classes and comprehensions are not included.
     """
@@ -47,7 +47,7 @@ def find_definitions(tree: ast.AST | None) -> tuple[list[str], list[str]]:
 
 
 def _walk_outermost_scope(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes of a syntax tree that are in its outermost scope.
+    """Yield the nodes of a syntax tree, without those inside functions and classes.
 
     Nodes inside functions and classes, and the variables of comprehensions, are left out.
     """
@@ -62,7 +62,7 @@ def _walk_outermost_scope(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def find_bound_names(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a piece of code binds in its outermost scope.
+    """Yield the names that a piece of code defines at its top level, outside functions.
 
     These are the names of assigned variables, imports, functions and classes.
     """
@@ -98,7 +98,7 @@ def _get_mutated_variable(node: ast.AST) -> str:
 
 
 def find_import_and_class_names(tree: ast.AST) -> set[str]:
-    """Return the names that imports and class definitions bind, also inside functions."""
+    """Return the names of imports and classes, also of those inside functions."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
@@ -109,7 +109,7 @@ def find_import_and_class_names(tree: ast.AST) -> set[str]:
 
 
 def find_changed_names(tree: ast.AST | None) -> set[str]:
-    """Return the names that code binds or changes in its outermost scope.
+    """Return the names that code assigns to or changes at its top level, outside functions.
 
     Names of imports and classes inside functions are included, too.
     """
@@ -127,7 +127,7 @@ def find_used_names(tree: ast.AST | None) -> set[str]:
 
 
 def find_free_names(tree: ast.AST) -> set[str]:
-    """Return the names that a piece of code uses without defining them anywhere in it."""
+    """Return the names that a piece of code uses and does not define anywhere."""
     names = set()
     definitions = find_import_and_class_names(tree)
     for node in ast.walk(tree):
@@ -143,7 +143,7 @@ def find_free_names(tree: ast.AST) -> set[str]:
 
 
 def find_external_names(source: str) -> set[str]:
-    """Return the names that the code of a notebook cell uses from outside of the cell.
+    """Return the names that a notebook cell uses and other cells must define.
 
     Names that the code binds in the cell, and local names of its functions, are not among them.
     Lines with IPython magic are ignored. The result is empty if the rest is no valid Python.

@@ -12,7 +12,7 @@ from autograder.core.notebook_cells import nbgrader_metadata
 
 
 def find_reference_cells(cells: Iterable[NotebookNode]) -> dict[str, str]:
-    """Return the sources of a solution notebook's cells that define the right functions.
+    """Return the sources of the solution's cells that define the right functions, by cell name.
 
     These are the code cells with the tag "setup" and the answer cells. The keys are the cells'
     grade_ids, or their cell ids if they have none.
@@ -27,11 +27,11 @@ def find_reference_cells(cells: Iterable[NotebookNode]) -> dict[str, str]:
 
 
 def _show_nothing(*_args: object, **_kwargs: object) -> None:
-    """Do nothing, in place of IPython's `display`, which is not available outside a notebook."""
+    """Do nothing. Outside a notebook, this function takes the place of IPython's `display`."""
 
 
 def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
-    """Run cells and return a namespace of the names that they define.
+    """Run cells, and return an object whose attributes are the names that the cells define.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
     AutograderError
         If a cell raises. The message names the cell.
     """
-    # In a notebook, cells can call `display` without importing it.
+    # In a notebook, cells can call `display` without importing it. So define the name here.
     namespace: dict[str, object] = {"__name__": f"solution of {lab}", "display": _show_nothing}
     for name, source in cells.items():
         try:

@@ -66,7 +66,7 @@ def release_notebook(
 
 
 def _describe_first_refused_cell(nbgrader_step: Any, notebook: NotebookNode) -> str:
-    """Return a description of the first cell for which one of nbgrader's preprocessors fails."""
+    """Name the first notebook cell on which a preprocessor of nbgrader raises an error."""
     for cell in notebook.cells:
         try:
             nbgrader_step(nbformat.v4.new_notebook(cells=[deepcopy(cell)]), {})

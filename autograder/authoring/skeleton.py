@@ -95,12 +95,12 @@ def write_lab(course: Course, name: str, exercise: str = "") -> Path:
 
 
 def is_exercise_name(name: str) -> bool:
-    """Return True if an exercise may have this name, which is also that of its function."""
+    """Return True if the name may be that of an exercise, and so of the students' function."""
     return bool(re.fullmatch(r"[A-Za-z][A-Za-z0-9]*(_[A-Za-z0-9]+)*", name)) and not iskeyword(name)
 
 
 def hyphenate(name: str) -> str:
-    """Return a name as lower-case words with hyphens between them, as courses and labs have it."""
+    """Return a name in lower case, with "-" between its words: the form for courses and labs."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
 
 

@@ -1,4 +1,4 @@
-"""Find mistakes in the definitions of a lab's exercises before the lab is built.
+"""Find mistakes in the definitions of a lab's exercises, such as wrong code that would pass.
 
 The wrong implementation of each misconception must be recognised as that misconception, and each
 right implementation must be accepted. A function without any thought, such as one whose body is
@@ -91,7 +91,7 @@ def _are_all_answers_right(
 def _find_misconception_weakness(
     exercise: Exercise, misconception: Misconception, questions: Sequence[Question]
 ) -> str:
-    """Return what is wrong with a misconception's definition, as the end of a sentence, or ""."""
+    """Return the fault in a misconception's definition, as the end of a sentence; "" if none."""
     answers = [question.mistakes[misconception.name] for question in questions]
     accident = _find_problem_with_raised_errors(misconception, questions, answers)
     if accident:
@@ -107,15 +107,15 @@ def _find_misconception_weakness(
     return ""
 
 
-# Errors that a wrong implementation raises by mistake of the lab's author, who misspelt a name or
-# called an `Exercise` instead of its function.
+# Errors that show a slip of the lab's author in wrong code written on purpose: a misspelt name, or
+# a call of an `Exercise` instead of its function.
 _SLIPS = ("NameError", "UnboundLocalError", ExerciseError.__name__)
 
 
 def _find_problem_with_raised_errors(
     misconception: Misconception, questions: Sequence[Question], answers: Sequence[Answer]
 ) -> str:
-    """Return the problem with the errors that a misconception's function raises, or "".
+    """Return the fault in the errors that a deliberately wrong function raises; "" if none.
 
     If the function raised an error that its author did not intend, every student whose function
     raises the same error would be told that they have the misconception.
@@ -123,12 +123,12 @@ def _find_problem_with_raised_errors(
     results = []
     for question, answer in zip(questions, answers, strict=True):
         is_error_case = isinstance(question.expected, ExpectedError)
-        # Some misconceptions are named after the kind of error that they raise, such as
-        # "name-not-defined". Such an error is intended.
+        # Some deliberately wrong functions are named after the error that they raise, such as
+        # "name-not-defined". That error is intended.
         if not is_error_case and classify_error(answer.error) != misconception.name:
             results.append((question, answer))
-    # Map the name of each error to its message in the first case that raises it. The cases are gone
-    # through backwards, so that the error of the last case comes first.
+    # Store one message for each type of error. Go through the cases backwards, so that the message
+    # of the first case stays.
     errors: dict[str, str] = {}
     for _, answer in reversed(results):
         if answer.error:
@@ -215,7 +215,7 @@ def _make_answers(values: Iterable[Value]) -> list[Answer]:
 
 
 def find_doubts(lab: Lab) -> list[str]:
-    """Return a sentence for each exercise that the lab's author should think over.
+    """Return sentences on what the lab's author should check again, at most one for each exercise.
 
     Such an exercise has a domain that is only proposed, or every test case of it is one that
     students see. In the latter case, a function that looks its result up in a table would be right.
@@ -249,7 +249,7 @@ def _has_visible_cases_only(exercise: Exercise) -> bool:
 
 
 def _encode_inputs(inputs: Inputs) -> bytes:
-    """Return the inputs of a test case as bytes, so that two inputs can be compared."""
+    """Encode a test case's inputs as bytes, so that two cases with equal inputs can be found."""
     arrays: list[np.ndarray] = []
     return encode(pack_inputs(inputs, arrays), arrays)
 
@@ -259,7 +259,7 @@ def answer_questions(
     exercise: Exercise,
     questions: Sequence[Question],
 ) -> list[Answer]:
-    """Return what a function returns or raises in each test case of an exercise."""
+    """Return the outcome of a function in each test case of an exercise: its result or error."""
     return [call_answer(function, question.inputs, exercise.rules.call) for question in questions]
 
 
@@ -268,7 +268,7 @@ def judge_answers(
     questions: Sequence[Question],
     answers: Sequence[Answer],
 ) -> Finding:
-    """Return the finding on the answers that a function gave in the test cases of an exercise.
+    """Compare a function's outcomes with the expected results, and return the verdict (a finding).
 
     It tells whether they are right and which misconception, if any, they show.
     """

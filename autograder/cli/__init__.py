@@ -3,7 +3,7 @@
 Other packages can add commands by entry points of the group `autograder.commands`.
 """
 
-# The help lists the commands in this order.
+# Keep this order: the help lists the commands in the order of these imports.
 from autograder.cli import student, author, instructor  # noqa: F401, I001
 from autograder.cli.group import main
 

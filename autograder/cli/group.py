@@ -12,7 +12,7 @@ import click
 from autograder.core.errors import INSTALL_ALL, AutograderError, make_printable
 from autograder.core.files import is_disk_error
 
-# Other packages can add commands by entry points of this group.
+# Other packages can add commands to `autograder`: as entry points of this group.
 ENTRY_POINT_GROUP = "autograder.commands"
 
 _INSTRUCTOR_PACKAGES = (
@@ -27,7 +27,7 @@ _INSTRUCTOR_PACKAGES = (
 
 _STUDENT_COMMANDS = ("start", "lab", "update", "reset", "check")
 
-# By command, what the user is told after Ctrl+C about the work done so far.
+# Sentence for the user after Ctrl+C, by command: it says which of the work is kept.
 _INTERRUPTION_NOTES = {
     "collect": "What is filed is kept; the same command goes on from there.",
     "grade": "What is marked is kept; the same command goes on from there.",
@@ -39,7 +39,7 @@ _INTERRUPTION_NOTES = {
 
 
 class CommandGroup(click.Group):
-    """Command group that lists its commands in the order in which a course needs them.
+    """Group of all commands. The help lists them in the order in which a course needs them.
 
     An error that the user can fix is shown as one sentence, without a traceback.
     """

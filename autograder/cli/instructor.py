@@ -82,6 +82,26 @@ def collect(classroom: "Classroom", paths: Sequence[Path], **options: Any) -> No
 
 
 @main.command()
+@class_options
+def merge(classroom: "Classroom") -> None:
+    """Merge the folders of each student who has several, as roster.csv says, with all marks.
+
+    Of two submissions for a lab the newer one counts; the other is kept as an earlier attempt.
+
+    \b
+    Example:  autograder merge
+    """
+    from autograder.gradebook.merge_students import merge_split_students
+
+    count = 0
+    for sentence in merge_split_students(classroom):
+        click.echo(sentence)
+        count += 1
+    remedy = " Run `autograder grade` next." if count else ""
+    click.echo(f"{format_count(count, 'student')} with several folders merged.{remedy}", err=True)
+
+
+@main.command()
 @LABS_ARGUMENT
 @class_options
 @click.option(
@@ -125,7 +145,7 @@ def grade(
 
     from autograder.sandbox.choice import explain_fallback, find_sandbox
 
-    # Trying out a sandbox takes as long as reading the labs, so both run at once.
+    # To try out a sandbox takes as long as to read the labs. So do both at the same time.
     with ThreadPoolExecutor(1) as executor:
         search = None if scheduler else executor.submit(find_sandbox, sandbox)
         from autograder.gradebook.graded_submission import GradingOptions
@@ -400,7 +420,7 @@ def _warn_if_unprotected(sandbox: str) -> None:
 
 @contextmanager
 def _open_results_file(target: str | None) -> "Iterator[Callable[[Result], None]]":
-    """Open a file for results as lines of JSON, and return a function that writes a result.
+    """Open a file for JSON lines (one result a line), and return a function that writes a result.
 
     The target "-" means stdout; None means that nothing is written. Lines of an earlier run are
     deleted at the first result, or at the end if there is no result.

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from autograder.gradebook.classroom import Classroom
 
 SANDBOXES = ("auto", "bubblewrap", "webassembly", "none")  # copy of autograder.sandbox.choice.CHOICES
-# Copy of the names in autograder.platforms.responses.RESPONSE_FORMATS.
+# Keep these names the same as in autograder.platforms.responses.RESPONSE_FORMATS, which is not
+# imported here because that would be slow.
 FORMAT_NAMES = ("json", "gradescope", "prairielearn", "github")
 PATH_TYPE = click.Path(path_type=Path)
 FILE_TYPE = click.Path(path_type=Path, dir_okay=False)
@@ -100,7 +101,7 @@ def print_lines(label: str, sentences: Iterable[str]) -> None:
 
 
 def choose_labs(names: Sequence[str], classroom: "Classroom | None" = None) -> "list[Lab]":
-    """Read the labs of these names or, without names, all labs that can run here.
+    """Read the named labs, or, without names, all labs for which this machine has the packages.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ _COURSE_FIELDS = {
 
 
 class CourseError(UsageError):
-    """There is no course, or its course.toml has a mistake."""
+    """Error for a missing course, or for a mistake in its course.toml."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Course:
         return self.notebooks / f"{Path(name).stem}.ipynb"
 
     def answers_folder(self, lab: str) -> Path:
-        """Return the folder that holds a lab's answer key."""
+        """Return the folder of a lab's answer key: test cases and results for students' checks."""
         return self.notebooks / lab / ANSWERS_FOLDER
 
     def require_lab(self, name: str) -> str:
@@ -135,7 +135,7 @@ class Course:
 
 
 def find_course_folder(start: Path | None = None) -> Path | None:
-    """Return the folder of the course; None if there is none.
+    """Return the folder of the course, the nearest one with a course.toml; None if there is none.
 
     It is the folder in the environment variable AUTOGRADER_COURSE, else the nearest folder with a
     course.toml among `start` (by default the working directory) and the folders above it.
@@ -151,7 +151,7 @@ def find_course_folder(start: Path | None = None) -> Path | None:
 
 
 def list_answer_folders() -> list[Path]:
-    """Return the folders that may hold answer keys.
+    """Return the folders that may hold answer keys, the files that students' checks compare with.
 
     Inside a course there is one for each lab. Outside of a course, they are the folders `answers`
     in the working directory, in its subfolders and in the folders beside it.
@@ -168,7 +168,7 @@ def list_answer_folders() -> list[Path]:
 
 
 def find_course(start: Path | None = None) -> Course:
-    """Read the course that `find_course_folder` finds.
+    """Read the settings of the course in whose folder (or one of its subfolders) `start` lies.
 
     Raises
     ------
@@ -185,7 +185,7 @@ def find_course(start: Path | None = None) -> Course:
 
 
 def read_course(folder: Path) -> Course:
-    """Read the course in a folder.
+    """Read a course's settings from the course.toml in its folder.
 
     Raises
     ------
@@ -216,7 +216,7 @@ def _check_names(path: Path, entries: Mapping[str, Any]) -> None:
 
 
 def _check_folders_and_pages_are_public(path: Path, entries: Mapping[str, Any]) -> None:
-    """Raise `CourseError` if a folder or page would show private files, such as solutions."""
+    """Raise CourseError if course.toml would give students private files, such as solutions."""
     for field_name in ("library", "data"):
         for value in entries.get(field_name, ()):
             if _overlaps_private_folder(path.parent, value):
@@ -262,7 +262,7 @@ def _is_outside_or_private(root: Path, name: str) -> bool:
 
 
 def private_folders(root: Path) -> list[Path]:
-    """Return the folders of a course that no submission may read: solutions, submissions, marks.
+    """Return the course's private folders, which no submission may read, such as solutions.
 
     The zip for students may hold files of these folders only if course.toml names their lab.
     """
@@ -315,7 +315,7 @@ def check_toml_entries(
     error: type[AutograderError] = CourseError,
     required: Sequence[str] = (),
 ) -> None:
-    """Check names and types of the entries in a table of a TOML file.
+    """Check that a table of a TOML file has the required entries, each known and of the right type.
 
     Parameters
     ----------

@@ -10,11 +10,11 @@ from math import ceil
 from time import monotonic, process_time
 
 WALL_SECONDS_PER_CPU_SECOND = 6  # the limit of wall-clock time is 6 times that of CPU time
-# A student's function is stopped only at 1.5 times its limit, so that the message can say how long
-# a function that is a little too slow takes.
+# Stop a student's function only at 1.5 times its limit. So the message can tell how long it takes
+# if it is only a little too slow.
 OVERTIME_FACTOR = 1.5
-# Code is called stuck (in an endless loop) and not slow if it made no progress in the last 19/20 of
-# its time.
+# A function that is stopped counts as stuck in an endless loop, and not as slow, if it made no
+# progress in the last 19/20 of its time.
 STUCK_RATIO = 20
 # Limit of CPU time for all calls of an exercise's function together; a lab may set another limit.
 DEFAULT_CALL_SECONDS = 10
@@ -36,11 +36,11 @@ class Stopwatch:
         self._progress_seconds = 0.0
 
     def cpu_seconds(self) -> float:
-        """Return the CPU time used since the start, in seconds."""
+        """Return the CPU time used since the stopwatch was made, in seconds."""
         return max(0.0, self._cpu() - self._start_cpu)
 
     def charged_seconds(self) -> float:
-        """Return the time that counts against a limit.
+        """Return the seconds that count against a limit: CPU time, or a part of the waiting time.
 
         This is the CPU time or, for code that waits, a fraction of the wall-clock time.
         """
@@ -70,7 +70,7 @@ def describe_overrun(
     finished: bool,
     stuck: bool = False,
 ) -> str:
-    """Return the sentence on a student's function that took too much CPU time.
+    """Return the sentence for a student whose function took too much CPU time.
 
     Parameters
     ----------

@@ -9,7 +9,8 @@ text without a traceback.
 
 import re
 
-# Escape sequences of terminals (colours, titles …) begin with ESC or with its 8-bit form.
+# Colours and titles in a terminal are set by escape sequences. Each begins with the character ESC
+# or with its 8-bit form.
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
@@ -23,13 +24,13 @@ INSTALL_ALL = (
 
 
 class AutograderError(Exception):
-    """A problem that the user can fix; the text says what is wrong, where, and what to do."""
+    """Error for a problem that the user can fix; the text says what, where, and what to do."""
 
     exit_code = 1
 
 
 class UsageError(AutograderError):
-    """A wrong name, path or option of a command; the text says which ones are possible."""
+    """Error for a wrong name, path or option of a command; the text says which are possible."""
 
     exit_code = 2
 

@@ -21,7 +21,7 @@ _UNUSABLE_ON_WINDOWS = re.compile(
 
 
 def is_disk_error(error: BaseException) -> bool:
-    """Return True if the disk is full or read-only, so that the next file will fail as well."""
+    """Return True if the disk is full or read-only, so that no other file can be written."""
     return isinstance(error, OSError) and error.errno in _DISK_ERRORS
 
 
@@ -57,7 +57,7 @@ def write_file(path: Path, content: str | bytes, mode: int | None = None) -> Non
 
 
 def explain_unusable_name(parent: Path, name: str) -> str:
-    """Return the reason that `parent` cannot have a folder of exactly this name; "" if it can.
+    """Return the reason why `parent` cannot hold a folder of exactly this name; "" if it can.
 
     The reason is the second half of a sentence that begins with the name. For Windows "a." is the
     same name as "a". For Windows and macOS "Anna" is the same name as "anna". So two students
@@ -72,7 +72,7 @@ def explain_unusable_name(parent: Path, name: str) -> str:
 
 
 class NotRegularFile(OSError):
-    """The path is not a regular file, but a symbolic link, a pipe, a folder or a device."""
+    """Error for a path that is no regular file, but a symbolic link, a pipe or a device."""
 
 
 def open_regular_file(path: Path) -> BufferedReader:
@@ -88,9 +88,9 @@ def open_regular_file(path: Path) -> BufferedReader:
     OSError
         If the file cannot be opened.
     """
-    # O_NONBLOCK is needed because opening a pipe that nobody writes to would wait for ever. Windows
-    # has no O_NOFOLLOW. So check the type before opening as well, although the file could be
-    # replaced in between.
+    # Opening a pipe that nobody writes to would wait for ever, so the flag O_NONBLOCK is needed.
+    # Windows does not have the flag O_NOFOLLOW, so check the type before opening as well: this is
+    # less safe, since the file could be replaced between the check and the opening.
     _require_regular(os.lstat(path))
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _BINARY
     handle = os.open(path, flags)
@@ -103,13 +103,13 @@ def open_regular_file(path: Path) -> BufferedReader:
 
 
 def read_regular_file(path: Path, max_bytes: int) -> bytes:
-    """Read the first `max_bytes` of a file; raise the errors of `open_regular_file`."""
+    """Return the first `max_bytes` of a file; raise NotRegularFile for a link or a pipe."""
     with open_regular_file(path) as file:
         return file.read(max_bytes)
 
 
 def hash_parts(*parts: bytes | str) -> str:
-    """Return one SHA-256 of several texts; it also depends on where one ends and the next begins.
+    """Return one SHA-256 of several texts, which also depends on where one text ends.
 
     >>> hash_parts("ab", "c") == hash_parts("a", "bc")
     False
@@ -143,7 +143,8 @@ def decode_text(data: bytes) -> tuple[str, str]:
         if data.startswith(mark):
             encoding = marked_encoding
             break
-    # In UTF-16 about every other byte is zero. A text with only a few zeros is not UTF-16.
+    # In UTF-16, about every other byte of most texts is zero. So a text with only a few zero bytes
+    # has another encoding.
     beginning = data[:40]
     if encoding == "utf-8" and beginning.count(b"\0") > len(beginning) // 4:
         encoding = "utf-16-le" if data[1:2] == b"\0" else "utf-16-be"

@@ -27,7 +27,8 @@ from autograder.core import course
 from autograder.core.course import LAB_INDEX
 from autograder.core.errors import join_words
 
-# The autograder's `dependencies` in pyproject.toml, by the names under which they are imported.
+# Packages that the autograder itself needs (`dependencies` in pyproject.toml), by the names used
+# in import statements.
 ENGINE_PACKAGES = frozenset(
     "autograder click IPython ipywidgets matplotlib mpl_toolkits".split()
     + "nbclient nbformat numpy rich".split()
@@ -76,7 +77,7 @@ def _read_allowed_packages(folders: tuple[Path, ...]) -> frozenset[str] | None:
 
 
 def find_imports(source: str) -> set[str]:
-    """Return the packages that the import statements in a source name.
+    """Return the packages that the import statements in a text name, such as "torch".
 
     Each statement must be in one line. The rest of the source need not be valid Python.
 
@@ -102,7 +103,7 @@ def describe_refusal(package: str, lab_packages: Collection[str] | None = None) 
 
 
 def guard_imports() -> None:
-    """Let import statements in notebook cells fail for packages that are not allowed.
+    """From now on, let import statements in notebook cells fail for packages that are not allowed.
 
     Imports within libraries are not restricted.
     """

@@ -1,11 +1,11 @@
-"""Read and write the metadata that nbgrader keeps in notebook cells: grade_ids and roles."""
+"""Read and write nbgrader's metadata in notebook cells: a name (grade_id), points and a role."""
 
 from collections.abc import Mapping
 from typing import Any
 
 MAX_NOTEBOOK_BYTES = 20_000_000  # including pictures; a finished lab has less than 2 MB
 
-# Metadata of the notebooks that the autograder writes.
+# Metadata for every notebook that the autograder writes.
 NOTEBOOK_METADATA = {
     "kernelspec": {
         "display_name": "Python 3 (ipykernel)",
@@ -17,7 +17,7 @@ NOTEBOOK_METADATA = {
 
 
 def grade_id(exercise: str) -> str:
-    """Return the grade_id of the cell in which students write the function of an exercise.
+    """Return the grade_id (nbgrader's name) of the cell in which students answer an exercise.
 
     >>> grade_id("stable_softmax")
     'stable-softmax'
@@ -26,7 +26,7 @@ def grade_id(exercise: str) -> str:
 
 
 def grade_id_of_test(exercise: str) -> str:
-    """Return the grade_id of the cell that tests an exercise.
+    """Return the grade_id (nbgrader's name) of the cell that tests an exercise.
 
     >>> grade_id_of_test("stable_softmax")
     'test-stable-softmax'
@@ -35,7 +35,7 @@ def grade_id_of_test(exercise: str) -> str:
 
 
 def cell_source(cell: Mapping[str, Any]) -> str:
-    """Return the source of a saved notebook cell as one text, also if it is a list of lines.
+    """Return the source of a saved notebook cell as one text. The file may hold a list of lines.
 
     >>> cell_source({"source": ["x = 1\\n", "y"]}), cell_source({})
     ('x = 1\\ny', '')
@@ -56,7 +56,7 @@ def nbgrader_metadata(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def make_nbgrader_metadata(name: str, points: float | None = None, **roles: bool) -> dict[str, Any]:
-    """Make nbgrader's metadata for a notebook cell.
+    """Make the metadata by which nbgrader recognises a notebook cell.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def make_nbgrader_metadata(name: str, points: float | None = None, **roles: bool
 
 
 def cell_grade_id(cell: Mapping[str, Any]) -> str:
-    """Return the grade_id of a notebook cell; "" if the cell has no grade_id.
+    """Return the grade_id (nbgrader's name) of a notebook cell; "" if the cell has none.
 
     >>> cell_grade_id({"metadata": {"nbgrader": {"grade_id": "softmax"}}})
     'softmax'

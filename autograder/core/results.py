@@ -30,11 +30,12 @@ class CellOutcome(StrEnum):
 
 
 class ResultReason(StrEnum):
-    """Detail of a verdict for programs, which then need not analyse the message."""
+    """Reason for a verdict, for programs, which then need not analyse the message."""
 
     JUDGED = "judged"
     STUB = "stub"  # the student has not changed the exercise's cell
-    # Follow-through: the answer is correct with a correct version of the exercises that it calls.
+    # The answer is correct if it calls correct versions of the other exercises, instead of the
+    # student's own (follow-through).
     FOLLOWED = "followed"
     SKIPPED = "skipped"  # not tested, because the time for the notebook was used up
 
@@ -82,7 +83,7 @@ class Result:
         return json.dumps(self.to_fields(), ensure_ascii=False)
 
     def to_fields(self) -> dict[str, Any]:
-        """Return the fields by name, as values that JSON can represent."""
+        """Return the fields as a dict of values that JSON can represent."""
         return {name: getattr(self, name) for name in self.__slots__}
 
     @classmethod
@@ -95,7 +96,7 @@ class Result:
         return cls(**{**fields, "verdict": verdict, "kind": ResultReason(fields["kind"])})
 
     def rescore(self, points: float) -> "Result":
-        """Return this result as it would be if the exercise were worth `points`."""
+        """Return this result with its score for an exercise that is worth `points`."""
         score: float | None = 0.0
         if self.score is None:
             score = None

@@ -1,4 +1,4 @@
-"""Rounding of points and percentages for tables, pages and the term: halves up, to two decimals.
+"""Round points and percentages for tables and pages: to two decimals, a half upwards.
 
 Marks are computed without rounding. They are rounded when they are shown. Floating-point numbers
 are taken for the simple fractions that they stand for, so that a half is a half: Python's own
@@ -23,7 +23,7 @@ def to_fraction(points: float) -> Fraction:
 
 
 def round_half_up(number: float | Fraction, decimals: int = POINT_DECIMALS) -> Decimal:
-    """Return a number with so many decimals, halves rounded up.
+    """Return a number rounded to `decimals` decimals; a half is rounded up.
 
     >>> round_half_up(0.625), round_half_up(8.345), round_half_up(Fraction(179, 2), decimals=0)
     (Decimal('0.63'), Decimal('8.35'), Decimal('90'))
@@ -33,7 +33,7 @@ def round_half_up(number: float | Fraction, decimals: int = POINT_DECIMALS) -> D
 
 
 def format_points(points: float | Decimal | None) -> str:
-    """Return points as text; a dash (–) for None, which means that the answer is not graded yet.
+    """Return points as text: "2.5", or a dash (–) for None, which means "not graded yet".
 
     >>> format_points(2.0), format_points(0.5), format_points(8 / 3), format_points(None)
     ('2', '0.5', '2.67', '–')

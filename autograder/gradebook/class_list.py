@@ -19,19 +19,20 @@ from autograder.intake import roster as rosters
 from autograder.intake.filenames import escape_unprintable, normalise_name
 from autograder.intake.student_folders import describe_duplicate_folders, match_folders
 
-# The roster is taken for another class's only if at least so many submitters are not in it.
+# Take the roster for that of another class only if it lacks at least so many of the students who
+# submitted something.
 MIN_UNKNOWN_STUDENTS = 3
 MAX_NAMES_SHOWN = 5  # in an error message
 _Value = TypeVar("_Value")
 
 
 class ClassListError(AutograderError):
-    """The roster is another class's, or one of its table cells cannot be understood."""
+    """Error for a roster of another class, or for a table cell that is no valid date or time."""
 
 
 @dataclass(frozen=True)
 class ClassList:
-    """Students of a class.
+    """Students of a class, with their roster entries, and where each submission came from.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ class ClassList:
     def read_extensions(
         self, policy: Policy, gradebook_due: Mapping[str, datetime | None] | None = None
     ) -> dict[tuple[str, str], timedelta]:
-        """Return the extensions that the roster grants, by student and lab.
+        """Return the extensions of due dates that the roster grants, by student and lab.
 
         An extension may be a new due date. Its length is counted from the due date in course.toml,
         or else from the one in nbgrader's gradebook.
@@ -139,7 +140,8 @@ class ClassList:
             labs[""] = list(policy.due)
         values = {}
         for student, person in self.people.items():
-            # Sorted, so that the heading without a lab ("") comes first and can be overridden.
+            # The columns are sorted by the lab in their headings. So the column without a lab,
+            # which holds for all labs, comes first, and a lab's own column overrides it.
             for heading, text in sorted(get_cells(person).items()):
                 if normalise_name(heading) not in labs:
                     raise ClassListError(
@@ -158,7 +160,7 @@ class ClassList:
 
 
 def read_class_list(classroom: Classroom) -> ClassList:
-    """Read the class list from the classroom's roster.csv and the origins of its submissions.
+    """Read the class list: roster.csv, and where each of the class's submissions came from.
 
     Raises
     ------
@@ -174,8 +176,8 @@ def read_class_list(classroom: Classroom) -> ClassList:
         folders.update(student for student, _ in origins)
         people = match_folders(roster, sorted(folders), origins)
         notes = describe_duplicate_folders(people)
-        # Students with a matching folder are known by its name. Add the students without a folder,
-        # by the folder name that the roster implies.
+        # The dict now has the students who have a folder, under the folder's name. Add those
+        # without a folder, under the folder name that follows from the roster.
         matches = {person.student for person in people.values()}
         for person in roster.people:
             if person.student not in matches:
@@ -185,7 +187,7 @@ def read_class_list(classroom: Classroom) -> ClassList:
 
 
 def _reject_roster_of_other_class(roster: Roster, classroom: Classroom, students: set[str]) -> None:
-    """Raise `ClassListError` if the roster seems to be another class's.
+    """Raise `ClassListError` if the roster has hardly any of those who submitted something.
 
     That is assumed if hardly any of the students who submitted something are in the roster.
     """
@@ -206,18 +208,19 @@ def _reject_roster_of_other_class(roster: Roster, classroom: Classroom, students
 
 
 def _list_first(names: list[str]) -> str:
-    """Return the first few names, and an ellipsis where there are more."""
+    """Return the first few names as one text, with an ellipsis if there are more."""
     text = join_words(map(escape_unprintable, names[:MAX_NAMES_SHOWN]))
     return f"{text} …" if len(names) > MAX_NAMES_SHOWN else text
 
 
-# Unicode normalisation separates the accent of É, but not the stroke of Ł. So the plain letter is
-# taken from the character's Unicode name, "LATIN CAPITAL LETTER L WITH STROKE".
+# To sort Ł beside L, the plain letter is needed. Unicode normalisation separates the accent of É,
+# but not the stroke of Ł. So the letter is taken from the character's Unicode name, "LATIN CAPITAL
+# LETTER L WITH STROKE".
 _STROKED_LETTER = re.compile(r"LATIN (?:CAPITAL|SMALL) LETTER (\w) WITH ")
 
 
 def alphabetical_key(name: str) -> str:
-    """Return a key for sorting names: É beside E, Ł beside L, and capitals beside small letters.
+    """Return a key for sorting names alphabetically: É beside E, Ł beside L, and a beside A.
 
     >>> sorted(["Zoe", "Łucja", "Émile", "Mia", "ada"], key=alphabetical_key)
     ['ada', 'Émile', 'Łucja', 'Mia', 'Zoe']

@@ -29,12 +29,12 @@ from autograder.core.notebook_cells import MAX_NOTEBOOK_BYTES
 
 MAX_ATTEMPTS = 20  # earlier attempts of a submission that are graded; older ones are ignored
 MAX_SMALL_TEXT_BYTES = 200
-# Name that `autograder collect` gives to the notebook of an earlier attempt.
+# Name of the notebook of an earlier attempt, as `autograder collect` writes it: time and hash.
 _ATTEMPT_FILE_NAME = re.compile(r"\d{8}T\d{6}Z-[0-9a-f]{12}\.ipynb")
 
 
 class GradingError(AutograderError):
-    """A grading run cannot go on. The error's text says why, and what the instructor can do."""
+    """Error that ends a grading run. The text says why, and what the instructor can do."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Submission:
 
 
 class Classroom:
-    """Folder of a class, and the address of its gradebook.
+    """Folder of a class: paths of submissions, results and reports, and the gradebook's address.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class Classroom:
             )
 
     def require_writable(self) -> None:
-        """Raise `GradingError` if the folder cannot be written to."""
+        """Raise `GradingError` if nothing can be written into the classroom's folder."""
         probe = self.root / f".probe-{os.getpid()}"
         try:
             probe.write_bytes(b"?" * 4096)
@@ -115,12 +115,12 @@ class Classroom:
         return sorted(submissions)
 
     def list_unusable_student_folders(self) -> list[str]:
-        """Return the student folders whose names cannot be used for a result file."""
+        """Return the student folders that are left out because of characters in their names."""
         names = [folder.name for folder in self._list_student_folders()]
         return sorted(repr(name) for name in names if not _is_usable_name(name))
 
     def list_unknown_folders(self) -> list[str]:
-        """Return "student/folder" for each submission folder that is named after no lab."""
+        """Return "student/folder" for each folder of a student that has no lab's name."""
         unknown = []
         for folder in self._list_student_folders():
             if not _is_usable_name(folder.name):
@@ -140,7 +140,7 @@ class Classroom:
         ]
 
     def read_submission(self, student: str, lab: str) -> Submission:
-        """Read the attempt that counts, without following links or reading very large files."""
+        """Read the attempt that counts; a link or a very large file is refused, with a note why."""
         try:
             name = self.counted_attempt(student, lab)
             attempt = self._read_earlier_attempt(student, lab, name) if name else None
@@ -173,7 +173,7 @@ class Classroom:
         return attempts
 
     def count_earlier_attempts(self, student: str, lab: str) -> int:
-        """Return the number of earlier attempts that `collect` has kept."""
+        """Return the number of earlier attempts that `autograder collect` has stored."""
         return sum(1 for _ in (self.root / "submitted-earlier" / student / lab).glob("*.ipynb"))
 
     def read_attempt(self, student: str, lab: str, name: str) -> Submission | None:
@@ -192,7 +192,7 @@ class Classroom:
         return read_small_text(self.result_path(student, lab, "counts")) or ""
 
     def _read_earlier_attempt(self, student: str, lab: str, name: str) -> Submission | None:
-        """Read an attempt from submitted-earlier/; None if it is missing or too large."""
+        """Read an earlier attempt, a file in submitted-earlier/; None if it cannot be read."""
         path = self.root / "submitted-earlier" / student / lab / name
         if not _ATTEMPT_FILE_NAME.fullmatch(name) or is_behind_link(path.parent):
             return None
@@ -211,7 +211,7 @@ class Classroom:
 
     @cached_property
     def salt(self) -> str:
-        """Secret text from which the seeds of this class's hidden cases are computed.
+        """Secret text from which the inputs of this class's hidden test cases are computed.
 
         It is stored in the file `secret`, which is created at first use.
         """
@@ -221,7 +221,7 @@ class Classroom:
         return path.read_text("utf-8")
 
     def read_exchange_secret(self, student: str, lab: str) -> str | None:
-        """Return the submission's secret, by which nbgrader's exchange finds whose feedback it is.
+        """Return a submission's secret, by which nbgrader's exchange finds whose feedback it is.
 
         None if the submission did not come through nbgrader's exchange.
         """
@@ -231,7 +231,7 @@ class Classroom:
         return read_small_text(folder / "submission_secret.txt")
 
     def result_path(self, student: str, lab: str, kind: str = "json") -> Path:
-        """Return the path of a submission's file in results/: `<lab>.json`, or `<lab>.<kind>`."""
+        """Return the path of a submission's result, or of its file `<lab>.<kind>` in results/."""
         return self._path_with_links_replaced(self.results, student, f"{lab}.{kind}")
 
     def notebook_path(self, student: str, lab: str, name: str = "") -> Path:
@@ -239,7 +239,7 @@ class Classroom:
         return self._path_with_links_replaced(self.autograded, student, lab, name or f"{lab}.ipynb")
 
     def page_path(self, student: str, lab: str, name: str = "") -> Path:
-        """Return the path of a submission's feedback page, or of the file `name` beside it."""
+        """Return the path of a submission's feedback page, or of the file `name` in its folder."""
         return self._path_with_links_replaced(self.feedback, student, lab, name or f"{lab}.html")
 
     def term_path(self, student: str) -> Path:
@@ -247,7 +247,7 @@ class Classroom:
         return self._path_with_links_replaced(self.feedback, student, "term.html")
 
     def _path_with_links_replaced(self, top: Path, *parts: str) -> Path:
-        """Return a path below results/, autograded/ or feedback/ that leads through no link.
+        """Return a path in one of the class's folders, without any symbolic link on the way.
 
         A symbolic link on the way is replaced by a text file that names the link's target.
         """
@@ -260,12 +260,12 @@ class Classroom:
 
     @staticmethod
     def list_files(top: Path, pattern: str) -> list[Path]:
-        """Return the files below `top` that match a pattern, sorted, except files behind links."""
+        """Return the files below `top` that match a pattern, sorted; symbolic links are skipped."""
         return sorted(path for path in top.glob(pattern) if not _has_link_below(path, top))
 
 
 def _has_link_below(path: Path, top: Path) -> bool:
-    """Return whether the path, or a folder between it and `top`, is a link."""
+    """Return True if the path, or a folder between it and `top`, is a symbolic link."""
     parts = (path, *path.parents)
     return any(part.is_symlink() for part in parts if part != top and part.is_relative_to(top))
 
@@ -326,7 +326,7 @@ def replace_link_with_note(path: Path) -> None:
 
 
 def _list_names(folder: Path) -> list[str]:
-    """Return the names in a folder in a form that can be encoded; [] if it cannot be listed."""
+    """Return the names in a folder, with "?" for invalid characters; [] if it cannot be listed."""
     try:
         return [make_encodable(name) for name in os.listdir(folder)]
     except OSError:
@@ -334,7 +334,7 @@ def _list_names(folder: Path) -> list[str]:
 
 
 def _is_usable_name(name: str) -> bool:
-    """Return whether a folder's name can be written as UTF-8 into results and the gradebook."""
+    """Return True if a student's folder has a name that results and the gradebook can store."""
     try:
         name.encode()
     except UnicodeEncodeError:
@@ -343,7 +343,7 @@ def _is_usable_name(name: str) -> bool:
 
 
 def read_small_text(path: Path) -> str | None:
-    """Read a small text file beside a submission, such as timestamp.txt.
+    """Read a short text file, such as timestamp.txt; None if it is missing, empty or too long.
 
     None if the file is missing, empty, too long, or not a regular file.
     """

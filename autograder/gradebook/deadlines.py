@@ -20,7 +20,8 @@ from autograder.gradebook.nbgrader_db import gradebook_exists, open_gradebook, t
 from autograder.gradebook.policy import VALID_YEARS, Policy, Timing, to_naive_utc
 
 SubmissionKey = tuple[str, str]  # student and lab
-# Date parsers may take hours for a number with a hundred digits, or for a number like 1e999999.
+# Do not parse numbers with ten digits or exponents, such as 1e999999: date parsers may take hours
+# for them.
 _IMPLAUSIBLE_TIME = re.compile(r"\d{10}|\d[eE]|.{101}", re.DOTALL)
 
 
@@ -40,11 +41,11 @@ class Deadlines:
     extensions: Mapping[tuple[str, str], timedelta] = field(default_factory=dict)
 
     def make_timing(self, student: str, lab: str, submitted_at: datetime | None) -> Timing:
-        """Return the timing of a submission that the student submitted at the given time."""
+        """Return submission time, due date and extension of a submission as one record."""
         return Timing(submitted_at, self.due.get(lab), self.extensions.get((student, lab)))
 
     def find_deadline(self, student: str, lab: str) -> datetime | None:
-        """Return when a lab is due for a student, extension included, in UTC; None if never.
+        """Return a lab's due date for a student, with the extension, in UTC; None if there is none.
 
         Marks, pages, tables and the term all take the deadline from here.
         """
@@ -88,7 +89,7 @@ def merge_deadlines(
     gradebook_due: Mapping[str, datetime],
     gradebook_extensions: Mapping[SubmissionKey, timedelta],
 ) -> Deadlines:
-    """Return the deadlines of a class, of course.toml and the roster before those of the gradebook.
+    """Return the deadlines of a class: those of course.toml and the roster replace the gradebook's.
 
     Parameters
     ----------
@@ -102,7 +103,7 @@ def merge_deadlines(
 
 
 def read_class_deadlines(classroom: Classroom, policy: Policy, class_list: ClassList) -> Deadlines:
-    """Read due dates and extensions of a class, opening its gradebook if the class has one."""
+    """Read the due dates and extensions of a class, also those that are only in its gradebook."""
     if not gradebook_exists(classroom.db):
         return read_deadlines(None, policy, class_list)
     with translate_read_errors(classroom.db), open_gradebook(classroom) as gradebook:
@@ -115,7 +116,7 @@ def read_timings(
     class_list: ClassList,
     deadlines: Deadlines | None = None,
 ) -> dict[SubmissionKey, Timing]:
-    """Read the timing of each submission in the gradebook, by student and lab.
+    """Read when each submission in the gradebook was submitted and due, by student and lab.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ def compute_timings(
     deadlines: Deadlines,
     submission_times: Mapping[SubmissionKey, datetime | None],
 ) -> dict[SubmissionKey, Timing]:
-    """Return the timing of each submission, with the student's free late days used.
+    """Return when each submission came and was due, after using the students' free late days.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ _MIN_FILE_NAME_CHARACTERS = 4  # shorter strings in the code are not taken for n
 
 @dataclass
 class _CodeFacts:
-    """Facts about the code of a module or a notebook cell that matter for the fingerprint.
+    """Everything in a module's or cell's code that may change a verdict, such as its imports.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ class _CodeFacts:
 
 @cache
 def lab_fingerprint(lab: Lab) -> str:
-    """Return the lab's fingerprint, which is computed only once in each process."""
+    """Return the lab's fingerprint (a hash of its code), computed only once in each process."""
     return compute_fingerprint(lab)
 
 
 def compute_fingerprint(lab: Lab) -> str:
-    """Compute the lab's fingerprint from the files as they are now, without the cached value."""
+    """Compute the lab's fingerprint (a hash of its code) from the files as they are now."""
     cells = list(_texts_of_cells_for_grading(lab))
     setup = [_collect_code_facts(source.encode(), "") for source in lab.reference_cells.values()]
     lab_files = [_read_module(path, "") for path in sorted(lab.folder.glob("*.py"))]
@@ -98,7 +98,7 @@ def compute_fingerprint(lab: Lab) -> str:
 
 
 def _texts_of_cells_for_grading(lab: Lab) -> Iterator[str]:
-    """Yield the id, type, source and tags of the solution notebook's cells that grading uses.
+    """Yield a text for each code or answer cell of the solution, as parts of the lab's hash.
 
     Those are the code cells and the answer cells.
     """
@@ -111,7 +111,7 @@ def _texts_of_cells_for_grading(lab: Lab) -> Iterator[str]:
 def _collect_facts_of_imported_modules(
     names: Iterable[str], roots: Mapping[str, Path]
 ) -> dict[str, _CodeFacts]:
-    """Return the given modules and all that they import, directly or indirectly, by name.
+    """Collect the facts about some modules, and about all modules that these import, by name.
 
     Only modules below `roots` are followed. The packages that contain a module are included, since
     Python runs their `__init__.py` first. The `__main__.py` of a subpackage is included too, since
@@ -153,7 +153,7 @@ def _read_module(path: Path, package: str) -> _CodeFacts:
 
 @cache
 def _collect_code_facts(source: bytes, package: str) -> _CodeFacts:
-    """Collect the facts about a piece of code.
+    """Return the facts about a piece of code that may change a verdict, such as its imports.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def _collect_code_facts(source: bytes, package: str) -> _CodeFacts:
 
 
 def _collect_strings_of_node(node: ast.AST, facts: _CodeFacts) -> None:
-    """Add a string node, or the pairs of strings in a dict node, to the facts."""
+    """If a syntax-tree node is a string or a dict of strings, add these strings to `facts`."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             if _is_string(key) and _is_string(value):
@@ -191,7 +191,7 @@ def _collect_strings_of_node(node: ast.AST, facts: _CodeFacts) -> None:
 
 
 def _drop_irrelevant_parts(node: ast.AST) -> None:
-    """Remove the parts of a node that cannot change a verdict.
+    """Remove what cannot change a verdict, such as a docstring, from a node of a syntax tree.
 
     These are docstrings, code for type checkers only, and the points of an `Exercise(…)`.
     """
@@ -214,7 +214,7 @@ def _is_string(node: Any) -> TypeGuard[Any]:
 
 
 def _imported_modules(node: ast.Import | ast.ImportFrom, package: str) -> Iterator[str]:
-    """Yield the modules that a statement may import: `a` and `a.b` for `from a import b`."""
+    """Yield the modules that an import statement may import: `from a import b` may import `a.b`."""
     if isinstance(node, ast.Import):
         yield from (alias.name for alias in node.names)
         return
@@ -233,7 +233,8 @@ def _imported_modules(node: ast.Import | ast.ImportFrom, package: str) -> Iterat
 def _versions_of_used_packages(lab: Lab, named: Iterable[str], code: Iterable[_CodeFacts]) -> Iterator[str]:
     """Yield "package version" for each installed package that can affect an answer."""
     names = {name.partition(".")[0] for name in named}.union(*(facts.packages for facts in code))
-    # A package may use another one that no code imports, such as Keras its back end.
+    # A package may use another one that no code imports: Keras, for example, uses a backend. So
+    # include all packages of the course.
     if names.intersection(lab.course.imports):
         names.update(lab.course.imports)
     for name in names.difference(lab.course.library, ["autograder"]):
@@ -242,7 +243,7 @@ def _versions_of_used_packages(lab: Lab, named: Iterable[str], code: Iterable[_C
 
 
 def _data_files_named_in_code(lab: Lab, code: Iterable[_CodeFacts]) -> Iterator[Path]:
-    """Yield the course's data files whose names occur as strings in this code."""
+    """Yield those data files of the course whose names stand as strings in its code."""
     names = set[str]().union(*(facts.strings for facts in code))
     names = {name for name in names if len(name.replace("*", "")) >= _MIN_FILE_NAME_CHARACTERS}
     patterns = [name for name in names if has_magic(name)]

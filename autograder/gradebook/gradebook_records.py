@@ -1,4 +1,4 @@
-"""Files that record which part of a submission's result is already in nbgrader's gradebook.
+"""Record files that tell which results are already written into nbgrader's gradebook.
 
 There is one file for each submission: results/<student>/<lab>.recorded.
 """
@@ -14,7 +14,7 @@ from autograder.gradebook.classroom import Classroom
 
 @dataclass
 class GradebookRecord:
-    """Record of the part of a submission's result that is in the gradebook.
+    """Record of what the gradebook has about one submission: its result, and its manual marks.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def read_gradebook_record(path: Path) -> GradebookRecord:
 
 
 def read_earlier_marks(classroom: Classroom, student: str, lab: str) -> dict[str, list]:
-    """Return the manual marks that no longer count, since the student has replaced the answer.
+    """Return the manual marks for answers that the student has replaced, which no longer count.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def describe_earlier_mark(mark: Sequence, max_score: float) -> str:
 
 
 def was_interrupted(classroom: Classroom, student: str, lab: str) -> bool:
-    """Return True if a run stored a result, but ended before the gradebook had all of it."""
+    """Return True if a run ended before the gradebook had all of a submission's result."""
     result = classroom.result_path(student, lab)
     record = classroom.result_path(student, lab, "recorded")
     return result.is_file() and record.is_file() and not read_gradebook_record(record).stamp

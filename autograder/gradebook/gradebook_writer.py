@@ -1,4 +1,4 @@
-"""Writing of grading results, manual marks and late penalties into nbgrader's gradebook.
+"""Write grading results, manual marks and late penalties into nbgrader's gradebook.
 
 The results are written directly into nbgrader's tables, in one transaction for each submission;
 then scores and penalties are recomputed for the whole class. The command `nbgrader autograde` does
@@ -56,8 +56,8 @@ from autograder.gradebook.nbgrader_db import (
 from autograder.gradebook.policy import Policy, read_policy, rescale_score
 
 MAX_TRIES = 4  # attempts to write if the connection to the database is lost
-# nbgrader's database has no index for this join. Without the index, nbgrader's formgrader takes
-# seconds to list 300 submissions of a lab.
+# Add an index that nbgrader's database lacks. Without it, nbgrader's formgrader takes seconds to
+# list 300 submissions of a lab.
 _SUBMISSION_INDEX_SQL = (
     "CREATE INDEX IF NOT EXISTS notebooks_of_submissions ON submitted_notebook (assignment_id)"
 )
@@ -65,7 +65,7 @@ _SUBMISSION_INDEX_SQL = (
 
 @dataclass
 class _LabCells:
-    """Notebook cells of a lab that have a grade or a comment in the gradebook.
+    """Identifiers of the lab's notebook cells that have a grade or a comment in the gradebook.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class _LabCells:
 
 @dataclass
 class _SubmissionRows:
-    """Rows of nbgrader's tables that belong to one submission.
+    """A submission's grades and comments, as rows of the tables in nbgrader's database.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class _SubmissionRows:
 
 
 class GradebookWriter:
-    """Writer into a class's gradebook, which is open while the `with` block runs."""
+    """Writer that opens a class's gradebook, and closes it at the end of the `with` block."""
 
     def __init__(self, classroom: Classroom):
         self.classroom = classroom
@@ -112,7 +112,7 @@ class GradebookWriter:
         self._clear_cache()
 
     def _clear_cache(self) -> None:
-        """Forget what was read from the gradebook, which another process may have changed since."""
+        """Forget the data read from the gradebook: another process may have changed them."""
         self._cells: dict[str, _LabCells] = {}
         self._submissions: set[tuple[str, str]] | None = None
 
@@ -124,11 +124,11 @@ class GradebookWriter:
 
     @property
     def assignments(self) -> list[Any]:
-        """nbgrader's records of the labs that are in the gradebook."""
+        """nbgrader's records of the labs in the gradebook, which nbgrader calls assignments."""
         return list(self._gradebook.assignments)
 
     def prepare_labs(self, labs: Sequence[Lab], policy: Policy) -> None:
-        """Enter each lab in the gradebook as an assignment, with its due date and graded cells.
+        """Write each lab into the gradebook, as an assignment with a due date and graded cells.
 
         The cells are those of the lab's current solution notebook. If course.toml has no due date
         for a lab, a due date that was entered in nbgrader is kept.
@@ -154,9 +154,10 @@ class GradebookWriter:
             write_file(path, json.dumps(state))
 
     def _rescale_manual_scores(self, lab: Lab, points: Mapping[str, float]) -> None:
-        """Rescale the manual marks of each question whose points have changed in course.toml."""
+        """Convert the manual marks of each question whose points have changed in course.toml."""
         db, grade_cell = self._gradebook.db, api.GradeCell
-        # This file keeps the points that each dropped question had, in case it counts again.
+        # A question dropped from the course has 0 points. This file stores its former points, to
+        # convert its marks if it counts again.
         path = self.classroom.root / f".{lab.name}.dropped"
         dropped_points = read_json(path)
         cells = (
@@ -184,7 +185,7 @@ class GradebookWriter:
     def _rescale_gradebook_records(
         self, lab: Lab, exercise: str, cell: str, old_points: float, new_points: float
     ) -> None:
-        """Rescale the manual marks of one exercise in the gradebook records of a lab.
+        """Convert one question's manual marks in the lab's record files to its new points.
 
         Parameters
         ----------
@@ -227,19 +228,20 @@ class GradebookWriter:
                     "give the new version a new classroom with --classroom."
                 ) from None
 
-    # One submission
+    # Methods that write one submission
 
     def has_recorded(self, submission: Submission, graded_submission: GradedSubmission) -> bool:
-        """Return True if the gradebook already has this result of the submission."""
+        """Return True if the gradebook already holds this result of this submission."""
         student, lab = submission.student, submission.lab
-        # The gradebook may have been replaced since the record file was written.
+        # The record file alone is no proof: the gradebook may have been replaced since it was
+        # written.
         if (student, lab) not in self._recorded_submissions():
             return False
         record = read_gradebook_record(self._record_path(student, lab))
         return record.stamp == self._stamp(submission, graded_submission)
 
     def _recorded_submissions(self) -> set[tuple[str, str]]:
-        """Return (student, lab) of all submissions in the gradebook, which are read only once."""
+        """Return (student, lab) of all submissions in the gradebook; query it only once."""
         if self._submissions is None:
             submission, lab = api.SubmittedAssignment, api.Assignment
             rows = self._gradebook.db.query(submission.student_id, lab.name)
@@ -252,10 +254,10 @@ class GradebookWriter:
         submission: Submission,
         graded_submission: GradedSubmission,
     ) -> None:
-        """Write one submission's scores and comments, again if the database connection is lost."""
+        """Write a submission's scores and comments; try again after a broken connection."""
         path = self._record_path(submission.student, submission.lab)
         old_record = read_gradebook_record(path)
-        # An empty stamp marks the submission as interrupted until everything is written.
+        # Mark the submission as unfinished by an empty stamp until everything about it is written.
         write_file(path, json.dumps({**vars(old_record), "stamp": ""}))
         self._write_timestamp_and_secret(submission)
         write = partial(self._write_submission, submission, graded_submission, old_record)
@@ -270,7 +272,7 @@ class GradebookWriter:
         graded_submission: GradedSubmission,
         old_record: GradebookRecord,
     ) -> GradebookRecord:
-        """Write a submission's grades and comments; return its new record with an empty stamp."""
+        """Write a submission's scores and comments into the database, and return its new record."""
         db = self._gradebook.db
         earlier = dict(old_record.earlier)
         entries = self._load_or_make_rows(submission)
@@ -279,7 +281,8 @@ class GradebookWriter:
         db.bulk_save_objects(entries.new)  # one statement per table, which is fast
         db.commit()
         self._recorded_submissions().add((submission.student, submission.lab))
-        # `earlier` has the names of exercises, `shared` those of cells.
+        # The keys of `earlier` are names of exercises; those of `shared` are names of notebook
+        # cells.
         retired_cells = {*earlier, *map(grade_id_of_test, earlier)}
         shared_marks = {}
         for cell, score in old_record.shared.items():
@@ -294,7 +297,7 @@ class GradebookWriter:
         old_record: GradebookRecord,
         earlier_marks: dict[str, list],
     ) -> None:
-        """Write the automatic scores of a submission.
+        """Write a submission's automatic scores; take back the manual marks of changed answers.
 
         If an answer has changed, its manual mark is moved into the dict `earlier_marks`, and the
         answer waits for a new manual mark.
@@ -306,7 +309,8 @@ class GradebookWriter:
             if result is None:
                 raise NotRecorded(f"there is no result for the cell {cell!r}.")
             if result.verdict is Verdict.FAULT:
-                # The autograder failed, so keep any manual mark: the answer may be unchanged.
+                # A manual mark is dropped only if the answer has changed. The autograder failed,
+                # so this is unknown: keep the mark.
                 grade.auto_score, grade.needs_manual_grade = None, False
                 continue
             name = result.exercise
@@ -338,7 +342,7 @@ class GradebookWriter:
             text = ""
             if name in results:
                 text = _auto_comment_text(results[name], graded_submission, earlier_marks)
-            # nbgrader shows comments as HTML.
+            # nbgrader shows a comment as HTML. So escape the text.
             comment.auto_comment = html.escape(text.strip(), quote=False) or None
 
     def _load_or_make_rows(self, submission: Submission) -> _SubmissionRows:
@@ -407,12 +411,12 @@ class GradebookWriter:
         return self.classroom.result_path(student, lab, "recorded")
 
     def _stamp(self, submission: Submission, graded_submission: GradedSubmission) -> str:
-        """Return a hash of the result, the submission time and the gradebook's address."""
+        """Return a hash by which to find out later if the gradebook has this result."""
         fields = json.dumps(graded_submission.to_fields(), sort_keys=True)
         return hash_parts(fields, str(submission.timestamp), self.classroom.db)
 
     def _write_timestamp_and_secret(self, submission: Submission) -> None:
-        """Write the files that nbgrader expects beside the executed notebook."""
+        """Write nbgrader's files timestamp.txt and submission_secret.txt into autograded/."""
         student, lab = submission.student, submission.lab
         texts = {
             "timestamp.txt": submission.timestamp and submission.timestamp + "\n",
@@ -431,7 +435,7 @@ class GradebookWriter:
         name: str,
         marks: Mapping[str, tuple[str, str]],
     ) -> None:
-        """Write the manual marks of one question or exercise in a single transaction.
+        """Write the manual marks of one question for several students, all or none.
 
         Parameters
         ----------
@@ -459,12 +463,12 @@ class GradebookWriter:
                     comment.manual_comment = words or None
         self._gradebook.db.commit()
 
-    # The whole class
+    # Methods that update all submissions of the class
 
     def recompute_scores(
         self, labs: Sequence[str], policy: Policy, class_list: ClassList | None = None
     ) -> None:
-        """Bring all marks of these labs up to course.toml and the roster.
+        """Recompute all marks of these labs from the current course.toml and the roster.
 
         Points are applied anew, manual marks are shared within groups, and late penalties are
         computed again.
@@ -483,7 +487,7 @@ class GradebookWriter:
             self._write_with_retries(partial(self._update_scores_and_penalties, labs, policy, class_list))
 
     def _write_roster_names(self, class_list: ClassList) -> None:
-        """Write the roster's names into the gradebook, so that nbgrader's formgrader shows them."""
+        """Write the roster's names into the gradebook, where nbgrader's formgrader reads them."""
         for student in self._gradebook.students:
             person = class_list.people.get(student.id)
             if person is None:
@@ -493,15 +497,15 @@ class GradebookWriter:
                 first, _, last = person.name.rpartition(" ")
             texts = {"first_name": first, "last_name": last, "email": person.email}
             for column, text in texts.items():
-                # Students choose their names: PostgreSQL refuses zero bytes, and texts longer than
-                # the column.
+                # Students can choose their own names. PostgreSQL refuses zero bytes, and texts
+                # longer than the column. So clean and shorten the names.
                 text = make_printable(text)[: getattr(api.Student, column).type.length]
                 if text and getattr(student, column) != text:
                     setattr(student, column, text)
         self._gradebook.db.commit()
 
     def _share_group_marks(self, lab: str, group: Sequence[str]) -> None:
-        """Copy manual marks to all members of a group that submitted one notebook together.
+        """Copy the manual marks of one group member to the others, who submitted the same notebook.
 
         A cell for which the instructor has given the members different marks is left alone.
         """
@@ -526,7 +530,7 @@ class GradebookWriter:
     def _update_scores_and_penalties(
         self, labs: Sequence[str], policy: Policy, class_list: ClassList
     ) -> None:
-        """Update the automatic scores and late penalties of these labs to the current policy."""
+        """Recompute the automatic scores and late penalties of these labs by the current policy."""
         db = self._gradebook.db
         notebook, submission = api.SubmittedNotebook, api.SubmittedAssignment
         totals = self._update_auto_scores(labs, policy)
@@ -545,7 +549,7 @@ class GradebookWriter:
         db.commit()
 
     def _update_auto_scores(self, labs: Sequence[str], policy: Policy) -> dict[str, float]:
-        """Set the automatic scores to the current points of each exercise.
+        """Bring the automatic scores up to the current points; return each submission's total.
 
         Returns
         -------
@@ -568,8 +572,9 @@ class GradebookWriter:
         )
         totals: dict[str, float] = {}
         for mark, max_score, name, student, lab in rows:
-            # An exercise gives all of its points or none. A score of 0 does not tell whether it
-            # was passed, since an exercise that was dropped had 0 points: so see the verdict too.
+            # A passed exercise has all of its points, a failed one has none. A score of 0 does not
+            # always mean "failed": an exercise that was dropped for a time had 0 points. So use
+            # the stored verdict as well.
             has_passed = mark.auto_score or (student, lab, exercises.get(name, name)) in passes
             if mark.auto_score is not None and has_passed and mark.auto_score != max_score:
                 mark.auto_score = max_score
@@ -580,7 +585,7 @@ class GradebookWriter:
         return totals
 
     def _find_passed_exercises(self, labs: Sequence[str]) -> set[tuple[str, str, str]]:
-        """Return (student, lab, exercise) of each exercise passed, from the cached results."""
+        """Return (student, lab, exercise) for each exercise that a student has passed."""
         passes = set()
         stored_results = result_store.load_all_results(self.classroom)
         for (student, lab), graded_submission in stored_results.items():
@@ -592,7 +597,7 @@ class GradebookWriter:
         return passes
 
     def _write_with_retries(self, action: Callable[[], Any], writes_one_submission: bool = False) -> Any:
-        """Run an action that writes to the gradebook, again if the connection is lost.
+        """Run `action`, which writes into the gradebook; repeat it if the connection breaks.
 
         With `writes_one_submission`, if the action fails twice although the connection is in order,
         `NotRecorded` is raised for this submission, and the run can go on with the others. One
@@ -629,7 +634,7 @@ class GradebookWriter:
 def refresh_gradebook(
     classroom: Classroom, labs: Mapping[str, Lab], class_list: ClassList | None = None
 ) -> Policy:
-    """Bring the marks in the gradebook up to course.toml and the roster; return the policy.
+    """Recompute all marks in the gradebook from course.toml and the roster; return the policy.
 
     No submission is graded. If the classroom has no gradebook, none is created.
 
@@ -654,7 +659,7 @@ def _set_auto_score(
     result: Result,
     graded_submission: GradedSubmission,
 ) -> None:
-    """Set the automatic score of one answer: all of its points, 0, or None if not yet known."""
+    """Set an answer's automatic score: its points or 0; None if it is not graded yet."""
     if result.verdict is Verdict.MANUAL:
         grade.auto_score = 0.0 if result.exercise in graded_submission.untouched else None
     elif result.score is None:
@@ -668,7 +673,7 @@ def _auto_comment_text(
     graded_submission: GradedSubmission,
     earlier_marks: Mapping[str, list],
 ) -> str:
-    """Return the autograder's comment on one answer, as plain text."""
+    """Return the autograder's comment on one answer as plain text, for nbgrader."""
     text = result.message
     if result.verdict is Verdict.MANUAL:
         text = "No response." if result.exercise in graded_submission.untouched else ""
@@ -685,7 +690,7 @@ def _sync_manual_mark_in_group(
     records: Mapping[str, GradebookRecord],
     notebooks: Mapping[str, Any],
 ) -> set[str]:
-    """Copy the manual mark on one notebook cell to all members of a group.
+    """Give all members of a group the manual mark that one of them has for a notebook cell.
 
     If the mark that was copied is gone, its copies are removed.
 
@@ -726,11 +731,13 @@ def _sync_manual_mark_in_group(
 
 
 def _copy_manual_comment_if_none(source: Any, target: Any, cell: str) -> None:
-    """Copy the manual comment on one notebook cell from one partner's submission to another's.
+    """Copy a grader's comment on a notebook cell to a partner who has no comment there.
 
-    A comment that is already on the other partner's cell is kept.
+    A comment that is already on the other partner's cell is kept. An exercise has its mark on the
+    test cell, and its comment on the cell of the answer.
     """
+    answer_cell = cell.removeprefix("test-")
     comments = {comment.name: comment.manual_comment for comment in source.comments}
     for comment in target.comments:
-        if comment.name == cell and not comment.manual_comment:
+        if comment.name in (cell, answer_cell) and not comment.manual_comment:
             comment.manual_comment = comments.get(comment.name)

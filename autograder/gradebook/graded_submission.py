@@ -1,4 +1,4 @@
-"""Results, executed notebook and remarks from grading one submission, and the options used."""
+"""Result of grading one submission: verdicts, executed notebook, remarks and grading options."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,8 @@ from nbformat import NotebookNode
 
 from autograder.core.results import Result, Verdict
 
-# Output shown below a cell of the lab that was not run, since no graded answer depends on it.
+# No graded answer depends on some cells of a lab, so grading does not run them. They get this
+# output.
 NOT_RUN_OUTPUT = {
     "output_type": "stream",
     "name": "stdout",
@@ -75,7 +76,7 @@ class GradedSubmission:
 
     @property
     def faults(self) -> list[str]:
-        """Messages of the results that could not be graded because the autograder itself failed."""
+        """The autograder's own failures on this submission, as messages; [] if there were none."""
         return [result.message for result in self.results if result.verdict is Verdict.FAULT]
 
     def to_json(self) -> str:
@@ -130,7 +131,7 @@ class GradedSubmission:
 
 
 def apply_points(graded_submission: GradedSubmission, points: Mapping[str, float]) -> list[Result]:
-    """Return the results with scores for the current points of each exercise.
+    """Return the results with scores by the current points, which may have changed since grading.
 
     Points may have changed in course.toml since the submission was graded.
 

@@ -1,4 +1,4 @@
-"""Opening and locking of nbgrader's gradebook database, with errors translated to sentences."""
+"""Open and lock nbgrader's gradebook database, and turn its errors into readable sentences."""
 
 import logging
 import warnings
@@ -23,11 +23,11 @@ except ImportError:  # Windows
 
 
 class GradebookError(GradingError):
-    """The gradebook cannot be opened, read or written."""
+    """Error for a gradebook that cannot be opened, read or written."""
 
 
 class NotRecorded(Exception):
-    """One submission cannot be written into the gradebook, although the gradebook works."""
+    """Error for one submission that the gradebook does not accept, although it accepts others."""
 
 
 def without_password(url: str) -> str:
@@ -51,7 +51,7 @@ def gradebook_exists(url: str) -> bool:
 
 
 def _newest_schema_version() -> str:
-    """Return the newest version of nbgrader's database schema, to be stored in a new gradebook.
+    """Return the newest version of nbgrader's database layout, which a new gradebook gets.
 
     `nbgrader db upgrade` reads the stored version.
     """
@@ -60,7 +60,8 @@ def _newest_schema_version() -> str:
     return ScriptDirectory(str(Path(api.__file__).with_name("alembic"))).get_current_head() or ""
 
 
-# Replace nbgrader's function, which starts the `alembic` command and takes seconds.
+# Use this function instead of nbgrader's own, which starts the program `alembic` and takes
+# seconds.
 api.get_alembic_version = _newest_schema_version
 
 
@@ -85,7 +86,7 @@ def open_gradebook(classroom: Classroom) -> Gradebook:
 
 @contextmanager
 def lock_classroom(classroom: Classroom) -> Iterator[None]:
-    """Lock the classroom while the gradebook, or a lab in it, is created.
+    """Lock the classroom while a process creates the gradebook, or enters a lab into it.
 
     nbgrader's code that creates them fails if two processes run it at the same time. On Windows,
     and for a folder that does not exist, nothing is locked.
@@ -107,7 +108,7 @@ def error_sentence(error: Exception) -> str:
 
 @contextmanager
 def translate_read_errors(url: str) -> Iterator[None]:
-    """Raise `GradebookError` if the `with` block fails on an invalid entry of the gradebook."""
+    """Raise `GradebookError` if the `with` block fails on an invalid entry in the gradebook."""
     try:
         yield
     except (ValueError, TypeError, OverflowError) as error:

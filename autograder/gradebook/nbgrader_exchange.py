@@ -1,4 +1,4 @@
-"""Replacement for `nbgrader collect` that no student's faulty or forged submission can stop.
+"""Safe replacement for `nbgrader collect`: no faulty or forged submission can stop it.
 
 All students may write into nbgrader's exchange folder. nbgrader's own collector trusts the student
 name in a folder's name, so a student could submit for another student. And one broken link, pipe or
@@ -25,14 +25,14 @@ MAX_SUBMISSION_BYTES = 100_000_000
 
 
 class Collect(ExchangeCollect):
-    """Collector that takes only regular files, and only from folders of the student they name.
+    """Collector of submissions in nbgrader's exchange that refuses links and forged folders.
 
     A faulty submission is reported in the log, and all other submissions are collected.
     """
 
     def _sort_by_timestamp(self, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        # nbgrader collects the first record. So folders that another user made are sorted to the
-        # end, after all folders that the student made.
+        # nbgrader collects the first folder in this list. So put folders that belong to another
+        # user than the student last: they may be forged.
         newest = super()._sort_by_timestamp(records)
         return sorted(
             newest,
@@ -40,7 +40,7 @@ class Collect(ExchangeCollect):
         )
 
     def _owner_if_not_student(self, folder: Path) -> str:
-        """Return a folder's owner if that is not the student in the folder's name; else "".
+        """Return the owner of a submitted folder if another user than its student owns it; else "".
 
         It is always "" if the setting `check_owner` is off, and on Windows.
         """
@@ -53,7 +53,7 @@ class Collect(ExchangeCollect):
         return "" if owner == folder.name.rsplit("+", 3)[0] else owner
 
     def do_copy(self, src: str, dest: str, log: Any = None) -> None:
-        """Copy one submission; log an error if it cannot or must not be copied."""
+        """Copy one student's submission; if that is impossible or unsafe, only log an error."""
         folder = Path(src)
         try:
             owner = self._owner_if_not_student(folder)
@@ -77,7 +77,7 @@ class Collect(ExchangeCollect):
 
 
 def _copy_regular_files_and_list_others(folder: Path, copy: Path) -> list[str]:
-    """Copy the regular files of a folder; return the names of the links, pipes and so on.
+    """Copy the regular files of a folder, and return the names of all other files, such as links.
 
     Raises
     ------

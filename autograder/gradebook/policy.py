@@ -31,7 +31,8 @@ from autograder.core.errors import format_count, join_words
 from autograder.core.rounding import to_fraction
 from autograder.intake.platform_metadata import find_timezone
 
-# Conversion between time zones overflows for the first and last years that datetime can represent.
+# datetime has years from 1 to 9999. Near both ends, converting between time zones fails. So only
+# these years are valid.
 VALID_YEARS = range(1970, 2200)
 
 _UNIT_SECONDS = {"w": 7 * 86_400, "d": 86_400, "h": 3_600, "m": 60}
@@ -55,7 +56,7 @@ _LAB_ENTRIES = {"due": date, "dropped": list, "points": dict}
 
 
 class _NumberRule(NamedTuple):
-    """Default, maximum and description of the valid values of a number under [policy]."""
+    """Rule for a number under [policy] in course.toml: its default, maximum and description."""
 
     default: float
     maximum: float
@@ -95,7 +96,7 @@ class Timing:
 
     @property
     def deadline(self) -> datetime | None:
-        """Due date with the extension, in UTC without a time zone; None without a due date."""
+        """Due date plus extension, in UTC without a time zone; None if there is no due date."""
         if self.due is None:
             return None
         return self.due + (self.extension or timedelta())
@@ -110,7 +111,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Policy:
-    """Rules that turn verdicts into marks, for all labs.
+    """Rules of a course by which verdicts become marks: points, due dates and late penalties.
 
     Parameters
     ----------
@@ -175,14 +176,14 @@ class Policy:
             return moment
 
     def count_late_days(self, seconds: float) -> int:
-        """Return the number of late days for so many seconds of lateness; a begun day counts.
+        """Return the number of days that this lateness counts as; each begun day counts whole.
 
         The number is 0 within the grace period.
         """
         return math.ceil(seconds / 86_400) if seconds > self.grace.total_seconds() else 0
 
     def assign_late_days(self, timings: Mapping[str, Timing]) -> dict[str, Timing]:
-        """Use one student's free late days for the late labs, in the order of the due dates.
+        """Spend a student's free late days on the late labs, beginning with the first due date.
 
         >>> monday, friday = datetime(2026, 11, 16), datetime(2026, 11, 20)
         >>> first = Timing(monday + timedelta(hours=25), monday)
@@ -209,7 +210,8 @@ class Policy:
         2.0
         """
         days = max(0, self.count_late_days(timing.seconds_late) - timing.late_days_used)
-        # Exact, so that the score that is left is rounded as it should be where it is a half.
+        # Compute with exact fractions: with floating-point numbers, a score of exactly a half
+        # could come out a little smaller, and be rounded down.
         part = min(days * to_fraction(self.penalty_per_day), to_fraction(self.max_penalty))
         return float(to_fraction(score) * part)
 
@@ -297,7 +299,7 @@ def rescale_score(score: float, old_points: float, points: float) -> float:
         return float(score)
     if not old_points:
         return float(min(score, points))
-    # The result is not rounded, so that rounding errors of repeated changes do not add up.
+    # Do not round the result: after several changes of points, rounding errors would add up.
     return score * points / old_points
 
 
@@ -335,7 +337,7 @@ def parse_extension(text: str, due: datetime | None, zone: tzinfo) -> timedelta 
         ) from None
     if due is None:
         return None
-    # Subtract in UTC: Python subtracts two times of one zone without regard to daylight saving.
+    # Subtract the times in UTC: for two times in one time zone, Python ignores daylight saving.
     return max(timedelta(), to_utc(moment) - to_utc(due))
 
 
@@ -364,7 +366,7 @@ def parse_time(text: str, zone: tzinfo) -> datetime:
 
 
 def end_of_day(day: date, zone: tzinfo) -> datetime:
-    """Return the last second of a day in a time zone.
+    """Return the last second of a day, as the clocks in a time zone count it.
 
     >>> from zoneinfo import ZoneInfo
     >>> end_of_day(date(2026, 10, 24), ZoneInfo("Asia/Beirut")).astimezone(UTC).hour  # and not 20

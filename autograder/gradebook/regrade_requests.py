@@ -1,4 +1,4 @@
-"""Reader of a class's regrade requests: requests.csv in the classroom's folder, a row each.
+"""Read the students' regrade requests from the file requests.csv in the class's folder.
 
     Student,Lab,Exercise,Request,Answer
     ada,my-lab,my_exercise,It is right for axis 1 too.,
@@ -36,7 +36,7 @@ _COLUMN_OF_HEADING = {
 
 
 class RegradeRequestError(AutograderError):
-    """requests.csv cannot be used. The error's text names the row and says what to do."""
+    """Error in requests.csv. The text names the row and says what to do."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RegradeRequest:
     answer: str = ""
 
 
-# The requests by (student, lab), then by exercise or question.
+# Regrade requests by (student, lab), and then by exercise or question.
 RegradeRequests = Mapping[tuple[str, str], Mapping[str, tuple[RegradeRequest, ...]]]
 
 
@@ -123,7 +123,7 @@ def _read_request_rows(path: Path) -> list[dict[str, str]]:
 
 
 def _find_student(text: str, roster: Roster, folders: set[str]) -> str:
-    """Return the student whom a table cell names, by folder name or by an entry of the roster.
+    """Return the folder name of the student in a table cell; "" if it fits nobody or several.
 
     "" if no student fits, or more than one.
     """
@@ -142,7 +142,7 @@ def _check_exercise(lab: Lab, name: str, place: str) -> None:
 
 
 def _column_of(heading: str) -> str:
-    """Return our name of the column with this heading; "" for an unknown heading.
+    """Return the name of the column with this heading, as used here; "" for an unknown heading.
 
     >>> _column_of("Question"), _column_of("Remarks")
     ('exercise', '')

@@ -1,4 +1,4 @@
-"""Cache of grading results, so that a submission is graded again only if it or the lab changes.
+"""Cache of grading results: a submission is graded again only if it or its lab has changed.
 
     results/<student>/<lab>.json         the verdicts, the notes, and a hash of each answer
     autograded/<student>/<lab>/          the executed notebook (nbgrader's own folder)
@@ -26,7 +26,7 @@ _INVALID_RECORD = (OSError, ValueError, KeyError, TypeError, AttributeError, Rec
 def load_result(
     classroom: Classroom, submission: Submission, lab: Lab, options: GradingOptions
 ) -> GradedSubmission | None:
-    """Return the cached result; None if the submission or the lab's code has changed.
+    """Return a submission's cached result; None if the submission or its lab has changed since.
 
     A result from one sandbox is valid in any other. The exception is the choice "none", which does
     not enforce all limits: a timeout or crash without a sandbox is not reused in a run with a
@@ -60,7 +60,7 @@ def store_result(
     lab: Lab,
     options: GradingOptions,
 ) -> None:
-    """Store a result and its executed notebook.
+    """Store a submission's result in results/, and its executed notebook in autograded/.
 
     The notebook is written first, so that no result is left without its notebook if the run is
     interrupted.
@@ -115,6 +115,6 @@ def _load_file(path: Path) -> GradedSubmission | None:
 
 
 def submission_fingerprint(submission: Submission, lab: Lab, options: GradingOptions) -> str:
-    """Return a hash of the submission's bytes, the lab's fingerprint and the grading options."""
+    """Return a hash of everything that decides a result: submission, lab and options."""
     data = submission.data if submission.data is not None else b""
     return hash_parts(data, submission.note, lab_fingerprint(lab), str(options.follow_through))

@@ -340,6 +340,7 @@ class SubmissionGrader:
 
     def __init__(self, lab: Lab, notebook: NotebookNode, seed: int, sandbox: Sandbox):
         self.lab, self.notebook, self.sandbox = lab, notebook, sandbox
+        self._follows_through = False
         # Cache the hidden cases. Follow-through runs the notebook again, with the reference
         # solution of another exercise, and needs the same cases.
         self._draw_cases: Callable[[Exercise], list[DrawnCase]]
@@ -350,6 +351,7 @@ class SubmissionGrader:
 
     def judge_submission(self, follow_through: bool) -> CellResults:
         """Run the notebook and judge its exercises; with `follow_through`, retry dependent ones."""
+        self._follows_through = follow_through
         results = self.judge_cells(self.notebook, self.sandbox.limits.total_seconds)
         if follow_through:
             self.follow_through(results)
@@ -404,7 +406,18 @@ class SubmissionGrader:
             return Cell(cell.source)
         questions = [question.inputs for question in exercise.questions()]
         questions += [inputs for _, inputs, _ in self._draw_cases(exercise)]
-        return Cell("", exercise=exercise.name, questions=questions, call=exercise.rules.call)
+        judged_again_without = frozenset[str]()
+        if self._follows_through:
+            names = find_external_names(self._answer_source(exercise))
+            ancestors = {ancestor.name for ancestor in self.lab.ancestors(exercise)}
+            judged_again_without = frozenset(names & ancestors)
+        return Cell(
+            "",
+            exercise=exercise.name,
+            questions=questions,
+            call=exercise.rules.call,
+            judged_again_without=judged_again_without,
+        )
 
     def _judge_exercise(
         self, exercise: Exercise, run: CellRun, answer_run: CellRun

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 from autograder.core.errors import UsageError, format_count
 from autograder.intake.archives import ZipReader
 from autograder.intake.filename_patterns import pattern_from_option
-from autograder.intake.filenames import escape_unprintable
-from autograder.intake.find import Attempt, FileOutcome, FileReport, SubmissionFinder
+from autograder.intake.filenames import escape_unprintable, normalise_name
+from autograder.intake.find import FileOutcome, FileReport, SubmissionFinder
 from autograder.intake.ownership import IntakeSettings
 from autograder.intake.platform_metadata import find_timezone
 from autograder.intake.roster import Person, Roster, read_roster
 from autograder.intake.store import file_attempts, read_origins
-from autograder.intake.student_folders import folder_by_student, match_folders
+from autograder.intake.student_folders import describe_duplicate_folders, folder_by_student, match_folders
 from autograder.intake.upload_limits import ReadingBudget
 
 if TYPE_CHECKING:
@@ -101,6 +101,12 @@ class CollectionReport:
         if time_changes:
             names = _list_first(time_changes)
             lines.append(f"The time was read anew, in the zone that you named: {names}.")
+        kept_times = [f"{file.student} ({file.lab})" for file in self.files if file.time_kept]
+        if kept_times:
+            lines.append(
+                "The times that an earlier run read in another zone stay; say --timezone to change "
+                f"them: {_list_first(kept_times)}."
+            )
         lines += self.notes
         for lab, people in self.missing.items():
             names = _list_first([person.student for person in people])
@@ -252,7 +258,7 @@ def collect(
             replaces,
             update_times=zone is not None,
         )
-    notes = list(_make_roster_and_zone_notes(settings.roster, attempts, course_timezone))
+    notes = list(_make_roster_and_zone_notes(settings.roster, filed_reports, course_timezone))
     return _make_collection_report(root, settings, finder, filed_reports, notes)
 
 
@@ -264,6 +270,7 @@ def _make_collection_report(
     notes: list[str],
 ) -> CollectionReport:
     """Return the report on a run, which also lists the people whose submissions are missing."""
+    people = _match_current_folders(root, settings.roster)
     files = []
     for file in [*finder.reports, *filed_reports]:
         source, student = escape_unprintable(file.source), escape_unprintable(file.student)
@@ -276,9 +283,9 @@ def _make_collection_report(
     labs = sorted({lab for _, lab in submissions}, key=settings.labs.index)
     return CollectionReport(
         files=tuple(sorted(files, key=lambda file: (file.source, file.student))),
-        notes=tuple(notes),
+        notes=(*notes, *describe_duplicate_folders(people)),
         missing=find_missing(root, settings.roster, labs),
-        untimed_count=_count_without_timestamp(root, submissions),
+        untimed_count=_count_without_timestamp(root, submissions, people),
         junk_count=finder.junk_count,
         other_file_count=finder.other_file_count,
     )
@@ -321,27 +328,41 @@ def _read_intake_settings(root: Path, labs: tuple[str, ...], **options: Any) -> 
     )
 
 
-def _count_without_timestamp(root: Path, submissions: Iterable[tuple[str, str]]) -> int:
-    """Return the number of submissions without a timestamp.txt.
+def _match_current_folders(root: Path, roster: Roster) -> dict[str, Person]:
+    """Return the people of the roster by their folder in submitted/, as it is after the run."""
+    folder = root / "submitted"
+    if not roster.people or not folder.is_dir():
+        return {}
+    return match_folders(roster, sorted(os.listdir(folder)), read_origins(root))
+
+
+def _count_without_timestamp(
+    root: Path, submissions: Iterable[tuple[str, str]], people: Mapping[str, Person]
+) -> int:
+    """Return the number of submissions of which neither timestamp.txt nor the roster says the time.
 
     The origin of a submission has the time, too, but a run that was killed may have written only
     the timestamp.txt.
     """
     count = 0
     for student, lab in submissions:
-        count += not (root / "submitted" / student / lab / "timestamp.txt").is_file()
+        stated_labs = set()
+        if student in people:
+            stated_labs = {normalise_name(heading) for heading in people[student].submission_times}
+        has_file = (root / "submitted" / student / lab / "timestamp.txt").is_file()
+        count += not has_file and normalise_name(lab) not in stated_labs
     return count
 
 
 def _make_roster_and_zone_notes(
     roster: Roster,
-    attempts: Iterable[Attempt],
+    filed_reports: Iterable[FileReport],
     course_timezone: str | None,
 ) -> Iterator[str]:
     """Yield remarks about the roster and about times without a zone."""
     for note in roster.notes:
         yield f"roster.csv: {note}"
-    if any(attempt.owner.in_default_zone for attempt in attempts):
+    if any(report.in_default_zone for report in filed_reports):
         zone = "UTC, as course.toml names no zone"
         if course_timezone:
             zone = f"{course_timezone}, the zone in course.toml"

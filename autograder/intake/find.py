@@ -88,6 +88,11 @@ class FileReport:
         True if the instructor should look at the file, though nothing is wrong with it.
     time_changed : bool
         True if the submission was filed by an earlier run, and only its time has changed.
+    time_kept : bool
+        True if the submission keeps the time of an earlier run, though this run, which was told no
+        zone, reads another time.
+    in_default_zone : bool
+        True if the time that was filed names no zone and was read in the course's.
     """
 
     source: str
@@ -101,6 +106,8 @@ class FileReport:
     student_chosen: bool = False
     needs_review: bool = False
     time_changed: bool = False
+    time_kept: bool = False
+    in_default_zone: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

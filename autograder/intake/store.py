@@ -356,6 +356,7 @@ def _make_file_report(
         path=path,
         identified_by=identified_by,
         student_chosen=attempt.owner.student_chosen,
+        in_default_zone=attempt.owner.in_default_zone and not options.get("time_kept", False),
         **options,
     )
 
@@ -410,7 +411,7 @@ class _AttemptFiler:
 
     def file_unless_older(self) -> FileReport:
         """Store the notebook unless a newer submission is in submitted/; return a report."""
-        current_path, current = self._read_filed_submission()
+        current_path, current = read_filed_submission(self._folders.root, self._student, self._lab)
         content = self.attempt.file.read_chunks(LIMITS.max_notebook_bytes)
         self._data = b"".join(self._options.budget.charge(self._student, content))
         new = replace(make_origin(self.attempt), sha256=hashlib.sha256(self._data).hexdigest())
@@ -425,7 +426,7 @@ class _AttemptFiler:
             # The new time was read in the default time zone. Keep the time that an earlier run
             # wrote, since that run may have read it in a time zone that the instructor named.
             if self.attempt.owner.in_default_zone:
-                return self._report_unchanged(current_path)
+                return self._report_unchanged(current_path, time_kept=True)
         # If the stored submission is the same file without a time, it is replaced, and not kept as
         # an earlier attempt.
         gains_time = same_bytes and current.submission_time is None
@@ -464,10 +465,10 @@ class _AttemptFiler:
             else:
                 timestamp_path.unlink(missing_ok=True)  # it has the time of another attempt
             if current_path and replaced_origin:
-                earlier_path = self._earlier_folder / _earlier_name(replaced_origin)
+                earlier_path = self._earlier_folder / make_earlier_name(replaced_origin)
                 earlier_path.parent.mkdir(parents=True, exist_ok=True)
                 current_path.replace(earlier_path)
-                _write_time(earlier_path, replaced_origin)
+                write_earlier_time(earlier_path, replaced_origin)
             temporary_path.replace(self._path)
         if current_path and current_path != self._path:
             current_path.unlink(missing_ok=True)
@@ -485,8 +486,9 @@ class _AttemptFiler:
             replaced_path=replaced_path,
         )
 
-    def _report_unchanged(self, path: Path) -> FileReport:
-        return _make_file_report(self.attempt, FileOutcome.UNCHANGED, path=self._folders.relative(path))
+    def _report_unchanged(self, path: Path, time_kept: bool = False) -> FileReport:
+        relative_path = self._folders.relative(path)
+        return _make_file_report(self.attempt, FileOutcome.UNCHANGED, path=relative_path, time_kept=time_kept)
 
     def _is_same_upload(self, current: Origin, new: Origin) -> bool:
         """Return True if two records are of one upload: the platform named both files alike.
@@ -547,42 +549,12 @@ class _AttemptFiler:
         """Return the paths of the files in submitted-earlier/ with the same bytes as a notebook."""
         return sorted(self._earlier_folder.glob(f"*-{origin.sha256[:12]}.ipynb"))
 
-    def _read_filed_submission(self) -> tuple[Path | None, Origin | None]:
-        """Return the path and the origin of the submission in submitted/; (None, None) without one.
-
-        If `collect` has not filed it, or it was changed since, the origin has only its time and
-        hash.
-        """
-        path = self._path
-        if not os.path.lexists(path):
-            # Like grading, take a single notebook of another name as the submission.
-            paths = self._folder.glob("*.ipynb")
-            notebooks = [path for path in paths if not path.name.startswith(".")]
-            if len(notebooks) != 1:
-                return None, None
-            path = notebooks[0]
-        try:
-            with open_file(path) as file:
-                sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-                file_time = os.fstat(file.fileno()).st_mtime
-        except FileRefused as error:
-            raise FileRefused(f"{self._folders.relative(path)} is in the way: {error}") from None
-        origin = read_origin(self._folders.root, self._student, self._lab)
-        if origin and origin.sha256 == sha256:
-            return path, origin
-        # The submission was put there by hand, or it was changed after `collect` stored it.
-        timestamp = _read_timestamp(self._folder / "timestamp.txt")
-        if timestamp is None:
-            return path, Origin(time=file_time, sha256=sha256)
-        text = timestamp.strftime(TIMESTAMP_FORMAT)
-        return path, Origin(submission_time=text, time=timestamp.timestamp(), sha256=sha256)
-
     def _keep_as_earlier_attempt(self, origin: Origin) -> str:
         """Store a notebook that is not the newest in submitted-earlier/, and return its path.
 
         If the same attempt is there already, return the path of that file.
         """
-        path = self._earlier_folder / _earlier_name(origin)
+        path = self._earlier_folder / make_earlier_name(origin)
         copies = self._earlier_copies(origin)
         if path in copies:
             return self._folders.relative(path)
@@ -590,7 +562,7 @@ class _AttemptFiler:
             return self._folders.relative(copies[0])
         with self._write_temporary_notebook(path, origin) as temporary_path:
             temporary_path.replace(path)
-        _write_time(path, origin)
+        write_earlier_time(path, origin)
         if self._options.update_times:
             for copy in copies:
                 if _differs_only_by_time_zone(copy, origin):
@@ -625,7 +597,43 @@ class _AttemptFiler:
             raise
 
 
-def _write_time(path: Path, origin: Origin) -> None:
+def read_filed_submission(root: Path, student: str, lab: str) -> tuple[Path | None, Origin | None]:
+    """Return the path and the origin of the submission in submitted/; (None, None) without one.
+
+    If `collect` has not filed it, or it was changed since, the origin has only its time and hash.
+
+    Raises
+    ------
+    FileRefused
+        If something else is in the place of the notebook.
+    """
+    folders = _ClassroomFolders(root)
+    folder = folders.linkless_path("submitted", student, lab)
+    path = folder / f"{lab}.ipynb"
+    if not os.path.lexists(path):
+        # In grading, a single notebook of another name counts as the submission, too.
+        notebooks = [path for path in folder.glob("*.ipynb") if not path.name.startswith(".")]
+        if len(notebooks) != 1:
+            return None, None
+        path = notebooks[0]
+    try:
+        with open_file(path) as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+            file_time = os.fstat(file.fileno()).st_mtime
+    except FileRefused as error:
+        raise FileRefused(f"{folders.relative(path)} is in the way: {error}") from None
+    origin = read_origin(root, student, lab)
+    if origin and origin.sha256 == sha256:
+        return path, origin
+    # The submission was put there by hand, or it was changed after `collect` filed it.
+    timestamp = _read_timestamp(folder / "timestamp.txt")
+    if timestamp is None:
+        return path, Origin(time=file_time, sha256=sha256)
+    text = timestamp.strftime(TIMESTAMP_FORMAT)
+    return path, Origin(submission_time=text, time=timestamp.timestamp(), sha256=sha256)
+
+
+def write_earlier_time(path: Path, origin: Origin) -> None:
     """Write the time of an earlier attempt to a text file beside the notebook, if it is known.
 
     The time in the name of an earlier attempt may be only that of the download.
@@ -634,7 +642,7 @@ def _write_time(path: Path, origin: Origin) -> None:
         write_file(path.with_suffix(".txt"), f"{origin.submission_time}\n")
 
 
-def _earlier_name(origin: Origin) -> str:
+def make_earlier_name(origin: Origin) -> str:
     time_text = datetime.fromtimestamp(origin.time, UTC).strftime(_EARLIER_TIME_FORMAT)
     return f"{time_text}-{origin.sha256[:12]}.ipynb"
 

@@ -79,7 +79,7 @@ def describe_duplicate_folders(people: Mapping[str, Person]) -> list[str]:
             sentences.append(
                 f"The folders {folders} in submitted/ seem to be one student's, "
                 f"{escape_unprintable(student)} in roster.csv, and are counted as several. If "
-                "so, move the labs into one of them."
+                "they are, `autograder merge` makes one of them; if not, correct roster.csv."
             )
     return sentences
 

@@ -27,7 +27,7 @@ UNKNOWN_LAB = "Nothing in it says which lab it is for: submit the lab's own note
 
 @dataclass(frozen=True)
 class PlatformResult:
-    """Result of one submission, from which the response for any platform is made.
+    """Result of one submission, from which the text for a platform, such as Gradescope, is made.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class PlatformResult:
 
     @property
     def graded_results(self) -> tuple[Result, ...]:
-        """Results of the automatically graded exercises that are worth points."""
+        """The results that give the score: those of automatically graded exercises with points."""
         results = []
         for result in self.results:
             if result.exercise not in self.manual_questions and result.max_score:
@@ -78,7 +78,7 @@ class PlatformResult:
 
     @property
     def awaiting_points(self) -> float:
-        """Points of all manually graded questions, which are not in `score` and `max_score`.
+        """Points that a person can still give: those of all manually graded questions of the lab.
 
         Unanswered questions count, too, so that this and `max_score` add up to all points of the
         lab. 0 if the submission could not be graded.
@@ -95,7 +95,7 @@ def grade_file(
     name: str | None,
     sandbox: Callable[[], str],
 ) -> PlatformResult:
-    """Grade a notebook.
+    """Grade one student's notebook, and return the result for a platform.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def grade_file(
 
 
 def make_platform_result(lab: Lab, submission: GradedSubmission) -> PlatformResult:
-    """Rescore a graded submission by the course's current points, and describe its results.
+    """Update the scores of a graded submission to the course's current points, and describe them.
 
     Students see the running times. Their code decides how long it runs, so a time could tell them
     what their code saw. Times therefore cover only the first run, which sees no reference, and are
@@ -149,7 +149,7 @@ def make_platform_result(lab: Lab, submission: GradedSubmission) -> PlatformResu
 
 
 def make_unknown_lab_result(course: Course, reason: str) -> PlatformResult:
-    """Return the result for a file of which the lab is unknown; the reason is shown to students."""
+    """Return the result for a file that belongs to no known lab; students see the reason."""
     title = course.title
     summary = FeedbackSummary(title, "", "", title, "", "0 points", (), (), unreadable=reason)
     return PlatformResult("", (), summary)
@@ -160,7 +160,7 @@ def _read_notebook_and_find_lab(
     path: Path,
     name: str | None,
 ) -> tuple[bytes | None, str, Lab | None]:
-    """Read a submission and find its lab.
+    """Read a submitted notebook, and find the lab that it belongs to.
 
     Returns
     -------
@@ -188,7 +188,7 @@ def _read_notebook_and_find_lab(
 
 
 def _map_grade_ids_to_labs(course: Course) -> dict[str, str]:
-    """Return the name of the lab that each nbgrader grade_id belongs to.
+    """Map each grade_id (nbgrader's name of a cell) to its lab.
 
     Labs of the course that are not there are left out, since a package may hold one lab only.
     """
@@ -200,7 +200,7 @@ def _map_grade_ids_to_labs(course: Course) -> dict[str, str]:
 
 
 def _wrong_lab_message(course: Course, lab: Lab, data: bytes) -> str:
-    """Return a sentence for the student if a notebook is that of another lab than the expected one.
+    """Return a sentence for the student if the notebook belongs to another lab; "" if it does not.
 
     Return "" if the notebook has an answer cell or a test cell of the expected lab, or if it has no
     cell of another lab.
@@ -245,7 +245,7 @@ def _grade_or_report_fault(
 
 
 def _make_salt(lab: Lab) -> str:
-    """Return the salt for the seeds of the hidden test cases, a hash of the solution notebook.
+    """Return a secret text from which the inputs of the hidden test cases are computed.
 
     Students cannot compute it, since they do not have the solution. It is the same on every machine
     and in every run, so that the same submission always gets the same mark.

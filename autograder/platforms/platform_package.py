@@ -175,7 +175,7 @@ def _make_github_package_files(course: Course, labs: Sequence[Lab]) -> Files:
 
 
 def _collect_engine(course: Course) -> Files:
-    """Return the autograder's files, as a project that can be installed with pip.
+    """Return the autograder's files as a project that pip can install.
 
     The project also installs the packages that the course's notebooks import.
     """
@@ -183,7 +183,7 @@ def _collect_engine(course: Course) -> Files:
 
 
 def collect_course_files(course: Course, labs: Sequence[Lab]) -> Files:
-    """Return the files that grading labs needs from the course.
+    """Return the files of the course that are needed to grade these labs.
 
     These are the labs with their solutions, the released notebooks, the course's data and library,
     and course.toml.
@@ -199,7 +199,7 @@ def collect_course_files(course: Course, labs: Sequence[Lab]) -> Files:
 
 
 def _make_fallback_response(platform: str, lab: Lab) -> bytes:
-    """Return the response to a submission that the platform gets if the grader does not finish.
+    """Return the response that says "the grader failed", for a grader that does not finish.
 
     The scripts of the package write it before they start the grader.
     """
@@ -211,7 +211,8 @@ def _make_fallback_response(platform: str, lab: Lab) -> bytes:
 def _fill_template(name: str, lab: Lab | None = None) -> bytes:
     text = (_TEMPLATES / name).read_text("utf-8")
     if lab:
-        # Remove braces, since two of them would begin a tag in PrairieLearn's question.html.
+        # PrairieLearn takes two braces in question.html as the start of a tag. So remove all
+        # braces.
         title = re.sub("[{}]", "", html.escape(lab.title))
         text = text.replace("@TITLE@", title).replace("@LAB@", lab.name)
     return text.encode()
@@ -222,7 +223,7 @@ def _put_below(folder: str, files: Files) -> Files:
 
 
 def _write_new_folder(folder: Path, files: Files) -> None:
-    """Write files into a new folder, or leave nothing behind after an error."""
+    """Write files into a new folder; after an error, delete what was written."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     work_folder = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:

@@ -1,4 +1,4 @@
-"""Instructor's report about a class: labs, misconceptions, and students who need attention.
+"""Write the instructor's report on a class: labs, misconceptions, and students who need help.
 
 The page needs no network. It can be read without scripts; its own small script sorts and searches
 the table of students. Verdicts come from the stored results, marks from the gradebook, so that
@@ -66,7 +66,7 @@ def write_report(
     platforms: Iterable[str] = (),
     now: datetime | None = None,
 ) -> list[str]:
-    """Write `report/`: the page, and the marks in the formats of the learning platforms.
+    """Write the folder `report/`: HTML pages, and tables of marks that learning platforms import.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def write_report(
 
 
 def build_report(classroom: Classroom, now: datetime | None = None) -> "ClassReport":
-    """Return the report of a class, with real names and without addresses of pages and tables.
+    """Collect everything that the report on a class shows, with the students' real names.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def build_report(classroom: Classroom, now: datetime | None = None) -> "ClassRep
 
 
 def _replace_report_files(classroom: Classroom, report: "ClassReport") -> None:
-    """Write the page, the students' pages and the tables in place of those of an earlier report."""
+    """Write the pages and tables of a report, and delete those of an earlier report."""
     html = render_class_page(report)
     for old_table in classroom.report.glob("*.csv"):  # perhaps of another platform
         old_table.unlink()
@@ -191,7 +191,7 @@ def _find_feedback_page_addresses(classroom: Classroom) -> dict[tuple[str, str],
 
 @dataclass(frozen=True, kw_only=True)
 class ClassReport:
-    """Everything that the pages of the report show.
+    """Data of the report on a class: everything that its pages show.
 
     Parameters
     ----------
@@ -241,13 +241,13 @@ class ClassReport:
         )
 
     def display_name(self, student: str) -> str:
-        """Return a student's name as instructors read it."""
+        """Return a student's name as instructors see it, such as "Ada Lovelace (al123)"."""
         person = self.marks.students.get(student)
         return display_name(person) if person else student
 
     @cached_property
     def graded_submissions(self) -> list[Mark]:
-        """Marks of all submissions with cached results, sorted by student's name and by lab."""
+        """Marks of all graded submissions, sorted by the student's name and by lab."""
         marks = [mark for mark in self.marks.marks.values() if mark.rows]
         names = {mark.student: self.display_name(mark.student) for mark in marks}
         return sorted(marks, key=lambda mark: (alphabetical_key(names[mark.student]), mark.lab))
@@ -260,12 +260,12 @@ class ClassReport:
 
     @cached_property
     def percentages(self) -> dict[str, float]:
-        """Each student's percentage of the points so far."""
+        """Percentage of the points that each student has so far."""
         return student_percentages(self.graded_submissions)
 
     @cached_property
     def addresses(self) -> dict[str, str]:
-        """Address of each student's page in the report, except for names too long for a file."""
+        """Address of each student's page, relative to the report; without far too long names."""
         addresses = {}
         for student in self.marks.students:
             if len(student.encode()) < MAX_PAGE_NAME_BYTES:
@@ -274,7 +274,7 @@ class ClassReport:
 
 
 def render_class_page(report: ClassReport) -> str:
-    """Return the page as HTML, in which everything that students wrote is escaped."""
+    """Return the report's main page as HTML; everything that students wrote is escaped."""
     script = Markup((TEMPLATES / "report.js").read_text("utf-8"))
     script_hash = b64encode(sha256(script.encode()).digest()).decode()
     course = next(iter(report.labs.values())).course.title if report.labs else ""
@@ -319,7 +319,7 @@ def _statistics_for_template(report: ClassReport) -> dict[str, Any]:
 
 
 def _open_matters_for_template(report: ClassReport) -> dict[str, Any]:
-    """Return the matters that need the instructor, by their variable names in the template."""
+    """Return what the instructor has to act on, such as open regrade requests, by variable name."""
     marks = report.marks
     verdict_groups: list[tuple[Verdict, str, str, list[ExerciseGroup]]] = []
     for verdict, (title, advice) in VERDICT_ADVICE.items():
@@ -346,7 +346,7 @@ def _open_matters_for_template(report: ClassReport) -> dict[str, Any]:
 
 
 def render_student_overviews(report: ClassReport) -> Iterator[tuple[str, str]]:
-    """Yield each student who has an address, with a page of all the student's labs in one table."""
+    """Yield each student with a page that shows all the student's labs in one table."""
     graded_labs = {mark.lab for mark in report.graded_submissions}
     labs = [lab for lab in report.labs if lab in graded_labs]
     for student in report.addresses:
@@ -355,7 +355,7 @@ def render_student_overviews(report: ClassReport) -> Iterator[tuple[str, str]]:
 
 
 def _summarise_sections(report: ClassReport) -> list[tuple[str, int, Distribution]]:
-    """Return name, size and marks of each section of the class; nothing if there is only one."""
+    """Return name, size and marks of each section (part) of the class; [] if there is only one."""
     members: dict[str, list[str]] = defaultdict(list)
     for student, person in report.marks.students.items():
         members[person.section].append(student)
@@ -368,7 +368,7 @@ def _summarise_sections(report: ClassReport) -> list[tuple[str, int, Distributio
 
 
 def _summarise_percentages(report: ClassReport, students: Iterable[str]) -> Distribution:
-    """Return the distribution of the students' percentages; students without one are left out."""
+    """Summarise the percentages of these students; leave out students who have none."""
     percentages = []
     for student in students:
         if student in report.percentages:

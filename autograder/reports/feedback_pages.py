@@ -1,4 +1,4 @@
-"""Writing of the students' feedback pages: an HTML file for each graded submission."""
+"""Write the students' feedback pages: an HTML file for each graded submission."""
 
 import json
 import secrets
@@ -39,7 +39,7 @@ _PAGE_SOURCES = (
 
 @dataclass
 class FeedbackCounts:
-    """Outcome of writing feedback pages: counts, and a sentence for each page that failed."""
+    """Counts of the written and unchanged feedback pages, and a sentence for each failure."""
 
     written_count: int = 0
     unchanged_count: int = 0
@@ -84,25 +84,26 @@ def write_feedback_pages(
 
 @dataclass(frozen=True)
 class _ChangedPage:
-    """Feedback page to write: its summary, and a hash of everything that the page is made from."""
+    """Feedback page to be written: its summary, and a hash of everything that affects the page."""
 
     summary: FeedbackSummary
     stamp: str
 
 
 class _PageWriter:
-    """Writer of the feedback pages of a class."""
+    """Writer of a class's feedback pages; it writes only those that have changed."""
 
     def __init__(self, classroom: Classroom, labs: Mapping[str, Lab], progress: Progress):
         self.classroom = classroom
         self.labs = labs
         self.progress = progress
         self.counts = FeedbackCounts()
-        # nbgrader's exchange adds this file to each submission that it collects.
+        # nbgrader's exchange puts this file into each submission that it collects. So it shows
+        # that the class uses the exchange.
         self.uses_exchange = any(classroom.submitted.glob("*/*/submission_secret.txt"))
 
     def find_changed_pages(self, force: bool) -> list[_ChangedPage]:
-        """Return the pages whose summary or notebook has changed, or all pages with `force`."""
+        """Return the pages whose summary or notebook has changed; with `force`, all pages."""
         classroom, changed_pages = self.classroom, []
         marks = read_current_marks(classroom, self.labs)
         stored_results = result_store.load_all_results(classroom)
@@ -124,7 +125,7 @@ class _PageWriter:
         return changed_pages
 
     def write_pages(self, pages: Sequence[_ChangedPage], workers: int | None) -> None:
-        """Render the pages in worker processes; write each page, and its stamp into results/."""
+        """Render pages in worker processes; write each page, and a hash of what it is made from."""
         from autograder.grading.pool import count_cores
 
         course = str(self.classroom.course.root)
@@ -151,7 +152,7 @@ class _PageWriter:
             self.progress.advance()
 
     def _list_graded_submissions(self) -> list[tuple[str, str]]:
-        """Return (student, lab) of all submissions that have a graded notebook."""
+        """Return (student, lab) for each submission that has a graded notebook."""
         submissions = []
         for path in self.classroom.list_files(self.classroom.autograded, "*/*/*.ipynb"):
             lab = path.stem
@@ -161,7 +162,7 @@ class _PageWriter:
 
     @contextmanager
     def _record_failure_and_delete_page(self, student: str, lab: str) -> Iterator[None]:
-        """Record an error in the `with` block as the failure of one page, and delete the page.
+        """Turn an error in the `with` block into a reported failure of one page; delete that page.
 
         Errors of the disk, such as a full one, are raised, since they concern all pages.
         """
@@ -179,7 +180,7 @@ class _PageWriter:
                     path.unlink(missing_ok=True)
 
     def _write_timestamp_and_secret(self, student: str, lab: str) -> None:
-        """Write the timestamp and the secret that nbgrader's exchange expects beside a page.
+        """Write the files timestamp.txt and submission_secret.txt, which nbgrader's exchange needs.
 
         If one student's files are missing, `nbgrader release_feedback` fails for all students. So a
         random secret is written for a submission without a secret; nobody can use it.
@@ -195,7 +196,7 @@ class _PageWriter:
 
 
 def render_page_file(course: str, summary: FeedbackSummary, notebook_path: str, without_markup: bool) -> str:
-    """Return one feedback page as HTML.
+    """Return one feedback page as HTML; called in a worker, since it reads a student's file.
 
     This runs in a worker process, since it processes a student's file.
 
@@ -220,7 +221,7 @@ def _read_text(path: Path) -> str:
 
 
 def _page_stamp(notebook: bytes, summary: FeedbackSummary) -> str:
-    """Return a hash of everything that a feedback page is made from."""
+    """Return a hash that changes if the feedback page must be written again."""
     return hash_parts(notebook, json.dumps(asdict(summary), sort_keys=True), _read_page_sources())
 
 
@@ -231,7 +232,7 @@ def _read_page_sources() -> bytes:
 
 
 class FeedbackExporter(Exporter):
-    """Exporter that makes `nbgrader generate_feedback` write our feedback pages."""
+    """Exporter with which `nbgrader generate_feedback` writes the autograder's feedback pages."""
 
     output_mimetype = "text/html"
 
@@ -239,7 +240,7 @@ class FeedbackExporter(Exporter):
         return ".html"
 
     def from_notebook_node(self, nb: nbformat.NotebookNode, resources: Any = None, **kw: Any) -> Any:
-        """Return the page and the resources, as nbconvert expects."""
+        """Return the feedback page and nbconvert's resources."""
         settings = (resources or {}).get("nbgrader", {})
         course = find_course()
         classroom = Classroom(course.classroom, course, settings.get("db_url"))

@@ -1,4 +1,4 @@
-"""Summary at the top of a feedback page: a submission's points, mistakes, comments and dates."""
+"""Build the summary at the top of a feedback page: points, mistakes, comments and dates."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -48,7 +48,7 @@ def build_summary(
     marks: ClassMarks,
     submission: GradedSubmission | None,
 ) -> FeedbackSummary:
-    """Return the summary of one student's submission.
+    """Return the feedback page's summary of one student's submission for a lab.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def build_summary(
 def build_standalone_summary(
     lab: Lab, submission: GradedSubmission, points: Mapping[str, float]
 ) -> FeedbackSummary:
-    """Return the summary of a submission that belongs to no classroom, without name and dates.
+    """Return the summary of a submission that belongs to no class, so without name and dates.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def build_standalone_summary(
 def _build_nameless_summary(
     lab: Lab, mark: Mark, lines: tuple[SummaryLine, ...], submission: GradedSubmission | None
 ) -> FeedbackSummary:
-    """Return a summary in which the fields about the student and the dates are empty."""
+    """Return a summary without the student's name and without dates."""
     unreadable, notes = "", tuple[str, ...]()
     if submission:
         unreadable = _find_unreadable_reason(submission)
@@ -135,7 +135,7 @@ def _build_nameless_summary(
 
 
 def _find_unreadable_reason(submission: GradedSubmission) -> str:
-    """Return the reason if a submission could not be read at all, else "".
+    """Return the reason why a submission could not be read at all; "" if it could.
 
     A submission is taken as unreadable if all of its results are "missing" with the same message,
     and this message is its only note (see `grade_unreadable_submission`).
@@ -148,7 +148,7 @@ def _find_unreadable_reason(submission: GradedSubmission) -> str:
 
 
 def _names_in_notebook_order(lab: Lab, mark: Mark) -> list[str]:
-    """Return the names of the exercises and questions in a mark, in the notebook's order."""
+    """Return the names of the marked exercises and questions, in the notebook's order."""
     ids = [cell_grade_id(cell) for cell in release_for_grading(lab).cells]
     position = {}
     for name in mark.scores:
@@ -210,7 +210,7 @@ def _build_summary_line(
     results: Mapping[str, Result],
     earlier_mark: Sequence | None,
 ) -> SummaryLine:
-    """Return the line of the summary about one exercise or question.
+    """Return the summary's line on one exercise or question, such as "✗ softmax: 0 of 2 points".
 
     Parameters
     ----------

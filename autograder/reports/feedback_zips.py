@@ -1,4 +1,4 @@
-"""Feedback packed for upload to learning platforms (formats: see docs/grades.md).
+"""Pack feedback into files for upload to Moodle, Canvas and others (formats: docs/grades.md).
 
 returned/<lab>-moodle.zip     for "Upload multiple feedback files in a zip" in Moodle
 returned/<lab>-canvas.zip     for "Upload submissions" in Canvas's gradebook
@@ -42,7 +42,7 @@ MAX_STUDENT_BYTES = 120  # of the student's name in a file name that is too long
 
 @dataclass
 class _FeedbackByPlatform:
-    """Feedback on one lab, sorted by the platform to which it must be returned.
+    """Feedback on one lab, sorted by the platform that delivers it to the students.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def write_feedback_archives(
     labs: Sequence[Lab],
     failures: list[str],
 ) -> Iterator[str]:
-    """Pack the existing feedback pages for the platforms that the submissions came from.
+    """Pack the existing feedback pages for the platforms from which the submissions came.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def _write_moodle_and_canvas_zips(
 def _replace_zip_archive(
     classroom: Classroom, name: str, file_count: int, files: Iterator[tuple[str, bytes]]
 ) -> Iterator[str]:
-    """Write a zip archive, and yield a sentence about it.
+    """Replace a zip archive; yield a sentence about the new one, if there are files for it.
 
     An older archive is deleted. If there are no files, no new archive is written.
     """
@@ -126,7 +126,7 @@ def _sort_pages_by_platform(
     stored_results: Mapping[tuple[str, str], GradedSubmission | None],
     failures: list[str],
 ) -> _FeedbackByPlatform:
-    """Sort a lab's feedback pages by platform.
+    """Sort a lab's feedback pages by platform; write those that need no zip archive.
 
     Pages for platforms other than Moodle and Canvas are written to returned/<lab>/ at once.
     """
@@ -158,7 +158,7 @@ def _sort_pages_by_platform(
 
 
 def _copy_term_pages_to_return(classroom: Classroom, marks: ClassMarks) -> Iterator[str]:
-    """Write the students' pages about the term to returned/term/; yield a sentence about them."""
+    """Copy the students' pages about the whole term into returned/term/, and yield a sentence."""
     if classroom.course.term is None:
         return
     pages = []
@@ -177,7 +177,7 @@ def _copy_term_pages_to_return(classroom: Classroom, marks: ClassMarks) -> Itera
 def _render_feedback_notebooks(
     classroom: Classroom, summaries: Mapping[str, FeedbackSummary]
 ) -> Iterator[tuple[str, str | WorkerFailed]]:
-    """Render feedback notebooks in worker processes.
+    """Render notebooks with feedback in worker processes, and yield each with its file name.
 
     Yields
     ------
@@ -205,7 +205,7 @@ def _render_feedback_notebooks(
 def render_notebook_file(
     course: str, summary: FeedbackSummary, notebook_path: str, without_answers: bool
 ) -> str:
-    """Return the feedback on one submission as a notebook in JSON.
+    """Return the feedback on one submission as a notebook in JSON; called in a worker process.
 
     This runs in a worker process, since it processes a student's file.
 
@@ -233,23 +233,24 @@ def _page_file_name(student: str, lab: str) -> str:
 
 
 def _moodle_file_name(origin: Origin, student: str, lab: str) -> str:
-    """Return the path that Moodle expects in a zip archive of feedback files.
+    """Return the path in the zip archive by which Moodle finds the student; "" for other platforms.
 
     It is `<full name>_<participant number>_assignsubmission_file/<file>`, by which Moodle finds
     whose feedback it is; or "" if the submission did not come from Moodle.
     """
     if origin.platform != "Moodle" or not origin.participant.isdecimal():
         return ""
-    # Moodle splits the folder's name at underscores, so the student's name must have none.
+    # Moodle splits the folder's name at the underscores. So remove them from the student's name.
     name = origin.name.replace("_", " ").replace("/", " ").strip(" .") or "Participant"
-    # The members of a group have the same participant number, and get one file for all of them.
+    # The members of a group have the same participant number, and get one feedback file together.
+    # So name it after the group.
     author = name if len(origin.members) > 1 else student
     file_name = _page_file_name(author.replace("/", " "), lab)
     return f"{name}_{origin.participant}_assignsubmission_file/{file_name}"
 
 
 def _canvas_file_name(origin: Origin) -> str:
-    """Return the file name that the submission had in the download from Canvas.
+    """Return the file name by which Canvas finds the student; "" for other platforms.
 
     By this name Canvas finds whose feedback it is. It is "" if the submission did not come from
     Canvas.
@@ -264,7 +265,7 @@ def render_feedback_notebook(
     lab: Lab,
     notebook: Mapping[str, Any],
 ) -> str:
-    """Return the feedback on a submission as a notebook in JSON, for Canvas.
+    """Return feedback as a notebook in JSON: Canvas names it like the submitted notebook.
 
     Canvas gives a returned file the name of the submitted file, so an HTML page would get a name
     that ends with .ipynb, and could not be opened.
@@ -287,7 +288,7 @@ def render_feedback_notebook(
 
 
 def _render_summary_as_markdown(summary: FeedbackSummary) -> str:
-    """Return the summary as Markdown."""
+    """Return the summary at the top of a feedback notebook as Markdown."""
     name = f"**{summary.name}**"
     if summary.name != summary.student:
         name += f" ({summary.student})"
@@ -313,7 +314,7 @@ def _render_line_as_markdown(line: SummaryLine) -> str:
 def _make_feedback_cells(
     line: SummaryLine, is_exercise: bool, cell_by_id: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the notebook cells about one answer: a heading, and the answer.
+    """Return notebook cells for one answer: a heading, the answer, the messages of its check.
 
     Below the answer to an exercise, the messages of the check are shown as outputs.
     """

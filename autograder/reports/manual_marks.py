@@ -1,4 +1,4 @@
-"""Manual grading of one question for the whole class, on a sheet for any spreadsheet program.
+"""Grade one question by hand for the whole class: write a CSV sheet, and read it back with marks.
 
     answers/<lab>/<question>.html     to read: marking scheme and answers, similar ones together
     answers/<lab>/<question>.csv      to grade: the same answers, a row each
@@ -66,11 +66,11 @@ PASSAGE_CHARACTERS = 5
 
 
 class SheetError(AutograderError):
-    """A spreadsheet of marks cannot be imported. The error's text names the rows and says why."""
+    """Error for a sheet of marks that cannot be read. The text names the rows and says why."""
 
 
 class ManualMark(NamedTuple):
-    """Points (as text) and comment that a person gave for an answer; "" for what is missing."""
+    """Points (as text) and comment that a person gave for an answer; "" means "none"."""
 
     points: str = ""
     comment: str = ""
@@ -78,7 +78,7 @@ class ManualMark(NamedTuple):
 
 @dataclass(frozen=True)
 class StudentAnswer:
-    """One student's answer.
+    """One student's answer to a question, with its mark and the student's regrade requests.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class StudentAnswer:
 
 
 class AnswerGroup(NamedTuple):
-    """Group of similar answers.
+    """Group of similar answers, which stand together in the sheet.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class AnswerGroup(NamedTuple):
 
 @dataclass
 class QuestionAnswers:
-    """One question or exercise, with the answers of all students.
+    """One question of a lab, with the answers and marks of all students.
 
     Parameters
     ----------
@@ -142,17 +142,17 @@ class QuestionAnswers:
 
     @property
     def page(self) -> Path:
-        """Path of the page to read."""
+        """Path of the HTML page on which the answers can be read."""
         return self.classroom.root / "answers" / self.lab.name / f"{self.name}.html"
 
     @property
     def sheet(self) -> Path:
-        """Path of the sheet to grade."""
+        """Path of the CSV sheet into which points and comments are written."""
         return self.page.with_suffix(".csv")
 
     @property
     def marks(self) -> dict[str, ManualMark]:
-        """Marks by student."""
+        """Manual marks by student."""
         return {answer.student: answer.mark for answer in self.answers}
 
     @property
@@ -161,7 +161,7 @@ class QuestionAnswers:
         return sum(not answer.mark.points for answer in self.answers)
 
     def answer_key(self, answer: StudentAnswer) -> str:
-        """Return the key of an answer's row in the sheet: hashes of student, answer and mark.
+        """Return the key of an answer's row in the sheet; it changes with student, answer and mark.
 
         The hashes consist of letters only, since spreadsheet programs change some numbers.
         """
@@ -169,12 +169,12 @@ class QuestionAnswers:
         return "-".join(hashes)
 
     def mark_key(self, mark: ManualMark) -> str:
-        """Return the part of a key that identifies the mark."""
+        """Return the part of a row's key that changes with the mark."""
         return self._hash(mark.points, _normalise_comment(mark.comment))
 
     def _hash(self, *parts: str) -> str:
-        # With the classroom's secret in the hash, nobody can find out by trying names which student
-        # a key in an anonymous sheet belongs to.
+        # A key in an anonymous sheet must not reveal the student. Without the class's secret in
+        # the hash, anybody could hash all students' names and compare.
         message = "\0".join((self.lab.name, self.name, *parts)).encode("utf-8", "replace")
         digest = hmac.new(self.classroom.salt.encode(), message, hashlib.sha256).hexdigest()
         return digest[:10].translate(str.maketrans("0123456789abcdef", "abcdefghijklmnop"))
@@ -183,7 +183,7 @@ class QuestionAnswers:
 def read_question_answers(
     classroom: Classroom, lab: Lab, name: str, *, anonymous: bool = False
 ) -> QuestionAnswers:
-    """Return a question with the gradebook's mark for each answer, without the answers' texts.
+    """Return a question with each student's mark from the gradebook, but not the answers' texts.
 
     Raises
     ------
@@ -252,7 +252,7 @@ def _manual_mark(mark: Mark, name: str) -> ManualMark:
 
 
 def _format_decimal(points: Decimal) -> str:
-    """Return points as a sheet has them.
+    """Return points as text for the sheet, without zeros at the end.
 
     >>> _format_decimal(Decimal("2.50")), _format_decimal(Decimal("10"))
     ('2.5', '10')
@@ -262,7 +262,7 @@ def _format_decimal(points: Decimal) -> str:
 
 
 def _normalise_comment(text: str) -> str:
-    """Return a comment without what spreadsheet programs change: line ends and quotes."""
+    """Return a comment without line ends and quotes, which spreadsheet programs change."""
     return " ".join(make_printable(str(escape_formula(text))).replace("'", "").split())
 
 
@@ -274,11 +274,11 @@ def _describe_verdict(lab: Lab, result: Result | None) -> str:
     return str(result.verdict)
 
 
-# The sheet
+# Functions that write the CSV sheet and the page with the answers
 
 
 def write_marking_sheet(question: QuestionAnswers, *, workers: int) -> Path | None:
-    """Write the question's page and sheet.
+    """Write the HTML page with the answers to a question, and the CSV sheet for their marks.
 
     Returns
     -------
@@ -306,7 +306,7 @@ def write_marking_sheet(question: QuestionAnswers, *, workers: int) -> Path | No
 
 
 def _move_away_unsaved_sheet(question: QuestionAnswers) -> Path | None:
-    """Rename an existing sheet if it holds marks or comments that the gradebook does not have."""
+    """Rename an existing sheet if it has marks or comments that are not in the gradebook yet."""
     if not question.sheet.exists():
         return None
     with suppress(SheetError):
@@ -320,7 +320,7 @@ def _move_away_unsaved_sheet(question: QuestionAnswers) -> Path | None:
 
 
 def _answers_with_texts(question: QuestionAnswers, workers: int) -> Iterator[StudentAnswer]:
-    """Yield the answers with their texts, read in workers with limits."""
+    """Yield the answers with their texts, which worker processes with time limits read."""
     classroom, lab = question.classroom, question.lab.name
     calls = []
     for answer in question.answers:
@@ -339,7 +339,7 @@ def _answers_with_texts(question: QuestionAnswers, workers: int) -> Iterator[Stu
 
 
 def read_answer_as_json(course: str, lab: str, name: str, notebook_path: str, without_markup: bool) -> str:
-    """Return source and HTML of one answer as JSON; run in a worker, as it reads a student's file.
+    """Return source and HTML of one student's answer as JSON; called in a worker process.
 
     Parameters
     ----------
@@ -363,11 +363,11 @@ def read_answer_as_json(course: str, lab: str, name: str, notebook_path: str, wi
     return json.dumps({"source": source, "html": str(html)})
 
 
-# Similar answers
+# Functions that find similar answers
 
 
 def group_answers(answers: Sequence[StudentAnswer]) -> Iterator[AnswerGroup]:
-    """Yield the answers in the order of the sheet: the largest groups first.
+    """Yield groups of similar answers, the largest group first.
 
     Equal answers differ in white space only. An answer is similar to a group if it shares most of
     its short passages with the group's first answer. The order does not depend on who wrote the
@@ -398,7 +398,7 @@ def group_answers(answers: Sequence[StudentAnswer]) -> Iterator[AnswerGroup]:
 
 
 def _passages(text: str) -> set[str]:
-    """Return all sequences of five characters in a text, to compare it with similar texts."""
+    """Return all runs of five characters in a text. Similar texts have many of them in common."""
     words = " ".join(re.findall(r"\w+", text[:MAX_COMPARED_CHARACTERS].casefold()))
     starts = range(max(1, len(words) - PASSAGE_CHARACTERS + 1))
     return {words[start : start + PASSAGE_CHARACTERS] for start in starts}
@@ -413,7 +413,7 @@ def _are_similar(passages_1: set[str], passages_2: set[str]) -> bool:
 
 
 def _format_marking_sheet(question: QuestionAnswers, groups: Sequence[AnswerGroup]) -> str:
-    """Return the sheet as CSV: the marking scheme, an empty row, and a row for each answer."""
+    """Return the CSV sheet: the marking scheme, an empty row, and a row for each answer."""
     scheme = question.lab.mark_schemes().get(question.name, "")
     top = f"{question.lab.name}, {question.name}: {format_points(question.points)} points. {scheme}".strip()
     rows: list[Sequence] = [(_escape_lines(top),), (), COLUMNS]
@@ -424,12 +424,12 @@ def _format_marking_sheet(question: QuestionAnswers, groups: Sequence[AnswerGrou
                 rows.append(_make_sheet_row(question, number, similarity, answer))
     text = io.StringIO()
     csv.writer(text, lineterminator="\r\n").writerows(rows)
-    # The byte order mark tells spreadsheet programs that the text is UTF-8.
+    # Begin with a byte order mark: it tells spreadsheet programs that the text is UTF-8.
     return "\ufeff" + make_encodable(text.getvalue())
 
 
 def _similarity_column_text(group_number: int, wording: int, position: int) -> str:
-    """Return an answer's text for the column "alike", such as "2: nearly the same"."""
+    """Return the text for the column "alike", which says how similar an answer is to its group."""
     if not group_number:
         return ""
     if position:
@@ -458,7 +458,7 @@ def _make_sheet_row(
 
 
 def _escape_lines(text: str) -> str:
-    """Return text whose lines are no formulas: programs may begin a new cell at a line's end."""
+    """Protect each line of a text: some spreadsheet programs put a new line into a new cell."""
     return "\n".join(str(escape_formula(line)) for line in text.splitlines())
 
 
@@ -473,11 +473,11 @@ def _render_answers_page(question: QuestionAnswers, groups: Sequence[AnswerGroup
     )
 
 
-# Import of graded sheets
+# Functions that read sheets with marks back
 
 
 def import_sheets(classroom: Classroom, lab: Lab, name: str, sheets: Sequence[Path]) -> str:
-    """Write the marks and comments of sheets into the gradebook, all or none.
+    """Write the marks and comments in some sheets into the gradebook, all of them or none.
 
     Returns
     -------
@@ -494,7 +494,7 @@ def import_sheets(classroom: Classroom, lab: Lab, name: str, sheets: Sequence[Pa
     old_marks = question.marks
     with GradebookWriter(classroom) as gradebook:
         gradebook.record_manual_marks(lab, name, new_marks)
-    # Read the marks again, since a mark is copied to all members of a group.
+    # Writing has copied each mark to all members of a group. So read the marks again.
     ungraded_count = read_question_answers(classroom, lab, name).ungraded_count
     point_count = comment_count = 0
     for student, mark in new_marks.items():
@@ -509,7 +509,7 @@ def import_sheets(classroom: Classroom, lab: Lab, name: str, sheets: Sequence[Pa
 
 
 def merge_sheets(question: QuestionAnswers, sheets: Sequence[Path]) -> dict[str, ManualMark]:
-    """Return the new marks in some sheets, by student.
+    """Return the marks that are new or changed in some sheets, by student.
 
     An empty table cell changes nothing, and neither does a row that nobody has edited.
 
@@ -537,7 +537,7 @@ def merge_sheets(question: QuestionAnswers, sheets: Sequence[Path]) -> dict[str,
 
 @dataclass(frozen=True)
 class _SheetRow:
-    """Row of a sheet; `place` names the row in messages, such as "marks.csv, row 12"."""
+    """Row of a sheet; `place` is its name in messages, such as "marks.csv, row 12"."""
 
     place: str
     student: str
@@ -547,7 +547,7 @@ class _SheetRow:
 
 
 class _SheetMerge:
-    """Merge of the rows of several sheets with the marks of the gradebook."""
+    """Merger of the rows of several sheets with the marks that the gradebook has."""
 
     def __init__(self, question: QuestionAnswers):
         self.question = question
@@ -560,7 +560,7 @@ class _SheetMerge:
         self.places: dict[str, str] = {}  # student -> row that gave the new mark
 
     def new_marks(self) -> dict[str, ManualMark]:
-        """Return the marks that the rows have changed, in the order of the answers."""
+        """Return the marks that the rows have changed, by student."""
         marks = {}
         for answer in self.question.answers:
             if answer.student in self.places:
@@ -568,7 +568,7 @@ class _SheetMerge:
         return marks
 
     def apply_row(self, row: _SheetRow) -> None:
-        """Record the mark in one row.
+        """Take over the mark in one row of a sheet, unless it contradicts a newer mark.
 
         Raises
         ------
@@ -603,7 +603,7 @@ class _SheetMerge:
         self.places[answer.student] = row.place
 
     def _find_answer(self, student_key: str, name: str) -> StudentAnswer:
-        """Return the answer that a row belongs to, by its key; the row's name must agree."""
+        """Return the answer with the row's key; raise ValueError if the row has another name."""
         answer = self.answer_by_key.get(student_key)
         if answer is None:
             raise ValueError(
@@ -620,7 +620,7 @@ class _SheetMerge:
         return answer
 
     def _describe_conflict(self, answer: StudentAnswer, mark: ManualMark) -> str:
-        """Return a sentence about a mark that was given after the sheet was written."""
+        """Return a sentence about a mark that was changed after the sheet had been written."""
         place = "in the gradebook since this sheet was written"
         if answer.student in self.places:
             place = f"in {self.places[answer.student]}"
@@ -636,13 +636,13 @@ class _SheetMerge:
 
 
 def _split_key(key: str) -> tuple[str, str, str]:
-    """Return the parts of a key for student, answer and mark; missing parts are ""."""
+    """Split a row's key into its parts for student, answer and mark; a missing part is ""."""
     parts = [*key.strip("'").casefold().split("-"), "", "", ""]
     return parts[0], parts[1], parts[2]
 
 
 def _names_that_identify_students(question: QuestionAnswers) -> dict[str, set[str]]:
-    """Return the names by which a sheet may call each student: full name, folder, pseudonym."""
+    """Return each student's possible names in a sheet: full name, folder name and pseudonym."""
     names: dict[str, set[str]] = {}
     for answer in question.answers:
         names[answer.student] = {answer.name, answer.student}
@@ -653,7 +653,7 @@ def _names_that_identify_students(question: QuestionAnswers) -> dict[str, set[st
 
 
 def _read_filled_in_rows(path: Path) -> Iterator[_SheetRow]:
-    """Yield the rows of a sheet that have points or a comment, in any dialect of CSV.
+    """Yield the rows of a CSV file that have points or a comment, with any column separator.
 
     Raises
     ------
@@ -715,7 +715,7 @@ def _parse_rows_and_find_headings(text: str, name: str) -> tuple[list[list[str]]
 
 
 def _comparable_name(name: str) -> str:
-    """Return a name without what spreadsheet programs change: quotes and leading zeros."""
+    """Return a name without quotes and leading zeros, which spreadsheet programs change."""
     return normalise_name(name).lstrip("0")
 
 
@@ -746,5 +746,5 @@ def _parse_comment(cell: str) -> str:
         raise ValueError(
             f"the comment has {len(text):,} characters; at most {MAX_COMMENT_CHARACTERS:,} can be kept."
         )
-    # The quote that `escape_formula` adds is no part of the comment.
+    # Remove the quote that `escape_formula` put before a comment that looks like a formula.
     return text[1:] if escape_formula(text[1:]) == text else text

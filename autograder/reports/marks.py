@@ -1,4 +1,4 @@
-"""Reading of a class's marks from nbgrader's gradebook, the roster and the submission folders."""
+"""Read a class's marks from nbgrader's gradebook, the roster and the folders of submissions."""
 
 import re
 from collections import defaultdict
@@ -33,14 +33,14 @@ from autograder.values.structural_mistakes import NOT_WRITTEN
 
 
 def full_name(person: Person, pattern: str = "{first} {last}") -> str:
-    """Return a student's full name; the name of the student's folder if no other is known."""
+    """Return a student's full name, or the name of the student's folder if none is known."""
     if person.last and person.first:
         return pattern.format(last=person.last, first=person.first)
     return person.name or person.last or person.first or person.student
 
 
 def display_name(person: Person) -> str:
-    """Return a student's name as instructors read it.
+    """Return a student's name for instructors, with the folder's name and "withdrawn" if so.
 
     >>> display_name(Person(student="al123", last="Lovelace", first="Ada"))
     'Ada Lovelace (al123)'
@@ -77,7 +77,7 @@ class MarkState(StrEnum):
 
 @dataclass(frozen=True)
 class Assignment:
-    """Lab as an assignment of the gradebook, with its due date and total points."""
+    """A lab in the gradebook (nbgrader calls it an assignment), with its due date and points."""
 
     name: str
     due: datetime | None
@@ -140,12 +140,12 @@ class Mark:
 
     @property
     def seconds(self) -> float:
-        """Seconds for which the student's answers ran when they were graded."""
+        """Seconds for which the student's code ran when it was graded."""
         return sum(row.seconds for row in self.rows)
 
     @property
     def state(self) -> MarkState:
-        """State of the mark."""
+        """State of the mark, such as "awaiting manual grading"."""
         if self.interrupted:
             return MarkState.INTERRUPTED
         if self.awaiting_manual_count:
@@ -176,17 +176,17 @@ class Mark:
 
     @property
     def rounded_raw_score(self) -> Decimal:
-        """Points so far, before the late penalty, as shown."""
+        """Points so far, before the late penalty, rounded as tables and pages show them."""
         return round_half_up(self.raw_score)
 
     @property
     def rounded_score(self) -> Decimal:
-        """Points so far, after the late penalty, as shown."""
+        """Points so far, after the late penalty, rounded as tables and pages show them."""
         return round_half_up(self.score)
 
     @property
     def rounded_penalty(self) -> Decimal:
-        """Points taken off for lateness, as shown: `rounded_score` and they are `rounded_raw_score`."""
+        """Points taken off for lateness, as shown: the difference of the two rounded scores."""
         return self.rounded_raw_score - self.rounded_score
 
     @property
@@ -196,12 +196,12 @@ class Mark:
 
     @property
     def graded_points(self) -> float:
-        """Maximum points of those exercises and questions that are graded so far."""
+        """Maximum points of the exercises and questions that are already graded."""
         return sum(self.points[name] for name, score in self.scores.items() if score is not None)
 
     @property
     def percent(self) -> float | None:
-        """Score in per cent of `graded_points`; None if nothing is graded yet."""
+        """Score in per cent of the points graded so far; None if nothing is graded yet."""
         return 100 * self.score / self.graded_points if self.graded_points else None
 
 
@@ -246,12 +246,12 @@ class ClassMarks:
 
     @property
     def origins(self) -> Mapping[tuple[str, str], Origin]:
-        """Platform, account and group that each submission came from, by student and lab."""
+        """Platform and account from which each submission came, by student and lab."""
         return self.class_list.origins
 
     @property
     def missing_students(self) -> dict[str, list[str]]:
-        """Students without a submission, by lab; labs that no student submitted are left out."""
+        """Students without a submission, by lab. A lab that nobody submitted is left out."""
         people = self.class_list.people
         students = [p.student for p in self.enrolled if not people or p.student in people]
         submitted_labs = {lab for _, lab in self.submissions}
@@ -262,7 +262,7 @@ class ClassMarks:
         return missing
 
     def find_deadline(self, student: str, lab: str) -> datetime | None:
-        """Return when a lab is due for a student, in the policy's time zone; None if never."""
+        """Return a lab's due date for a student, in the policy's time zone; None if it has none."""
         deadline = self.deadlines.find_deadline(student, lab)
         return deadline and self.policy.to_local_time(deadline)
 
@@ -286,7 +286,7 @@ class ClassMarks:
         return sum(mark.awaiting_manual_count > 0 for mark in self.marks.values())
 
     def sort(self, labs: Sequence[str]) -> None:
-        """Sort students by name, and labs in the given order."""
+        """Sort the students by name, and the labs in the given order."""
         self.students = dict(sorted(self.students.items(), key=lambda item: _name_sort_key(item[1])))
         position = {lab: i for i, lab in enumerate(labs)}
         names = sorted(self.labs, key=lambda lab: position.get(lab, len(position)))
@@ -295,7 +295,7 @@ class ClassMarks:
     def add_results(
         self, classroom: Classroom, stored_results: Mapping[tuple[str, str], GradedSubmission]
     ) -> None:
-        """Add the cached results to the marks.
+        """Add verdicts and messages to the marks, from the cached results of grading.
 
         A submission with a cached result that the gradebook lacks gets a new mark.
         """
@@ -316,7 +316,7 @@ class ClassMarks:
             self.marks[student, lab] = replace(mark, rows=rows, notes=notes, attempts=attempts)
 
     def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "ClassMarks":
-        """Return a copy with pseudonyms for names, and nothing else that identifies a student."""
+        """Return a copy without anything that identifies a student; names become pseudonyms."""
         marks = {}
         for (student, lab), mark in self.marks.items():
             pseudonym = pseudonyms[student]
@@ -326,7 +326,7 @@ class ClassMarks:
             if student in pseudonyms:
                 members = sorted(pseudonyms[member] for member in group if member in pseudonyms)
                 partners[pseudonyms[student], lab] = tuple(members)
-        # Sort the pseudonyms, since the order of the real names could reveal who is who.
+        # Sort by pseudonym: the order of the real names could reveal who is who.
         names = sorted(pseudonyms[student] for student in self.students)
         return ClassMarks(
             students={name: Person(student=name) for name in names},
@@ -341,7 +341,7 @@ class ClassMarks:
 
 
 def _anonymise_mark(mark: Mark, pseudonym: str, student: Person) -> Mark:
-    """Return a mark under a pseudonym, without any text that the student may have written."""
+    """Return a mark under a pseudonym, without texts that may come from the student."""
     rows = []
     for row in mark.rows:
         message = ""
@@ -353,7 +353,7 @@ def _anonymise_mark(mark: Mark, pseudonym: str, student: Person) -> Mark:
 
 
 def _anonymise_note(note: str, student: Person) -> str:
-    """Return a note without the quoted names of files and cells, which students choose.
+    """Return a note without quoted names of files and cells, which students may choose freely.
 
     A note that still contains the student's name is replaced by a general sentence.
     """
@@ -443,7 +443,7 @@ def _read_gradebook_if_any(
 
 
 def _add_roster_students_and_names(marks: ClassMarks) -> None:
-    """Add the roster's students and names; take missing names from the platforms' file names."""
+    """Add the students and names of the roster; take a missing name from a platform's file name."""
     for student, person in marks.class_list.people.items():
         gradebook_entry = marks.students.get(student)
         marks.students[student] = _fill_person_from_gradebook(
@@ -453,7 +453,8 @@ def _add_roster_students_and_names(marks: ClassMarks) -> None:
         person_now = marks.students.get(student)
         is_own_name = " " in origin.name and len(origin.members) < 2
         if person_now and is_own_name and full_name(person_now) == student:
-            # A name without a space is not taken: Canvas's file names have "lovelaceada".
+            # Take only a name with a space: a name in Canvas's file names has none, such as
+            # "lovelaceada".
             marks.students[student] = replace(person_now, name=origin.name)
 
 
@@ -519,7 +520,7 @@ class _GradebookReader:
         return marks
 
     def _add_comments_to_fields(self, query: Callable, fields: Mapping[str, dict[str, Any]]) -> None:
-        """Add the graders' comments to `fields`, whose keys are the submissions' database ids."""
+        """Add graders' comments to `fields`, which holds each submission's data by database id."""
         from nbgrader.api import BaseCell, Comment, SubmittedNotebook
 
         rows = (
@@ -533,7 +534,7 @@ class _GradebookReader:
             fields[submission_id]["comments"][name] = comment
 
     def _add_points_to_fields(self, query: Callable, fields: Mapping[str, dict[str, Any]]) -> None:
-        """Add the points to `fields`, whose keys are the submissions' database ids."""
+        """Add points to `fields`, which holds each submission's data by its id in the database."""
         from nbgrader.api import Grade, GradeCell, SubmittedNotebook
 
         rows = (

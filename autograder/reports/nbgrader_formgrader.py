@@ -1,4 +1,4 @@
-"""Changes to the pages of nbgrader's formgrader, so that students' content can do no harm in them.
+"""Change the web pages of nbgrader's formgrader so that students' content can do no harm there.
 
 The pages then load nothing from the network, and contain no scripts and no unsafe links of
 students. nbgrader's settings name the classes in this module (see `authoring.nbgrader_settings`).
@@ -19,8 +19,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from autograder.core.notebook_cells import nbgrader_metadata
 from autograder.grading.sanitise import clean_output, extract_pictures, render_markdown
 
-# This empty macro replaces nbconvert's, which would load MathJax from the network. MathJax is not
-# needed, since formulas are MathML in these pages.
+# nbconvert's macro of this name would load MathJax from the network. Replace it by an empty one:
+# the formulas on these pages are MathML and do not need MathJax.
 _NO_MATHJAX = {"mathjax.html.j2": "{%- macro mathjax(url='') -%}{%- endmacro -%}"}
 
 MAX_MARKDOWN_SECONDS = 5.0  # for one page; an ordinary one takes a twentieth of a second
@@ -28,7 +28,7 @@ MAX_MARKDOWN_SECONDS = 5.0  # for one page; an ordinary one takes a twentieth of
 
 @pass_context
 def markdown2html(context: Context, source: str) -> str:
-    """Convert Markdown to safe HTML; this replaces nbconvert's Jinja filter of the same name.
+    """Convert Markdown to safe HTML, in place of nbconvert's Jinja filter of the same name.
 
     The formgrader cannot answer other requests while it renders a page. So after some seconds, the
     rest of a page's Markdown is shown as plain text.
@@ -52,7 +52,7 @@ def _escape_text(value: Any) -> Any:
 
 
 def _patch_formgrader_to_escape_names() -> None:
-    """Make nbgrader's pages about a student escape names for HTML, which its templates do not."""
+    """Let nbgrader's pages about a student escape names for HTML, since nbgrader does not do so."""
     handlers = sys.modules.get("nbgrader.server_extensions.formgrader.handlers")
     if handlers is None or hasattr(handlers.BaseHandler, "escapes_names"):
         return
@@ -68,7 +68,7 @@ def _patch_formgrader_to_escape_names() -> None:
 
 
 class SafePages(NbGraderPreprocessor):
-    """nbconvert preprocessor that makes the formgrader's pages of submissions safe.
+    """Preprocessor for nbconvert that makes the formgrader's pages of submissions safe.
 
     It removes MathJax, cleans the outputs, and escapes students' names, which students can often
     choose themselves.
@@ -89,7 +89,8 @@ class SafePages(NbGraderPreprocessor):
             environment.loader = ChoiceLoader([DictLoader(_NO_MATHJAX), environment.loader])
         for cell in nb.cells:
             if cell.cell_type == "code":
-                # The autograder made the outputs of a test cell, so their styles are kept.
+                # The outputs of a test cell come from the autograder, not from the student. So
+                # keep their styles.
                 is_test_cell = bool(nbgrader_metadata(cell).get("grade"))
                 cell.outputs = [clean_output(output, keep_styles=is_test_cell) for output in cell.outputs]
         for name in ("student", "first_name", "last_name", "notebook_path"):

@@ -1,4 +1,4 @@
-"""Marks in the CSV formats that learning platforms import (formats: see docs/grades.md).
+"""Write marks as CSV files that learning platforms can import (formats: docs/grades.md).
 
 A grade that awaits manual grading is left empty. Students are identified by the number or login in
 the file name of their submission, or else by their entry in the roster. Students who cannot be
@@ -23,13 +23,15 @@ _GRADES_COLUMNS = (
     "late_submission_penalty score max_score waiting state hours_late extension group section"
 ).split()
 
-# Characters that begin a formula, wide forms included; `|` does not, but ends "=cmd|…".
+# Characters that begin a formula in a spreadsheet, also in their wide forms. The character `|` is
+# no such character; it only occurs later in a formula, as in "=cmd|…".
 _FORMULA = re.compile(
     "[=+\\-@|%\u2212\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b\u207c\u208c\u207a\u208a]"
 )
-# Characters that a program may skip before a formula.
+# Invisible characters, spaces and quotes that a spreadsheet program may skip before a formula.
 _IGNORED_SPACE = "[\\s\"'\u200b-\u200f\u2060]*"
-# A program with another separator than the comma begins a new cell after these characters.
+# A program that separates columns by another character than the comma begins a new cell after each
+# of these characters.
 _FORMULA_IN_CELL = re.compile("[;\t|,]" + _IGNORED_SPACE + _FORMULA.pattern)
 _INVISIBLE = re.compile("[\\x00-\\x1f\\x7f-\\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]+")
 _LEADING_SPACE = " \"'\u00a0\u200b\u200c\u200d\u200e\u200f\u2060\u3000"
@@ -108,7 +110,7 @@ PersonColumn = Callable[[ClassMarks, Person], str]
 
 @dataclass(frozen=True, kw_only=True)
 class CsvFormat:
-    """CSV format of one platform's import.
+    """Description of the CSV file that a platform can import: columns, headings and file name.
 
     Parameters
     ----------
@@ -144,7 +146,7 @@ class CsvFormat:
 
 
 def _roster_column(field_name: str) -> PersonColumn:
-    """Return a column function that gives one field of a student's entry in the roster."""
+    """Return a function for a column that shows one field of a student's entry in the roster."""
     return lambda marks, person: str(getattr(person, field_name))
 
 
@@ -163,7 +165,7 @@ def _gradescope_last_name(marks: ClassMarks, person: Person) -> str:
 def _make_identifier_column(
     platform: str, origin_field: str, roster_field: str, prefer_roster: bool = False
 ) -> PersonColumn:
-    """Return a column with an identifier from the submission's file name, or else from the roster.
+    """Return a function for a column with the students' identifiers on a platform.
 
     Parameters
     ----------
@@ -186,8 +188,8 @@ def _canvas_second_row(headings: Sequence[str], labs: Sequence[Assignment]) -> l
 
 
 CSV_FORMATS = {
-    # Canvas identifies students by ID (the number in the file names of a download) or by the SIS
-    # columns.
+    # Canvas identifies students by the column ID, whose number is also in the names of downloaded
+    # files, or by the SIS columns.
     "Canvas": CsvFormat(
         file="canvas.csv",
         columns={
@@ -230,7 +232,8 @@ CSV_FORMATS = {
         optional_columns=(("OrgDefinedId",), ("Username",)),
         final_columns={"End-of-Line Indicator": "#"},
     ),
-    # Gradescope imports no marks: these are the columns of its "Download Grades".
+    # Gradescope cannot import marks. So this table has the columns of Gradescope's "Download
+    # Grades".
     "Gradescope": CsvFormat(
         file="gradescope.csv",
         columns={
@@ -250,7 +253,7 @@ PLATFORMS = tuple(CSV_FORMATS)
 def format_platform_csv(
     marks: ClassMarks, csv_format: CsvFormat, labs: Sequence[Assignment] | None = None
 ) -> tuple[str, int]:
-    """Return the marks in a platform's format, and the number of marked students who are left out.
+    """Return the marks as CSV for a platform, and the number of students whom it cannot identify.
 
     Parameters
     ----------
@@ -295,7 +298,7 @@ def format_platform_csv(
 
 
 def _find_empty_columns(csv_format: CsvFormat, cells: Sequence[Mapping[str, str]]) -> set[str]:
-    """Return the headings of the optional columns that have no values, and so are left out."""
+    """Return the headings of the optional columns that are empty for all students."""
     empty: set[str] = set()
     for headings in csv_format.optional_columns:
         if not any(row[heading] for row in cells for heading in headings):
@@ -308,7 +311,7 @@ def moodle_worksheet_format(
     lab: Assignment,
     now: datetime | None = None,
 ) -> CsvFormat:
-    """Return the format of Moodle's grading worksheet for one assignment.
+    """Return the columns of Moodle's "grading worksheet", by which Moodle imports one lab's marks.
 
     "Upload grading worksheet" identifies students by their participant number in the assignment.
     Moodle leaves a grade alone if the worksheet's is empty, or if its own was changed later than
@@ -323,7 +326,7 @@ def moodle_worksheet_format(
 
     def identifier(marks: ClassMarks, person: Person) -> str:
         number = numbers.get(person.student, "")
-        # The members of a group share one number, which identifies none of them.
+        # The members of a group share one participant number. Then it identifies none of them.
         if counts[number] != 1:
             return ""
         return f"Participant {number}"
@@ -344,13 +347,13 @@ def moodle_worksheet_format(
 
 
 def select_platforms(marks: ClassMarks, platforms: Iterable[str] = ()) -> list[str]:
-    """Return the platforms that submissions came from, and the given ones, in a fixed order."""
+    """Return the given platforms and those that submissions came from, in a fixed order."""
     platform_names = {origin.platform for origin in marks.origins.values()} | set(platforms)
     return [platform for platform in PLATFORMS if platform in platform_names]
 
 
 def build_platform_tables(marks: ClassMarks, platforms: Iterable[str] = ()) -> list[PlatformTable]:
-    """Return a table for each platform that submissions came from, without empty tables.
+    """Return a table of marks for each platform that submissions came from; leave out empty tables.
 
     Parameters
     ----------
@@ -373,7 +376,7 @@ def build_platform_table(
     marks: ClassMarks,
     labs: Sequence[Assignment] | None = None,
 ) -> list[PlatformTable]:
-    """Return a platform's table in a list, which is empty if the table would have no students."""
+    """Return a list with the platform's table of marks; [] if it would have no students."""
     text, omitted_count = format_platform_csv(marks, csv_format, labs)
     reason = csv_format.omission_reason or (
         f"nothing says what {platform} knows them by, as for a group's submission; "
@@ -385,7 +388,7 @@ def build_platform_table(
 
 
 def _find_field_from_platform(marks: ClassMarks, person: Person, platform: str, origin_field: str) -> str:
-    """Return one field, such as the login, that a platform recorded with a student's submission.
+    """Return one field, such as a login, that the platform recorded with a student's submission.
 
     The result is "" if the field is unknown.
 
@@ -395,7 +398,8 @@ def _find_field_from_platform(marks: ClassMarks, person: Person, platform: str, 
         origin = marks.origins.get((person.student, lab))
         if origin is None or origin.platform != platform:
             continue
-        # A group's submission has the group's name or one member's; Gradescope names each member.
+        # A group's submission carries the name of the group or of one member. Only Gradescope
+        # names each member.
         is_own = platform == "Gradescope" or len(origin.members) < 2
         value = str(getattr(origin, origin_field))
         if is_own and value:
@@ -404,14 +408,14 @@ def _find_field_from_platform(marks: ClassMarks, person: Person, platform: str, 
 
 
 def _grade_cell(mark: Mark | None) -> str | float:
-    """Return a mark's final score for a table cell; "" if there is none yet."""
+    """Return a mark's final score for a table; "" if the mark is not final yet."""
     if mark is None or mark.final_score is None:
         return ""
     return float(mark.rounded_score)
 
 
 def format_csv(rows: Iterable[Sequence]) -> str:
-    """Return rows as CSV text in which no spreadsheet program finds a formula."""
+    """Return rows as CSV, with formulas made harmless: no spreadsheet program runs them."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for row in rows:
@@ -420,7 +424,7 @@ def format_csv(rows: Iterable[Sequence]) -> str:
 
 
 def escape_formula(cell: Any) -> Any:
-    """Return a table cell's value in a form that no spreadsheet program evaluates as a formula.
+    """Return a table cell's value; a quote is put before a text that is a formula to a program.
 
     >>> escape_formula("=1+1"), escape_formula("ada"), escape_formula(-2.5)
     ("'=1+1", 'ada', -2.5)
@@ -431,6 +435,7 @@ def escape_formula(cell: Any) -> Any:
         return cell
     text = _INVISIBLE.sub(" ", cell)
     if _FORMULA_IN_CELL.search(text):
-        # A program that splits at the semicolon needs a quote at the start of the new cell, too.
+        # A program that splits columns at the semicolon begins a new cell there. So put a quote at
+        # the start of that cell, too.
         return "'" + re.sub("(?<=[;|,])(?=" + _IGNORED_SPACE + _FORMULA.pattern + ")", "'", text)
     return f"'{text}" if _FORMULA.match(text.lstrip(_LEADING_SPACE)) else text

@@ -1,4 +1,4 @@
-"""Pseudonyms of students for anonymous reports; a student keeps the same one in all reports."""
+"""Assign pseudonyms to students for anonymous reports; a student keeps the same one for ever."""
 
 import csv
 import io
@@ -29,8 +29,8 @@ def assign_pseudonyms(students: Iterable[str], classroom_folder: Path) -> dict[s
         cell = _student_cell(student)
         if cell not in pseudonym_by_cell:
             new_cells.append(cell)
-    # Draw from twice as many numbers as needed. Otherwise students who are added later would always
-    # get the highest numbers, by which they could be recognised.
+    # Draw from twice as many numbers as there are students. Otherwise students who join later
+    # would get the highest numbers, and could be recognised by them.
     number_count = 2 * (len(pseudonym_by_cell) + len(new_cells))
     pseudonyms = {f"student-{number:03}" for number in range(1, number_count + 1)}
     unused_pseudonyms = sorted(pseudonyms - set(pseudonym_by_cell.values()))
@@ -41,7 +41,7 @@ def assign_pseudonyms(students: Iterable[str], classroom_folder: Path) -> dict[s
 
 
 def _write_pseudonym_list(path: Path, pseudonym_by_cell: dict[str, str]) -> None:
-    """Write pseudonyms.csv, sorted by pseudonym, so that only the file's owner can read it."""
+    """Write pseudonyms.csv, which only its owner can read, sorted by pseudonym."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("pseudonym", "student_id"))
@@ -51,6 +51,6 @@ def _write_pseudonym_list(path: Path, pseudonym_by_cell: dict[str, str]) -> None
 
 
 def _student_cell(student: str) -> str:
-    """Return a student's table cell in pseudonyms.csv, which no spreadsheet reads as a formula."""
+    """Return a student's name for pseudonyms.csv, made harmless if it looks like a formula."""
     escaped_cell = str(escape_formula(student))
     return f"'{student}" if escaped_cell == student else escaped_cell

@@ -1,4 +1,4 @@
-"""Conversion of students' texts, code and outputs to safe HTML, and rendering of page templates.
+"""Convert students' texts, code and outputs to safe HTML, and render page templates.
 
 Everything from a student is escaped or cleaned, and limited in size. Pages are rendered in worker
 processes with limits of time and memory (`grading.worker`). A page that exceeds the limits is
@@ -35,7 +35,7 @@ MAX_HIGHLIGHTED_CHARACTERS = 20_000  # of code with syntax colours on a page
 MAX_MARKDOWN_CHARACTERS = 20_000  # of Markdown that is rendered on a page
 MAX_TEXT_CHARACTERS = 30_000  # of one text without colours or Markdown; the rest is left out
 MAX_OUTPUT_CHARACTERS = 4_000
-# A displayed formula, or one that is probably wider than the screen of a phone.
+# Formula that may be too wide for a phone: a displayed formula, or a long one in a line of text.
 _WIDE_FORMULA = re.compile(
     r"""<math(?= display="block"|[^>]{0,80}>(?:(?!</math>).){350})""",
     re.DOTALL,
@@ -58,7 +58,7 @@ class StudentTextRenderer:
             self._prose_characters = MAX_MARKDOWN_CHARACTERS
 
     def render_code(self, source: str) -> Markup:
-        """Return Python code as the content of a <pre> element.
+        """Return code as safe HTML for a <pre> element, coloured while the page has room for it.
 
         It has syntax colours unless the page's limit for coloured code is reached.
         """
@@ -68,7 +68,7 @@ class StudentTextRenderer:
         return highlight_python(source)
 
     def render_prose(self, cell: Mapping[str, Any], source: str) -> Markup:
-        """Return Markdown from a notebook cell as HTML.
+        """Return a Markdown cell as safe HTML; as plain text, once the page has too much Markdown.
 
         If the page's limit for Markdown is reached, the source is shown as plain text.
 
@@ -86,7 +86,7 @@ class StudentTextRenderer:
 
 
 def highlight_python(source: str) -> Markup:
-    """Return Python code as the content of a <pre> element, with syntax colours."""
+    """Return Python code with syntax colours, as HTML for a <pre> element."""
     return Markup(highlight(source, _lexer(), _formatter()).rstrip("\n"))
 
 
@@ -101,7 +101,7 @@ def _formatter() -> HtmlFormatter:
 
 
 def render_sentences(text: str) -> Markup:
-    """Return the autograder's sentences as HTML, with text in `backticks` as code."""
+    """Return the autograder's sentences as HTML, with `backticks` turned into code."""
     return Markup(backticks_to_html(str(escape(text))))
 
 
@@ -123,7 +123,7 @@ def render_output(output: Mapping[str, Any]) -> Markup:
 
 
 def render_finding(output: Mapping[str, Any]) -> Markup:
-    """Return the output of a test cell, which says what is wrong with an answer, as safe HTML."""
+    """Return the autograder's message in the output of a test cell as safe HTML."""
     html = _join_lines(_output_data(output).get("text/html", ""))
     if html:
         return Markup(clean_html(html, keep_styles=True))
@@ -143,16 +143,16 @@ def _output_text(output: Mapping[str, Any]) -> str:
 
 
 def _join_lines(content: object) -> str:
-    """Return a notebook's text as a str; notebooks may store a text as a list of its lines."""
+    """Return a text in a notebook as one string; the file may hold it as a list of lines."""
     return "".join(map(str, content)) if isinstance(content, list) else str(content)
 
 
 def render_lab_markdown(source: str) -> Markup:
-    """Return Markdown by the course's author as HTML. Do not use it for Markdown by students."""
+    """Return the course author's Markdown as HTML. It is not safe for Markdown by students."""
     from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
     class LabMarkdownRenderer(IPythonRenderer):
-        """Markdown renderer that writes formulas as MathML, and drops links to files."""
+        """Markdown renderer that writes formulas as MathML, and links to files as plain text."""
 
         def inline_math(self, body: str) -> str:
             return render_formula(body, "inline")
@@ -161,7 +161,7 @@ def render_lab_markdown(source: str) -> Markup:
             return render_formula(body, "block")
 
         def link(self, text: str, url: str, title: str | None = None) -> str:
-            """Return a link; only the link's text if it leads to a file of the course."""
+            """Return a link to a web address or within the page; else only the link's text."""
             if url.startswith(("#", "https://")):
                 return super().link(text, url, title)
             return text
@@ -171,12 +171,12 @@ def render_lab_markdown(source: str) -> Markup:
 
 
 def _make_formulas_scrollable(html: str) -> str:
-    """Let wide formulas get the keyboard focus, so that they can be scrolled by keyboard."""
+    """Let a keyboard user reach wide formulas, in order to scroll them."""
     return _WIDE_FORMULA.sub('<math tabindex="0"', html)
 
 
 def render_page(template: str, **context: Any) -> str:
-    """Render a Jinja template of this package as HTML; text in the context is escaped."""
+    """Fill in an HTML template of this package; all texts from the context are escaped."""
     return make_encodable(_make_template_environment().get_template(template).render(**context).lstrip())
 
 
@@ -217,7 +217,7 @@ def _format_number(number: float | None) -> str:
 
 
 def _format_name(name: str) -> Markup:
-    """Return a name as code in HTML, with possible line breaks after the underscores."""
+    """Return a name as code in HTML that a browser may wrap after an underscore."""
     return Markup("<code>{}</code>").format(Markup("_<wbr>").join(name.split("_")))
 
 
@@ -228,7 +228,7 @@ def _format_plural(count: int, singular: str, plural: str = "") -> str:
 
 
 def format_time(time: datetime) -> str:
-    """Return a time in the form in which pages show it.
+    """Return a date and time as the pages show it.
 
     >>> from datetime import UTC
     >>> format_time(datetime(2026, 1, 2, 18, tzinfo=UTC))
@@ -238,7 +238,7 @@ def format_time(time: datetime) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a length of time in words.
+    """Return a length of time with units.
 
     >>> format_duration(0.25), format_duration(75), format_duration(7300), format_duration(200_000)
     ('0.2 s', '1 min 15 s', '2 h 1 min', '2 d 7 h')

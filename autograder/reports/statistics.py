@@ -1,4 +1,4 @@
-"""Statistics for the report of a class: exercises, labs, misconceptions, students in need."""
+"""Compute the statistics of a class report: exercises, labs, misconceptions, students in need."""
 
 import statistics
 import textwrap
@@ -12,15 +12,16 @@ from autograder.core.results import Result, ResultReason, Verdict
 from autograder.reports.marks import ClassMarks, Mark
 from autograder.values.structural_mistakes import STRUCTURAL
 
-# With fewer students, the correlation that measures discrimination is mostly chance.
+# The discrimination of an exercise is a correlation. With fewer students than this, it is mostly
+# chance.
 MIN_STUDENTS_FOR_DISCRIMINATION = 10
 LOW_PERCENT = 50  # a student with a lower percentage of the points may need help
 MANY_ATTEMPTS = 4  # a student with so many attempts at a lab may need help
 FULL_MARK_PERCENT = 99.995  # rounding may leave a full mark a little below 100
 MAX_MESSAGE_CHARACTERS = 320
 
-# Heading and advice in the report for each verdict that the instructor should see, most urgent
-# first.
+# For each verdict that the instructor should look at, the heading and advice in the report. The
+# most urgent verdict comes first.
 VERDICT_ADVICE = {
     Verdict.FAULT: ("The grader failed", "No mark was given. Run autograder grade again."),
     Verdict.MISSING: (
@@ -72,7 +73,7 @@ class ExerciseStatistics:
 
     @property
     def attempt_count(self) -> int:
-        """Number of submissions with a verdict, without those on which the autograder failed."""
+        """Number of graded submissions; those on which the autograder failed do not count."""
         return sum(self.counts[outcome] for outcome in ("passed", "wrong", "stopped", "blank"))
 
     @property
@@ -117,7 +118,7 @@ class LabStatistics:
 
 @dataclass
 class MisconceptionCount:
-    """Students with one misconception, and the exercises in which the misconception occurred.
+    """A misconception, with the students who have it and the exercises in which it occurred.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ class MisconceptionCount:
 
 @dataclass(frozen=True)
 class ExerciseGroup:
-    """Exercises of one submission with the same outcome, and the message of the first exercise."""
+    """Exercises of one submission that share an outcome, with the message on the first of them."""
 
     student: str
     lab: str
@@ -153,7 +154,7 @@ class NeedsAttention:
 
 
 def is_blank(row: Result) -> bool:
-    """Return True if the student left the exercise's stub unchanged."""
+    """Return True if the student left the exercise as it was handed out."""
     return row.kind is ResultReason.STUB
 
 
@@ -182,7 +183,7 @@ def _mean(numbers: Sequence[float]) -> float | None:
 
 
 def compute_discrimination(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return the correlation of an exercise's points with the score in the other exercises.
+    """Return how well an exercise separates strong from weak students, as a correlation.
 
     For an exercise that can only be passed or failed, this is the corrected point-biserial
     correlation. It is called corrected because the exercise itself is left out of the score.
@@ -212,13 +213,14 @@ def exercise_statistics(name: str, submissions: Sequence[Mark]) -> ExerciseStati
     results = _results_of_exercise(name, submissions)
     manually_graded = any(row.verdict is Verdict.MANUAL for _, row in results)
     counts = _count_outcomes(results)
-    # Blank answers get 0 points automatically. Until manual grading is finished, leave these zeros
-    # out, since they would make the mean too low.
+    # An answer left blank gets 0 points automatically. While the others still await manual
+    # grading, these zeros would make the mean too low. So leave them out until then.
     skip_zeros = manually_graded and counts["waiting"] > 0
     points, percents, pairs = 0.0, [], []
     for mark, row in results:
         points, score = row.max_score, mark.scores.get(name, row.score)
-        # An unreadable file gets 0 points automatically, which is no manual mark.
+        # A file that cannot be read gets 0 points automatically. That is no manual mark, so leave
+        # it out.
         is_unreadable = manually_graded and row.verdict is not Verdict.MANUAL
         if score is None or is_unreadable or not row.max_score:
             continue
@@ -238,7 +240,7 @@ def exercise_statistics(name: str, submissions: Sequence[Mark]) -> ExerciseStati
 
 
 def _results_of_exercise(name: str, submissions: Sequence[Mark]) -> list[tuple[Mark, Result]]:
-    """Return each mark that has a result of the exercise, together with that result."""
+    """Return each submission's mark together with its result in one exercise."""
     results = []
     for mark in submissions:
         row = next((row for row in mark.rows if row.exercise == name), None)
@@ -261,7 +263,7 @@ def _count_outcomes(results: Sequence[tuple[Mark, Result]]) -> Counter[str]:
 
 
 def _share_of_other_points(mark: Mark, name: str) -> float | None:
-    """Return the share (0 to 1) of the points that a student earned in all other exercises.
+    """Return the part (0 to 1) of the points of all other exercises that a student earned.
 
     None if no other exercise is graded.
     """
@@ -293,7 +295,7 @@ def count_misconceptions(
     submissions: Sequence[Mark],
     labs: Mapping[str, Lab],
 ) -> list[MisconceptionCount]:
-    """Return the misconceptions of a class, beginning with those that most students have.
+    """Count the students with each misconception; the most frequent misconception comes first.
 
     Misconceptions of the same name in several exercises and labs are counted as one.
     """
@@ -338,7 +340,7 @@ def group_exercises(
     submissions: Sequence[Mark],
     predicate: Callable[[Result], bool],
 ) -> list[ExerciseGroup]:
-    """Return, for each submission, the exercises whose results satisfy a predicate.
+    """Group, for each submission, the exercises for which `predicate` is true.
 
     Submissions without such an exercise are left out. The largest groups come first.
     """

@@ -1,4 +1,4 @@
-"""Rendering of a student's feedback page as HTML: summary, answers with messages, and the lab.
+"""Render a student's feedback page as HTML: summary, answers with messages, and the lab.
 
 The page needs no network and no script, and contains nothing of a student that a browser would
 execute. `feedback_summary` makes the data that is rendered here, and `feedback_pages` writes the
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 MAX_EXTRA_CELLS = 60  # notebook cells on a page that the student added or changed
 MAX_CELL_OUTPUTS = 20  # outputs of such a cell
-# In a right answer, lines of code that were handed out are folded if there are at least so many.
+# A right answer may begin or end with lines that every student was given. At least so many of them
+# are folded on the page.
 MIN_FOLDED_LINES = 4
 AWAITING_MANUAL_GRADING = "awaiting manual grading"
 _MARK_SCHEME = re.compile(r"#+\s*BEGIN MARK SCHEME.*?(?:#+\s*END MARK SCHEME[^\n]*|\Z)", re.DOTALL)
@@ -103,7 +104,7 @@ class FeedbackSummary:
 
 @dataclass(frozen=True, eq=False)
 class ReleasedLab:
-    """Notebook of a lab as it was released to the students.
+    """A lab's notebook as students received it, without solutions.
 
     Parameters
     ----------
@@ -142,7 +143,7 @@ class RenderedAnswer:
 
 @dataclass(frozen=True)
 class RenderedCell:
-    """Notebook cell that the student added or changed and that is no answer, as HTML."""
+    """Notebook cell that the student added or changed, and that holds no answer, as HTML."""
 
     source: Markup
     is_code: bool
@@ -227,7 +228,7 @@ def split_code(
     line: SummaryLine,
     source: str,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the code of an answer in up to three parts, each with a heading.
+    """Split an answer's code: given lines, which the page folds, and the student's own lines.
 
     In a right answer, lines at the start and at the end that were handed out in this form become
     parts with a heading, which the page folds. The part that the student wrote has the heading "".
@@ -267,13 +268,13 @@ def _count_equal_leading_lines(lines: Sequence[str], released_lines: Sequence[st
 
 
 def _released_answer(released_lab: ReleasedLab, exercise: str) -> list[str]:
-    """Return the lines of an exercise's answer cell as it was handed out; [] if none."""
+    """Return the lines of an exercise's answer cell as students received it; [] if none."""
     return _released_code(released_lab).get(grade_id(exercise), [])
 
 
 @cache
 def _released_code(released_lab: ReleasedLab) -> Mapping[str, list[str]]:
-    """Return the lines of each code cell as it was handed out, by its grade_id."""
+    """Return the lines of each code cell as students received it, by the cell's grade_id."""
     lines_by_id = {}
     for cell in released_lab.cells:
         if cell.cell_type == "code":
@@ -299,7 +300,7 @@ def render_question(released_lab: ReleasedLab, name: str) -> Markup:
 
 
 def _find_added_or_changed_cells(released_lab: ReleasedLab, cells: Sequence[dict]) -> list[dict]:
-    """Return the cells that the student added, and the ungraded cells that the student changed."""
+    """Return the cells that the student added, and those that changed without being graded."""
     extra = []
     for cell in cells:
         source = str(cell.get("source", ""))
@@ -321,7 +322,7 @@ def _render_extra_cell(cell: dict, renderer: safe_html.StudentTextRenderer) -> R
 
 @cache
 def _render_released_lab(released_lab: ReleasedLab) -> Markup:
-    """Return the lab as it was handed out, without its test cells, as HTML.
+    """Return the lab as students received it, as HTML without the test cells.
 
     It is rendered once for all pages of the lab.
     """
@@ -344,12 +345,12 @@ def _render_lab_prose(source: str) -> Markup:
 
 
 def _remove_mark_scheme(source: str) -> str:
-    """Return a cell's text without a marking scheme; old versions of a lab may contain one."""
+    """Remove the marking scheme, which some older labs have, from a cell's text."""
     return _MARK_SCHEME.sub("", source)
 
 
 def _outputs(cell: Mapping[str, Any]) -> list[dict]:
-    """Return the outputs of a notebook cell that are dicts; a student's file may have others."""
+    """Return a notebook cell's outputs, without the malformed ones of a student's file."""
     outputs = cell.get("outputs")
     if not isinstance(outputs, list):
         return []

@@ -1,4 +1,4 @@
-"""Students' results of the term: weighted means of their labs, by [term] in course.toml.
+"""Compute students' results of a term: weighted means of the labs, by [term] in course.toml.
 
 [term]
 weights = { training = 2, positions = 0 }    # of the labs; by default 1; 0 does not count
@@ -50,7 +50,7 @@ _FIELDS = {"weights": dict, "best": int, "decimals": int, "grades": dict}
 
 @dataclass(frozen=True)
 class TermRules:
-    """Rules of a term's result.
+    """Rules by which labs become the result of a term: weights, rounding and grades.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ class TermRules:
 
     @property
     def weighted_count(self) -> int:
-        """Number of labs with a weight."""
+        """Number of labs that count, because their weight is above 0."""
         return sum(weight > 0 for weight in self.weights.values())
 
     @property
     def sentences(self) -> list[str]:
-        """The rules as sentences for a page."""
+        """The rules in words, for the students' pages."""
         different_weights = {weight for weight in self.weights.values() if weight}
         weighting = "each with its weight"
         if len(different_weights) == 1:
@@ -97,7 +97,7 @@ class TermRules:
         ]
 
     def round(self, exact: Fraction) -> Decimal:
-        """Return a result rounded to the term's decimals, halves up.
+        """Return a result with the number of decimals that the rules ask for; a half is rounded up.
 
         >>> TermRules({}, decimals=1).round(Fraction(8345, 100))
         Decimal('83.5')
@@ -127,7 +127,7 @@ class LabStatus(StrEnum):
 
 @dataclass(frozen=True)
 class TermLab:
-    """Contribution of one lab to a student's result of the term.
+    """One lab's contribution to a student's result of the term.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class StudentTerm:
 
     @property
     def awaits_grading(self) -> bool:
-        """True if a lab that counts is submitted but not completely graded."""
+        """True if the student has submitted a lab that counts and is not completely graded."""
         return any(lab.status is LabStatus.AWAITING_GRADING for lab in self.labs)
 
     def labs_with_status(self, status: LabStatus) -> list[str]:
@@ -190,7 +190,7 @@ class ClassTerm:
 
 
 def read_term_rules(course: Course) -> TermRules | None:
-    """Read the rules from course.toml; None if it has no [term].
+    """Read the rules of the term from course.toml; None if it has no table [term].
 
     Raises
     ------
@@ -248,13 +248,13 @@ def _term_error(reason: str) -> CourseError:
 
 
 def _read_fraction(value: object, maximum: int, entry: str, expected: str) -> Fraction:
-    """Return a number of course.toml as an exact fraction."""
+    """Return a number in course.toml as an exact fraction; raise CourseError for other values."""
     if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= maximum:
         return Fraction(repr(value))
     raise _term_error(f"{entry} is {value!r}; {expected} is expected.")
 
 
-# Computation
+# Functions that compute the results
 
 
 def compute_terms(rules: TermRules, marks: ClassMarks, now: datetime | None = None) -> ClassTerm:
@@ -321,7 +321,7 @@ def _compute_student_term(rules: TermRules, labs: Sequence[TermLab]) -> StudentT
 
 
 def choose_best_labs(labs: Sequence[TermLab], count: int) -> list[TermLab]:
-    """Return those `count` labs that have the largest weighted mean; earlier labs win a tie.
+    """Choose the `count` labs with the largest weighted mean; earlier labs win a tie.
 
     With different weights, the labs with the highest marks are not always the best choice: a
     heavy lab of 60 % can cost more than a light one of 59 %. Each round chooses the labs that
@@ -346,11 +346,11 @@ def _weighted_mean(labs: Sequence[TermLab]) -> Fraction:
     return total / sum(lab.weight for lab in labs)
 
 
-# Tables
+# Functions that write tables of the results
 
 
 def format_term_csv(terms: ClassTerm, marks: ClassMarks) -> str:
-    """Return the term as CSV, with labs in per cent, the result and the grade of each student."""
+    """Return CSV with each student's percentages, and the result and grade of the term."""
     labs = [lab for lab, weight in terms.rules.weights.items() if weight]
     person_columns = ("student_id", "last_name", "first_name", "email", "section")
     last_columns = ("not_among_the_best", "not_submitted", "waits", "result", "grade")
@@ -377,7 +377,7 @@ def build_term_tables(
     marks: ClassMarks,
     platforms: Sequence[str],
 ) -> list[PlatformTable]:
-    """Return a table for each platform, with the result of the term as an assignment of 100 points.
+    """Return a table for each platform in which the result of the term is a lab of 100 points.
 
     A student's result is left empty while a lab awaits grading.
     """
@@ -402,11 +402,11 @@ def build_term_tables(
     return tables
 
 
-# Students' pages
+# Functions that write the students' pages
 
 
 def write_term_pages(classroom: Classroom, now: datetime | None = None) -> int:
-    """Write `feedback/<student>/term.html` for all students, and return their number.
+    """Write a page about the term for each student, and return the number of pages.
 
     There are no pages if the course has no rules for a term.
 
@@ -437,7 +437,7 @@ def write_term_pages(classroom: Classroom, now: datetime | None = None) -> int:
 
 
 def _find_feedback_page_addresses_of(classroom: Classroom, student: str, rules: TermRules) -> dict[str, str]:
-    """Return the addresses of a student's feedback pages, relative to the term's page, by lab."""
+    """Return the addresses of a student's feedback pages by lab, relative to the term's page."""
     folder = classroom.feedback / student
     addresses = {}
     for lab in rules.weights:

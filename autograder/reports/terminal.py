@@ -41,7 +41,7 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
             "named as the folder there, or as roster.csv says."
         )
     rules = read_term_rules(classroom.course)
-    # The result of the term depends on all labs, not only on those to show.
+    # The result of the term depends on all labs. So read them all, not only those to show.
     course_labs = read_labs(classroom.course, None if rules else lab_names)
     marks = read_current_marks(classroom, course_labs)
     stored_results = result_store.load_all_results(classroom, student)
@@ -60,7 +60,7 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
 
 
 def _find_folder_by_name(classroom: Classroom, name: str) -> str:
-    """Return the folder of the student with this full name in the roster.
+    """Return the folder of the student with this full name; the name itself if nobody fits.
 
     If no student has the name, or several have it, the name itself is returned.
     """
@@ -90,8 +90,8 @@ def _describe_submission(
         sign = _SIGNS.get(row.verdict, "✗")
         yield f"  {sign} {row.exercise:<28} {points:>9}  {row.verdict}{misconception}"
         if row.verdict not in (Verdict.PASS, Verdict.MANUAL):
-            # In a single line, since a message may quote text that a student chose. With line
-            # breaks, the text could imitate the lines about other exercises.
+            # Print the message in one line: it may quote a student's text, whose line breaks could
+            # imitate the lines about other exercises.
             yield f"      {' '.join(row.message.split())}"
         for request in requests.get(row.exercise, ()):
             yield f"      Asked: {request.question} Answer: {request.answer or 'not yet.'}"

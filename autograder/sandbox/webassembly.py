@@ -73,6 +73,9 @@ CHECK_INTERVAL_SECONDS = 0.02
 # While the guest decodes the arguments of a call, it may hold several copies of them, up to 4 times
 # their size. This memory does not count as memory of the student's function.
 QUESTION_READ_FACTOR = 4
+# Largest number of values in the JSON of one message from a guest, which the worker decodes.
+# Outputs of a cell have a few. Two million, in 33 MB, took the worker to 1.5 GB.
+MAX_EVENT_NODES = 200_000
 # Code that enlarges the guest's memory by 32 MB. It is run before a call whose memory is measured.
 # A matrix product reserves 16 MB and uses little of them; if the guest had to grow for that, all 16
 # MB would count.
@@ -391,7 +394,7 @@ class _WasmDriver(driver.SubmissionDriver):
                     self.check_time()  # reading takes time, too
                 max_header = 4 * self.limits.output_bytes + (1 << 20)
                 max_payload = 8 * encoding.MAX_ANSWER_NUMBERS
-                return encoding.read_frame(self._output.read, max_header, max_payload)
+                return encoding.read_frame(self._output.read, max_header, max_payload, MAX_EVENT_NODES)
         except protocol.ProtocolError:
             # If the guest was stopped, its last message may be cut off. Ignore it then, and report
             # only that the guest has ended its work.

@@ -1,4 +1,4 @@
-"""Value types: encoding, comparison and description of the arguments and results of exercises."""
+"""Types of arguments and results: how to encode, compare and describe each of them."""
 
-# Each value type registers itself when its module is imported.
+# Import all these modules: each registers its types of values when it is imported.
 from autograder.values import arrays, containers, objects, scalars  # noqa: F401

@@ -45,7 +45,7 @@ _DATE = re.compile(r"NaT|-?\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}")
 
 
 class ArrayType(ValueType):
-    """A NumPy array with a dtype of `DTYPES`. A Keras tensor is converted to such an array."""
+    """Type of values: a NumPy array of numbers or booleans. A Keras tensor becomes an array."""
 
     names = ("array", *LAYOUTS)
     types = (np.ndarray,)
@@ -54,7 +54,8 @@ class ArrayType(ValueType):
         return isinstance(value, np.ndarray)
 
     def accepts(self, result: Any) -> bool:
-        # Refuse subclasses of ndarray: `np.matrix`, for example, multiplies differently.
+        # Refuse subclasses of ndarray, since some behave differently: `np.matrix`, for example,
+        # has another product.
         return type(result) is np.ndarray or value_types.is_tensor(result)
 
     def convert(self, result: Any, budget: SizeBudget, depth: int) -> Value:
@@ -155,7 +156,7 @@ class ArrayType(ValueType):
 
 @dataclass(frozen=True)
 class TextOrDateArray:
-    """A NumPy array of texts or dates, held as its shape and a flat tuple of texts in C order.
+    """Array of texts or dates as plain data: its shape, and a tuple of its items as texts.
 
     Dates are held as ISO texts with microseconds, whatever NumPy unit the array has.
     """
@@ -166,12 +167,12 @@ class TextOrDateArray:
 
     @property
     def noun(self) -> str:
-        """Word for the items in sentences to students: "texts" or "dates"."""
+        """Noun for the items in sentences to students: "texts" or "dates"."""
         return "texts" if self.dtype == "str" else "dates"
 
 
 def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateArray:
-    """Convert a NumPy array of texts or dates. Raise UnsupportedValue for any other dtype."""
+    """Convert a NumPy array of texts or dates; raise UnsupportedValue for any other array."""
     description = f"ndarray of {array.dtype.name}"
     budget.spend(description, parts=array.size)
     if array.dtype.kind == "M":
@@ -188,7 +189,7 @@ def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateAr
 
 
 class TextOrDateArrayType(ValueType):
-    """A NumPy array of texts or dates, held as a `TextOrDateArray`."""
+    """Type of values: a NumPy array of texts or dates, stored as a `TextOrDateArray`."""
 
     names = ("texts",)
 
@@ -276,7 +277,7 @@ def _tensor_to_array(tensor: Any) -> np.ndarray:
     return array
 
 
-# Differences of arrays of numbers
+# Functions that classify and describe the difference between two arrays of numbers
 
 
 _NEARLY_RIGHT = 1e-2  # largest relative error that may be mere imprecision
@@ -286,7 +287,7 @@ PRECISION_MISTAKES = ("imprecise", "precision-lost-on-the-way")
 
 
 def _views_agree(expected: np.ndarray, value: np.ndarray, rules: ComparisonRules) -> bool:
-    """Return True if two arrays agree to tolerance. `rules.view`, if set, is applied first."""
+    """Return True if two arrays, or what the function `rules.view` makes of them, agree."""
     expected_view = value_types.apply_view(expected, rules)
     value_view = value_types.apply_view(value, rules)
     return arrays_agree(expected_view, value_view, rules.tolerance)
@@ -311,7 +312,7 @@ def _describe_unexpected_nan_or_inf(expected: np.ndarray, value: np.ndarray) -> 
 def _classify_number_difference(
     expected: np.ndarray, value: np.ndarray, rules: ComparisonRules, sentence: str
 ) -> Difference:
-    """Return the difference between two arrays of one shape, given the sentence about it.
+    """Return the difference between two arrays of one shape; name the mistake behind it, if known.
 
     The difference is classified, if possible, as one of the mistakes common to all exercises, such
     as "transposed" or "imprecise".
@@ -329,7 +330,7 @@ def _classify_number_difference(
 
 
 def _classify_precision_mistake(expected: np.ndarray, value: np.ndarray) -> tuple[str | None, bool]:
-    """Return which loss of precision the numbers show, such as "rounded" or "imprecise"; or None.
+    """Return the kind of lost precision, such as "rounded"; None if lost digits explain nothing.
 
     The second returned value is True if lost digits may be all that is wrong with the numbers.
     """
@@ -341,8 +342,8 @@ def _classify_precision_mistake(expected: np.ndarray, value: np.ndarray) -> tupl
     error, size = np.abs(value64 - expected64), np.abs(expected64)
     if _is_expected_rounded(expected64, value64, 1e-12 if expected.dtype == np.float64 else 1e-6):
         return "rounded", False
-    # If only numbers far smaller than the largest are quite wrong, a step may be missing rather
-    # than digits lost: report the result as nearly right, not as imprecise.
+    # An error in small numbers only may come from a missing step and not from lost digits. Then
+    # report the result as "nearly right", not as "imprecise".
     largest = size.max(initial=0.0)
     if not (error <= _NEARLY_RIGHT * size + 1e-6 * largest).all():
         return None, bool((error <= _NEARLY_RIGHT * size + 2e-3 * largest).all())
@@ -376,7 +377,7 @@ def _describe_error(expected: np.ndarray, value: np.ndarray) -> str:
 
 
 def _classify_dtype_mistake(expected: np.ndarray, value: np.ndarray, rules: ComparisonRules) -> str | None:
-    """Return the mistake that a wrong dtype shows, such as "whole-numbers", or None."""
+    """Return the mistake behind a wrong dtype, such as "whole-numbers"; None if there is none."""
     if value.dtype == expected.dtype or (rules.returns == "tensor" and not rules.exact_dtype):
         return None
     if expected.dtype == bool:
@@ -397,7 +398,7 @@ def _classify_dtype_mistake(expected: np.ndarray, value: np.ndarray, rules: Comp
 
 
 def _classify_shape_mistake(expected: np.ndarray, value: np.ndarray, rules: ComparisonRules) -> str | None:
-    """Return the mistake ("transposed"…) of right numbers in a wrong shape, or None."""
+    """Return the mistake, such as "transposed", of right numbers in a wrong shape; or None."""
     if value.size != expected.size or value.dtype.kind not in "fiub":
         return None
     if value.ndim > 1 and min(value.shape[-2:]) > 1 and _transpose(value).shape == expected.shape:
@@ -412,13 +413,14 @@ def _classify_shape_mistake(expected: np.ndarray, value: np.ndarray, rules: Comp
 
 
 def _describe_largest_difference(expected: np.ndarray, value: np.ndarray, agree: np.ndarray) -> str:
-    """Say how many numbers differ and where the error is largest, with both numbers there."""
+    """Describe how many numbers differ, and give both numbers at the place of the largest error."""
     with np.errstate(all="ignore"):
         error = np.abs(value.astype(np.float64) - expected.astype(np.float64))
     error = np.where(agree, -1.0, np.nan_to_num(error, nan=np.inf, posinf=np.inf))
     index: tuple[int, ...] = ()
     if error.ndim:
-        # Count errors that differ only by rounding as equal, and take the first of them.
+        # Several errors may differ by rounding only. Count these as equal, and take the first of
+        # them.
         largest = error >= error.max() * (1 - 1e-6)
         index = tuple(int(i) for i in np.unravel_index(int(np.argmax(largest)), error.shape))
     value_text, expected_text = format_number(value[index]), format_number(expected[index])

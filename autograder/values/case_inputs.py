@@ -1,4 +1,4 @@
-"""Data classes for judging an exercise: cases, answers, misconceptions and comparison rules.
+"""Data classes for test cases of an exercise, results of calls, mistakes and comparison rules.
 
 Course authors define exercises with `autograder.authoring`. The answer key that students receive
 holds the same data.
@@ -27,7 +27,7 @@ _NAMES = {np.dtype(name): name for name in DTYPES}
 
 
 def dtype_name(dtype: np.dtype) -> str:
-    """Return `dtype.name`. Common dtypes are looked up, which is faster than to compute the name.
+    """Return `dtype.name`, for common dtypes from a table, which is faster.
 
     >>> dtype_name(np.dtype("float32")), dtype_name(np.dtype(">f8")), dtype_name(np.dtype("U3"))
     ('float32', 'float64', 'str96')
@@ -37,7 +37,7 @@ def dtype_name(dtype: np.dtype) -> str:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of one case: the arguments of a call, and queries of the result of that call.
+    """The inputs of one test case: the arguments of a call, and expressions of its result to check.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Inputs:
         return f"argument {index + 1}"
 
     def then(self, *queries: Any) -> "Inputs":
-        """Return this call with further calls, attributes or items to evaluate on its result.
+        """Return these inputs with more to evaluate on the call's result, such as `result(2.0)`.
 
         For example, `inputs(…).then(result(2.0))` also calls the returned function with 2.0. See
         `autograder.values.derived.result`.
@@ -74,13 +74,13 @@ class Inputs:
 
 
 def inputs(*args: Value, **kwargs: Value) -> Inputs:
-    """Return the inputs of a case. Write the arguments as in a call: `inputs(array, axis=0)`."""
+    """Return the inputs of a test case. Write them as in a call: `inputs(array, axis=0)`."""
     return Inputs(args, kwargs)
 
 
 @dataclass(frozen=True)
 class DeferredCall:
-    """An argument that is a function, or an object that a call makes, such as a generator.
+    """Argument that is a function or that a call makes, such as a generator; stored as plain data.
 
     Only the name of the function is sent to the process that calls the student's function. That
     process imports it. What a student's function returns never contains a `DeferredCall`.
@@ -102,7 +102,7 @@ class DeferredCall:
 
 @dataclass(frozen=True)
 class ExpectedError:
-    """Outcome of a case that must raise an error: the name of its type, and a part of its message."""
+    """Expected outcome of a test case in which the student's function must raise an error."""
 
     type: str
     part: str = ""
@@ -110,7 +110,7 @@ class ExpectedError:
 
 @dataclass(frozen=True)
 class Misconception:
-    """A named mistake that students make, with its explanation (`means`) and a hint (`nudge`).
+    """A named mistake that students often make, with its explanation and a hint.
 
     `function` is a wrong implementation of the exercise that makes the mistake. It is None in the
     answer key that students receive, which holds only the results of the mistake. `raises` names
@@ -126,7 +126,7 @@ class Misconception:
 
 @dataclass(frozen=True)
 class Answer:
-    """The outcome of one call of a student's function: its result or error, and its side effects.
+    """Outcome of one call of a function: its result or error, and its side effects.
 
     The outcomes of the reference solution and of misconceptions are held in the same way.
 
@@ -169,7 +169,7 @@ class Answer:
 
 
 class MistakeAnswers(Mapping[str, Answer]):
-    """The answer that each misconception gives in one case, computed when it is first looked up.
+    """The outcome of each typical mistake in one test case, computed only when it is looked up.
 
     A right answer of a student is not compared with misconceptions, so nothing is computed for it.
 
@@ -203,7 +203,7 @@ class MistakeAnswers(Mapping[str, Answer]):
 
 @dataclass(frozen=True)
 class Question:
-    """One case of an exercise: its inputs, and the results of the reference and of misconceptions.
+    """One test case: its inputs, the expected result, and the results of typical mistakes.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ CALLS = ("function", "in place", "figure")
 
 @dataclass(frozen=True)
 class ComparisonRules:
-    """Rules for comparing the answers to one exercise.
+    """Rules for comparing students' results of one exercise with the expected results.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class ComparisonRules:
 
     @property
     def is_function_exercise(self) -> bool:
-        """True if the student's function is called directly with the inputs of a case.
+        """True if the student's function is called directly, and not by the course's library.
 
         False if a function of the course's library calls it, usually because it is a class.
         """
@@ -293,7 +293,7 @@ class ComparisonRules:
 
 
 def memory_layout(array: np.ndarray) -> str:
-    """Return how an array lies in memory: "C", "F", "strided" or "repeated".
+    """Return the order of an array's numbers in memory: "C", "F", "strided" or "repeated".
 
     "repeated" means that all rows share the memory of the first row, as after `np.broadcast_to`.
     """
@@ -307,7 +307,7 @@ def memory_layout(array: np.ndarray) -> str:
 
 
 def copy_with_layout(array: np.ndarray, layout: str) -> np.ndarray:
-    """Return a copy of an array with this memory layout (see `memory_layout`).
+    """Return a copy of an array with the given order of its numbers in memory.
 
     "strided" leaves a gap after each element. "repeated" copies the first row only, and all rows
     share its memory.

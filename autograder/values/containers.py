@@ -21,7 +21,7 @@ from autograder.values.wording import ResultWording, ordinal, with_article
 
 
 class SequenceType(ValueType):
-    """A tuple or a list of values."""
+    """Type of values: a tuple or a list of other values."""
 
     names = ("tuple", "list")
     types = (tuple, list)
@@ -53,8 +53,9 @@ class SequenceType(ValueType):
     def agrees(self, first: Value, second: Value, rules: ComparisonRules) -> bool:
         if not isinstance(second, (tuple, list)) or len(first) != len(second):
             return False
-        # A list and a tuple of the same arrays agree. A list and a tuple of the same numbers do
-        # not agree, because to return a list and to return a tuple are two different mistakes.
+        # A list and a tuple of equal arrays agree: the difference does not matter there. Of equal
+        # numbers they do not agree, since "returns a list" and "returns a tuple" are different
+        # mistakes.
         if type(first) is not type(second) and not any(isinstance(p, np.ndarray) for p in first):
             return False
         pairs = zip(first, second, strict=True)
@@ -111,7 +112,7 @@ def _unpack_list(data: Any, arrays: Arrays, depth: int) -> list[Value]:
 
 
 class MappingType(ValueType):
-    """A mapping from texts, numbers or tuples of them to values. A result must be a dict."""
+    """Type of values: a mapping of texts, numbers or tuples to values. A result must be a dict."""
 
     names = ("mapping", "entries")
 
@@ -201,7 +202,7 @@ class MappingType(ValueType):
 
 
 class SetType(ValueType):
-    """A set of values. Numbers in it are compared exactly, without a tolerance."""
+    """Type of values: a set of values. Numbers in it are compared exactly, without a tolerance."""
 
     names = ("set",)
 

@@ -1,4 +1,4 @@
-"""Pandas DataFrames and Series as plain data (`DataTable`), and how two of them are compared.
+"""Convert pandas DataFrames and Series to plain data (a `DataTable`), and compare two of them.
 
 The process that calls a student's function converts tables from pandas (`table_from_pandas`) and to
 pandas (`DataTable.to_pandas`). No other process needs pandas, because the judge compares plain
@@ -27,8 +27,8 @@ MAX_COLUMNS = 2_000
 MAX_LABEL_LEVELS = 10
 _MISSING_DATE = np.iinfo(np.int64).min
 _MAX_LISTED_COLUMNS = 8
-# `_CELL_DTYPE` matches the pandas dtypes whose columns are stored as a list of the different
-# contents, with an index into it for each row. `_DATE_DTYPE` matches those of dates and durations.
+# `_CELL_DTYPE` matches the pandas dtypes of columns with few different contents: these are stored
+# once, with an index for each row. `_DATE_DTYPE` matches the dtypes of dates and durations.
 # Periods and intervals are stored as texts, and cannot be converted back.
 _NUMBER_DTYPES = r"boolean|U?Int(8|16|32|64)|Float(32|64)"
 _PARAMETRIC_DTYPES = r"category(, ordered)?|period\[.{1,20}\]|interval\[.{1,40}\]"
@@ -37,12 +37,12 @@ _DATE_DTYPE = re.compile(r"(datetime64|timedelta64)\[(s|ms|us|ns)(, ([\w/+:-]{1,
 
 
 class InvalidTable(ValueError):
-    """A pandas table holds objects that are not plain data, or decoded data are no valid table."""
+    """Error for a pandas table with objects that are no plain data, or for invalid data."""
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column of a table, or one level of the labels of its rows or columns.
+    """Column of a table as plain data, or one level of the labels of its rows or columns.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class Column:
 
     @cached_property
     def content(self) -> str:
-        """Content of the column in words: "texts", "whole numbers"…; "nothing" if empty."""
+        """Kind of the column's contents in words, such as "whole numbers"; or "nothing"."""
         date = _DATE_DTYPE.fullmatch(self.dtype)
         if date:
             return "dates" if date[1] == "datetime64" else "durations"
@@ -131,7 +131,7 @@ class Column:
         return self.cells.astype(np.float64)
 
     def cells_agree(self, column: "Column", rules: ComparisonRules) -> np.ndarray:
-        """Return a mask of the rows in which this column agrees with another of its length."""
+        """Compare this column with another, row by row; return a boolean array, True for equal."""
         if self.numbers is not None and column.numbers is not None:
             return elements_agree(self.numbers, column.numbers, rules.tolerance)
         if self.levels is column.levels is None and self.content == column.content:
@@ -142,14 +142,14 @@ class Column:
         return np.array([_cell_agrees(a, b, rules) for a, b in pairs], bool)
 
     def has_type_of(self, expected: "Column", rules: ComparisonRules) -> bool:
-        """Return True if this column holds the type of content that the expected column holds."""
+        """Return True if this column has the same kind of contents as the expected column."""
         if rules.exact_dtype:
             return self.dtype == expected.dtype
         contents = {self.content, expected.content} - {"nothing"}
         return len(contents) < 2 or contents == {"numbers", "whole numbers"}
 
     def format_cell(self, row: int) -> str:
-        """Return the content of the column in one row, as text for a sentence to students."""
+        """Return the content of one row of the column as text, for a sentence to students."""
         if self.missing[row]:
             return "missing"
         if self.content == "dates":
@@ -163,7 +163,7 @@ class Column:
         return truncate(repr(cell), 60)
 
     def describe(self) -> str:
-        """Describe what the column holds, with its dtype: "whole numbers (int64)"."""
+        """Return the kind of the column's contents and its dtype: "whole numbers (int64)"."""
         return f"{self.content} ({self.dtype})"
 
 
@@ -198,7 +198,7 @@ class Labels:
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
     def quoted_names(self) -> list[str]:
-        """Return the labels in backticks, as sentences to students name columns."""
+        """The labels in `backticks`, as sentences to students show names of columns."""
         names = []
         for i in range(len(self)):
             label = self[i].strip("'").replace("`", "'")
@@ -207,7 +207,7 @@ class Labels:
 
     @property
     def is_default(self) -> bool:
-        """True if the labels are 0, 1, 2…, the index that pandas makes by default."""
+        """True if the labels are 0, 1, 2 …, as pandas sets them by default."""
         if len(self.levels) != 1 or self.levels[0].dtype != "int64":
             return False
         return np.array_equal(self.levels[0].values, np.arange(len(self)))
@@ -215,7 +215,7 @@ class Labels:
 
 @dataclass(frozen=True, eq=False)
 class DataTable:
-    """A pandas DataFrame or Series as plain data.
+    """A pandas DataFrame or Series as plain data, without pandas.
 
     Parameters
     ----------
@@ -250,7 +250,7 @@ class DataTable:
 
     @property
     def size(self) -> int:
-        """Size of a table: its cells and labels, plus the characters of its texts, each distinct text once."""
+        """Size of the table: number of its cells and labels, plus the characters in its texts."""
         columns = [*self.data, *self.index.levels]
         if self.columns is not None:
             columns += self.columns.levels
@@ -273,7 +273,7 @@ class DataTable:
         return f"a DataFrame of {rows} and the {noun} {join_words(self.columns.quoted_names())}"
 
     def to_plain(self) -> dict[str, Any]:
-        """Return the table as a mapping of texts, arrays and lists."""
+        """Return the table as plain data that can be encoded: a dict of texts, arrays and lists."""
         return {
             "kind": self.kind,
             "index": _labels_to_plain(self.index),
@@ -294,7 +294,7 @@ class DataTable:
             raise InvalidTable(f"no table ({error})") from None
 
     def blank(self) -> "DataTable":
-        """Return a table of the same shape and labels that holds zeros or missing cells."""
+        """Return a table of the same shape and labels, with zeros or missing cells in it."""
         data = []
         for column in self.data:
             fill = 0 if column.levels is None else -1  # index of a missing cell
@@ -329,7 +329,7 @@ class DataTable:
         rules: ComparisonRules,
         result: str,
     ) -> Difference | None:
-        """Return the first difference of a returned table from this expected table; or None.
+        """Return the first difference of a student's table from this expected one; or None.
 
         `result` names the returned table in the sentence: "Your result".
         """
@@ -406,7 +406,7 @@ class DataTable:
         column: Column,
         agree: np.ndarray,
     ) -> str:
-        """Say in how many rows a column differs from the expected one, and show the first."""
+        """Describe in how many rows a column differs from the expected one, and show the first."""
         row = int(np.argmin(agree))
         cell, expected_cell = column.format_cell(row), expected.format_cell(row)
         if cell == expected_cell:  # the numbers differ in later digits
@@ -423,7 +423,7 @@ class DataTable:
         return sentence
 
 
-# Plain data
+# Functions that convert a table to plain data that can be encoded, and back
 
 
 def _column_to_plain(column: Column) -> list:
@@ -464,7 +464,7 @@ def _check_name(name: Any) -> Label:
     return name
 
 
-# To pandas
+# Functions that convert a table to a pandas object
 
 
 def _labels_to_pandas(labels: Labels) -> Any:
@@ -501,11 +501,11 @@ def _column_to_series(column: Column, index: Any = None) -> Any:
     return pd.Series(cells, dtype=column.dtype, index=index)
 
 
-# From pandas
+# Functions that convert a pandas object to a table
 
 
 def is_pandas(result: Any) -> bool:
-    """Return True for a pandas DataFrame or Series; False for objects of their subclasses."""
+    """Return True for a pandas DataFrame or Series itself, False for an object of a subclass."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and type(result) in (pandas.DataFrame, pandas.Series)
 
@@ -551,7 +551,7 @@ def _name_from_pandas(name: Any) -> Label:
 
 
 def _column_from_series(series: Any, error_subject: str) -> Column:
-    """Convert a Series to a column; `error_subject` begins the text of an error: "Series that"."""
+    """Convert a pandas Series to a column; `error_subject` begins the sentence of an error."""
     name = str(series.dtype)
     if isinstance(series.dtype, np.dtype) and name in DTYPES:
         return Column(name, np.array(series.to_numpy()))

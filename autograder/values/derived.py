@@ -1,4 +1,4 @@
-"""Notation for course authors: arguments that a call makes, and queries of a returned object.
+"""Notation by which course authors write arguments made by a call, and checks of a result's parts.
 
 For example, `made(iter, [1, 2])` is an argument that is an iterator, and `result.balance` asks for
 an attribute of what the student's function returns. Both become a `DeferredCall`, which is plain
@@ -15,7 +15,7 @@ CALL, ATTRIBUTE, ITEM = "operator:call", "builtins:getattr", "operator:getitem"
 
 
 class Recorder:
-    """Placeholder for a result that does not exist yet. It records calls, attributes and items.
+    """Placeholder for a student's result, which records calls, attributes and items for later.
 
     >>> result.scaled(2.0)[0]._autograder_call.function
     'operator:getitem'
@@ -42,7 +42,7 @@ result = Recorder(DeferredCall(""))
 
 
 def made(function: Callable, *args: Value, **kwargs: Value) -> Recorder:
-    """Defer a call, so that what it returns becomes an argument of the student's function.
+    """Record a call, to be made later: its result becomes an argument of the student's function.
 
     The function must be in the course's library or in another module that students have. In a query
     of a result, `result` may be one of the arguments.
@@ -66,7 +66,7 @@ def first(items: Any, count: int) -> Any:
 
 
 def format_call(call: DeferredCall, short_repr: Callable[[Value], str]) -> str:
-    """Return a deferred call as the code that the course's author wrote: "result.scaled(2.0)".
+    """Return a recorded call as code, in the form in which the course's author wrote it.
 
     `short_repr` formats each value in the call.
     """
@@ -87,7 +87,7 @@ def format_call(call: DeferredCall, short_repr: Callable[[Value], str]) -> str:
 
 
 def describe_query(query: DeferredCall, short_repr: Callable[[Value], str]) -> tuple[str, str]:
-    """Return the subject and the verb of a sentence about what a query of a result gives.
+    """Return the beginning of a sentence on a part of a result: "Your result's `size`" and "is".
 
     The subject is, for example, "Your result, called with 2.0,"; the verb is "gives" or "is".
     """

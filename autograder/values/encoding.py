@@ -1,4 +1,4 @@
-"""Encode and decode answer keys, and the messages between the grader and its sandbox.
+"""Encode and decode answer keys (expected results), and messages from and to the sandbox.
 
 Each is one frame of bytes: a fixed prefix, a JSON object, and the raw bytes of the arrays that the object lists::
 
@@ -47,7 +47,7 @@ Frame = tuple[dict, list[np.ndarray]]
 
 
 def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
-    """Encode a JSON object and arrays as one frame.
+    """Encode a JSON object and arrays as one message of bytes (a frame).
 
     Parameters
     ----------
@@ -85,8 +85,9 @@ def read_frame(
     read: Callable[[int], bytes | bytearray | memoryview],
     max_header: int = MAX_HEADER_BYTES,
     max_payload: int = MAX_PAYLOAD_BYTES,
+    max_nodes: int = MAX_JSON_NODES,
 ) -> Frame:
-    """Read and check one frame. Return its JSON object and its arrays.
+    """Read one message (frame) and check it; return its JSON object and its arrays.
 
     Parameters
     ----------
@@ -94,6 +95,8 @@ def read_frame(
         ``read(n)`` returns exactly `n` bytes or raises.
     max_header, max_payload : int
         The largest lengths accepted, in bytes.
+    max_nodes : int
+        Largest number of values in the JSON. Each takes up to 600 bytes of memory when decoded.
 
     Raises
     ------
@@ -105,7 +108,7 @@ def read_frame(
         raise FrameError("no frame begins here")
     if header_size > max_header or payload_size > max_payload:
         raise FrameError(f"a frame of {header_size} + {payload_size} bytes is too large")
-    header = _decode_json_header(bytes(read(header_size)))
+    header = _decode_json_header(bytes(read(header_size)), max_nodes)
     layouts = [_parse_array_layout(item) for item in _check_list(header.pop("arrays", None), MAX_ARRAYS)]
     if sum(size for *_, size in layouts) != payload_size:
         raise FrameError("the arrays have another length than their shapes say")
@@ -113,7 +116,7 @@ def read_frame(
 
 
 def decode(data: bytes, **limits: int) -> Frame:
-    """Decode the bytes of exactly one frame. Raise FrameError if more bytes follow.
+    """Decode the bytes of one message (frame); raise FrameError if they are not exactly one.
 
     `limits` are the arguments `max_header` and `max_payload` of `read_frame`.
     """
@@ -125,7 +128,7 @@ def decode(data: bytes, **limits: int) -> Frame:
 
 
 class ByteReader:
-    """Reads bytes in memory piece by piece, for `read_frame`. Raises FrameError past their end."""
+    """Reader of bytes in memory, piece by piece; it raises FrameError at their end."""
 
     def __init__(self, data: bytes):
         self._data, self._position = memoryview(data), 0
@@ -145,11 +148,12 @@ class ByteReader:
         return self._data[self._position - n : self._position]
 
 
-def _decode_json_header(data: bytes) -> dict:
-    # Count the values before parsing, because a parsed list or object takes twenty times the memory
-    # of its JSON. Leave out what stands inside strings only if the quick count is too high.
-    may_be_large = _count_nodes(data) > MAX_JSON_NODES
-    if may_be_large and _count_nodes(_JSON_TEXT.sub(b"", data)) > MAX_JSON_NODES:
+def _decode_json_header(data: bytes, max_nodes: int = MAX_JSON_NODES) -> dict:
+    # A parsed list or object takes twenty times the memory of its JSON. So count the values before
+    # parsing. The quick count includes commas inside strings; leave the strings out only if it is
+    # too high.
+    may_be_large = _count_nodes(data) > max_nodes
+    if may_be_large and _count_nodes(_JSON_TEXT.sub(b"", data)) > max_nodes:
         raise FrameError("too much JSON")
     try:
         header = _from_json(data.decode("utf-8"))
@@ -167,7 +171,7 @@ _JSON_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"')
 
 
 def _count_nodes(data: bytes) -> int:
-    """Return an upper bound on the number of values in JSON.
+    """Return an upper bound on the number of values in a JSON text, without parsing it.
 
     It is the count of `[`, `{` and `,`, including those inside strings.
     """
@@ -185,8 +189,8 @@ def _unique_keys(pairs: list) -> dict:
     return mapping
 
 
-# Create the JSON encoder and decoder once. For small frames, to create them takes longer than to
-# use them.
+# Create the JSON encoder and decoder only once: for a small message, creating them takes longer
+# than using them.
 _to_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _from_json = json.JSONDecoder(
     parse_constant=_refuse_constant,
@@ -195,7 +199,7 @@ _from_json = json.JSONDecoder(
 
 
 def _refuse_unsafe_json(header: dict, has_escapes: bool) -> None:
-    """Refuse JSON that is too deep, too large, or has numbers too large.
+    """Raise FrameError if JSON is nested too deep, too large, or has numbers that are too large.
 
     If `has_escapes`, refuse texts with lone surrogates as well: they cannot be written as UTF-8.
     """
@@ -231,7 +235,7 @@ def _check_list(value: Any, max_items: int) -> list:
 
 
 def _parse_array_layout(item: Any) -> tuple[np.dtype, tuple[int, ...], int]:
-    """Check the entry of an array in a frame's JSON; return its dtype, shape and size in bytes."""
+    """Check the description of an array in a message; return its dtype, shape and size in bytes."""
     if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
         raise FrameError("an array needs a dtype and a shape")
     name, shape = item
@@ -262,11 +266,11 @@ def _array_from_bytes(
     return np.ndarray(shape, dtype, data)
 
 
-# Values in a frame: the inputs of a case, and an answer
+# Functions that encode and decode the inputs of a test case, and the outcome of a call
 
 
 def pack_inputs(inputs: Inputs, arrays: list[np.ndarray]) -> dict:
-    """Encode the inputs of a case as a JSON object. Append the arrays in them to `arrays`."""
+    """Encode the inputs of a test case as a JSON object; append their arrays to `arrays`."""
     pack_value = value_types.pack_value
     data = {
         "args": [pack_value(value, arrays) for value in inputs.args],
@@ -279,7 +283,7 @@ def pack_inputs(inputs: Inputs, arrays: list[np.ndarray]) -> dict:
 
 
 def unpack_inputs(data: Any, arrays: Sequence[np.ndarray]) -> Inputs:
-    """Decode the inputs of a case from what `pack_inputs` returned."""
+    """Decode the inputs of a test case from what `pack_inputs` returned."""
     types = {"args": list, "kwargs": dict, "memory": (int, type(None)), "asked": list}
     if isinstance(data, dict):
         data = {"asked": [], **data}
@@ -294,7 +298,8 @@ def unpack_inputs(data: Any, arrays: Sequence[np.ndarray]) -> Inputs:
 
 _OPTIONAL_TEXTS = ("error", "line", "within")
 _TEXTS = ("type", *_OPTIONAL_TEXTS)
-# Default values of an answer's fields. A field that has its default value is not encoded.
+# Default values of the fields of a call's outcome. A field with its default value is left out of
+# the message.
 ANSWER_DEFAULTS: dict[str, Any] = {
     **dict.fromkeys((*_OPTIONAL_TEXTS, "printed"), ""),
     "modified": [],
@@ -307,7 +312,7 @@ _ANSWER_TYPES: dict[str, Any] = {
 
 
 def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
-    """Encode an answer as a JSON object. Append the arrays in it to `arrays`.
+    """Encode the outcome of a call as a JSON object; append its arrays to `arrays`.
 
     The answer's peak memory is left out, because the process that ran the student's code is not
     trusted to measure it.
@@ -331,7 +336,7 @@ def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
 
 
 def unpack_answer(data: Any, arrays: Arrays) -> Answer:
-    """Decode an answer from what `pack_answer` returned. Raise FrameError for any other data."""
+    """Decode the outcome of a call that `pack_answer` encoded; raise FrameError for other data."""
     if not isinstance(data, dict):
         raise FrameError("expected an answer")
     if isinstance(arrays, SingleUseArrays):
@@ -354,7 +359,7 @@ def unpack_answer(data: Any, arrays: Arrays) -> Answer:
 
 
 def check_fields(data: Any, types: dict[str, Any]) -> dict:
-    """Return `data` if it is a dict with exactly these keys and types, or raise FrameError."""
+    """Return `data` if it is a dict with exactly these keys and types; else raise FrameError."""
     if not isinstance(data, dict) or data.keys() != types.keys():
         raise FrameError(f"expected the fields {', '.join(types)}")
     for name, expected_type in types.items():

@@ -1,4 +1,4 @@
-"""Turn pandas tables, figures, functions as arguments and expected errors into plain data."""
+"""Value types for pandas tables, figures, functions as arguments, and expected errors."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +26,7 @@ from autograder.values.wording import ResultWording, with_article
 
 
 class TableType(ValueType):
-    """A pandas DataFrame or Series, held as a `DataTable`."""
+    """Type of values: a pandas DataFrame or Series, stored as a `DataTable` (plain data)."""
 
     names = ("table",)
 
@@ -90,7 +90,7 @@ class TableType(ValueType):
 
 
 class DrawingType(ValueType):
-    """The data of a Matplotlib figure, held as a `Drawing` (see `plots.capture_drawing`)."""
+    """Type of values: the data of a Matplotlib figure, stored as a `Drawing`."""
 
     names = ("drawing",)
 
@@ -129,7 +129,7 @@ class DrawingType(ValueType):
 
 
 class ExpectedErrorType(ValueType):
-    """An error that a case expects. `judging.compare` finds out if the call raised it."""
+    """Type of values: an error that the student's function is expected to raise in a test case."""
 
     names = ("raised",)
 
@@ -155,7 +155,7 @@ class ExpectedErrorType(ValueType):
 
 
 class DeferredCallType(ValueType):
-    """An argument (never a result) that is a function, or made by a call: a `DeferredCall`."""
+    """Type of values: an argument that is a function or that a call makes; never a result."""
 
     names = ("made",)
 
@@ -173,7 +173,8 @@ class DeferredCallType(ValueType):
         return {"made": data}
 
     def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> DeferredCall:
-        # What a student's function returns must not make the grader import anything.
+        # Refuse a function in a student's result: decoding it would make the grader import a
+        # module of the student's choice.
         if isinstance(arrays, SingleUseArrays):
             raise FrameError("no such kind of value")
         if not isinstance(data, list) or len(data) not in (1, 3) or not isinstance(data[0], str):
@@ -190,7 +191,7 @@ class DeferredCallType(ValueType):
         return self.evaluate(value, value_types.copy_value)
 
     def evaluate(self, value: DeferredCall, evaluate_part: Callable[[Value], Any]) -> Any:
-        """Import the function. Return it, or what it gives for the evaluated arguments."""
+        """Import the named function, and return it or the result of its recorded call."""
         try:
             function = value_types.import_function(value.function)
         except (ImportError, AttributeError, ValueError):
@@ -216,7 +217,7 @@ class DeferredCallType(ValueType):
 
 
 def evaluate_query(query: Value, result: Any) -> Any:
-    """Evaluate a query, such as `result.balance`, on what the student's function returned."""
+    """Evaluate an author's expression, such as `result.balance`, on a student's result."""
     if not isinstance(query, DeferredCall):
         return value_types.copy_value(query)
     if not query.function:

@@ -25,7 +25,7 @@ TEXTS = {
     "x scale": "scale of the x axis",
     "y scale": "scale of the y axis",
 }
-# The kinds of data series in a plot: name of the kind, its plural, and the names of its arrays.
+# Kinds of data in a plot: for each kind its plural, and the names of its arrays.
 SERIES = {
     "line": ("lines", ("x", "y")),
     "group of points": ("groups of points", ("x", "y")),
@@ -40,12 +40,12 @@ CompareArrays = Callable[[np.ndarray, np.ndarray, str], Difference | None]
 
 
 class InvalidDrawing(ValueError):
-    """Decoded data are not the data of a figure."""
+    """Error for decoded data that are not the data of a figure."""
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """The data of a figure.
+    """The data of a Matplotlib figure as plain data, with a dict for each of its plots (Axes).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class Drawing:
 
     @classmethod
     def from_plain(cls, plain: Any) -> "Drawing":
-        """Make a drawing from decoded plots. Raise InvalidDrawing if they are not valid."""
+        """Make a drawing from decoded data; raise InvalidDrawing if the data describe no figure."""
         if not isinstance(plain, list) or len(plain) > MAX_ITEMS or not all(map(_is_valid_plot, plain)):
             raise InvalidDrawing("no data of a figure")
         return cls(plain)
@@ -110,7 +110,7 @@ def _is_series_list(items: Any, array_count: int) -> bool:
 
 
 def _is_series(item: Any, array_count: int) -> bool:
-    """Return True for a tuple of `array_count` float64 arrays that have one shape."""
+    """Return True for a tuple of `array_count` arrays of floats, all of one shape."""
     if not isinstance(item, tuple) or len(item) != array_count:
         return False
     if not all(isinstance(array, np.ndarray) and array.dtype == np.float64 for array in item):
@@ -189,7 +189,7 @@ def _describe_limit_differences(expected: Mapping[str, Any], plot: Mapping[str, 
 def _find_first_missing_series(
     expected: Sequence[Series], items: Sequence[Series], compare: CompareArrays
 ) -> tuple[int, Series, Series] | None:
-    """Find the first expected series, such as a line, that is not in the student's figure.
+    """Find the first expected line, bar group or the like that the student's figure lacks.
 
     The order of the series does not matter. Return the index of the expected series, the series,
     and the student's series to compare it with. Return None if no series is missing.
@@ -210,7 +210,7 @@ def _find_first_missing_series(
     return index, expected[index], item
 
 
-# Data from a figure, taken in the process in which the student's function runs
+# Functions that read a figure's data, in the process in which the student's function runs
 
 
 def capture_drawing(function: Callable, *args: Any, **kwargs: Any) -> Drawing:
@@ -235,7 +235,7 @@ def capture_drawing(function: Callable, *args: Any, **kwargs: Any) -> Drawing:
 
 
 def _find_figure_in_result(result: Any) -> Any:
-    """Return the figure of the first Figure or Axes in a returned value; None if there is none."""
+    """Return the figure that a result holds, directly or by its Axes; None if it holds none."""
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -257,7 +257,7 @@ def _find_figure_in_result(result: Any) -> Any:
 
 
 def _extract_plot(axes: Any) -> dict[str, Any]:
-    """Return the data of one Axes as a dict, the entry of `Drawing.plots` for it."""
+    """Return the data of one plot (Axes) as a dict: texts, lines, bars, images and ticks."""
     return {
         "title": axes.get_title().strip(),
         "x": axes.get_xlabel().strip(),
@@ -276,7 +276,7 @@ def _extract_plot(axes: Any) -> dict[str, Any]:
 
 
 def _extract_lines_and_points(axes: Any) -> dict[str, list[Series]]:
-    """Return the lines and the groups of points of one Axes.
+    """Return the lines and the groups of points in one plot (Axes).
 
     Scatter plots and lines without a line style are groups of points.
     """
@@ -313,7 +313,7 @@ def _to_float64(*arrays: Any) -> Series:
 
 
 def _extract_bar_groups(axes: Any) -> list[Series]:
-    """Return for each group of bars the sorted centers of its bars, and the lengths of the bars."""
+    """Return two arrays for each group of bars: the sorted centers, and the lengths of the bars."""
     groups = []
     for container in axes.containers[:MAX_ITEMS]:
         if type(container).__name__ != "BarContainer":
@@ -331,7 +331,7 @@ def _extract_bar_groups(axes: Any) -> list[Series]:
 
 
 def _custom_tick_labels(axis: Any) -> list[str]:
-    """Return the tick labels that the plotting code set; [] if Matplotlib chose numbers itself."""
+    """Return the tick labels that the student's code chose; [] if Matplotlib chose them."""
     formatter = type(axis.get_major_formatter()).__name__
     if formatter not in ("FixedFormatter", "StrCategoryFormatter"):
         return []

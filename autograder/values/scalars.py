@@ -1,6 +1,7 @@
 """Encode and compare None, numbers, texts, dates and NumPy's scalar types."""
 
 import datetime as dt
+import re
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from autograder.values.value_types import (
 from autograder.values.wording import ResultWording, format_differently, format_number
 
 MAX_JSON_INTEGER = 2**63  # larger whole numbers are encoded as text
+_HEX_INTEGER = re.compile(r"-?(?:0x)?[0-9a-f]+")
 MAX_INTEGER_BITS = 1000  # of a whole number; a float can still approximate it
 _MAX_DATE_CHARACTERS = 40
 _MAX_FLOAT_CHARACTERS = 39
@@ -40,7 +42,7 @@ _DATE_DESCRIPTIONS: dict[type, str] = {
 
 
 class ScalarType(ValueType):
-    """None, a bool, int, float, complex number or text. An argument may also be a NumPy scalar."""
+    """Type of values: None, a bool, a number or a text. An argument may also be a NumPy scalar."""
 
     names = ("value", "float", "scalar", "complex", "integer")
     types = (type(None), bool, int, float, complex, str)
@@ -92,7 +94,8 @@ class ScalarType(ValueType):
         try:
             if name == "float":
                 return _FLOATS[data]
-            if name == "integer" and len(data) <= MAX_INTEGER_BITS // 4 + 3:
+            is_short = name == "integer" and len(data) <= MAX_INTEGER_BITS // 4 + 3
+            if is_short and _HEX_INTEGER.fullmatch(data):  # int() takes blanks and underscores, too
                 return int(data, 16)
             if name == "complex" and isinstance(data, list):
                 real, imaginary = data
@@ -168,7 +171,7 @@ class ScalarType(ValueType):
 
 
 class DtypeType(ValueType):
-    """A NumPy scalar type, that is a class such as `np.float32`."""
+    """Type of values: a NumPy scalar type, that is a class such as `np.float32`."""
 
     names = ("dtype",)
 
@@ -190,7 +193,7 @@ class DtypeType(ValueType):
 
 
 class DateType(ValueType):
-    """A Python date, datetime or timedelta. Dates of NumPy and pandas are converted to these."""
+    """Type of values: a date, datetime or timedelta. Those of NumPy and pandas are converted."""
 
     names = ("date", "datetime", "timedelta")
 
@@ -208,7 +211,8 @@ class DateType(ValueType):
                 days, seconds = int(result.days), int(result.seconds)
                 return dt.timedelta(days, seconds, int(result.microseconds))
             if isinstance(result, dt.datetime):
-                # Call the method of the base class: a hostile subclass may override its own.
+                # A student's subclass of datetime may have a hostile `isoformat`. So call the
+                # method of datetime itself.
                 return dt.datetime.fromisoformat(dt.datetime.isoformat(result))
             return dt.date(int(result.year), int(result.month), int(result.day))
         except (AttributeError, TypeError, ValueError, OverflowError):  # NaT, or before the year 1

@@ -1,11 +1,11 @@
-"""Mistakes common to all exercises, such as a missing `return`; how an answer is different."""
+"""Define mistakes that occur in any exercise, such as a missing `return`, and their sentences."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Difference:
-    """The first difference between a student's result and the expected result.
+    """First difference between a student's result and the expected one, with a sentence on it.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Difference:
 
 NOT_WRITTEN = "This exercise is not written yet."
 
-# Mistakes common to all exercises: name -> (what the mistake means, hint for the student).
+# Mistakes that occur in any exercise: by name, an explanation and a hint for the student.
 STRUCTURAL = {
     "not-written-yet": (
         "",
@@ -314,7 +314,8 @@ STRUCTURAL = {
         "Your function makes an array that is larger than necessary, or keeps too many arrays at the same time.",
         "Which of your arrays holds the most numbers? Do you need all of it at once?",
     ),
-    # `judging.transformations` finds the mistakes below, and has more specific sentences on them.
+    # The mistakes below are found by `judging.transformations`, which explains them with sentences
+    # for the case at hand.
     "parts-in-another-order": (
         "The values that you return are right, but their order is not.",
         "In which order does the Returns part of the docstring list them?",

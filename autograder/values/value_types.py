@@ -1,4 +1,4 @@
-"""Base class of the classes that convert, encode, compare and describe one type of value each.
+"""Define the base class for types of values, which convert, encode, compare and describe values.
 
 A value is an argument or a result of a call (see `autograder.values.case_inputs`). The result of a
 call is converted to a value once. Everything else is done with that value, by the class for its
@@ -39,15 +39,15 @@ _MAX_QUOTED_CHARACTERS = 80
 
 
 class FrameError(ValueError):
-    """Encoded bytes or data are not valid, or an object cannot be encoded as a value."""
+    """Error for an encoded message that is damaged or forged, or an object without encoding."""
 
 
 class UnsupportedValue(Exception):
-    """A result is too large or of an unsupported type, named in the text: "ndarray of object"."""
+    """Error for a result that is too large or of an unsupported type; the text names the type."""
 
 
 class SizeBudget:
-    """Count of parts, numbers and characters that a result may still have while it is converted."""
+    """Limits for the conversion of a result: how many more parts and numbers it may have."""
 
     def __init__(
         self,
@@ -59,11 +59,11 @@ class SizeBudget:
 
     @classmethod
     def for_argument(cls) -> "SizeBudget":
-        """Return the budget for an argument, which may be larger than a result."""
+        """Return the limits for an argument of a test case, which may be larger than a result."""
         return cls(numbers=MAX_ARGUMENT_CELLS, characters=MAX_ARGUMENT_CELLS)
 
     def suffices(self, parts: int = 0, numbers: int = 0, characters: int = 0) -> bool:
-        """Return True if at least this much is left."""
+        """Return True if the remaining limits allow this many parts, numbers and characters."""
         fits = parts <= self._parts and numbers <= self._numbers
         return fits and characters <= self._characters
 
@@ -74,7 +74,7 @@ class SizeBudget:
         numbers: int = 0,
         characters: int = 0,
     ) -> None:
-        """Take from the budget. Raise UnsupportedValue with `description` if too little is left."""
+        """Reduce the remaining limits; raise UnsupportedValue with `description` if exceeded."""
         if not self.suffices(parts, numbers, characters):
             raise UnsupportedValue(description)
         self._parts -= parts
@@ -83,7 +83,7 @@ class SizeBudget:
 
 
 class SingleUseArrays:
-    """The arrays in an encoded message with students' answers. Each may be used only once.
+    """The arrays in an encoded message, each of which may be used only once.
 
     Otherwise a small message could refer to one array many times, and decode to a huge value.
     """
@@ -93,11 +93,11 @@ class SingleUseArrays:
         self._parts = 0
 
     def begin_answer(self) -> None:
-        """Start to count the parts of the next answer."""
+        """Begin to count the parts of the next result in the message."""
         self._parts = 0
 
     def count_part(self) -> None:
-        """Count one part of the current answer. Raise FrameError after `MAX_ANSWER_PARTS` parts."""
+        """Count one part of the current result; raise FrameError if it has too many parts."""
         self._parts += 1
         if self._parts > MAX_ANSWER_PARTS:
             raise FrameError("an answer of too many parts")
@@ -120,7 +120,7 @@ _TYPE_BY_CLASS: dict[type, "ValueType"] = {}
 
 
 class ValueType:
-    """Base of the classes for one type of value each. Its methods suit most types.
+    """Base class for a type of values, such as arrays. Its methods suit most types.
 
     Attributes
     ----------
@@ -145,7 +145,7 @@ class ValueType:
         return self.matches(result)
 
     def convert(self, result: Any, budget: SizeBudget, depth: int) -> Value:
-        """Convert a call's result to a value. Raise UnsupportedValue if the budget is too small."""
+        """Convert a call's result to a value; raise UnsupportedValue if it exceeds the limits."""
         return result
 
     def matches(self, value: Value) -> bool:
@@ -153,27 +153,27 @@ class ValueType:
         raise NotImplementedError
 
     def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
-        """Encode a value as `{name: data}` with one of `names`. Append its arrays to `arrays`."""
+        """Encode a value as a JSON object `{name: data}`; append its arrays to `arrays`."""
         raise NotImplementedError
 
     def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> Value:
-        """Decode a value from the data that `pack` put under `name`, or raise FrameError."""
+        """Decode a value from `data`, made by `pack`; raise FrameError if they are malformed."""
         raise NotImplementedError
 
     def map_parts(self, value: Value, function: Callable[[Value], Value]) -> Value:
-        """Return the value with `function` applied to each part, or the value if it has none."""
+        """Apply `function` to each part of a value; return a value without parts unchanged."""
         return value
 
     def copy(self, value: Value) -> Value:
-        """Return a copy of a value to pass to the student's function, which may modify the copy."""
+        """Return a copy of a value for a student's function, which may change the copy."""
         return self.map_parts(value, copy_value)
 
     def blank(self, value: Value) -> Value:
-        """Return a value of the same type and shape with empty content, such as zeros."""
+        """Return a value of the same type and shape without its contents: zeros, for example."""
         return self.map_parts(value, blank_like)
 
     def is_unchanged(self, original: Value, current: Any) -> bool:
-        """Return True if `current`, which was passed to a call, still equals the original value."""
+        """Return True if an argument has still its original value after the call of a function."""
         is_nan = original != original
         return type(original) is type(current) and (bool(original == current) or is_nan)
 
@@ -182,13 +182,13 @@ class ValueType:
         return self.matches(value)
 
     def agrees(self, first: Value, second: Value, rules: ComparisonRules) -> bool:
-        """Return True if two values, the first of this type, agree to tolerance."""
+        """Return True if two values agree to tolerance; the first has this type."""
         return find_difference(first, second, rules) is None
 
     def find_difference(
         self, expected: Value, value: Value, rules: ComparisonRules, wording: ResultWording
     ) -> Difference | None:
-        """Return the first difference of a value from the expected one of this type; or None."""
+        """Return the first difference of a value from the expected one; None if they agree."""
         if expected == value:
             return None
         texts = f"{self.short_repr(value)}; expected {self.short_repr(expected)}"
@@ -199,12 +199,12 @@ class ValueType:
         return with_article(type(value).__name__)
 
     def short_repr(self, value: Value) -> str:
-        """Format an argument of a case in a few characters, such as "(4, 3)" for an array."""
+        """Return a value as a short text for messages, such as "(4, 3)" for an array."""
         return truncate(repr(value), 60)
 
 
 def type_of(value: Value) -> ValueType:
-    """Return the class that handles this type of value. Raise FrameError if there is none."""
+    """Return the object for the type of a value; raise FrameError if no type fits."""
     value_type = _TYPE_BY_CLASS.get(type(value))
     if value_type is not None:
         return value_type
@@ -215,7 +215,7 @@ def type_of(value: Value) -> ValueType:
 
 
 def result_to_value(result: Any, budget: SizeBudget, depth: int = 0) -> Value:
-    """Convert a call's result to a value. Raise UnsupportedValue if that is impossible."""
+    """Convert a function's result to plain data (a value); raise UnsupportedValue if that fails."""
     description = f"{type(result).__name__} of too many parts"
     if depth > MAX_DEPTH:
         raise UnsupportedValue(description)
@@ -239,7 +239,7 @@ def pack_value(value: Value, arrays: list[np.ndarray]) -> dict:
 
 
 def have_colliding_hashes(keys: Iterable[Value]) -> bool:
-    """Return True if so many keys share a hash that a hash table of them would take quadratic time.
+    """Return True if so many keys have the same hash that a dict of them would be very slow.
 
     Whole numbers that differ by a multiple of 2^61 - 1 have the same hash, and each is compared
     with all others of that hash. Powers of two, which students do use, have only 61 different
@@ -250,7 +250,7 @@ def have_colliding_hashes(keys: Iterable[Value]) -> bool:
 
 
 def unpack_value(data: Any, arrays: Arrays, depth: int = 0) -> Value:
-    """Decode a value from what `pack_value` returned. Raise FrameError for any other data."""
+    """Decode a value that `pack_value` encoded; raise FrameError for any other data."""
     if not isinstance(data, dict) or len(data) != 1 or depth > MAX_DEPTH:
         raise FrameError("a value is an object with one key, nested not too deep")
     if isinstance(arrays, SingleUseArrays):
@@ -269,7 +269,7 @@ def map_arrays(value: Value, function: Callable[[np.ndarray], Value]) -> Value:
 
 
 def copy_value(value: Value) -> Value:
-    """Return a copy of a value to pass to the student's function, which may modify the copy.
+    """Return a copy of a value for a student's function, which may change the copy.
 
     Arrays keep their memory layout. Tables become DataFrames or Series. Deferred calls are made.
     """
@@ -277,13 +277,13 @@ def copy_value(value: Value) -> Value:
 
 
 def map_inputs(inputs: Inputs, function: Callable[[Value], Value]) -> Inputs:
-    """Return the inputs with `function` applied to each argument and each query."""
+    """Return the inputs of a test case with `function` applied to each argument and expression."""
     queries = tuple(map(function, inputs.result_queries))
     return replace(map_arguments(inputs, inputs.args, function), result_queries=queries)
 
 
 def map_arguments(call: Call, args: tuple, function: Callable[[Value], Value]) -> Call:
-    """Return the call with `function` applied to the positional `args` and to its keywords."""
+    """Return a call with other positional arguments; apply `function` to all its arguments."""
     kwargs = {name: function(value) for name, value in call.kwargs.items()}
     return replace(call, args=tuple(map(function, args)), kwargs=kwargs)
 
@@ -295,7 +295,7 @@ def copy_inputs(inputs: Inputs) -> Inputs:
 
 
 def argument_to_value(argument: Any) -> Value:
-    """Convert an argument, as a course's author writes it, to a value.
+    """Convert an argument that a course's author wrote to plain data (a value).
 
     A pandas table becomes a `DataTable`. A function becomes a `DeferredCall` with its name.
     """
@@ -320,7 +320,7 @@ def argument_to_value(argument: Any) -> Value:
 
 
 def blank_like(value: Value) -> Value:
-    """Return a value of the same type and shape with empty content, such as zeros."""
+    """Return a value of the same type and shape without its contents: zeros, for example."""
     return type_of(value).blank(value)
 
 
@@ -332,7 +332,7 @@ def arrays_in(value: Value) -> list[np.ndarray]:
 
 
 def is_unchanged(original: Value, current: Any) -> bool:
-    """Return True if `current`, which was passed to a call, still equals the original value."""
+    """Return True if an argument has still its original value after the call of a function."""
     return type_of(original).is_unchanged(original, current)
 
 
@@ -357,14 +357,14 @@ def describe_value(value: Value) -> str:
 
 
 def short_repr(value: Value) -> str:
-    """Format an argument of a case in a few characters, such as "(4, 3)" for an array."""
+    """Return a value as a short text for messages, such as "(4, 3)" for an array."""
     return type_of(value).short_repr(value)
 
 
 def type_difference(
     expected: Value, value: Value, rules: ComparisonRules, wording: ResultWording
 ) -> Difference:
-    """Return the difference between the expected value and a value of another type."""
+    """Return the difference for a result that has another type than expected."""
     expected_words = describe_value(expected)
     if rules.returns == "tensor":
         expected_words = expected_words.replace("NumPy array", "tensor")
@@ -392,7 +392,7 @@ _NOT_AN_ARRAY: dict[type, str] = {
 def text_difference(
     subject: str, expected: str, value: str, wording: ResultWording = PLAIN_WORDING
 ) -> Difference | None:
-    """Return the difference in the first line in which two texts differ; None if they are equal.
+    """Return the difference in the first line that differs between two texts; None if equal.
 
     `subject` names the student's text in the sentence: "Your text".
     """
@@ -421,13 +421,13 @@ def _quote(text: str) -> str:
 
 @cache
 def import_function(name: str) -> Callable[..., Any]:
-    """Import the function with this name: "numpy:sin" is the function `sin` of `numpy`."""
+    """Import the function that a text names: "numpy:sin" is the function `sin` of `numpy`."""
     module, _, attribute = name.partition(":")
     return getattr(import_module(module), attribute)
 
 
 def importable_name(function: Any) -> str:
-    """Return the name "module:function" by which every process can import a function.
+    """Return the text "module:function" by which every process can import a function.
 
     Raise FrameError if this name does not give the function, or if students lack the module.
 
@@ -450,7 +450,7 @@ def importable_name(function: Any) -> str:
 
 
 def apply_view(value: np.ndarray, rules: ComparisonRules) -> np.ndarray:
-    """Return what is to be compared: `rules.view` of the array, or the array if there is no view."""
+    """Return the part or property of an array that is compared; `rules.view` computes it."""
     if not rules.view:
         return value
     return import_function(rules.view)(value)

@@ -76,7 +76,7 @@ def format_index(index: tuple[int, ...]) -> str:
 
 
 def prefix_place(place: str, sentence: str) -> str:
-    """Put the place that a sentence is about before the sentence. "" stands for no place.
+    """Put a place, such as "In plot 2: ", before a sentence; "" stands for no place.
 
     >>> prefix_place("In plot 2: ", "The title is ''."), prefix_place("", "The title is ''.")
     ("In plot 2: the title is ''.", "The title is ''.")
@@ -88,7 +88,7 @@ def prefix_place(place: str, sentence: str) -> str:
 
 @dataclass(frozen=True)
 class ResultWording:
-    """Wording in sentences to students for a result, a part of it, or the value of a query.
+    """Words for the result, or a part of it, in sentences to students.
 
     Parameters
     ----------
@@ -114,11 +114,11 @@ class ResultWording:
         return prefix_place(self.place, sentence)
 
     def shape_sentence(self, shape: tuple[int, ...], expected: tuple[int, ...]) -> str:
-        """Return the sentence for a result that has another shape than expected."""
+        """Return the sentence for a result that does not have the expected shape."""
         return self.complete(f"{self.result} has shape {shape}; expected {expected}.")
 
     def for_part(self, place: str) -> "ResultWording":
-        """Return the wording for the part of the result that `place` names."""
+        """Return the words for one part of the result, which `place` names."""
         return ResultWording(self.complete(place), "found", "the result")
 
 

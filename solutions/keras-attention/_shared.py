@@ -4,21 +4,11 @@ Nothing here needs Keras but the references and the right answers: the mistakes 
 what Keras would hand to the layer (`as_layer`), so that they are quick and the same on every backend.
 """
 
-from functools import cache, wraps
+from functools import wraps
 
 import numpy as np
 
-from attention_labs.layers import (
-    CONFIG,
-    GRADIENT,
-    HANDED_ON,
-    PADDED,
-    START,
-    STATE,
-    InNumPy,
-    StandIn,
-    weights_for,
-)
+from attention_labs.layers import StandIn, differentiate_by_complex_steps
 from autograder.authoring import inputs, sizes
 
 # The notebook's own sentences.
@@ -107,7 +97,9 @@ def as_layer(dtype=None, gradients=None):
                 return gradients(at, arrays, lambda: worked_out(at, *arrays, **given))
 
             def worked_out(at, *arrays, **given):
-                found = by_complex_steps(lambda *moved: call(*moved, **given, to=np.complex128), arrays, at)
+                found = differentiate_by_complex_steps(
+                    lambda *moved: call(*moved, **given, to=np.complex128), arrays, at
+                )
                 return found.astype(dtype or np.float32)
 
             return StandIn(call, gradient)
@@ -115,101 +107,6 @@ def as_layer(dtype=None, gradients=None):
         return make
 
     return decorate
-
-
-def by_complex_steps(call, arrays, at):
-    """The gradient, for one array, of what `asked` adds up: from a step along the imaginary axis.
-
-    Nothing is subtracted, so its digits are right beside a mask of -1e9, too, on every processor.
-    """
-    found = np.zeros(arrays[at].shape)
-    for place in np.ndindex(found.shape):
-        moved = [a.astype(np.complex128) for a in arrays]
-        moved[at][place] += 1e-30j
-        output = call(*moved)
-        found[place] = (output.imag * weights_for(output.shape)).sum() / 1e-30
-    return found
-
-
-def in_numpy(tells=None, extra=0, always=None):
-    """A function in place of a layer with weights: of the arrays, the weights by name, the settings and what else
-    `call` takes. `tells` says what such a layer gives in place of the truth, by what is wanted (`GRADIENT` for any of
-    them, "" for all else): a function of the true answer's function. `extra` weights it has besides; `always` is the
-    dtype in which it works on what it is given, whatever it is asked for.
-    """
-
-    def decorate(function):
-        @wraps(function)
-        def make(dtype="float32", name="", **settings):
-            asked = dtype.removeprefix("mixed_")
-            dtype = always or asked
-
-            def call(arrays, weights, given, to=dtype):
-                weights = {key: w.astype(to) for key, w in weights.items()}
-                return function(*(a.astype(to) for a in arrays), **weights, **settings, **given)
-
-            def true(wanted, arrays, weights, given):
-                if wanted == STATE:
-                    many = len(weights) + extra
-                    return {"before the first call": 0, **dict.fromkeys(AFTER, many)}
-                if wanted == CONFIG:
-                    return settings | ({"name": name} if name else {})
-                if wanted == START:
-                    return {"they differ": True}
-                padding = [(a == 0).all(axis=-1) for a in arrays]
-                if wanted == HANDED_ON:
-                    return ~padding[0]
-                if wanted == PADDED:
-                    given = {**given, "keys_mask": ~padding[1]}
-                if not wanted.startswith(GRADIENT):
-                    as_asked = {name: w.astype(asked) for name, w in weights.items()}
-                    return call([a.astype(asked) for a in arrays], as_asked, given)
-                names = [*weights, *(f"argument {i + 1}" for i in range(len(arrays)))]
-
-                def moved(*exact):
-                    first, rest = exact[: len(weights)], exact[len(weights) :]
-                    return call(rest, dict(zip(weights, first)), given, np.complex128)
-
-                at = names.index(wanted.removeprefix(GRADIENT))
-                return by_complex_steps(moved, [*weights.values(), *arrays], at).astype(dtype)
-
-            def answer(wanted, *given):
-                for told in (wanted, GRADIENT if wanted.startswith(GRADIENT) else "", ""):
-                    if told in (tells or {}):
-                        return tells[told](lambda: true(wanted, *given))
-                return true(wanted, *given)
-
-            return InNumPy(answer)
-
-        return make
-
-    return decorate
-
-
-AFTER = ("after the first call", "after the second call")
-
-
-def raising(error):
-    """What a layer tells that raises this error."""
-
-    def told(true):
-        raise error
-
-    return told
-
-
-def without(setting):
-    """What `get_config` tells without one of the settings."""
-    return lambda true: {name: value for name, value in true().items() if name != setting}
-
-
-def as_it_is(true):
-    return true()
-
-
-def nothing(true):
-    """Zeros in place of a gradient, or of a mask."""
-    return np.zeros_like(true())
 
 
 def scores_of(queries, keys, scale):
@@ -242,19 +139,6 @@ def weights_of(queries, keys, d_k, mask):
 
 def attend(queries, keys, values, scale, mask):
     return softmax(hide(scores_of(queries, keys, scale), mask)) @ values
-
-
-def keras_class(make):
-    """A right answer as a Keras layer's class; Keras is imported when a layer is made, not before."""
-
-    @cache
-    def the_class():
-        from keras import ops
-        from keras.layers import Layer
-
-        return make(Layer, ops)
-
-    return wraps(make)(lambda **settings: the_class()(**settings))
 
 
 def keras_layer(call):

@@ -77,7 +77,7 @@ def future_rewarded(heads, length):
 @alibi_bias.misconception(
     means="The past gets a bonus, the more the farther away; distance should take something away, "
     "on both sides.",
-    nudge="What is |i − j| for query 2 and key 0, and which sign stands before the slope?",
+    nudge="What is |i − j| for query 2 and key 0, and which sign comes before the slope?",
 )
 def past_rewarded(heads, length):
     return bias(slopes(heads), steps(length))
@@ -135,7 +135,7 @@ def one_slope_for_all(heads, length):
 
 
 @alibi_bias.misconception(
-    means="The slopes stand in the wrong order: the first head should have the steepest.",
+    means="The slopes are in the wrong order: the first head should have the steepest.",
     nudge="With 8 heads head 1 has 1/2 and head 8 has 1/256. Which way does your h run?",
 )
 def slopes_reversed(heads, length):
@@ -216,7 +216,7 @@ def counted_from_the_last(heads, length):
 
 
 @alibi_bias.misconception(
-    means="Every query has the same row, slope times the key's position; the distance to the query is due.",
+    means="Every query has the same row, slope times the position of the key; use the distance to the query.",
     nudge="Where does your table use the number of the row? It should be 0 on the diagonal.",
 )
 def position_of_the_key(heads, length):
@@ -249,7 +249,7 @@ def distance_divided_by_length(heads, length):
 
 @alibi_bias.misconception(
     means="Your distances are one too large: a word is at distance 0 from itself.",
-    nudge="What should stand on the diagonal?",
+    nudge="What should be on the diagonal?",
 )
 def one_too_far(heads, length):
     return bias(slopes(heads), distances(length) + 1)
@@ -273,7 +273,7 @@ def exponential_taken(heads, length):
 
 @alibi_bias.misconception(
     means="The slopes have no axes of length 1, so NumPy matches the heads with the keys.",
-    nudge="Which shape must the slopes have beside (L, L), to give (heads, L, L)?",
+    nudge="Which shape must the slopes have to broadcast with (L, L) to (heads, L, L)?",
 )
 def slopes_without_axes(heads, length):
     return -slopes(heads) * distances(length)

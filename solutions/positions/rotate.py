@@ -133,9 +133,9 @@ def paired_in_halves(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="The partner comes from the other half, but the angles are laid out for neighbours, so "
+    means="The partner comes from the other half, but the angles are in the order for neighbours, so "
     "this is no turn.",
-    nudge="Which column stands beside cos and which beside sin for column 0? Both must be of one pair.",
+    nudge="Which column is multiplied by cos and which by sin for column 0? Both must be of one pair.",
 )
 def partners_in_halves_angles_of_neighbours(x, positions, base=10000.0):
     twice = np.repeat(angles(x, positions, base), 2, axis=-1)
@@ -144,8 +144,8 @@ def partners_in_halves_angles_of_neighbours(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="The partner is the neighbour, but the angles are laid out for halves, so this is no turn.",
-    nudge="By which angle are columns 0 and 1 turned in your code? It must be the same.",
+    means="The partner is the neighbour, but the angles are in the order for halves, so this is no rotation.",
+    nudge="By which angle are columns 0 and 1 rotated in your code? It must be the same.",
 )
 def partners_of_neighbours_angles_in_halves(x, positions, base=10000.0):
     twice = np.concatenate([angles(x, positions, base)] * 2, axis=-1)
@@ -154,7 +154,7 @@ def partners_of_neighbours_angles_in_halves(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="The turned even columns stand in front and the odd ones behind; they should take turns again.",
+    means="The rotated even columns come first and the odd ones after them; they should alternate again.",
     nudge="Into which columns of the result does the first number of each pair belong?",
 )
 def not_woven_together(x, positions, base=10000.0):
@@ -162,7 +162,7 @@ def not_woven_together(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="Beside the sine stand all the odd columns, then all the even ones; each column needs "
+    means="The sine multiplies all the odd columns, then all the even ones; each column needs "
     "its neighbour there.",
     nudge="Print the array that you multiply by the sine for x = 0, 1, 2, 3. Which order do you need?",
 )
@@ -191,7 +191,7 @@ def no_minus(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="A minus stands at the second cosine, which makes of the turn a mirror.",
+    means="There is a minus at the second cosine, which makes the rotation a reflection.",
     nudge="At position 0 nothing should change. What does your function make of (0, 1) there?",
 )
 def minus_at_the_cosine(x, positions, base=10000.0):
@@ -201,7 +201,7 @@ def minus_at_the_cosine(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="Sine and cosine have changed places.",
+    means="You exchanged sine and cosine.",
     nudge="At position 0 nothing should change. What does your function make of (1, 0) there?",
 )
 def sine_and_cosine_exchanged(x, positions, base=10000.0):
@@ -220,7 +220,7 @@ def cosine_only(x, positions, base=10000.0):
 
 @rotate.misconception(
     means="You added sinusoidal positions; rotary positions add nothing, they turn.",
-    nudge="What should a row of zeros become, wherever it stands?",
+    nudge="What should a row of zeros become, at every position?",
 )
 def adds_sinusoids(x, positions, base=10000.0):
     turns = angles(x, positions, base)
@@ -238,14 +238,14 @@ def multiplies_by_sinusoids(x, positions, base=10000.0):
 
 @rotate.misconception(
     means="You numbered the rows 0, 1, 2, … yourself, whatever `positions` says.",
-    nudge="Where does your code use `positions`? A single new word may stand at position 517.",
+    nudge="Where does your code use `positions`? A single new word may be at position 517.",
 )
 def positions_ignored(x, positions, base=10000.0):
     return by_angles(x, angles(x, np.arange(x.shape[-2]), base))
 
 
 @rotate.misconception(
-    means="Every position is counted one too high: position 0 is turned already.",
+    means="Every position is counted one too high: position 0 is already rotated.",
     nudge="What should `rotate` do to a row at position 0?",
 )
 def counted_from_one(x, positions, base=10000.0):
@@ -287,7 +287,7 @@ def base_ignored(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="All the pairs are turned by the same angle, that of pair 0.",
+    means="All the pairs are rotated by the same angle, that of pair 0.",
     nudge="Which angle does pair i have? Look at the exponent.",
 )
 def one_angle_for_all(x, positions, base=10000.0):
@@ -295,7 +295,7 @@ def one_angle_for_all(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="The exponent is half as large as it should be: the pair's number stands where twice that is due.",
+    means="The exponent is half as large as it should be: it contains the number of the pair instead of twice that number.",
     nudge="For d = 4 and base 10000 the second pair turns by 1/100 a step. By how much does yours?",
 )
 def not_doubled(x, positions, base=10000.0):
@@ -311,7 +311,7 @@ def doubled_twice(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="The two columns of a pair are turned by different angles: each column has a rate of its own.",
+    means="The two columns of a pair are rotated by different angles: each column has its own rate.",
     nudge="Which i belongs to columns 2 and 3?",
 )
 def a_rate_for_each_column(x, positions, base=10000.0):
@@ -332,7 +332,7 @@ def multiplied_by_the_power(x, positions, base=10000.0):
 
 @rotate.misconception(
     means="You divided by the size of axis 1, which is the number of columns only if x is a matrix.",
-    nudge="Which axis holds the columns whatever stands in front, counted from the end?",
+    nudge="Which axis are the columns, counted from the end?",
 )
 def size_from_axis_1(x, positions, base=10000.0):
     return by_angles(x, positions[:, None] * base ** (-np.arange(0, x.shape[-1], 2) / x.shape[1]))
@@ -353,9 +353,9 @@ def positions_on_another_axis(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="You turned one row after another along the first axis, which holds the positions only "
+    means="You rotated one row after another along the first axis, which holds the positions only "
     "if x is a matrix.",
-    nudge="On which axis do the positions lie when a batch stands in front? Count from the end.",
+    nudge="Which axis are the positions when there is a batch axis before them? Count from the end.",
 )
 def rows_of_the_first_axis(x, positions, base=10000.0):
     result = x.copy()
@@ -365,7 +365,7 @@ def rows_of_the_first_axis(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="Positions and rates lie along the same axis, so no table of angles comes about.",
+    means="Positions and rates are along the same axis, so they do not make a table of angles.",
     nudge="Which axis of length 1 makes positions a column, so that a row of rates gives (L, d / 2)?",
 )
 def positions_without_an_axis(x, positions, base=10000.0):
@@ -378,8 +378,8 @@ def positions_without_an_axis(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="`x[:, 0::2]` is every second *row* as soon as a batch stands in front of a matrix.",
-    nudge="How do you name the last axis, however many stand before it?",
+    means="`x[:, 0::2]` is every second *row* as soon as there is a batch axis.",
+    nudge="How do you index the last axis, however many axes come before it?",
 )
 def columns_of_axis_1(x, positions, base=10000.0):
     turns = angles(x, positions, base)
@@ -436,8 +436,8 @@ def halves_not_doubled(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="Your function takes matrices only; one or more axes may stand before the last two.",
-    nudge="Can you take d from the end of `x.shape`, and let `...` stand for all the other axes?",
+    means="Your function takes matrices only; there may be one or more axes before the last two.",
+    nudge="Can you take d from the end of `x.shape`, and let `...` mean all the other axes?",
 )
 def matrices_only(x, positions, base=10000.0):
     _length, _size = x.shape  # too many values, if there are more axes
@@ -445,7 +445,7 @@ def matrices_only(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="Only the first half of the columns is turned; the rest is as it was.",
+    means="Only the first half of the columns is rotated; the rest is unchanged.",
     nudge="How many pairs are there in d columns?",
 )
 def half_of_the_columns(x, positions, base=10000.0):
@@ -457,7 +457,7 @@ def half_of_the_columns(x, positions, base=10000.0):
 
 @rotate.misconception(
     means="Your function takes a batch of sentences only; x may be a matrix, or have heads besides.",
-    nudge="Can you take d from the end of `x.shape`, and let `...` stand for all the axes before the last?",
+    nudge="Can you take d from the end of `x.shape`, and let `...` mean all the axes before the last?",
 )
 def three_axes_only(x, positions, base=10000.0):
     _batch, _length, _size = x.shape  # too many or too few values, if there are not three axes
@@ -486,7 +486,7 @@ def returns_a_list(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="The angles were turned from degrees into radians, but they are radians already.",
+    means="The angles were converted from degrees into radians, but they are radians already.",
     nudge="(1, 0) at position 1 is to become (cos 1, sin 1) = (0.54, 0.84). What do you get?",
 )
 def taken_for_degrees(x, positions, base=10000.0):
@@ -510,7 +510,7 @@ def positions_sorted(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="The rates stand in the opposite order: the last pair turns fastest.",
+    means="The rates are in reverse order: the last pair turns fastest.",
     nudge="Which pair turns by the whole position, i = 0 or the last one?",
 )
 def rates_reversed(x, positions, base=10000.0):

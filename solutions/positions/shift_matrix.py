@@ -66,7 +66,7 @@ def turns_the_other_way(size, shift):
 
 @shift_matrix.misconception(
     means="Both sines have a plus, so each block stretches instead of turning.",
-    nudge="Look at the second addition theorem: which sign stands before sin b?",
+    nudge="Look at the second addition theorem: which sign comes before sin b?",
 )
 def no_minus(size, shift):
     return blocks(shift * rates(size), (1, 1, 1, 1))
@@ -74,14 +74,14 @@ def no_minus(size, shift):
 
 @shift_matrix.misconception(
     means="Both sines have a minus, so each block stretches instead of turning.",
-    nudge="Look at the first addition theorem: which sign stands before sin b?",
+    nudge="Look at the first addition theorem: which sign comes before sin b?",
 )
 def minus_twice(size, shift):
     return blocks(shift * rates(size), (1, -1, -1, 1))
 
 
 @shift_matrix.misconception(
-    means="The minus stands at the cosine, which makes each block a mirror and not a turn.",
+    means="The minus is at the cosine, which makes each block a reflection and not a rotation.",
     nudge="With shift 0 nothing should move. What is your matrix then?",
 )
 def minus_at_the_cosine(size, shift):
@@ -89,9 +89,9 @@ def minus_at_the_cosine(size, shift):
 
 
 @shift_matrix.misconception(
-    means="Sine and cosine have changed places in the blocks.",
-    nudge="With shift 0 nothing should move. Which of the two is 1 at the angle 0, and where must "
-    "the ones stand?",
+    means="You exchanged sine and cosine in the blocks.",
+    nudge="With shift 0 nothing should move. Which of the two is 1 at the angle 0, and where "
+    "must the ones be?",
 )
 def sine_on_the_diagonal(size, shift):
     cos, sin = np.cos(shift * rates(size)), np.sin(shift * rates(size))
@@ -99,7 +99,7 @@ def sine_on_the_diagonal(size, shift):
 
 
 @shift_matrix.misconception(
-    means="Only the diagonal is filled: the sines beside it are missing.",
+    means="Only the diagonal is filled: the sines next to it are missing.",
     nudge="How many of the four numbers of a block are zero in the notebook's matrix?",
 )
 def cosines_only(size, shift):
@@ -107,9 +107,8 @@ def cosines_only(size, shift):
 
 
 @shift_matrix.misconception(
-    means="The sines are laid out first and the cosines behind, in halves; here a pair is two "
-    "neighbouring columns.",
-    nudge="Where do the sine and the cosine of pair 0 stand in a row of positions?",
+    means="The sines come first and then the cosines, in halves; here a pair is two neighbouring columns.",
+    nudge="Which columns hold the sine and the cosine of pair 0 in a row of positions?",
 )
 def halves(size, shift):
     cos, sin = np.diag(np.cos(shift * rates(size))), np.diag(np.sin(shift * rates(size)))
@@ -125,7 +124,7 @@ def one_angle_for_all(size, shift):
 
 
 @shift_matrix.misconception(
-    means="The exponent is half as large as it should be: the pair's number stands where twice that is due.",
+    means="The exponent is half as large as it should be: it contains the number of the pair instead of twice that number.",
     nudge="For d = 4 the rate of the second pair is 1/100. Which is yours?",
 )
 def not_doubled(size, shift):
@@ -232,8 +231,8 @@ def nothing_moves(size, shift):
 
 @shift_matrix.misconception(
     means="Slices on both axes fill whole rectangles, every second row with every second column; only the blocks "
-    "along the diagonal are due.",
-    nudge="What does `matrix[0::2, 0::2] = …` write to, and what `matrix[even, even] = …` with an array of places?",
+    "along the diagonal are expected.",
+    nudge="What does `matrix[0::2, 0::2] = …` write to, and what `matrix[even, even] = …` with an array of indices?",
 )
 def rectangles_for_blocks(size, shift):
     angles = shift * rates(size)
@@ -318,7 +317,7 @@ def last_pair_left_out(size, shift):
 
 @shift_matrix.misconception(
     means="You took the matrix that fits some rows of positions best. Where there are few of them, or the slow pairs "
-    "hardly move, many matrices fit; one is due that is right for every position.",
+    "hardly move, many matrices fit; the expected one is right for every position.",
     nudge="The addition theorems give each number of a block exactly. Which sine and cosine are they made of?",
 )
 def fitted_to_some_positions(size, shift):
@@ -334,7 +333,7 @@ def waves(positions, size):
 
 
 @shift_matrix.misconception(
-    means="Your matrix holds ones beside the diagonal: that moves the columns along, and not the positions.",
+    means="Your matrix has ones next to the diagonal: that moves the columns, not the positions.",
     nudge="One row of positions is many hands of a clock. What happens to each of them in one step?",
 )
 def ones_beside_the_diagonal(size, shift):

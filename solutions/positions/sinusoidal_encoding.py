@@ -66,7 +66,7 @@ def long(rng):
 
 
 @sinusoidal_encoding.misconception(
-    means="Each column has a rate of its own; the cosine should have the rate of the sine to its left.",
+    means="Each column has its own rate; the cosine should have the rate of the sine to its left.",
     nudge="Columns 2 and 3 are both pair 1. Which number is i for each of them?",
 )
 def a_rate_for_each_column(length, size):
@@ -91,7 +91,7 @@ def doubled_twice(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="The exponent is half as large as it should be: the pair's number stands where twice that is due.",
+    means="The exponent is half as large as it should be: it contains the number of the pair instead of twice that number.",
     nudge="For d = 4 the rate of the second pair is 1/100. Which is yours, and what is missing in "
     "the exponent?",
 )
@@ -116,7 +116,7 @@ def exponents_up_to_one(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="All the sines stand first and all the cosines behind them; the two should take turns.",
+    means="All the sines come first and then all the cosines; the two should alternate.",
     nudge="Column 1 is the cosine of pair 0. Which slices name every second column?",
 )
 def sines_first(length, size):
@@ -125,7 +125,7 @@ def sines_first(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="Sine and cosine have changed places: your even columns hold cosines.",
+    means="You exchanged sine and cosine: your even columns hold cosines.",
     nudge="In the row of position 0, which columns should be 0 and which 1?",
 )
 def cosine_first(length, size):
@@ -135,7 +135,7 @@ def cosine_first(length, size):
 
 @sinusoidal_encoding.misconception(
     means="Every column is a sine; the odd ones should be cosines.",
-    nudge="In the row of position 0, what stands in column 1?",
+    nudge="In the row of position 0, what is in column 1?",
 )
 def sines_only(length, size):
     turns = angles(length, size)
@@ -144,7 +144,7 @@ def sines_only(length, size):
 
 @sinusoidal_encoding.misconception(
     means="Every column is a cosine; the even ones should be sines.",
-    nudge="In the row of position 0, what stands in column 0?",
+    nudge="In the row of position 0, what is in column 0?",
 )
 def cosines_only(length, size):
     turns = angles(length, size)
@@ -196,7 +196,7 @@ def power_taken_last(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="Base and exponent have changed places: you raised 2i / d to a power.",
+    means="You exchanged base and exponent: you raised 2i / d to a power.",
     nudge="Which of the two numbers is raised to a power in the formula, 10000 or 2i / d?",
 )
 def base_and_exponent_exchanged(length, size):
@@ -228,7 +228,7 @@ def floor_of_a_negative(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="You divided the positions by the length, so the same place looks different in a longer sentence.",
+    means="You divided the positions by the length, so the same position looks different in a longer sentence.",
     nudge="By how much should the first hand turn from one position to the next?",
 )
 def positions_as_fractions(length, size):
@@ -244,7 +244,7 @@ def one_column_a_pair(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="Your sines have the wrong sign: the hands turn backwards.",
+    means="Your sines have the wrong sign: the hands turn in the wrong direction.",
     nudge="What is the sine of a small positive angle? Where does a minus come into your angles?",
 )
 def backwards(length, size):
@@ -339,7 +339,7 @@ def base_of_100000(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="The angles were turned from degrees into radians, but they are radians already.",
+    means="The angles were converted from degrees into radians, but they are radians already.",
     nudge="np.sin takes radians. What is the sine of 1, position 1 of pair 0, in your table?",
 )
 def taken_for_degrees(length, size):
@@ -347,7 +347,7 @@ def taken_for_degrees(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="The angles were turned from radians into degrees; np.sin takes radians.",
+    means="The angles were converted from radians into degrees; np.sin takes radians.",
     nudge="What is the sine of 1, position 1 of pair 0, in your table?",
 )
 def turned_into_degrees(length, size):
@@ -371,7 +371,7 @@ def whole_turns(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="The pairs stand in the opposite order: the slowest comes first.",
+    means="The pairs are in reverse order: the slowest comes first.",
     nudge="Which pair turns fastest, i = 0 or the last one? Which way do your exponents run?",
 )
 def rates_reversed(length, size):

@@ -130,12 +130,3 @@ def model_parameters(rng, vocabulary, positions, d, hidden, layers):
         "gain": gains(rng, d),
         "bias": 0.3 * rng.normal(size=d),
     }
-
-
-def random_weights(rng, length, masked=True):
-    """Attention weights (L, L): rows that add up to 1, causal if `masked`."""
-    scores = 1.5 * rng.normal(size=(length, length))
-    if masked:
-        scores = np.where(causal(length), scores, -np.inf)
-    weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    return weights / weights.sum(axis=-1, keepdims=True)

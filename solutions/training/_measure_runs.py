@@ -26,8 +26,8 @@ RUNS: dict[str, dict] = {
     "a twentieth of the stories": {"seed": 0, "stories": 1_600},
     "ten times the rate": {"seed": 0, "peak": 3e-2},
     "attention begins ten times smaller": {"seed": 0, "attention": 0.1},
-    "all tables begin alike (seed 3)": {"seed": 3, "careful": False},
-    "all tables begin alike (seed 4)": {"seed": 4, "careful": False},
+    "all matrices equally large (seed 3)": {"seed": 3, "careful": False},
+    "all matrices equally large (seed 4)": {"seed": 4, "careful": False},
 }
 
 

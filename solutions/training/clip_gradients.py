@@ -39,12 +39,12 @@ def example_short(rng):
     return inputs([np.array([3.0]), np.array([4.0])], 10.0)
 
 
-@clip_gradients.case("tables and vectors, too long")
+@clip_gradients.case("matrices and vectors, too long")
 def too_long(rng):
     return inputs(arrays(rng, 4, 3), 2.5)
 
 
-@clip_gradients.case("tables and vectors, short enough")
+@clip_gradients.case("matrices and vectors, short enough")
 def short(rng):
     gradients = arrays(rng, 3, 3, 0.1)
     return inputs(gradients, 1.4 * length(gradients))
@@ -76,7 +76,7 @@ def scaled(gradients, largest, norm):
 
 
 @clip_gradients.misconception(
-    means="Each array is clipped by itself, so that they no longer point where the whole gradient pointed.",
+    means="You clip each array separately, so the direction of the whole gradient changes.",
     nudge="How many factors are there, and how many should there be?",
 )
 def each_by_itself(gradients, largest):
@@ -251,7 +251,7 @@ def only_the_first_shortened(gradients, largest):
 
 @clip_gradients.misconception(
     means="Gradients that are too long get length 1, whatever `largest` is.",
-    nudge="Where in your function does `largest` appear beside the comparison?",
+    nudge="Where does your function use `largest`, other than in the comparison?",
 )
 def to_length_1(gradients, largest):
     norm = length(gradients)
@@ -268,7 +268,7 @@ def too_much_subtracted(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="Of gradients that are too long together, you shorten only those arrays that are too long by themselves.",
+    means="If all gradients together are too long, you shorten only the arrays that are too long on their own.",
     nudge="Does your function ask each array how long it is, or all of them together, once?",
 )
 def the_long_arrays_only(gradients, largest):
@@ -339,7 +339,7 @@ def zero_divided(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="All gradients are strung together into one array; a list with an array for each parameter is due.",
+    means="You joined all gradients into one array; a list with an array for each parameter is expected.",
     nudge="How does the next step know which numbers belong to which parameter?",
 )
 def strung_together(gradients, largest):

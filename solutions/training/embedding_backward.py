@@ -1,4 +1,4 @@
-"""The exercise `embedding_backward`: the rows of a table that were looked up, some of them several times."""
+"""The exercise `embedding_backward`: the rows of an embedding matrix, some of them looked up several times."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ def by_hand(rng):
     return inputs(upstream, np.array([[3, 1, 3]]), 5)
 
 
-@embedding_backward.case("no word stands twice")
+@embedding_backward.case("no token occurs twice")
 def no_word_twice(rng):
     batch, length, d = sizes(rng, 3, high=5)
     vocabulary = batch * length + 3
@@ -29,7 +29,7 @@ def no_word_twice(rng):
     return inputs(rng.normal(size=(batch, length, d)), tokens, vocabulary)
 
 
-@embedding_backward.case("words that stand again in their own sentence, and in others")
+@embedding_backward.case("tokens that occur again in their own sentence, and in others")
 def again(rng):
     batch, length, d = sizes(rng, 3, low=3, high=7)
     tokens = np.arange(batch * length).reshape(batch, length) % 4 + 2
@@ -70,7 +70,7 @@ def counts(tokens, vocabulary):
 
 
 @embedding_backward.misconception(
-    means="Of a word that stands several times only one place counts: `array[tokens] = …` and `array[tokens] += …` "
+    means="If a token occurs several times, only one position counts: `array[tokens] = …` and `array[tokens] += …` "
     "write each row once.",
     nudge="Which function of NumPy adds at every place of a list, also where a place is named twice?",
 )
@@ -81,7 +81,7 @@ def one_place_counts(upstream, tokens, vocabulary):
 
 
 @embedding_backward.misconception(
-    means="Within a sentence a word that stands twice is counted once: in your loop over sentences `+=` with a list of "
+    means="If a token occurs twice in a sentence, it is counted once: in your loop over sentences `+=` with a list of "
     "places writes each row once.",
     nudge="In your loop, what happens where a sentence has the same word twice?",
 )
@@ -105,8 +105,8 @@ def once_a_position(upstream, tokens, vocabulary):
 
 
 @embedding_backward.misconception(
-    means="Of a word that stands several times only the first place counts.",
-    nudge="Token 3 stands at two places. Which rows of `upstream` belong to it?",
+    means="If a token occurs several times, only its first position counts.",
+    nudge="Token 3 occurs at two positions. Which rows of `upstream` belong to it?",
 )
 def the_first_place_counts(upstream, tokens, vocabulary):
     result = table(upstream, vocabulary)
@@ -154,7 +154,7 @@ def mean_over_all_words(upstream, tokens, vocabulary):
 
 
 @embedding_backward.misconception(
-    means="You multiplied by the number of times that a word stands there, where each place has a row of its own.",
+    means="You multiplied by the number of occurrences; each position has its own row of `upstream`.",
     nudge="How often is each row of `upstream` added?",
 )
 def one_place_times_the_count(upstream, tokens, vocabulary):
@@ -162,16 +162,16 @@ def one_place_times_the_count(upstream, tokens, vocabulary):
 
 
 @embedding_backward.misconception(
-    means="You added 1 for each place, which counts the words; the row of `upstream` is due.",
-    nudge="What is added to the row of the table, for each place?",
+    means="You added 1 for each position, which counts the tokens; the row of `upstream` is expected.",
+    nudge="What do you add to the row of the table, for each position?",
 )
 def counted(upstream, tokens, vocabulary):
     return np.zeros((vocabulary, upstream.shape[-1])) + counts(tokens, vocabulary)
 
 
 @embedding_backward.misconception(
-    means="You added up by position: that is the gradient of the position vectors. A row for each *word* is due.",
-    nudge="Which row of the table of words was taken at place (b, i)?",
+    means="You summed by position: that is the gradient of the position vectors. A row for each *token* is expected.",
+    nudge="Which row of the embedding matrix was looked up at position (b, i)?",
 )
 def by_position(upstream, tokens, vocabulary):
     result = table(upstream, vocabulary)
@@ -213,7 +213,7 @@ def last_word_left_out(upstream, tokens, vocabulary):
 
 
 @embedding_backward.misconception(
-    means="The rows stand one place too early: token 0 has row 0.",
+    means="Your rows are shifted by one: token 0 has row 0.",
     nudge="Do the tokens count from 0 or from 1?",
 )
 def one_row_too_early(upstream, tokens, vocabulary):
@@ -245,7 +245,7 @@ def mean_over_the_different_words(upstream, tokens, vocabulary):
 
 
 @embedding_backward.misconception(
-    means="The table has 210 rows, as this lab's model has words; how many are due, `vocabulary` says.",
+    means="Your table has 210 rows, the vocabulary of this lab's model; the argument `vocabulary` gives the number.",
     nudge="Where in your function does `vocabulary` appear?",
 )
 def always_210_rows(upstream, tokens, vocabulary):
@@ -271,7 +271,7 @@ def only_words_that_occur(upstream, tokens, vocabulary):
 
 @embedding_backward.misconception(
     means="You returned the upstream gradient as it came.",
-    nudge="Which shape does the table of words have?",
+    nudge="Which shape does the embedding matrix have?",
 )
 def upstream_returned(upstream, tokens, vocabulary):
     return upstream.copy()

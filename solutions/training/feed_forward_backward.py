@@ -95,7 +95,7 @@ def no_slope(z):
 
 
 @wrong_slope(
-    means="You multiplied by GELU itself; on the way back its derivative is due.",
+    means="You multiplied by GELU itself; the backward pass needs its derivative.",
     nudge="If b = f(z), what is the gradient for z, given that for b?",
 )
 def gelu_for_its_slope(z):
@@ -104,7 +104,7 @@ def gelu_for_its_slope(z):
 
 @wrong_slope(
     means="You used the slope of ReLU, 1 or 0; GELU's is a smooth curve.",
-    nudge="The formula of the slope stands above the exercise.",
+    nudge="The formula of the slope is above the exercise.",
 )
 def slope_of_relu(z):
     return (z > 0).astype(float)
@@ -128,7 +128,7 @@ def relu_and_its_slope(upstream, x, w_1, b_1, w_2, b_2):
 
 
 @wrong_slope(
-    means="Only the first half of the slope is there, ½ (1 + tanh): z stands inside the tanh as well.",
+    means="You have only the first half of the slope, ½ (1 + tanh): the tanh contains z as well.",
     nudge="GELU is a product, ½ z times (1 + tanh(…)). What does the product rule say?",
 )
 def only_the_first_half(z):
@@ -149,7 +149,7 @@ def second_half(z, inner, of_tanh=None):
 
 
 @wrong_slope(
-    means="What stands inside the tanh has a derivative too, and it is missing.",
+    means="The argument of the tanh has a derivative, too, and it is missing.",
     nudge="u = √(2/π) (z + 0.044715 z³): what is its derivative?",
 )
 def inner_derivative_forgotten(z):
@@ -165,7 +165,7 @@ def three_forgotten(z):
 
 
 @wrong_slope(
-    means="In the derivative of what stands inside the tanh √(2/π) is missing.",
+    means="In the derivative of the tanh's argument √(2/π) is missing.",
     nudge="u = √(2/π) (z + 0.044715 z³): does a factor in front stay, or go?",
 )
 def no_root_in_the_inner_derivative(z):
@@ -173,7 +173,7 @@ def no_root_in_the_inner_derivative(z):
 
 
 @wrong_slope(
-    means="The derivative of what stands inside the tanh lacks the part that comes from z³.",
+    means="The derivative of the tanh's argument lacks the part that comes from z³.",
     nudge="u = √(2/π) (z + 0.044715 z³): what is its derivative?",
 )
 def cube_has_no_derivative(z):
@@ -278,7 +278,7 @@ def no_one(z):
 
 @wrong_slope(
     means="The second half of the slope is subtracted; it is added.",
-    nudge="What stands between the two halves in the product rule?",
+    nudge="Which sign is between the two terms of the product rule?",
 )
 def halves_subtracted(z):
     return 1 + gate(z) - slope(z)
@@ -322,14 +322,14 @@ def slope_at_the_gradient(upstream, x, w_1, b_1, w_2, b_2):
 
 @feed_forward_backward.misconception(
     means="You took the slope of GELU at GELU(z); it is taken at z.",
-    nudge="What went into GELU on the way forward?",
+    nudge="What is the argument of GELU in the forward pass?",
 )
 def slope_at_the_result(upstream, x, w_1, b_1, w_2, b_2):
     return feed_back(upstream, x, w_1, b_1, w_2, b_2, slope=lambda z: slope(gelu(z)))
 
 
 @feed_forward_backward.misconception(
-    means="The slope of GELU is there for w_1 and b_1, and missing on the way to x.",
+    means="You used the slope of GELU for w_1 and b_1, but not for x.",
     nudge="Which gradient goes on through the first product: that for z, or that for what became of z?",
 )
 def no_slope_for_x(upstream, x, w_1, b_1, w_2, b_2):
@@ -337,7 +337,7 @@ def no_slope_for_x(upstream, x, w_1, b_1, w_2, b_2):
 
 
 @feed_forward_backward.misconception(
-    means="The slope of GELU is there on the way to x, and missing for w_1 and b_1.",
+    means="You used the slope of GELU for x, but not for w_1 and b_1.",
     nudge="w_1 and b_1 made z. Which gradient do theirs come from?",
 )
 def no_slope_for_the_first_table(upstream, x, w_1, b_1, w_2, b_2):
@@ -392,7 +392,7 @@ def tanh_for_the_second_table(upstream, x, w_1, b_1, w_2, b_2):
 
 
 @feed_forward_backward.misconception(
-    means="The gradients for the biases are added up over the numbers of each word; over the words is due.",
+    means="You summed the gradients of the biases over the numbers of each token; sum over the tokens.",
     nudge="Which shape does a bias have, and which axis must stay?",
 )
 def biases_over_the_numbers(upstream, x, w_1, b_1, w_2, b_2):
@@ -408,8 +408,8 @@ def first_bias_not_in_z(upstream, x, w_1, b_1, w_2, b_2):
 
 
 @feed_forward_backward.misconception(
-    means="The upstream gradient is added to that for x. That is the residual connection; it comes in the block.",
-    nudge="Is there a residual connection inside this function on the way forward?",
+    means="You added the upstream gradient to that of x. That is the residual connection; it belongs to the block.",
+    nudge="Does the forward pass of this function contain a residual connection?",
 )
 def residual_added(upstream, x, w_1, b_1, w_2, b_2):
     d_x, *others = feed_back(upstream, x, w_1, b_1, w_2, b_2)
@@ -417,7 +417,7 @@ def residual_added(upstream, x, w_1, b_1, w_2, b_2):
 
 
 @feed_forward_backward.misconception(
-    means="You took means over the words; every word uses the same tables, so that all gradients are added.",
+    means="You took means over the tokens. Every token uses the same matrices, so their gradients are summed.",
     nudge="A number that is used in many places gets a gradient from each. How are they put together?",
 )
 def means_over_the_words(upstream, x, w_1, b_1, w_2, b_2):
@@ -455,7 +455,7 @@ def biases_not_added_up(upstream, x, w_1, b_1, w_2, b_2):
 
 
 @feed_forward_backward.misconception(
-    means="The gradients for the tables are not added up over the sentences of the batch.",
+    means="You did not sum the gradients of the weight matrices over the texts of the batch.",
     nudge="Which shape does w_1 have, and which shape must its gradient have?",
 )
 def tables_not_added_up(upstream, x, w_1, b_1, w_2, b_2):
@@ -468,7 +468,7 @@ def tables_not_added_up(upstream, x, w_1, b_1, w_2, b_2):
 
 
 @feed_forward_backward.misconception(
-    means="Only the last sentence of the batch (or word of the sentence) counts for the tables and biases: in a loop "
+    means="Only the last text of the batch (or token of the text) counts for the matrices and biases: in a loop "
     "their gradients were replaced, not added to.",
     nudge="In your loop, is it `=` or `+=`?",
 )
@@ -480,7 +480,7 @@ def only_the_last(upstream, x, w_1, b_1, w_2, b_2):
 
 
 @feed_forward_backward.misconception(
-    means="The two tables have changed places among the results, and their biases with them.",
+    means="You exchanged the two weight matrices in the results, and their biases with them.",
     nudge="In which order does the docstring list what is returned?",
 )
 def layers_exchanged(upstream, x, w_1, b_1, w_2, b_2):
@@ -489,7 +489,7 @@ def layers_exchanged(upstream, x, w_1, b_1, w_2, b_2):
 
 
 @feed_forward_backward.misconception(
-    means="The gradients of the tables come first and those of the biases after them; each bias follows its table.",
+    means="You return both weight matrices first and both biases last; each bias follows its matrix.",
     nudge="In which order does the docstring list what is returned?",
 )
 def biases_last(upstream, x, w_1, b_1, w_2, b_2):
@@ -498,8 +498,8 @@ def biases_last(upstream, x, w_1, b_1, w_2, b_2):
 
 
 @feed_forward_backward.misconception(
-    means="On the way back you multiplied by the tables as they are; they are turned.",
-    nudge="C = A B: for A it is G Bᵀ. What does the T stand for?",
+    means="You multiplied by the weight matrices as they are; the backward pass needs them transposed.",
+    nudge="C = A B: for A it is G Bᵀ. What does the T mean?",
 )
 def tables_not_turned(upstream, x, w_1, b_1, w_2, b_2):
     z = x @ w_1 + b_1

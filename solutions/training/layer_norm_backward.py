@@ -103,16 +103,16 @@ def mean_and_spread_as_if_fixed(d_n, n, root):
 
 @wrong(
     means="The way through the mean is missing: each number moves the mean, and so all others.",
-    nudge="In the formula three things stand in the bracket. Which of them is the mean's?",
+    nudge="The bracket of the formula has three terms. Which of them comes from the mean?",
 )
 def through_the_mean_forgotten(d_n, n, root):
     return (d_n - n * mean(d_n * n)) / root
 
 
 @wrong(
-    means="The way through the variance is missing (or you took the mean of n by itself, which is 0): each number moves "
+    means="The path through the variance is missing (or you took the mean of n alone, which is 0): each number moves "
     "the root that all are divided by.",
-    nudge="In the formula three things stand in the bracket. Which of them has n in it twice?",
+    nudge="The bracket of the formula has three terms. Which of them contains n twice?",
 )
 def through_the_variance_forgotten(d_n, n, root):
     return (d_n - mean(d_n)) / root
@@ -120,14 +120,14 @@ def through_the_variance_forgotten(d_n, n, root):
 
 @wrong(
     means="You took the mean of d_n times n, and did not multiply it by n again.",
-    nudge="What does the last term of the bracket have that belongs to each number by itself?",
+    nudge="Which factor of the last term of the bracket is different for each number?",
 )
 def not_times_n_again(d_n, n, root):
     return (d_n - mean(d_n) - mean(d_n * n)) / root
 
 
 @wrong(
-    means="You took sums where means are due: the formula divides by d.",
+    means="You took sums; means are expected: the formula divides by d.",
     nudge="mean(…) in the formula: of how many numbers?",
 )
 def sums_for_means(d_n, n, root):
@@ -162,14 +162,14 @@ def means_over_the_words(d_n, n, root):
 
 @wrong(
     means="Nothing is divided by the root of the variance.",
-    nudge="Dividing on the way forward means what on the way back?",
+    nudge="If the forward pass divides, what does the backward pass do?",
 )
 def not_divided_by_the_root(d_n, n, root):
     return d_n - mean(d_n) - n * mean(d_n * n)
 
 
 @wrong(
-    means="You multiplied by the root of the variance; it is divided by, on the way back as on the way forward.",
+    means="You multiplied by the root of the variance; both passes divide by it.",
     nudge="If n = x / c, what is the derivative of n with respect to x?",
 )
 def multiplied_by_the_root(d_n, n, root):
@@ -177,8 +177,8 @@ def multiplied_by_the_root(d_n, n, root):
 
 
 @wrong(
-    means="You divided by the variance; its root is due.",
-    nudge="By what was the word divided on the way forward?",
+    means="You divided by the variance; its root is expected.",
+    nudge="By what does the forward pass divide the token?",
 )
 def divided_by_the_variance(d_n, n, root):
     return (d_n - mean(d_n) - n * mean(d_n * n)) / root**2
@@ -226,7 +226,7 @@ def the_two_of_the_square_kept(d_n, n, root):
 
 @layer_norm_backward.misconception(
     means="In the last term you used the distances from the mean; they are divided by the root first, both times.",
-    nudge="Which n stands in the formula: before or after the division?",
+    nudge="Which n is in the formula: before or after the division?",
 )
 def distances_for_n(upstream, x, gain, epsilon=1e-5):
     centred, _, _ = parts(x, epsilon)
@@ -238,7 +238,7 @@ def distances_for_n(upstream, x, gain, epsilon=1e-5):
 
 
 @layer_norm_backward.misconception(
-    means="In the last term you used x itself where the normalised word n is due.",
+    means="In the last term you used x itself; the normalised n is expected.",
     nudge="Which numbers are meant by n, and do you have them at hand?",
 )
 def x_for_n(upstream, x, gain, epsilon=1e-5):
@@ -249,7 +249,7 @@ def x_for_n(upstream, x, gain, epsilon=1e-5):
 
 
 @layer_norm_backward.misconception(
-    means="The gain is missing on the way to x: what comes from above was multiplied by it.",
+    means="The gain is missing in the gradient of x: the forward pass multiplies n by it.",
     nudge="y = gain · n + bias. What is the gradient for n, if that for y is given?",
 )
 def gain_forgotten(upstream, x, gain, epsilon=1e-5):
@@ -259,7 +259,7 @@ def gain_forgotten(upstream, x, gain, epsilon=1e-5):
 
 @layer_norm_backward.misconception(
     means="The gain multiplies at the very end; it has to be inside both means.",
-    nudge="On the way forward the gain comes last. In which place does it come on the way back?",
+    nudge="In the forward pass the gain comes last. When does it come in the backward pass?",
 )
 def gain_at_the_end(upstream, x, gain, epsilon=1e-5):
     _, n, root = parts(x, epsilon)
@@ -267,8 +267,8 @@ def gain_at_the_end(upstream, x, gain, epsilon=1e-5):
 
 
 @layer_norm_backward.misconception(
-    means="The gain is missing in the second mean: d_n stands in all three places of the bracket.",
-    nudge="In the bracket d_n stands three times. Is it upstream times gain each time?",
+    means="The gain is missing in the second mean: all three terms of the bracket contain d_n.",
+    nudge="The bracket contains d_n three times. Is it upstream times gain each time?",
 )
 def gain_missing_in_the_second_mean(upstream, x, gain, epsilon=1e-5):
     def d_x(d_n, n, root):
@@ -278,8 +278,8 @@ def gain_missing_in_the_second_mean(upstream, x, gain, epsilon=1e-5):
 
 
 @layer_norm_backward.misconception(
-    means="The gain is missing in the first mean: d_n stands in all three places of the bracket.",
-    nudge="In the bracket d_n stands three times. Is it upstream times gain each time?",
+    means="The gain is missing in the first mean: all three terms of the bracket contain d_n.",
+    nudge="The bracket contains d_n three times. Is it upstream times gain each time?",
 )
 def gain_missing_in_the_first_mean(upstream, x, gain, epsilon=1e-5):
     def d_x(d_n, n, root):
@@ -289,8 +289,8 @@ def gain_missing_in_the_first_mean(upstream, x, gain, epsilon=1e-5):
 
 
 @layer_norm_backward.misconception(
-    means="The gain is missing in both means: d_n stands in all three places of the bracket.",
-    nudge="In the bracket d_n stands three times. Is it upstream times gain each time?",
+    means="The gain is missing in both means: all three terms of the bracket contain d_n.",
+    nudge="The bracket contains d_n three times. Is it upstream times gain each time?",
 )
 def gain_missing_in_both_means(upstream, x, gain, epsilon=1e-5):
     def d_x(d_n, n, root):
@@ -301,15 +301,15 @@ def gain_missing_in_both_means(upstream, x, gain, epsilon=1e-5):
 
 @layer_norm_backward.misconception(
     means="You multiplied by the gain twice.",
-    nudge="Where does the gain come in on the way forward, and how often?",
+    nudge="Where does the forward pass use the gain, and how often?",
 )
 def gain_twice(upstream, x, gain, epsilon=1e-5):
     return back(upstream, x, gain, epsilon, lambda d_n, n, root: right(d_n * gain, n, root))
 
 
 @layer_norm_backward.misconception(
-    means="The first value is what layer norm gives on the way *forward*, without its bias; its gradient is due.",
-    nudge="Where in your first result does the upstream gradient come in?",
+    means="Your first result is the *forward* pass of layer norm without its bias; its gradient is expected.",
+    nudge="Where does your first result use the upstream gradient?",
 )
 def the_way_forward(upstream, x, gain, epsilon=1e-5):
     return back(upstream, x, gain, epsilon, lambda d_n, n, root: gain * n)
@@ -317,14 +317,14 @@ def the_way_forward(upstream, x, gain, epsilon=1e-5):
 
 @layer_norm_backward.misconception(
     means="You took a root once too often: it is divided by the root of (variance + epsilon), not by the root of that.",
-    nudge="By what was the word divided on the way forward?",
+    nudge="By what does the forward pass divide the token?",
 )
 def a_root_too_many(upstream, x, gain, epsilon=1e-5):
     return back(upstream, x, gain, epsilon, lambda d_n, n, root: right(d_n, n, root**0.5))
 
 
 @layer_norm_backward.misconception(
-    means="You divided by the gain; on the way back it multiplies, as on the way forward.",
+    means="You divided by the gain; both passes multiply by it.",
     nudge="y = gain · n + bias. What is the derivative of y with respect to n?",
 )
 def divided_by_the_gain(upstream, x, gain, epsilon=1e-5):
@@ -333,7 +333,7 @@ def divided_by_the_gain(upstream, x, gain, epsilon=1e-5):
 
 
 @layer_norm_backward.misconception(
-    means="In the gradient for the gain the gain itself comes in: there, upstream alone is multiplied by n.",
+    means="Your gradient of the gain contains the gain itself; only upstream is multiplied by n there.",
     nudge="y = gain · n + bias. What is the derivative of y with respect to the gain?",
 )
 def gain_in_its_own_gradient(upstream, x, gain, epsilon=1e-5):
@@ -343,7 +343,7 @@ def gain_in_its_own_gradient(upstream, x, gain, epsilon=1e-5):
 
 @layer_norm_backward.misconception(
     means="For the gain you multiplied upstream by x; the gain multiplies the normalised word.",
-    nudge="What is the gain multiplied by on the way forward?",
+    nudge="What is the gain multiplied by in the forward pass?",
 )
 def x_in_the_gains_gradient(upstream, x, gain, epsilon=1e-5):
     d_x, _, d_bias = back(upstream, x, gain, epsilon, right)
@@ -352,7 +352,7 @@ def x_in_the_gains_gradient(upstream, x, gain, epsilon=1e-5):
 
 @layer_norm_backward.misconception(
     means="For the gain you multiplied upstream by the distances from the mean, not yet divided by the root.",
-    nudge="What is the gain multiplied by on the way forward?",
+    nudge="What is the gain multiplied by in the forward pass?",
 )
 def distances_in_the_gains_gradient(upstream, x, gain, epsilon=1e-5):
     d_x, _, d_bias = back(upstream, x, gain, epsilon, right)
@@ -397,7 +397,7 @@ def added_up_along_axis_0(upstream, x, gain, epsilon=1e-5):
 
 
 @layer_norm_backward.misconception(
-    means="The gradients for gain and bias are added up over the numbers of each word; over the words is due.",
+    means="You summed the gradients of gain and bias over the numbers of each token; sum over the tokens.",
     nudge="Which shape does the gain have, and which axis must stay?",
 )
 def added_up_over_the_numbers(upstream, x, gain, epsilon=1e-5):
@@ -419,7 +419,7 @@ def gain_and_bias_exchanged(upstream, x, gain, epsilon=1e-5):
 
 @layer_norm_backward.misconception(
     means="Epsilon is missing: for numbers that are very close together the result differs.",
-    nudge="What was added to the variance on the way forward?",
+    nudge="What does the forward pass add to the variance?",
 )
 def no_epsilon(upstream, x, gain, epsilon=1e-5):
     with np.errstate(all="ignore"):

@@ -119,7 +119,7 @@ def cosine_before_its_beginning(step, steps, warmup, peak, final=0.0):
 
 
 @learning_rate.misconception(
-    means="The warm-up divides whole numbers: `//` cuts off what stands behind the point, and leaves 0 until its end.",
+    means="The warm-up divides integers: `//` cuts off the decimals and leaves 0 until its end.",
     nudge="What is 5 // 10 in Python?",
 )
 def warmup_in_whole_numbers(step, steps, warmup, peak, final=0.0):
@@ -241,7 +241,7 @@ def one_added_in_the_warmup(step, steps, warmup, peak, final=0.0):
 
 
 @wrong(
-    means="A whole wave where half a wave is due: the rate comes up again at the end.",
+    means="You used a whole period of the cosine; half a period is expected. Your rate rises again at the end.",
     nudge="What is the cosine of 2 π?",
 )
 def a_whole_wave(step, steps, warmup, peak, final):
@@ -249,7 +249,7 @@ def a_whole_wave(step, steps, warmup, peak, final):
 
 
 @wrong(
-    means="A quarter of a wave, cos from 0 to π / 2, where half a wave is due: it falls steeply at the end.",
+    means="You used a quarter of a period (0 to π / 2); half a period is expected. Your rate falls steeply at the end.",
     nudge="How does the formula bring a cosine between 1 and −1 into the range from 1 to 0?",
 )
 def a_quarter_of_a_wave(step, steps, warmup, peak, final):
@@ -297,7 +297,7 @@ def no_pi(step, steps, warmup, peak, final):
 
 
 @wrong(
-    means="The angle is in degrees; `cos` wants radians.",
+    means="Your angle is in degrees; `cos` expects radians.",
     nudge="Which angle has the cosine −1, for NumPy?",
 )
 def degrees(step, steps, warmup, peak, final):
@@ -305,7 +305,7 @@ def degrees(step, steps, warmup, peak, final):
 
 
 @wrong(
-    means="A straight line down, where half a cosine is due.",
+    means="Your rate falls linearly; half a cosine is expected.",
     nudge="What is the rate a quarter of the way down?",
 )
 def straight_down(step, steps, warmup, peak, final):
@@ -359,13 +359,13 @@ def final_as_a_share(step, steps, warmup, peak, final):
     return peak * down(done(step, steps, warmup), 1.0, final)
 
 
-@wrong(means="You used a sine where a cosine is due.", nudge="Which of the two is 1 at 0 and −1 at π?")
+@wrong(means="You used a sine; a cosine is expected.", nudge="Which of the two is 1 at 0 and −1 at π?")
 def sine_for_cosine(step, steps, warmup, peak, final):
     return final + (peak - final) * 0.5 * (1 + math.sin(math.pi * done(step, steps, warmup)))
 
 
 @learning_rate.misconception(
-    means="Your divisions are of whole numbers: `//` cuts off what stands behind the point.",
+    means="You divide integers: `//` cuts off the decimals.",
     nudge="What is 5 // 10 in Python?",
 )
 def whole_numbers_divided(step, steps, warmup, peak, final=0.0):
@@ -375,7 +375,7 @@ def whole_numbers_divided(step, steps, warmup, peak, final=0.0):
 
 
 @learning_rate.misconception(
-    means="You count all steps from 0, on the way up and down; `step` is 1 at the first step.",
+    means="You count all steps from 0; `step` is 1 at the first step.",
     nudge="What is the rate at step 1, and at step `warmup`?",
 )
 def all_counted_from_0(step, steps, warmup, peak, final=0.0):

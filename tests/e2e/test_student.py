@@ -214,7 +214,7 @@ def started_work(tmp_path):
     path = folder / "additive-attention" / "additive-attention.ipynb"
     page = (folder / "README.ipynb").read_text("utf-8")
     assert COURSE.about.splitlines()[0] in page
-    assert "[Our words, their words](words.ipynb)" in page
+    assert "[Symbols and terms](words.ipynb)" in page
     assert (folder / "words.ipynb").read_bytes() == (COURSE.notebooks / "words.ipynb").read_bytes()
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:

@@ -125,34 +125,35 @@ def test_some_files_are_among_those_and_some_are_not(imported_modules):
 # exercises' comparers; and which name what of its data.
 OF_COURSE = {
     "attention_labs/__init__.py": LABS,
-    "attention_labs/alignment.py": ["learning-to-align", "keras-attention"],
+    "attention_labs/alignment.py": ["learning-to-align", "keras-translator"],
     "attention_labs/comparers.py": [
         "qkv-attention",
         "attention-masks",
         "long-contexts",
         "cheaper-attention",
         "keras-attention",
+        "keras-translator",
     ],
-    "attention_labs/embeddings.py": ["qkv-attention", "learning-to-align", "keras-attention"],
-    "attention_labs/keras_start.py": ["keras-attention"],
-    "attention_labs/layers.py": ["keras-attention"],
+    "attention_labs/embeddings.py": ["qkv-attention", "learning-to-align", "keras-translator"],
+    "attention_labs/keras_start.py": ["keras-attention", "keras-translator"],
+    "attention_labs/layers.py": ["keras-attention", "keras-translator"],
     "attention_labs/lengths.py": ["positions"],
     "attention_labs/pictures/__init__.py": LABS,
     "attention_labs/pictures/additive.py": ["additive-attention"],
     "attention_labs/pictures/learning.py": ["learning-to-align"],
     "attention_labs/pictures/qkv.py": ["qkv-attention"],
     # The first looks for its sinks.
-    "attention_labs/tiny_model.py": ["long-contexts", "tiny-transformer", "training"],
-    "attention_labs/translation.py": ["keras-attention"],
+    "attention_labs/tiny_model.py": ["long-contexts", "tiny-transformer", "looking-inside", "training"],
+    "attention_labs/translation.py": ["keras-translator"],
     # What trained the former's model takes its lists from it.
     "attention_labs/training.py": ["tiny-transformer", "training"],
     "attention_labs/download.py": [],
     "attention_labs/published.py": [],
     # By a text with the language filled in; the translator's sentences are those of
     # learning-to-align.
-    "data/embeddings_en.npz": ["qkv-attention", "learning-to-align", "keras-attention"],
-    "data/sentence_pairs.txt": ["learning-to-align", "keras-attention"],
-    "data/tiny_model.npz": ["long-contexts", "tiny-transformer", "training"],
+    "data/embeddings_en.npz": ["qkv-attention", "learning-to-align", "keras-translator"],
+    "data/sentence_pairs.txt": ["learning-to-align", "keras-translator"],
+    "data/tiny_model.npz": ["long-contexts", "tiny-transformer", "looking-inside", "training"],
     "data/stories.npz": ["tiny-transformer", "training"],
     "data/README.md": [],
 }

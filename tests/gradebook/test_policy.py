@@ -21,6 +21,7 @@ from our_course import COURSE, Silent, lab
 
 from autograder.core.course import CourseError
 from autograder.gradebook.class_list import ClassListError, read_class_list
+from autograder.gradebook.gradebook_records import read_gradebook_record
 from autograder.gradebook.gradebook_writer import GradebookWriter, refresh_gradebook
 from autograder.gradebook.policy import (
     Policy,
@@ -412,6 +413,27 @@ def test_a_manual_mark_holds_for_the_whole_group(classroom, prepared):
     by_hand(classroom, "ada", None)  # taken back: it waits again, for both
     marks = read_marks_again(classroom)
     assert marks["bo", LAB].final_score is None and marks["bo", LAB].awaiting_manual_count == 1
+
+
+def test_a_shared_mark_of_an_exercise_goes_when_its_answer_is_replaced(classroom, prepared):
+    fill(classroom, {name: results(name, wrong=["softmax"]) for name in ("ada", "bo")}, gradebook=prepared)
+    make_group(classroom, "ada", "bo")
+    with GradebookWriter(classroom) as writer:
+        writer.record_manual_marks(lab(LAB), "softmax", {"ada": ("1.5", "Nearly.")})
+    mark = read_marks_again(classroom)["bo", LAB]
+    assert (mark.scores["softmax"], mark.comments["softmax"]) == (1.5, "Nearly.")
+    record_path = classroom.result_path("bo", LAB, "recorded")
+    assert read_gradebook_record(record_path).shared == {"test-softmax": 1.5}
+    # Bo submits another answer: the mark that was copied is one for an earlier answer.
+    later = results("bo", wrong=["softmax"])
+    fill(
+        classroom,
+        {"bo": replace(later, answers={**later.answers, "softmax": "another answer"})},
+        gradebook=prepared,
+        timestamp=LATE,
+    )
+    record = read_gradebook_record(record_path)
+    assert (record.shared, record.earlier) == ({}, {"softmax": [1.5, "Nearly."]})
 
 
 def test_different_marks_in_a_group_stay_different(classroom, prepared):

@@ -6,26 +6,37 @@ For more: `TERMS=10000 WHOLE_TERMS=100 pytest tests/gradebook/test_term_model.py
 
 import csv
 import io
+import json
 import os
 from dataclasses import replace
 from datetime import UTC
 from types import SimpleNamespace
 
+import nbformat
 import pytest
 import term_model as model
+from nbgrader.api import Gradebook
 from our_course import COURSE
 
+from autograder.core.files import write_file
+from autograder.core.results import Result, Verdict
 from autograder.gradebook.class_list import ClassList
+from autograder.gradebook.classroom import Classroom, Submission
 from autograder.gradebook.deadlines import compute_timings, merge_deadlines
+from autograder.gradebook.gradebook_writer import GradebookWriter, refresh_gradebook
+from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.gradebook.policy import read_policy
 from autograder.grading.best_attempt import find_best_attempt
 from autograder.intake import Person
-from autograder.reports.marks import Assignment, ClassMarks, Mark
+from autograder.reports.marks import Assignment, ClassMarks, Mark, read_marks
 from autograder.reports.platform_csv import format_grades_csv
 from autograder.reports.term import compute_terms, format_term_csv, read_term_rules
 
-TERMS = int(os.environ.get("TERMS", 300))
+TERMS = int(os.environ.get("TERMS", 200))
 TERMS_PER_TEST = 100
+WHOLE_TERMS = int(os.environ.get("WHOLE_TERMS", 4))
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def to_naive(moment):
@@ -159,3 +170,103 @@ def test_random_terms_agree_with_the_model(first):
             compare_marks(facts, make_marks(facts))
         except AssertionError as error:
             raise AssertionError(f"term {seed}, {facts.policy}: {error}") from error
+
+
+# Whole terms: the gradebook, the roster and the report's tables
+
+
+class WrittenLab:
+    """Lab of the model with a solution notebook, as far as the gradebook asks for it."""
+
+    def __init__(self, name, points):
+        self.name, self._points = name, points
+        self.exercises = {}
+        for exercise in model.EXERCISES:
+            self.exercises[exercise] = SimpleNamespace(points=points[exercise])
+        self.manual_questions = {model.QUESTION: points[model.QUESTION]}
+        self.solution = SimpleNamespace(read_bytes=lambda: b"")
+
+    def item_name(self, cell):
+        return cell.removeprefix("test-")
+
+    def read_solution(self):
+        notebook = nbformat.v4.new_notebook()
+        for name, points in self._points.items():
+            is_question = name == model.QUESTION
+            answer = {"grade_id": name, "grade": is_question, "solution": True, "locked": False}
+            cell = nbformat.v4.new_code_cell("answer = 1")
+            if is_question:
+                cell = nbformat.v4.new_markdown_cell("An answer.")
+                answer["points"] = points
+            cell.metadata["nbgrader"] = answer | {"schema_version": 3, "task": False}
+            notebook.cells.append(cell)
+            if not is_question:
+                test = {"grade_id": f"test-{name}", "grade": True, "solution": False, "locked": True}
+                cell = nbformat.v4.new_code_cell("assert answer")
+                cell.metadata["nbgrader"] = test | {"points": points, "schema_version": 3, "task": False}
+                notebook.cells.append(cell)
+        return notebook
+
+
+def write_roster(room, facts) -> None:
+    headings = ["Login", "Extension", *(f"Extension {lab}" for lab in model.LABS)]
+    headings += [f"Submitted {lab}" for lab in model.LABS]
+    lines = [",".join(headings)]
+    for student in model.STUDENTS:
+        cells = [student, facts.extensions.get((student, ""), "")]
+        cells += [facts.extensions.get((student, lab), "") for lab in model.LABS]
+        cells += [facts.stated_times.get((student, lab), "") for lab in model.LABS]
+        lines.append(",".join(cells))
+    write_file(room.root / "roster.csv", "\n".join(lines) + "\n")
+
+
+def make_graded_submission(facts, lab, attempt) -> GradedSubmission:
+    rows = []
+    for name, points in facts.points[lab].items():
+        verdict, score = Verdict.WRONG, 0.0
+        if name == model.QUESTION:
+            verdict, score = Verdict.MANUAL, None
+        elif name in attempt.passed:
+            verdict, score = Verdict.PASS, points
+        rows.append(Result(lab=lab, exercise=name, score=score, max_score=points, verdict=verdict))
+    answers = dict.fromkeys(facts.points[lab], "an answer")
+    return GradedSubmission(tuple(rows), nbformat.v4.new_notebook(), answers=answers)
+
+
+def write_term(room, facts, labs, attempts) -> None:
+    """Write a term as `collect`, `grade`, the formgrader and a person who marks would."""
+    write_roster(room, facts)
+    policy = read_policy(room.course, labs)
+    with GradebookWriter(room) as writer:
+        writer.prepare_labs(list(labs.values()), policy)
+        for (student, lab), attempt in attempts.items():
+            time = attempt.submitted_at and f"{attempt.submitted_at:%Y-%m-%d %H:%M:%S} UTC"
+            write_file(room.submitted / student / lab / f"{lab}.ipynb", "{}")
+            graded = make_graded_submission(facts, lab, attempt)
+            write_file(room.result_path(student, lab), json.dumps(graded.to_fields()))
+            writer.record_submission(Submission(student, lab, b"", "", time), graded.with_student(student))
+        for (student, lab, name), points in facts.manual.items():
+            writer.record_manual_marks(labs[lab], name, {student: (repr(points), "")})
+    with Gradebook(room.db, room.course.id) as gradebook:
+        for lab, due in facts.gradebook_due.items():
+            if policy.due[lab] is None:
+                gradebook.find_assignment(lab).duedate = to_naive(due)
+        for (student, lab), extension in facts.gradebook_extensions.items():
+            gradebook.find_submission(lab, student).extension = extension
+        gradebook.db.commit()
+
+
+@pytest.mark.parametrize("seed", range(WHOLE_TERMS))
+def test_whole_terms_agree_with_the_model(tmp_path, monkeypatch, seed):
+    facts = model.random_term(1_000_000 + seed)
+    course = replace(COURSE, labs=model.LABS, policy=facts.policy, lab=facts.labs, term=facts.term)
+    labs = {name: WrittenLab(name, facts.points[name]) for name in model.LABS}
+    monkeypatch.setattr("autograder.reports.marks.read_labs", lambda course: labs)
+    room = Classroom(tmp_path / "class", course)
+    marks = make_marks(facts)
+    attempts = {}
+    for key in facts.attempts:
+        attempts[key] = choose_attempt(facts, key, marks.policy, marks.class_list, marks.deadlines)
+    write_term(room, facts, labs, attempts)
+    policy = refresh_gradebook(room, labs)
+    compare_marks(facts, read_marks(room, policy))

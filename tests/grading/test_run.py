@@ -198,7 +198,7 @@ def test_no_time_of_the_run_that_sees_the_reference_is_told():
         "import inspect, time\n\n"
         "def dot_product_self_attention(q, k, v, scale=True):\n"
         "    if 'BEGIN' in inspect.getsource(causal_mask):\n"
-        "        time.sleep(0.05)\n"
+        "        time.sleep(0.5)\n"
         "    return dot_product_attention(q, k, v, causal_mask(q.shape[-2]), scale)"
     )
     notebook = with_answer(notebook, "dot_product_self_attention", spelling)
@@ -212,7 +212,11 @@ def test_no_time_of_the_run_that_sees_the_reference_is_told():
         )
     (row,) = [row for row in graded_submission.results if row.exercise == "dot_product_self_attention"]
     assert (row.verdict, row.kind) == ("pass", ResultReason.FOLLOWED)
-    assert row.seconds < 1 and make_platform_result(lab(name), graded_submission).seconds < 1
+    # The second run takes ten seconds and more.
+    platform_result = make_platform_result(lab(name), graded_submission)
+    assert row.seconds < 8 and platform_result.seconds < 8
+    shown = [platform_result.seconds, *(result.seconds for result in platform_result.results)]
+    assert all(seconds == round(seconds) for seconds in shown), "finer than seconds"
 
 
 INNER = {
@@ -279,7 +283,7 @@ ASKS = "import sys\nprint('drawn' if 'mat' + 'plotlib.pyplot' in sys.modules els
     [
         pytest.param(name, marks=() if name == LAB else pytest.mark.long)
         for name in COURSE.labs
-        if name != "keras-attention"
+        if not lab(name).needs
     ],
 )
 def test_marking_a_lab_draws_nothing_and_imports_nothing_to_draw_with(name):

@@ -581,6 +581,27 @@ def test_a_zone_that_is_named_later_corrects_the_time(classroom, inbox, platform
         report = collect([inbox], classroom, **options)
         assert read_submitted(classroom) and next(iter(read_submitted(classroom).values()))[1] == right
         assert "read anew" not in report.summary
+        if "timezone" not in options:  # the course's zone was not used, so it is not named
+            assert "Times without a zone were read" not in report.summary
+            assert "The times that an earlier run read in another zone stay; say --timezone" in report.summary
+
+
+def test_a_time_that_the_roster_states_is_not_missing(classroom, inbox):
+    (classroom.root).mkdir(parents=True, exist_ok=True)
+    roster = classroom.root / "roster.csv"
+    roster.write_text("Name,Login,Submitted qkv-attention\nAda Lovelace,ada,2026-11-21 19:05\nBo Li,bo,\n")
+    write_files(inbox, {f"{name}/qkv-attention.ipynb": notebook(name) for name in ("ada", "bo")})
+    report = collect([inbox], classroom)
+    assert report.untimed_count == 1 and "1 submission without a time stamp" in report.summary
+
+
+def test_a_split_student_is_named(classroom, inbox):
+    write_files(classroom.submitted, {f"Ada Lovelace/{QKV}/{QKV}.ipynb": notebook("1")})
+    write_files(classroom.submitted, {f"ada/{QKV}/{QKV}.ipynb": notebook("2")})
+    (classroom.root / "roster.csv").write_text("Name,Login\nAda Lovelace,ada\nBo Li,bo\n")
+    report = collect([write_files(inbox, {f"bo/{QKV}.ipynb": notebook("3")})], classroom)
+    assert "The folders 'Ada Lovelace' and 'ada' in submitted/ seem to be one student's" in report.summary
+    assert "`autograder merge` makes one of them" in report.summary
 
 
 def test_times_of_earlier_attempts_are_read_again_too(classroom, inbox):

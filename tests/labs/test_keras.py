@@ -1,4 +1,4 @@
-"""The lab `keras-attention` on the backend in KERAS_BACKEND: every mistake named, every right answer passed.
+"""The two Keras labs on the backend in KERAS_BACKEND: every mistake named, every right answer passed.
 
 Without Keras (`make keras` installs it) all but the first tests are skipped.
 """
@@ -26,10 +26,12 @@ from autograder.values.derived import result
 from autograder.values.structural_mistakes import NOT_WRITTEN
 from autograder.values.value_types import argument_to_value, map_inputs
 
-LAB = "keras-attention"
+LABS = {"keras-attention": 5, "keras-translator": 2}  # with the number of exercises
 ROOT = Path(__file__).parents[2]
 SEEDS = [None, 0]  # None: the visible cases
-BY_NAME = read_lab(read_course(ROOT), LAB).exercises
+BY_NAME = {}
+for lab_name in LABS:
+    BY_NAME |= read_lab(read_course(ROOT), lab_name).exercises
 EXERCISES = list(BY_NAME.values())
 PAIRS = [pytest.param(e, m, id=f"{e.name}-{m.name}") for e in EXERCISES for m in e.misconceptions]
 
@@ -94,10 +96,28 @@ def test_a_backends_error_is_put_into_plain_words_and_shown_without_its_own_name
 # Without Keras.
 
 
-def test_exercises_are_listed_without_keras():
+@pytest.mark.parametrize(
+    ("dtype", "scores", "expected"),
+    [
+        ("float64", (0, 1, 2), (0.090, 0.245, 0.665)),
+        ("float32", (0, 1, 2), (1 / 3, 1 / 3, 1 / 3)),
+        ("float32", (-31, 0, 31), (1 / 3, 1 / 3, 1 / 3)),
+        ("float32", (0, 20, 40), (0, 0, 1)),
+    ],
+)
+def test_what_1e9_added_to_a_whole_row_leaves(dtype, scores, expected):
+    """The folded answer in section 5 of keras-attention."""
+    lowered = np.array(scores, dtype) + np.array(-1e9, dtype)
+    powers = np.exp(lowered - lowered.max())
+    assert np.allclose(powers / powers.sum(), expected, rtol=0, atol=5e-4)
+    assert np.spacing(np.float32(1e9)) == 64
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_exercises_are_listed_without_keras(name):
     code = (
         "import sys; from autograder.authoring.lab import read_lab; from autograder.core.course "
-        f"import find_course\nprint(len(read_lab(find_course(), {LAB!r}).exercises))\nprint([name "
+        f"import find_course\nprint(len(read_lab(find_course(), {name!r}).exercises))\nprint([name "
         "for name in ('keras', 'tensorflow', 'jax', 'torch') if name in sys.modules])"
     )
     completed_process = subprocess.run(
@@ -107,7 +127,7 @@ def test_exercises_are_listed_without_keras():
         check=True,
         cwd=ROOT,
     )
-    assert completed_process.stdout == "7\n[]\n"
+    assert completed_process.stdout == f"{LABS[name]}\n[]\n"
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.name)
@@ -303,7 +323,7 @@ CHANGED_CELLS = [
 def test_the_solutions_layer_with_one_thing_wrong_is_named(keras, name, misconception, changes):
     if misconception in NOT_WRONG.get(keras.config.backend(), ()):
         pytest.skip(f"{misconception} is no mistake on {keras.config.backend()}")
-    solution = nbformat.read(ROOT / "solutions" / LAB / f"{LAB}.ipynb", as_version=4)
+    solution = read_solution(BY_NAME[name].lab.name)
     source = next(cell.source for cell in solution.cells if cell.id == name)
     for old, new in changes.items():
         assert old in source, f"the solution has changed: {old!r} is not in it"
@@ -513,17 +533,26 @@ def test_start_is_silent():
     assert (completed_process.stdout, completed_process.stderr) == ("", "")
 
 
+def read_solution(name):
+    return nbformat.read(ROOT / "solutions" / name / f"{name}.ipynb", as_version=4)
+
+
 def test_published_figure():
-    notebook = nbformat.read(ROOT / "solutions" / LAB / f"{LAB}.ipynb", as_version=4)
-    outputs = {cell.id: cell.get("outputs", []) for cell in notebook.cells}
+    outputs = {cell.id: cell.get("outputs", []) for cell in read_solution("keras-attention").cells}
     assert outputs["shapes"][0].text == "(64, 5, 64)\n"
-    assert not [o for cell in outputs.values() for o in cell if o.get("name") == "stderr"]
+
+
+@pytest.mark.parametrize("name", LABS)
+def test_no_saved_output_is_a_warning(name):
+    for cell in read_solution(name).cells:
+        assert not [output for output in cell.get("outputs", []) if output.get("name") == "stderr"]
 
 
 @needs_keras
-def test_saved_outputs_hold(tmp_path):
+@pytest.mark.parametrize("name", LABS)
+def test_saved_outputs_hold(name, tmp_path):
     from test_nbval import nbval
 
-    ran = nbval(nbformat.read(ROOT / "solutions" / LAB / f"{LAB}.ipynb", as_version=4), tmp_path)
+    ran = nbval(read_solution(name), tmp_path)
     assert ran.returncode == 0, ran.stdout[-3000:]
     assert " passed" in ran.stdout

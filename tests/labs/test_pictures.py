@@ -16,12 +16,19 @@ from attention_labs.pictures import (
     additive,
     cheaper_attention,
     keras_lab,
+    learning,
     long_contexts,
+    looking_inside,
     masks,
     multi_head,
     positions,
     qkv,
+    tiny_transformer,
+    training,
 )
+from attention_labs.training import Run
+from autograder.authoring.lab import read_lab
+from autograder.core.course import read_course
 
 SOLUTIONS = Path(__file__).parents[2] / "solutions"
 LABS = sorted(path.stem for path in SOLUTIONS.glob("*/*.ipynb"))
@@ -31,6 +38,7 @@ SQUARE = np.array([[1.0, 0.0], [0.25, 0.75]])
 VECTOR = np.linspace(-0.1, 0.1, 300)
 ANGLES = np.outer(np.arange(20), 10.0 ** -np.arange(9))
 WAVES = np.stack([np.sin(ANGLES), np.cos(ANGLES)], axis=-1).reshape(20, 18)
+RUN = Run(np.array([1, 100, 200]), np.array([5.0, 3.0, 2.0]), np.array([0.1, 0.2, 0.9]), 1.0)
 MEASURED_PICTURES = {(task, line): np.eye(3, 4) for task in ("one", "other") for line in positions.LINES}
 
 DRAWN_PICTURES = {
@@ -74,12 +82,28 @@ DRAWN_PICTURES = {
         ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."]),
     ),
     "whole layer": (multi_head.whole_layer, ()),
-    "questions": (multi_head.questions, ([["a", "b"], ["b", "a"]], {"who?": SQUARE})),
+    "questions": (multi_head.questions, ([["a", "b", "c"]] * 2, {"who?": WEIGHTS, "what?": WEIGHTS})),
     "split": (multi_head.cut, (np.arange(12).reshape(3, 4), [np.arange(6).reshape(3, 2)])),
     "heads": (multi_head.heads, (np.stack([SQUARE, SQUARE]), ["a", "b"])),
     "influence": (multi_head.influence, (SQUARE, {"one": lambda x: x, "two": lambda x: x[:, ::-1]})),
     "groups": (multi_head.groups, (8, [8, 2])),
-    "counts": (multi_head.counts, (64, 8, {8: 16384, 2: 10240})),
+    "counts": (multi_head.counts, (8192, 64, {64: 268435456, 8: 150994944})),
+    "model": (tiny_transformer.model, ()),
+    "generation": (tiny_transformer.generation, ()),
+    "activations": (tiny_transformer.activations, ({"GELU": VECTOR, "ReLU": VECTOR}, VECTOR)),
+    "sizes": (
+        tiny_transformer.sizes,
+        ({"one": {"vectors": 3, "norms": 1}, "two": {"vectors": 1, "norms": 3}},),
+    ),
+    "losses": (tiny_transformer.losses, ({"uniform": 5.35, "the model": 0.97},)),
+    "next tokens": (tiny_transformer.temperatures, (["le", "x", "y"], {0.5: WEIGHTS[0], 2: WEIGHTS[1]})),
+    "circuit": (looking_inside.induction_circuit, ()),
+    "head scores": (looking_inside.head_scores, ({"one": SQUARE, "two": SQUARE},)),
+    "two heads": (looking_inside.attention, ({"one": SQUARE, "two": SQUARE}, ["a", "b"])),
+    "repeated": (looking_inside.loss_by_position, ({"nothing": VECTOR[:5], "a head": VECTOR[:5]}, 3)),
+    "lens": (looking_inside.lens, ({"token vectors": 14.6, "attention 0": 7.5}, 5.35)),
+    "attribution": (looking_inside.attribution, ({"layer 0, head 0": -0.01, "feed-forward 0": 4.0},)),
+    "ablated": (looking_inside.switched_off, ({"nothing": VECTOR[:5]}, 3, "nora weaver")),
     "two orders": (positions.two_orders, (["a", "b"], SQUARE, ["b", "a"], SQUARE[::-1, ::-1])),
     "waves": (positions.encoding, (WAVES,)),
     "likeness": (positions.likeness, (WAVES, [5, 9])),
@@ -90,9 +114,23 @@ DRAWN_PICTURES = {
     "slopes": (positions.slopes, (-np.ones((8, 5, 5)),)),
     "seen": (positions.seen, (np.array([1.0, 0.1]), 20, [0, 1])),
     "beyond": (positions.beyond, (MEASURED_PICTURES, [32, 64, 128, 256], 32)),
+    "forward and backward": (learning.there_and_back, ()),
+    "slope of a loss": (learning.slope, (np.exp, 0.5)),
+    "prediction minus target": (learning.guess_minus_right, (WEIGHTS[0], 0, WEIGHTS[0] - [1, 0, 0], "abc")),
+    "valley": (learning.valley, ({"one": SQUARE, "two": -SQUARE}, lambda x, y: x**2 + y**2)),
+    "emerging": (learning.emerging, ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."])),
+    "progress": (learning.progress_made, ([2.0, 1.0], {0: 0.1, 2: 0.8}, {"chance": 0.1})),
+    "misses": (learning.where_it_misses, ({"other word": (3, 4)}, ["one", "two"])),
+    "block both ways": (training.way_back, ()),
+    "slopes of GELU": (training.slopes, (np.linspace(-2, 2, 9), np.ones(9), np.linspace(-0.1, 1.1, 9))),
+    "rates": (training.rates, ([0.1, 0.2, 0.1],)),
+    "a run": (training.learning, ([3.0, 2.0] * 20, {20: 0.1, 40: 0.8}, {"start 0": RUN})),
+    "compared": (training.compared, ({"start 0": RUN, "half": RUN},)),
+    "copying": (training.copying, ({"one": np.eye(4), "two": np.eye(4)}, ["a", "b", "a", "b"])),
+    "own model": (training.course, ()),
     "made": (long_contexts.what_is_made, (5,)),
     "work": (long_contexts.work, ([1, 2], {"with": [1, 2]}, {"with": [0.1, 0.2]})),
-    "caches": (long_contexts.caches, ([1024, 4096], {"one": [10**8, 4 * 10**8]}, 80e9)),
+    "caches": (long_contexts.caches, ([1024, 4096], {"one": [10**8, 4 * 10**8]}, {"H100": 80e9})),
     "windows": (long_contexts.windows, ({"one": np.tri(3), "two": np.eye(3)},)),
     "recall": (
         long_contexts.recall,
@@ -107,6 +145,7 @@ DRAWN_PICTURES = {
         (np.arange(4.0), 2, *[(np.ones(1), np.ones(1), np.ones((1, 2)))] * 3),
     ),
     "blocks": (long_contexts.held_at_once, (6, 2)),
+    "two memories": (long_contexts.slow_and_fast, (4096, 64, 50_000)),
     "orders": (cheaper_attention.two_orders, (64, 8, 8)),
     "maps": (
         cheaper_attention.feature_maps,
@@ -152,7 +191,8 @@ def outside_of_anything(figure):
         own = axes.texts
         for text in own:
             white_or_black = to_rgb(text.get_color()) in {(1, 1, 1), (0, 0, 0)}
-            if white_or_black and not (text.get_bbox_patch() or axes.images or axes.patches):
+            on_something = text.get_bbox_patch() or axes.images or axes.patches or axes.collections
+            if white_or_black and not on_something:
                 texts.append(text.get_text())
         labels = [
             axes.title,
@@ -186,8 +226,8 @@ def test_a_picture_is_described_and_suits_both_themes(name):
 
 def test_each_picture_is_tried():
     modules = (
-        *(additive, qkv, masks, multi_head, keras_lab, positions),
-        *(long_contexts, cheaper_attention),
+        *(additive, qkv, masks, multi_head, keras_lab, positions, learning),
+        *(long_contexts, cheaper_attention, tiny_transformer, looking_inside, training),
     )
     public = {
         f
@@ -196,6 +236,23 @@ def test_each_picture_is_tried():
         if hasattr(f, "__wrapped__") and f.__module__ == m.__name__
     }
     assert public == {draw for draw, _ in DRAWN_PICTURES.values()}
+
+
+def test_the_last_picture_of_training_names_labs_and_exercises_that_exist():
+    course = read_course(SOLUTIONS.parent)
+    planned = {"looking-inside", "gpt-2", "keras-translator"}
+    exercises = {name for lab in LABS for name in read_lab(course, lab).exercises}
+    for _, _, _, forward, backward in training._PARTS:
+        lab, *exercise = backward.split(": ")
+        assert set(exercise) <= exercises
+        names = [f"{name.strip()}attention" if name.endswith("-") else name for name in forward.split(", ")]
+        assert {*names, lab} - {"no parameters, no gradient"} <= {*LABS}
+    assert {lab for lab, _ in training._AROUND} <= {*LABS} | planned
+
+
+def test_memory_traffic_in_the_picture_is_that_of_the_notebook():
+    _, alt = long_contexts.slow_and_fast.__wrapped__(4096, 64, 50_000)
+    assert "all at once: 68.2 million numbers move; in blocks: 12.1 million numbers move" in alt
 
 
 def test_black_text_is_noticed():
@@ -249,7 +306,7 @@ def test_the_alt_text_of_an_alignment_says_what_each_word_looks_at():
 
 def test_the_pictures_of_positions_say_what_was_computed():
     _, alt = positions.by_distance.__wrapped__(*DRAWN_PICTURES["diagonals"][1])
-    assert "on one diagonal differ by up to 1; rotated" in alt
+    assert "on one diagonal differ by up to 1; with rotary" in alt
     _, alt = positions.clocks.__wrapped__(*DRAWN_PICTURES["clocks"][1])
     assert "columns 0 and 1 by 3.000; columns 2 and 3 by 0.300" in alt
     _, alt = positions.seen.__wrapped__(*DRAWN_PICTURES["seen"][1])
@@ -258,6 +315,12 @@ def test_the_pictures_of_positions_say_what_was_computed():
     assert "one: no positions 0.33 to 0.00, sinusoids 0.33 to 0.00" in alt
     _, alt = positions.encoding.__wrapped__(*DRAWN_PICTURES["waves"][1])
     assert "column 0: 6" in alt
+
+
+def test_the_bars_of_the_logit_lens_say_what_was_computed():
+    figure, alt = looking_inside.lens.__wrapped__(*DRAWN_PICTURES["lens"][1])
+    assert [bar.get_width() for bar in figure.axes[0].patches] == [14.6, 7.5]
+    assert "token vectors 14.60, attention 0 7.50. A dashed line marks a uniform guess: 5.35" in alt
 
 
 def test_weights_are_printed_in_thousandths(capsys):

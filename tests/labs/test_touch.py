@@ -60,6 +60,16 @@ def test_the_picture_is_an_output_of_its_own_for_pages_without_a_kernel(displaye
     assert "after 0 steps" in displayed_bundles.alt
 
 
+def test_the_copying_head_follows_the_step(displayed_bundles):
+    copying = np.zeros((4, 4))
+    copying[[2, 3], [1, 2]] = 1
+    touch.copying(lambda step: copying * step / 10, [0, 5, 10], ["a", "b", "a", "b"])
+    assert "after 0 steps, 0.00." in displayed_bundles.alt
+    (slider,) = displayed_bundles.controls
+    slider.value = 5
+    assert "after 5 steps, 0.50." in displayed_bundles.alt
+
+
 def test_the_picture_and_its_alt_text_follow(displayed_bundles):
     touch.temperature(lambda t: np.full((2, 2), t / 10), WORDS, WORDS)
     (slider,) = displayed_bundles.controls

@@ -98,7 +98,7 @@ def test_the_stored_runs_are_what_the_notebook_says():
         name: run.steps[np.argmax(run.scores > 0.2)] for name, run in runs.items() if run.scores.max() > 0.2
     }
     assert [first.get(f"start {n}") for n in range(5)] == [1100, 1000, 1200, 900, 1000]
-    assert [first[f"all tables begin alike (seed {n})"] for n in (3, 4)] == [1600, 2300]
+    assert [first[f"all matrices equally large (seed {n})"] for n in (3, 4)] == [1600, 2300]
     assert first["attention begins ten times smaller"] == 1900
     small_data_run = runs["a twentieth of the stories"]
     assert small_data_run.losses[-1] < min(run.losses[-1] for run in starts) + 0.001
@@ -108,11 +108,13 @@ def test_the_stored_runs_are_what_the_notebook_says():
 
 
 def test_the_watch_keeps_what_it_saw_and_begins_anew():
-    watch = training.Watch(4, lambda parameters: 0.5, every=2)
+    watch = training.Watch(4, lambda parameters: 0.5, every=2, keep=[3])
     for step in (1, 2, 3, 4):
-        watch(step, 5.0 - step, {})
+        watch(step, 5.0 - step, {"step": step})
     assert watch.losses == [4.0, 3.0, 2.0, 1.0]
     assert watch.scores == {2: 0.5, 4: 0.5}
+    assert watch.kept == {3: {"step": 3}}
     watch(1, 9.0, {})
     assert watch.losses == [9.0]
     assert watch.scores == {}
+    assert watch.kept == {}

@@ -1,4 +1,4 @@
-"""The sentences of the translator in the lab `keras-attention`, as token ids, and what was measured of it."""
+"""The sentences of the translator in the lab `keras-translator`, as token ids, and what was measured of it."""
 
 import numpy as np
 import pytest

@@ -49,21 +49,12 @@ LAB_1, LAB_2, LAB_3, LAB_4 = LABS = (
     "attention-masks",
     "positions",
 )
+OTHER_LABS = [name for name in COURSE.labs if name not in LABS]
 NOVEMBER_20 = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DECEMBER_1 = datetime(2026, 12, 1, 12, tzinfo=UTC)
 DUE_DATES = dict(zip(LABS, (datetime(2026, 11, day, 18) for day in (2, 9, 16, 30)), strict=True))
 TERM = {
-    "weights": {
-        LAB_2: 2,
-        LAB_4: 2,
-        "multi-head-attention": 0,
-        "learning-to-align": 0,
-        "long-contexts": 0,
-        "cheaper-attention": 0,
-        "tiny-transformer": 0,
-        "training": 0,
-        "keras-attention": 0,
-    },
+    "weights": {LAB_2: 2, LAB_4: 2, **dict.fromkeys(OTHER_LABS, 0)},
     "best": 3,
     "grades": {"A": 90, "B": 80, "C": 65, "D": 50, "F": 0},
 }
@@ -326,8 +317,8 @@ def test_the_usual_rules():
         ({"drop": 1}, "has an entry 'drop'; the entries are weights, best, decimals and grades."),
         ({"best": "3"}, "best is '3'; expected a whole number."),
         ({"best": True}, "best is True; expected a whole number."),
-        ({"best": 12}, "best is 12; a number of labs is expected, 1 to 11."),
-        ({"best": 0}, "best is 0; a number of labs is expected, 1 to 11."),
+        ({"best": 99}, f"best is 99; a number of labs is expected, 1 to {len(COURSE.labs)}."),
+        ({"best": 0}, f"best is 0; a number of labs is expected, 1 to {len(COURSE.labs)}."),
         (
             {"weights": {"poetry": 1}},
             "weights names 'poetry', but the labs are additive-attention,",

@@ -157,7 +157,16 @@ def test_there_are_no_processes_threads_sockets_or_doors(sandbox):
 
 
 @needs_guest
-@pytest.mark.parametrize("code", ["!ls", "x = !ls", "%%bash\nls", "%%sh\nls", "%sx ls", "%%script python\n1"])
+@pytest.mark.parametrize("line", ["!pip install numpy", "x = !ls", "%pip --version"])
+def test_a_left_over_shell_line_costs_no_answer(sandbox, line):
+    """As in bubblewrap, where the command fails, the cell goes on."""
+    runs = sandbox.run([Cell(f"{line}\ndef double(x):\n    return 2 * x"), ASK], LIMITS)
+    assert runs[0].status == "ok" and "There are no other programs" in text_of(runs[0])
+    assert [answer.value.tolist() for answer in runs[1].answers] == [[2, 2], [0, 2, 4]]
+
+
+@needs_guest
+@pytest.mark.parametrize("code", ["%%bash\nls", "%%sh\nls", "%sx ls", "%%script python\n1"])
 def test_a_shell_line_says_that_there_are_no_programs(sandbox, code):
     run = attack(sandbox, code)
     assert error_of(run) == "OSError" and "There are no other programs" in run.outputs[0]["evalue"]
@@ -476,7 +485,7 @@ while left:
     left = left[os.write(1, left) :]
 """
     (run,) = sandbox.run([Cell(code)], replace(LIMITS, cell_seconds=1, reruns=0))
-    assert run.status == "timeout" and run.charged_seconds < 3
+    assert run.status == "timeout" and run.charged_seconds < 12
 
 
 @needs_guest

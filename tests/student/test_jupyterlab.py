@@ -142,7 +142,7 @@ def test_a_kernel_says_what_is_missing_before_the_set_up_has_run(launch_record, 
             reply = client.execute_interactive(
                 "check(1)",
                 output_hook=lambda message: None,
-                timeout=60,
+                timeout=240,
             )["content"]
             assert (reply["ename"], reply["evalue"]) == ("NameError", "name 'check' is not defined")
             hint = (
@@ -153,7 +153,7 @@ def test_a_kernel_says_what_is_missing_before_the_set_up_has_run(launch_record, 
             name_reply = client.execute_interactive(
                 "_show_setup_hint",
                 output_hook=lambda message: None,
-                timeout=60,
+                timeout=240,
             )["content"]
             assert name_reply["ename"] == "NameError"
 

@@ -365,7 +365,8 @@ def test_large_and_complex_numbers_and_any_plain_key_survive_a_round_trip(value)
 
 
 @pytest.mark.parametrize("data", [
-    {"integer": "0xg"}, {"integer": "1" * 300}, {"complex": ["1"]}, {"complex": ["a", "1"]},
+    {"integer": "0xg"}, {"integer": "1_0"}, {"integer": " 1"}, {"integer": "1" * 300},
+    {"complex": ["1"]}, {"complex": ["a", "1"]},
     {"entries": {}},
     {"entries": [[{"value": 1}]]}, {"entries": [[{"list": []}, {"value": 1}]]}, {"raised": ["a"]},
 ])  # fmt: skip
@@ -429,3 +430,10 @@ def test_an_answer_of_too_many_parts_is_refused():
         arrays.begin_answer()
         value = value_types.unpack_value({"list": parts[:-1]}, arrays)
         assert len(value) == value_types.MAX_ANSWER_PARTS - 1
+
+
+def test_a_reader_may_allow_fewer_values_in_the_json():
+    frame = encode({"op": "output", "parts": [{"": 0}] * 1000})
+    assert len(decode(frame, max_nodes=2100)[0]["parts"]) == 1000
+    with pytest.raises(FrameError, match="too much JSON"):
+        decode(frame, max_nodes=1900)

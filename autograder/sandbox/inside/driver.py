@@ -30,6 +30,9 @@ MAX_INTERRUPTS = 3  # a cell over its time limit is interrupted up to 3 times, t
 # CPU time in which a submission must react to an interrupt. If the process that called a student's
 # function was killed, the submission must report that in this time.
 GRACE_SECONDS = 0.5
+SLOW_CALLEE_MESSAGE = "It was stopped early: it calls a function that takes too long."
+# Share of the time that an exercise gets which calls a function that took too long before.
+SLOW_CALLEE_SHARE = 0.1
 MAX_ANSWERS_BYTES = 64 << 20  # size of all encoded answers to one exercise
 # Memory that is not counted when the memory of a call of a student's function is limited. Python
 # itself writes to some memory during a call: 3 to 4 MB were measured in a forked process, 2 to 3 MB
@@ -145,6 +148,7 @@ class SubmissionDriver(ABC):
 
     def __init__(self, limits: RunLimits, seconds: float) -> None:
         self.limits, self._seconds = limits, seconds
+        self._slow_functions: set[str] = set()  # those that took too long in this run
         self.total_watch = Stopwatch(self._submission_cpu_seconds)
         self.start_part(seconds, 0)
 
@@ -290,6 +294,8 @@ class SubmissionDriver(ABC):
                 report.forged = True
             if report.ended_process and cell["exercise"] is None:
                 outputs.add_stop_error(report.reason)
+            if cell["exercise"] is not None and report.status is CellOutcome.TIMEOUT:
+                self._slow_functions.add(cell["exercise"])
             report.outputs, report.seconds = outputs.to_list(), round(monotonic() - start, 6)
             report.charged_seconds = self.part_watch.charged_seconds()
             report.total_charged_seconds = self.total_watch.charged_seconds()
@@ -340,6 +346,9 @@ class SubmissionDriver(ABC):
         """
         self.measure_usage()  # so that CPU time used before does not count for the answers
         call_seconds = self.limits.call_seconds
+        is_slow = cell["slow"] or not self._slow_functions.isdisjoint(cell["judged_again_without"])
+        if is_slow:
+            call_seconds *= SLOW_CALLEE_SHARE
         self.start_part(OVERTIME_FACTOR * call_seconds, 1, is_question=True)
         remaining_bytes = MAX_ANSWERS_BYTES
         for number, group in enumerate(cell["groups"], 1):
@@ -365,6 +374,8 @@ class SubmissionDriver(ABC):
             if self.stop_requested:
                 report.status = CellOutcome.TIMEOUT
                 report.reason = self.describe_timeout(finished=False)
+                if is_slow:
+                    report.reason = SLOW_CALLEE_MESSAGE
                 return
             # A process whose memory is measured is killed as soon as its result is complete, so its
             # exit code then says nothing.
@@ -372,7 +383,8 @@ class SubmissionDriver(ABC):
             if exit_code != 0 and not was_ended:
                 return
         self.measure_usage()
-        if self.part_watch.cpu_seconds() > call_seconds:
+        # What ended in time by itself may take all of the time that it is allowed.
+        if self.part_watch.cpu_seconds() > self.limits.call_seconds:
             report.status = CellOutcome.TIMEOUT
             report.reason = self.describe_timeout(finished=True)
 

@@ -18,6 +18,7 @@ from time import sleep
 from typing import Any, NoReturn
 
 import numpy as np
+from IPython.utils.text import SList
 
 from autograder.core import import_guard
 from autograder.sandbox.inside import SANDBOX_HOME, protocol
@@ -58,11 +59,18 @@ class _StatementReportingShell(Shell):
         self.emitter.emit_step()
         return has_failed
 
-    def system(self, cmd: str) -> NoReturn:
-        raise OSError(f"{_NO_PROGRAMS}, so no line may begin with `!`.")
+    def system(self, cmd: str) -> None:
+        """Print why no command runs. The cell goes on, as it does after a command that fails.
 
-    def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> NoReturn:
+        A line such as `!pip install numpy` is often left over in front of an answer.
+        """
+        print(f"{_NO_PROGRAMS}, so this line does nothing: !{cmd}")
+        self.user_ns["_exit_code"] = 127
+
+    def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
+        """Print why no command runs, and return an empty output."""
         self.system(cmd)
+        return SList() if split else ""
 
 
 _NO_PROGRAMS = "There are no other programs where this notebook is marked"

@@ -1,4 +1,4 @@
-"""The exercise `induction_score`: how much a head looks at what came after the last time."""
+"""The exercise `induction_score`: how much a head attends to what came after the last time."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def example(rng):
     return inputs(weights, np.array([7, 3, 5, 7, 3]))
 
 
-@induction_score.case("words said twice, a perfect head")
+@induction_score.case("random tokens, said twice, a perfect head")
 def perfect(rng):
     weights = np.eye(8)
     for i in range(4, 8):
@@ -45,36 +45,36 @@ def perfect(rng):
     return inputs(weights, twice(rng, 4))
 
 
-@induction_score.case("words said twice")
+@induction_score.case("random tokens, said twice")
 def said_twice(rng):
     half = int(rng.integers(3, 6))
     return inputs(random_weights(rng, 2 * half), twice(rng, half))
 
 
-@induction_score.case("words that come back at different distances, some of them three times")
+@induction_score.case("tokens that come back at different distances, some of them three times")
 def mixed(rng):
     tokens = rng.permutation(np.array([1, 1, 1, 4, 4, 2, 6, 2, 4, 9, 8]))
     return inputs(random_weights(rng, len(tokens)), tokens)
 
 
-@induction_score.case("a head that may look at all words")
+@induction_score.case("a head that may attend to all tokens")
 def everywhere(rng):
     tokens = rng.permutation(np.array([3, 3, 3, 5, 5, 8, 8, 1]))
     return inputs(random_weights(rng, len(tokens), False), tokens)
 
 
-@induction_score.case("a word three times, and nothing else comes back")
+@induction_score.case("a token three times, and nothing else comes back")
 def three_times(rng):
     tokens = np.array([5, 1, 5, 2, 3, 5, 4])
     return inputs(random_weights(rng, 7), tokens)
 
 
-@induction_score.case("the same word twice in a row")
+@induction_score.case("the same token twice in a row")
 def in_a_row(rng):
     return inputs(random_weights(rng, 6), np.array([3, 3, 1, 2, 2, 0]))
 
 
-@induction_score.case("no word comes back")
+@induction_score.case("no token comes back")
 def never(rng):
     return inputs(random_weights(rng, 5), rng.permutation(9)[:5])
 
@@ -100,55 +100,55 @@ def wrong(means, nudge):
 
 
 @wrong(
-    means="You took the weight for the same word itself; the one *after* it is to be found.",
-    nudge="In “nora weaver … nora”: at which word should the second nora look?",
+    means="You took the weight for the same token itself; the one *after* it is to be found.",
+    nudge="In “nora weaver … nora”: to which token should the second nora attend?",
 )
 def at_the_same_word(weights, tokens):
     return mean([weights[i, j] for i, j in lasts(tokens)])
 
 
 @wrong(
-    means="You took the weight for the word *before* the last time.",
-    nudge="In “nora weaver … nora”: at which word should the second nora look?",
+    means="You took the weight for the token *before* the last time.",
+    nudge="In “nora weaver … nora”: to which token should the second nora attend?",
 )
 def before_the_last_time(weights, tokens):
     return mean([weights[i, j - 1] for i, j in lasts(tokens)])
 
 
 @wrong(
-    means="You went two words past the last time.",
-    nudge="In “nora weaver … nora”: at which word should the second nora look?",
+    means="You went two tokens past the last time.",
+    nudge="In “nora weaver … nora”: to which token should the second nora attend?",
 )
 def two_after_the_last_time(weights, tokens):
     return mean([clipped(weights, i, j + 2) for i, j in lasts(tokens)])
 
 
 @wrong(
-    means="You took the *first* time that the word occurred; the latest one counts.",
-    nudge="If a word stands there three times, which place belongs to the third one?",
+    means="You took the *first* time that the token occurred; the latest one counts.",
+    nudge="If a token occurs three times, which position belongs to the third one?",
 )
 def the_first_time(weights, tokens):
     return mean([weights[i, int(np.flatnonzero(tokens == tokens[i])[0]) + 1] for i, _ in lasts(tokens)])
 
 
 @wrong(
-    means="You averaged over all earlier times of each word; only the latest one counts.",
-    nudge="If a word stands there three times, which place belongs to the third one?",
+    means="You averaged over all earlier times of each token; only the latest one counts.",
+    nudge="If a token occurs three times, which position belongs to the third one?",
 )
 def every_pair(weights, tokens):
     return mean([weights[i, j + 1] for i in range(len(tokens)) for j in range(i) if tokens[i] == tokens[j]])
 
 
 @wrong(
-    means="For each word you averaged over all its earlier times; only the latest one counts.",
-    nudge="If a word stands there three times, which place belongs to the third one?",
+    means="For each token you averaged over all its earlier times; only the latest one counts.",
+    nudge="If a token occurs three times, which position belongs to the third one?",
 )
 def mean_of_all_times(weights, tokens):
     return mean([weights[i, np.flatnonzero(tokens[:i] == tokens[i]) + 1].mean() for i, _ in lasts(tokens)])
 
 
 @wrong(
-    means="You took the largest weight of the row, wherever it stands.",
+    means="You took the largest weight of the row, whatever its position.",
     nudge="Which column of row i is asked for?",
 )
 def largest_of_the_row(weights, tokens):
@@ -156,8 +156,8 @@ def largest_of_the_row(weights, tokens):
 
 
 @wrong(
-    means="You added up the weights for all earlier times of a word; only the latest one counts.",
-    nudge="If a word stands there three times, which place belongs to the third one?",
+    means="You added up the weights for all earlier times of a token; only the latest one counts.",
+    nudge="If a token occurs three times, which position belongs to the third one?",
 )
 def all_times_added_up(weights, tokens):
     found = [weights[i, np.flatnonzero(tokens[:i] == tokens[i]) + 1].sum() for i, _ in lasts(tokens)]
@@ -165,7 +165,7 @@ def all_times_added_up(weights, tokens):
 
 
 @wrong(
-    means="A word is found at its own place: the latest time must be *before* it.",
+    means="A token is found at its own position: the latest time must be *before* it.",
     nudge="For which j is tokens[j] == tokens[i] always true?",
 )
 def finds_itself(weights, tokens):
@@ -173,7 +173,7 @@ def finds_itself(weights, tokens):
 
 
 @wrong(
-    means="A word is found at its own place, so that you look at the one after it, which is still to come.",
+    means="A token is found at its own position, so that you look at the one after it, which is still to come.",
     nudge="For which j is tokens[j] == tokens[i] always true? The latest time must be before i.",
 )
 def finds_itself_but_for_the_last(weights, tokens):
@@ -181,7 +181,7 @@ def finds_itself_but_for_the_last(weights, tokens):
 
 
 @wrong(
-    means="A word is found at its own place, so that you took each word's weight for itself; the latest time must be "
+    means="A token is found at its own position, so that you took each token's weight for itself; the latest time must be "
     "*before* it.",
     nudge="For which j is tokens[j] == tokens[i] always true?",
 )
@@ -190,7 +190,7 @@ def each_for_itself(weights, tokens):
 
 
 @wrong(
-    means="You looked among all places, the later ones too; the latest time must be *before* the word.",
+    means="You looked among all positions, the later ones too; the latest time must be *before* the token.",
     nudge="At position i, which tokens may you compare with: all, or those before i?",
 )
 def the_last_time_of_all(weights, tokens):
@@ -211,15 +211,15 @@ def without_the_last(weights, tokens):
 
 
 @wrong(
-    means="You looked for the last time of the word *before*; it is the present word whose last time counts.",
-    nudge="In “nora weaver … nora”: which word is looked for at the second nora?",
+    means="You looked for the last time of the token *before*; it is the present token whose last time counts.",
+    nudge="In “nora weaver … nora”: which token is looked for at the second nora?",
 )
 def last_time_of_the_word_before(weights, tokens):
     return mean([weights[i + 1, j + 1] for i, j in lasts(tokens[:-1])])
 
 
 @wrong(
-    means="No place is ever found: your score is 0 for every text.",
+    means="No position is ever found: your score is 0 for every text.",
     nudge="`is` asks whether two names mean the very same object. Which comparison asks whether two numbers are equal?",
 )
 def never_found(weights, tokens):
@@ -227,7 +227,7 @@ def never_found(weights, tokens):
 
 
 @wrong(
-    means="You divided by all positions; only those count whose word stood there before.",
+    means="You divided by all positions; only those count whose token stood there before.",
     nudge="Over which positions is the mean taken?",
 )
 def divided_by_all_positions(weights, tokens):
@@ -235,7 +235,7 @@ def divided_by_all_positions(weights, tokens):
 
 
 @wrong(
-    means="You divided by the number of different words.",
+    means="You divided by the number of different tokens.",
     nudge="Over which positions is the mean taken?",
 )
 def divided_by_the_words(weights, tokens):
@@ -243,14 +243,15 @@ def divided_by_the_words(weights, tokens):
 
 
 @wrong(
-    means="You added the weights up; their mean is due.", nudge="Between which numbers should a score lie?"
+    means="You added the weights up; their mean is expected.",
+    nudge="Between which numbers should a score lie?",
 )
 def sum_for_mean(weights, tokens):
     return float(sum(weights[i, j + 1] for i, j in lasts(tokens)))
 
 
 @wrong(
-    means="Where no word comes back the mean is of nothing, and gives nan; 0.0 is due there.",
+    means="Where no token comes back the mean is of nothing, and gives nan; 0.0 is expected there.",
     nudge="What is the mean of an empty list, for NumPy?",
 )
 def nan_for_nothing(weights, tokens):
@@ -259,7 +260,7 @@ def nan_for_nothing(weights, tokens):
 
 
 @wrong(
-    means="Where no word comes back you return nothing; 0.0 is due there.",
+    means="Where no token comes back you return nothing; 0.0 is expected there.",
     nudge="What does your function return if the condition is never true?",
 )
 def nothing_for_nothing(weights, tokens):
@@ -268,7 +269,7 @@ def nothing_for_nothing(weights, tokens):
 
 
 @wrong(
-    means="You looked ahead: the *next* time of the word instead of the last one.",
+    means="You looked ahead: the *next* time of the token instead of the last one.",
     nudge="For which j must tokens[j] equal tokens[i]: smaller ones than i, or larger ones?",
 )
 def the_next_time(weights, tokens):
@@ -277,7 +278,7 @@ def the_next_time(weights, tokens):
 
 
 @wrong(
-    means="Rows and columns are exchanged: the word that looks is the row.",
+    means="Rows and columns are exchanged: the token that looks is the row.",
     nudge="weights[i, j] is the weight of whom, for whom?",
 )
 def rows_for_columns(weights, tokens):
@@ -294,23 +295,23 @@ def as_if_said_twice(weights, tokens):
 
 
 @wrong(
-    means="You counted how often the *largest* weight is in the right place; the weights themselves are averaged.",
-    nudge="What does a head score that gives 0.4 to the right place, and less to every other?",
+    means="You counted how often the *largest* weight is in the right position; the weights themselves are averaged.",
+    nudge="What does a head score that gives 0.4 to the right position, and less to every other?",
 )
 def share_of_largest(weights, tokens):
     return mean([float(weights[i].argmax() == j + 1) for i, j in lasts(tokens)])
 
 
 @wrong(
-    means="Only the first word that comes back counts: your function returns too soon.",
-    nudge="Where does the `return` stand: in the loop, or after it?",
+    means="Only the first token that comes back counts: your function returns too soon.",
+    nudge="Where is the `return`: in the loop, or after it?",
 )
 def the_first_only(weights, tokens):
     return next((float(weights[i, j + 1]) for i, j in lasts(tokens)), 0.0)
 
 
 @wrong(
-    means="Only the last word that comes back counts.",
+    means="Only the last token that comes back counts.",
     nudge="In your loop, is it `=`, or is something added to a list?",
 )
 def the_last_only(weights, tokens):
@@ -319,7 +320,7 @@ def the_last_only(weights, tokens):
 
 
 @wrong(
-    means="You took the largest of the weights; their mean is due.",
+    means="You took the largest of the weights; their mean is expected.",
     nudge="Which one number says how a head behaves *on average*?",
 )
 def largest_for_mean(weights, tokens):
@@ -328,7 +329,7 @@ def largest_for_mean(weights, tokens):
 
 
 @wrong(
-    means="You left out words that follow themselves: there the place after the last time is the word's own place, "
+    means="You left out tokens that follow themselves: there the position after the last time is the token's own, "
     "and counts like any other.",
     nudge="What is j + 1 if j is i − 1?",
 )
@@ -337,7 +338,7 @@ def not_in_a_row(weights, tokens):
 
 
 @wrong(
-    means="You averaged the weights for the word before: that was the last exercise.",
+    means="You averaged the weights for the token before: that was the last exercise.",
     nudge="Where in your function does `tokens` appear?",
 )
 def the_word_before(weights, tokens):
@@ -345,8 +346,8 @@ def the_word_before(weights, tokens):
 
 
 @wrong(
-    means="Of several earlier times of a word you took the one with the largest weight; the latest one counts.",
-    nudge="If a word stands there three times, which place belongs to the third one?",
+    means="Of several earlier times of a token you took the one with the largest weight; the latest one counts.",
+    nudge="If a token occurs three times, which position belongs to the third one?",
 )
 def largest_of_the_times(weights, tokens):
     times = [(i, np.flatnonzero(tokens[:i] == tokens[i])) for i in range(len(tokens))]
@@ -354,8 +355,8 @@ def largest_of_the_times(weights, tokens):
 
 
 @wrong(
-    means="You took the row of the *next* word; the row is that of the word which came back.",
-    nudge="Who looks: the word at i, or the one after it?",
+    means="You took the row of the *next* token; the row is that of the token which came back.",
+    nudge="Who looks: the token at i, or the one after it?",
 )
 def row_of_the_next_word(weights, tokens):
     return mean([weights[min(i + 1, len(tokens) - 1), j + 1] for i, j in lasts(tokens)])

@@ -1,4 +1,4 @@
-"""The exercise `without_head`: the rows of the output table that belong to one head."""
+"""The exercise `without_head`: the rows of the output matrix that belong to one head."""
 
 import numpy as np
 
@@ -67,7 +67,7 @@ def wrong(means, nudge):
 
 
 @wrong(
-    means="You put the head's *columns* to 0; what a head has found enters through its rows.",
+    means="You set the head's *columns* to 0; a head's result enters through its rows.",
     nudge="merged @ w_o: which axis of w_o meets the numbers of a head?",
 )
 def columns_for_rows(w_o, head, heads):
@@ -84,14 +84,14 @@ def rows_and_columns(w_o, head, heads):
 
 @wrong(
     means="You took the head's rows *and* its columns away.",
-    nudge="What stands in the head's columns: what it writes, or what all heads write to some numbers of the stream?",
+    nudge="What is in the head's columns: what it writes, or what all heads write to some numbers of the stream?",
 )
 def cross_for_rows(w_o, head, heads):
     return zeroed(zeroed(w_o, rows_of(w_o, head, heads)), slice(None), rows_of(w_o, head, heads))
 
 
 @wrong(
-    means="All heads are gone but the one that should go.",
+    means="All heads are ablated but the one that should be.",
     nudge="Which rows are to be zero, and which stay as they are?",
 )
 def the_others(w_o, head, heads):
@@ -115,7 +115,7 @@ def the_head_before(w_o, head, heads):
 
 
 @wrong(
-    means="You took every `heads`-th row; a head's rows stand together.",
+    means="You took every `heads`-th row; a head's rows are neighbours.",
     nudge="In which order does merge_heads put the numbers of the heads side by side?",
 )
 def every_so_many_rows(w_o, head, heads):
@@ -124,7 +124,7 @@ def every_so_many_rows(w_o, head, heads):
 
 @wrong(
     means="Only one row is zero; a head has d / heads of them.",
-    nudge="How many numbers does a head hand over for each word?",
+    nudge="How many numbers does a head hand over for each token?",
 )
 def one_row(w_o, head, heads):
     return zeroed(w_o, slice(head, head + 1))
@@ -132,7 +132,7 @@ def one_row(w_o, head, heads):
 
 @wrong(
     means="Only the first of the head's rows is zero; it has d / heads of them.",
-    nudge="How many numbers does a head hand over for each word?",
+    nudge="How many numbers does a head hand over for each token?",
 )
 def first_row_of_the_head(w_o, head, heads):
     start = rows_of(w_o, head, heads).start
@@ -141,14 +141,14 @@ def first_row_of_the_head(w_o, head, heads):
 
 @wrong(
     means="You took `heads` rows; a head has d / heads of them.",
-    nudge="How many numbers does a head hand over for each word?",
+    nudge="How many numbers does a head hand over for each token?",
 )
 def as_many_rows_as_heads(w_o, head, heads):
     return zeroed(w_o, slice(head * heads, (head + 1) * heads))
 
 
 @wrong(
-    means="You always cut the table into two heads; how many there are, `heads` says.",
+    means="You always split the matrix into two heads; how many there are, `heads` says.",
     nudge="Where in your function does `heads` appear?",
 )
 def always_two_heads(w_o, head, heads):
@@ -166,7 +166,7 @@ def minus_infinity(w_o, head, heads):
 
 
 @wrong(
-    means="From the head's first row on everything is zero: the heads after it are gone too.",
+    means="From the head's first row on everything is zero: the heads after it are ablated too.",
     nudge="Where do the head's rows end?",
 )
 def and_all_after_it(w_o, head, heads):
@@ -174,7 +174,7 @@ def and_all_after_it(w_o, head, heads):
 
 
 @wrong(
-    means="Everything up to the head's last row is zero: the heads before it are gone too.",
+    means="Everything up to the head's last row is zero: the heads before it are ablated too.",
     nudge="Where do the head's rows begin?",
 )
 def and_all_before_it(w_o, head, heads):
@@ -200,8 +200,8 @@ def one_row_too_few(w_o, head, heads):
 
 
 @wrong(
-    means="The head's rows are cut out, so that the table no longer fits; they are to be zero.",
-    nudge="Which shape must the table have, so that merged @ w_o still works?",
+    means="The head's rows are cut out, so that the matrix no longer fits; they are to be zero.",
+    nudge="Which shape must the matrix have, so that merged @ w_o still works?",
 )
 def rows_cut_out(w_o, head, heads):
     return np.delete(w_o, rows_of(w_o, head, heads), axis=0)
@@ -225,12 +225,12 @@ def ones_for_zeros(w_o, head, heads):
     return result
 
 
-@wrong(means="Nothing is zero: the table came back as it was.", nudge="Which rows should be different?")
+@wrong(means="Nothing is zero: the matrix came back as it was.", nudge="Which rows should be different?")
 def unchanged(w_o, head, heads):
     return w_o.copy()
 
 
-@wrong(means="Everything is zero: all heads are gone.", nudge="Which rows should stay as they were?")
+@wrong(means="Everything is zero: all heads are ablated.", nudge="Which rows should stay as they were?")
 def all_heads_gone(w_o, head, heads):
     return np.zeros_like(w_o)
 

@@ -1,4 +1,4 @@
-"""The exercise `previous_token_score`: how much a head looks at the word before."""
+"""The exercise `previous_token_score`: how much a head attends to the previous token."""
 
 import numpy as np
 
@@ -16,19 +16,19 @@ def anywhere(rng, L, causal):
     return inputs(random_weights(rng, L, causal))
 
 
-@previous_token_score.case("the notebook's example: three words")
+@previous_token_score.case("the notebook's example: three tokens")
 def example(rng):
     return inputs(np.array([[1.0, 0.0, 0.0], [0.75, 0.25, 0.0], [0.5, 0.25, 0.25]]))
 
 
-@previous_token_score.case("a head that looks at the word before only")
+@previous_token_score.case("a head that attends to the previous token only")
 def perfect(rng):
     weights = np.eye(6, k=-1)
     weights[0, 0] = 1
     return inputs(weights)
 
 
-@previous_token_score.case("a head that looks at each word itself")
+@previous_token_score.case("a head that attends to each token itself")
 def itself(rng):
     return inputs(np.eye(5))
 
@@ -38,12 +38,12 @@ def causal(rng):
     return inputs(random_weights(rng, int(rng.integers(5, 9))))
 
 
-@previous_token_score.case("a head that may look at all words")
+@previous_token_score.case("a head that may attend to all tokens")
 def everywhere(rng):
     return inputs(random_weights(rng, int(rng.integers(5, 9)), False))
 
 
-@previous_token_score.case("two words")
+@previous_token_score.case("two tokens")
 def two(rng):
     return inputs(random_weights(rng, 2, False))
 
@@ -57,15 +57,15 @@ def wrong(means, nudge):
 
 
 @wrong(
-    means="You took each word's weight for itself, the diagonal.",
-    nudge="The weight of word i for word i − 1 stands in which row and which column?",
+    means="You took each token's weight for itself, the diagonal.",
+    nudge="The weight of token i for token i − 1 is in which row and which column?",
 )
 def for_itself(weights):
     return float(diagonal(weights, 0).mean())
 
 
 @wrong(
-    means="You took each word's weight for the word *after* it.",
+    means="You took each token's weight for the token *after* it.",
     nudge="Rows are queries, columns are keys. Is the diagonal that you want above or below the main one?",
 )
 def the_word_after(weights):
@@ -73,16 +73,16 @@ def the_word_after(weights):
 
 
 @wrong(
-    means="You went two words back.",
-    nudge="The weight of word i for word i − 1 stands in which row and which column?",
+    means="You went two tokens back.",
+    nudge="The weight of token i for token i − 1 is in which row and which column?",
 )
 def two_words_back(weights):
     return float(diagonal(weights, -2).mean()) if len(weights) > 2 else 0.0
 
 
 @wrong(
-    means="You divided by L; the first word has no word before it, so that L − 1 weights count.",
-    nudge="How many words have a word before them?",
+    means="You divided by L; the first token has no token before it, so that L − 1 weights count.",
+    nudge="How many tokens have a token before them?",
 )
 def divided_by_all_words(weights):
     return float(diagonal(weights).sum() / len(weights))
@@ -97,30 +97,31 @@ def column_minus_one(weights):
 
 
 @wrong(
-    means="You added the weights up; their mean is due.", nudge="Between which numbers should a score lie?"
+    means="You added the weights up; their mean is expected.",
+    nudge="Between which numbers should a score lie?",
 )
 def sum_for_mean(weights):
     return float(diagonal(weights).sum())
 
 
 @wrong(
-    means="You counted the rows whose *largest* weight is on the word before; the weights themselves are averaged.",
-    nudge="What does a head score that gives 0.4 to the word before, and less to every other?",
+    means="You counted the rows whose *largest* weight is on the token before; the weights themselves are averaged.",
+    nudge="What does a head score that gives 0.4 to the token before, and less to every other?",
 )
 def share_of_largest(weights):
     return float(np.mean(weights[1:].argmax(axis=1) == np.arange(len(weights) - 1)))
 
 
 @wrong(
-    means="You took the largest weight of each row, wherever it stands.",
-    nudge="Does it matter in your function which word a weight is for?",
+    means="You took the largest weight of each row, whatever its position.",
+    nudge="Does it matter in your function which token a weight is for?",
 )
 def largest_of_each_row(weights):
     return float(weights[1:].max(axis=1).mean())
 
 
 @wrong(
-    means="You took the weights for *all* earlier words together; only the one right before counts.",
+    means="You took the weights for *all* earlier tokens together; only the one right before counts.",
     nudge="How many numbers of row 5 come into the score?",
 )
 def all_earlier_words(weights):
@@ -128,8 +129,8 @@ def all_earlier_words(weights):
 
 
 @wrong(
-    means="You averaged over all places of the table; there are L − 1 that count.",
-    nudge="How many weights are of a word for the one before it?",
+    means="You averaged over all entries of the matrix; there are L − 1 that count.",
+    nudge="How many weights are of a token for the one before it?",
 )
 def over_the_whole_table(weights):
     return float(diagonal(weights).sum() / weights.size)
@@ -137,27 +138,27 @@ def over_the_whole_table(weights):
 
 @wrong(
     means="You averaged over the whole lower triangle with its zeros above; only the line below the diagonal counts.",
-    nudge="How many weights are of a word for the one before it?",
+    nudge="How many weights are of a token for the one before it?",
 )
 def mean_of_the_lower_triangle(weights):
     return float(np.tril(weights, -1).mean())
 
 
 @wrong(
-    means="You averaged over the table without its first row and last column; only the line below the diagonal counts.",
+    means="You averaged over the matrix without its first row and last column; only the line below the diagonal counts.",
     nudge="How many numbers of row 5 come into the score?",
 )
 def mean_of_the_part(weights):
     return float(weights[1:, :-1].mean())
 
 
-@wrong(means="You took the median; the mean is due.", nudge="What does the docstring promise?")
+@wrong(means="You took the median; the mean is expected.", nudge="What does the docstring promise?")
 def median_for_mean(weights):
     return float(np.median(diagonal(weights)))
 
 
 @wrong(
-    means="You left out the second word, which has a word before it.",
+    means="You left out the second token, which has a token before it.",
     nudge="Which is the first i that counts?",
 )
 def from_the_third_word(weights):
@@ -165,20 +166,20 @@ def from_the_third_word(weights):
 
 
 @wrong(
-    means="The last word is left out.",
+    means="The last token is left out.",
     nudge="Which is the last i that counts?",
 )
 def without_the_last(weights):
     return float(diagonal(weights)[:-1].mean()) if len(weights) > 2 else 0.0
 
 
-@wrong(means="Only the last word counts.", nudge="Of how many words is the mean taken?")
+@wrong(means="Only the last token counts.", nudge="Of how many tokens is the mean taken?")
 def last_word_only(weights):
     return float(weights[-1, -2])
 
 
 @wrong(
-    means="You took the largest of the weights for the word before; their mean is due.",
+    means="You took the largest of the weights for the token before; their mean is expected.",
     nudge="Which one number says how a head behaves *on average*?",
 )
 def largest_for_mean(weights):
@@ -186,7 +187,7 @@ def largest_for_mean(weights):
 
 
 @wrong(
-    means="You returned the weights of all words; their mean, one number, is due.",
+    means="You returned the weights of all tokens; their mean, one number, is expected.",
     nudge="What does the docstring promise?",
 )
 def not_averaged(weights):
@@ -194,7 +195,7 @@ def not_averaged(weights):
 
 
 @previous_token_score.misconception(
-    means="You took the mean over all earlier words; only the word right before counts.",
+    means="You took the mean over all earlier tokens; only the token right before counts.",
     nudge="How many weights of row i does the score look at?",
 )
 def every_earlier_weight(weights):
@@ -202,8 +203,8 @@ def every_earlier_weight(weights):
 
 
 @wrong(
-    means="You took each word's weight for the *first* word; the one right before it is meant.",
-    nudge="The weight of word i for word i − 1 stands in which row and which column?",
+    means="You took each token's weight for the *first* token; the one right before it is meant.",
+    nudge="The weight of token i for token i − 1 is in which row and which column?",
 )
 def for_the_first_word(weights):
     return float(weights[1:, 0].mean())
