@@ -20,5 +20,7 @@ ARG JUPYTERHUB=
 RUN test -z "${JUPYTERHUB}" || .venv/bin/pip install -q -c constraints.txt "jupyterhub==${JUPYTERHUB}"
 
 ENV PATH=${HOME}/attention-labs/.venv/bin:${PATH}
+# One BLAS thread a kernel, as in marking: with more, kernels that share a machine slow each other down.
+ENV OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 EXPOSE 8888
 CMD ["make", "lab", "JUPYTER_OPTIONS=--ip=0.0.0.0 --no-browser"]

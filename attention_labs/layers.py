@@ -42,7 +42,8 @@ def asked(cls: Any, *arrays: np.ndarray, wanted: str = OUTPUT, **options: Any) -
     *arrays : numpy.ndarray
         Queries, keys and values.
     wanted : str
-        `OUTPUT`; `AGAIN`, the output after an earlier call without hidden keys; or one of
+        `OUTPUT`; `AGAIN`, the output after an earlier call without hidden keys, and with queries
+        and keys of twice the size; or one of
         `GRADIENTS`, of a weighted sum of the output: zeros if no gradient passes through.
     **options
         Further arguments of `call`: `d_k` and, perhaps, `mask`.
@@ -101,11 +102,26 @@ def _answer(
             gradient = layer.gradient if numpy_alone else partial(_gradient, layer)
             return gradient(GRADIENTS.index(wanted), *arrays, **options)
         if wanted == AGAIN:
-            mask = options.get("mask")
-            layer(*arrays, **{**options, "mask": mask if mask is None else mask * 0})
+            _call_with_longer_keys(layer, arrays, options)
         return layer(*arrays, **options)
 
     return answer(arrays, options) if numpy_alone else _run_compiled(answer, arrays, options)
+
+
+def _call_with_longer_keys(layer: Any, arrays: Sequence, options: Mapping[str, Any]) -> None:
+    """Call a layer with queries and keys of twice the size, and without hidden keys.
+
+    A layer that keeps its first mask, or its first `d_k`, is then wrong in its next call.
+    """
+    join = np.concatenate
+    if not isinstance(layer, StandIn):
+        from keras import ops
+
+        join = ops.concatenate
+    queries, keys, *others = arrays
+    longer = (join([queries, queries], axis=-1), join([keys, keys], axis=-1), *others)
+    mask = options.get("mask")
+    layer(*longer, **{**options, "d_k": 2 * options["d_k"], "mask": mask if mask is None else mask * 0})
 
 
 def _run_compiled(

@@ -419,7 +419,7 @@ def _encode_answer_key_files(lab: Lab) -> dict[str, Any]:
         "difficulty": lab.difficulty,
         "order": lab.order,
         "minutes": lab.minutes,
-        "packages": sorted({*lab.course.library, *lab.course.imports}),
+        "packages": sorted(lab.allowed_packages),
     }
     if lab.certificate:
         facts["certificate"] = lab.certificate

@@ -33,7 +33,7 @@ import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
 from autograder.core.errors import AutograderError, join_words
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_answer, list_parameter_names
 from autograder.judging.compare import first_difference
 from autograder.values.case_inputs import (
     Answer,
@@ -375,7 +375,7 @@ class Exercise:
                     f"{self.name} has no misconception {name!r} that a pair could be made of."
                 )
         pair = [by_name[name] for name in names]
-        means = f"Two things at once. {pair[0].means} {pair[1].means}"
+        means = f"There are two mistakes. {pair[0].means} {pair[1].means}"
         errors = (*pair[0].raises, *pair[1].raises)
 
         def register(function: F) -> F:
@@ -425,6 +425,13 @@ class Exercise:
         except AttributeError:
             lab = self.lab.name
             raise ExerciseError(f"The solution of {lab} defines no {self.name}.") from None
+
+    @cached_property
+    def argument_names(self) -> tuple[str, ...]:
+        """Names of the function's arguments; () if the cases do not call the function directly."""
+        if not self.rules.is_function_exercise:
+            return ()
+        return list_parameter_names(self.reference)
 
     def draw(self, seed: int | None = None) -> list[DrawnCase]:
         """Draw the inputs of all test cases.

@@ -300,6 +300,16 @@ class Lab:
             modules |= find_imports(source)
         return frozenset(modules & set(self.course.imports))
 
+    @property
+    def allowed_packages(self) -> frozenset[str]:
+        """Packages that the lab's answers may import in addition to those of every course.
+
+        A lab that needs one of the course's `imports` allows all of them, since they belong
+        together, as Keras and its backends do. A lab that needs none of them allows none.
+        """
+        imports = self.course.imports if self.packages else ()
+        return frozenset((*self.course.library, *imports))
+
     @cached_property
     def reference(self) -> SimpleNamespace:
         """Object whose attributes are the names that the solution's cells define."""

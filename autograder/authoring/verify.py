@@ -14,7 +14,8 @@ from autograder.authoring.lab import Lab
 from autograder.core.errors import join_words
 from autograder.core.results import Verdict
 from autograder.judging.call_answer import call_answer, pack_result
-from autograder.judging.compare import classify_error, first_difference
+from autograder.judging.compare import first_difference
+from autograder.judging.error_messages import classify_error
 from autograder.judging.function_tests import TEST_ARGUMENT, zero_recorded_values
 from autograder.judging.judge import Finding, judge
 from autograder.values.case_inputs import (
@@ -271,4 +272,11 @@ def judge_answers(
 
     It tells whether they are right and which misconception, if any, they show.
     """
-    return judge(questions, answers, exercise.rules, exercise.misconceptions, exercise.name)
+    return judge(
+        questions,
+        answers,
+        exercise.rules,
+        exercise.misconceptions,
+        exercise.name,
+        argument_names=exercise.argument_names,
+    )

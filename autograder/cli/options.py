@@ -24,6 +24,18 @@ FILE_TYPE = click.Path(path_type=Path, dir_okay=False)
 FOLDER_TYPE = click.Path(path_type=Path, file_okay=False)
 
 
+class _NotebookPath(click.Path):
+    """Path of a notebook; the folder of a lab stands for the notebook of the same name in it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        path = Path(value)
+        notebook = path / f"{path.resolve().name}.ipynb"
+        return super().convert(notebook if notebook.is_file() else path, param, ctx)
+
+
+NOTEBOOK_TYPE = _NotebookPath(path_type=Path, dir_okay=False)
+
+
 def _set_course(ctx: click.Context, param: click.Parameter, folder: Path | None) -> None:
     """Store the option --course in an environment variable, which child processes inherit."""
     if folder is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from autograder.cli.group import main
-from autograder.cli.options import COURSE_OPTION, FILE_TYPE, FOLDER_TYPE
+from autograder.cli.options import COURSE_OPTION, FOLDER_TYPE, NOTEBOOK_TYPE
 from autograder.core.course import find_course
 from autograder.core.errors import format_count, join_words, make_printable
 
@@ -82,24 +82,33 @@ def lab(folder: Path, options: Sequence[str]) -> None:
 
 @main.command()
 @COURSE_OPTION
-@click.argument("notebook", type=FILE_TYPE)
+@click.argument("notebook", type=NOTEBOOK_TYPE)
 @click.argument("exercise", required=False)
 def reset(notebook: Path, exercise: str | None) -> None:
     """Bring a lab, or one EXERCISE of it, back to its first state; your version is kept beside it.
+
+    Without EXERCISE the whole lab is reset. In a terminal, the command asks before it does that.
 
     \b
     Example:  autograder reset work/my-lab/my-lab.ipynb my_exercise
     """
     from autograder.student.workspace import reset_copy
 
+    if exercise is None and _is_terminal():
+        click.confirm(f"Reset all exercises of {notebook.name}? (To reset one, give its name.)", abort=True)
     backup = reset_copy(notebook, exercise)
     name = exercise or notebook.stem
     click.echo(f"{name} is as it was at the start. Your version is kept in {backup}.")
 
 
+def _is_terminal() -> bool:
+    """Return True if a person can answer a question; False in a script."""
+    return sys.stdin.isatty()
+
+
 @main.command()
 @COURSE_OPTION
-@click.argument("notebook", type=FILE_TYPE)
+@click.argument("notebook", type=NOTEBOOK_TYPE)
 def update(notebook: Path) -> None:
     """Update your copy of a lab to the course's newer text; your answers and your own cells stay.
 
@@ -121,7 +130,7 @@ def update(notebook: Path) -> None:
 
 @main.command()
 @COURSE_OPTION
-@click.argument("notebook", type=FILE_TYPE)
+@click.argument("notebook", type=NOTEBOOK_TYPE)
 def check(notebook: Path) -> None:
     """Run YOUR OWN lab notebook afresh and print one line an exercise.
 

@@ -11,15 +11,25 @@ _LIBRARIES = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
 THREAD_VARIABLES = tuple(f"{library}_NUM_THREADS" for library in _LIBRARIES)
 
 
+def set_thread_variables() -> bool:
+    """Let processes that this process starts from now on compute with one thread.
+
+    Return False, and do nothing, if the user has set one of the variables `THREAD_VARIABLES`.
+    """
+    if any(os.environ.get(name) for name in THREAD_VARIABLES):
+        return False
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    return True
+
+
 def limit_threads() -> None:
     """Let NumPy compute with one thread from now on, in this process and its child processes.
 
     Do nothing if the user has set one of the environment variables `THREAD_VARIABLES`. If NumPy is
     already loaded, it no longer reads these variables, so threadpoolctl sets its threads directly.
     """
-    if any(os.environ.get(name) for name in THREAD_VARIABLES):
+    if not set_thread_variables():
         return
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
     with suppress(ImportError):  # in a browser, Python has no threads and no threadpoolctl
         from threadpoolctl import threadpool_limits
 

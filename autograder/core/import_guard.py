@@ -2,17 +2,21 @@
 
 If a package is installed for a student but not in grading, or the other way round, a correct
 solution can fail, or `check` and the grade can disagree. Allowed are the standard library, the
-autograder and its dependencies, the course's own packages, and the packages that course.toml lists
-under `imports`.
+autograder and its dependencies, the course's own packages, and, in a lab that needs one of them,
+the packages that course.toml lists under `imports`.
+
+Every lab has its own list. `autograder build` writes it into the lab's answer key, where `check`
+reads it wherever the notebook lies, and the grader gives the same list to the lab's sandbox.
 """
 
 import builtins
 import dis
 import inspect
 import json
+import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -29,23 +33,31 @@ ENGINE_PACKAGES = frozenset(
     "autograder click IPython ipywidgets matplotlib mpl_toolkits".split()
     + "nbclient nbformat numpy rich".split()
 )
+# Environment variable of a lab's sandbox: the lab's packages, separated by commas.
+PACKAGES_VARIABLE = "AUTOGRADER_PACKAGES"
 _IMPORT_LINE = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)|import[ \t]+([^#;\n]{1,500}))", re.M)
 
 
-def allowed_packages() -> frozenset[str] | None:
+def allowed_packages(lab_packages: Collection[str] | None = None) -> frozenset[str] | None:
     """Return the packages that a notebook may import; None if there is no restriction.
 
-    The course's settings list them or, outside of a course's folder, the answer keys beside the
-    notebook. If there is neither, there is no restriction.
+    Parameters
+    ----------
+    lab_packages : collection of str, optional
+        The packages of the notebook's lab. By default they are those of this sandbox's lab, else
+        all that the course's settings list or, outside of a course's folder, the answer keys beside
+        the notebook. If there is none of these, there is no restriction.
     """
-    packages = _read_course_packages()
+    packages = _read_course_packages() if lab_packages is None else frozenset(lab_packages)
     if packages is None:
         return None
     return ENGINE_PACKAGES | set(sys.stdlib_module_names) | packages
 
 
 def _read_course_packages() -> frozenset[str] | None:
-    """Return the packages that only this course allows; None if it restricts no imports."""
+    """Return the packages that are allowed in addition to those of every course."""
+    if PACKAGES_VARIABLE in os.environ:
+        return frozenset(filter(None, os.environ[PACKAGES_VARIABLE].split(",")))
     root = course.find_course_folder()
     if root is not None:
         settings = course.read_course(root)
@@ -80,12 +92,13 @@ def find_imports(source: str) -> set[str]:
     return packages
 
 
-def describe_refusal(package: str) -> str:
+def describe_refusal(package: str, lab_packages: Collection[str] | None = None) -> str:
     """Return the error sentence for a package that may not be imported."""
-    names = ["the standard library", "numpy", "matplotlib", *sorted(_read_course_packages() or ())]
+    packages = _read_course_packages() if lab_packages is None else lab_packages
+    names = ["Python's standard library", "numpy", "matplotlib", *sorted(packages or ())]
     return (
-        f"`{package}` may not be imported in these notebooks: it is not among what every student "
-        f"has, which is {join_words(names)}. Write it with NumPy."
+        f"`{package}` may not be imported in this lab. Its answers may use {join_words(names)}, "
+        "which every student has. Write this step with one of them."
     )
 
 
@@ -111,8 +124,12 @@ def guard_imports() -> None:
     builtins.__import__ = import_if_allowed
 
 
-def find_forbidden_package(codes: Iterator[CodeType], namespace: Mapping[str, Any]) -> str:
-    """Return the first package that code uses without being allowed to; "" if there is none.
+def find_forbidden_package(
+    codes: Iterator[CodeType],
+    namespace: Mapping[str, Any],
+    lab_packages: Collection[str] | None = None,
+) -> str:
+    """Return the first package that code uses although it is not allowed; "" if there is none.
 
     Parameters
     ----------
@@ -120,8 +137,10 @@ def find_forbidden_package(codes: Iterator[CodeType], namespace: Mapping[str, An
         Code objects of functions that are defined in the notebook.
     namespace : mapping
         The notebook's global variables.
+    lab_packages : collection of str, optional
+        See `allowed_packages`.
     """
-    packages = allowed_packages()
+    packages = allowed_packages(lab_packages)
     if packages is None:
         return ""
     for code in codes:

@@ -135,8 +135,9 @@ def explain_by_arguments(
         return ""
     if not probe.returns(calls[0], answers[0]):
         return (
-            "Called twice with the same arguments, it gives two results: a random number is in it, "
-            "or something that is kept from one call to the next."
+            "Called twice with the same arguments, your function gives two different results. Either "
+            "it draws a random number, or it stores something between calls. The result must depend on "
+            "the arguments alone; if the function needs a random number, an argument gives it."
         )
     paths = list(_list_paths(calls[0]))
     wrong_calls = []
@@ -170,7 +171,7 @@ def _describe_ignored_array(
         if all(_ignores_array(probe, path, *observation) for observation in observations):
             return (
                 f"Your result does not depend on `{path.name}`: "
-                "with other numbers in it, the same comes back."
+                "with other numbers in that array, your function returns the same."
             )
     return ""
 
@@ -295,16 +296,16 @@ def _list_argument_changes(
         for value in _PLAUSIBLE_DEFAULTS:
             if value is not default and value != default:
                 yield (
-                    f"The call leaves `{path.name}` out, and your function takes {default!r} for it; "
-                    f"with {value!r} it gives the expected result. "
-                    "What stands in the first line that you were given?",
+                    f"The call leaves `{path.name}` out, so your function uses {default!r}. With "
+                    f"`{path.name}={value!r}` your function gives the expected result. Compare the default in "
+                    "your `def` line with the stub's, and the uses of this argument.",
                     partial(path.replace, value=value),
                 )
     for first, second in combinations(paths, 2):
         if _are_exchangeable(first.get(arguments), second.get(arguments)):
             yield (
-                f"With `{first.name}` and `{second.name}` exchanged it gives the expected result: "
-                "have they changed places in your code?",
+                f"With `{first.name}` and `{second.name}` exchanged, your function gives the expected "
+                "result. Are the two exchanged in your code?",
                 partial(_exchange, first, second),
             )
     for path in paths:
@@ -374,8 +375,8 @@ _FACTORS: list[tuple[str, Callable[[np.ndarray], float]]] = [
     *(
         (text.format(size), partial(_power_of_length, axis, power))
         for axis, size in (
-            (-1, "n, where n is the length of a row of `{0}`,"),
-            (0, "n, where n is `len({0})`,"),
+            (-1, "n = `{0}.shape[-1]`"),
+            (0, "n = `len({0})`"),
         )
         for text, power in _LENGTH_POWERS
     ),
@@ -384,29 +385,29 @@ _FACTORS: list[tuple[str, Callable[[np.ndarray], float]]] = [
 # sentence for the student, and the function that makes the change.
 _SINGLE_CHANGES: list[tuple[Callable[[Value], bool], str, Callable[[Value], Value]]] = [
     (_is_square_array,
-     "With rows and columns of `{0}` exchanged it gives the expected result: "
-     "is it turned where it should not be, or not turned where it should?",
+     "With `{0}` transposed, your function gives the expected result. "
+     "Is there a `.T` too many, or one missing?",
      lambda value: np.swapaxes(value, -1, -2)),
     (_is_boolean_array,
-     "With True and False exchanged in `{0}` it gives the expected result: "
-     "is it read the other way round?",
+     "With True and False exchanged in `{0}`, your function gives the expected result. "
+     "What does True stand for in `{0}`, by the docstring?",
      np.logical_not),
     *((_is_integer,
-       f"With `{{0}}` one {text} it gives the expected result: "
-       "what do you count from, 0 or 1, and does the last one belong to it?",
+       f"With `{{0}}` {text} by 1, your function gives the expected result. "
+       "Do you count from 0 or from 1, and should the last one be included?",
        partial(operator.add, step))
-      for step, text in ((1, "larger"), (-1, "smaller"))),
+      for step, text in ((1, "increased"), (-1, "decreased"))),
     (_is_nonzero_float,
-     "With the sign of `{0}` changed it gives the expected result: "
-     "where is a minus too many, or missing?",
+     "With the opposite sign of `{0}`, your function gives the expected result. "
+     "Is there a minus too many, or one missing?",
      operator.neg),
     (_is_nonzero_float,
-     "With 1 / `{0}` in place of `{0}` it gives the expected result: "
-     "do you multiply where you should divide, or divide where you should multiply?",
+     "With `1 / {0}` in place of `{0}`, your function gives the expected result. "
+     "Do you multiply where you should divide, or divide where you should multiply?",
      lambda value: 1 / value),
     *((_is_numeric_array,
-       f"With `{{0}}` multiplied by {text} it gives the expected result: "
-       "by what do you multiply or divide, and how often?",
+       f"With `{{0}}` multiplied by {text}, your function gives the expected result. "
+       "Is there a factor too many or one missing?",
        partial(_multiply, factor))
       for text, factor in _FACTORS),
 ]  # fmt: skip
@@ -435,9 +436,9 @@ def _describe_result_combined_with_argument(
         parts = range(len(expected))
     for part, path, (description, combine) in product(parts, paths, _COMBINATIONS):
         if _is_part_combined_with_argument(calls, part, path, combine):
-            place = "" if part is None else f" in the {ordinal(part + 1)} value"
+            place = "" if part is None else f" as the {ordinal(part + 1)} value"
             text = description.format(path.name)
-            return f"What you return{place} is {text}. Does the formula say so?"
+            return f"The value that you return{place} is {text}. Does the formula ask for that?"
     return ""
 
 
@@ -501,10 +502,10 @@ def _describe_miscount_by_product(calls: Sequence[_WrongCall], paths: Sequence[A
             continue
         if gaps == [factor * number for number in products]:
             description = _format_product(abs(factor), list(sizes), powers)
-            excess = "too many" if factor > 0 else "too few"
+            excess = "too large" if factor > 0 else "too small"
             return (
-                f"In every case that fails, yours is {description} {excess}. "
-                "What in the formula has so many numbers?"
+                f"In every failing case your number is {excess} by {description}. "
+                "Which part of the formula has that many numbers?"
             )
     return ""
 

@@ -44,7 +44,7 @@ class Mutation:
     """One small change of the student's code.
 
     The description is the middle of a sentence. It stands between "In line 3 of its cell, `…`:" and
-    "every case comes out right."
+    ", every case is right."
     """
 
     description: str
@@ -58,7 +58,7 @@ class Mutation:
         A mutation that puts a variable in place of other code is not: together with another
         mutation it makes too many wrong functions right by chance.
         """
-        uses_variable = self.description.startswith("with one of your names")
+        uses_variable = self.description.startswith("with one of your variables")
         return self.rank < EXTEND and not uses_variable
 
 
@@ -115,7 +115,7 @@ class Mutator:
         for i, (first, second) in enumerate(pairwise(body)):
             if not isinstance(first, ast.Assign) or not isinstance(second, ast.Assign):
                 continue
-            description = "with the right sides of this line and the next assignment, "
+            description = "with the right sides of this line and of the next assignment, "
             description += f"line {second.lineno}, exchanged"
             mutation = Mutation(description, first.lineno, REPLACE)
             test = self._add_mutation(mutation, ast.unparse(first), ast.unparse(second))
@@ -221,12 +221,13 @@ class Mutator:
         elif isinstance(node, ast.Name):
             for name in self._names if node.id in self._names else ():
                 if name != node.id:
-                    description = f"with another name in place of {code}"
+                    description = f"with another variable in place of {code}"
                     yield Alternative(REPLACE, description, _name_node(name))
         elif isinstance(node, ast.BinOp):
             yield from _alternative_operations(node)
         elif isinstance(node, ast.UnaryOp):
-            description = f"without what stands before {_quote(node.operand)} in {code}"
+            sign = _UNARY_SIGNS[type(node.op)]
+            description = f"without the `{sign}` before {_quote(node.operand)}"
             yield Alternative(LEAVE_OUT, description, node.operand)
         elif isinstance(node, ast.Compare) and len(node.ops) == 1:
             yield from _alternative_comparisons(node, code)
@@ -246,20 +247,20 @@ class Mutator:
             yield from self._variables_in_place_of(code)
         if isinstance(node, (ast.BinOp, ast.Call)):
             for part in _nested_operands(node):
-                description = f"with {_quote(part)} alone in place of {code}"
+                description = f"with only {_quote(part)} in place of {code}"
                 yield Alternative(LEAVE_OUT_MORE, description, part)
         if EXTEND in self._ranks:
             yield from self._extended_expressions(node, code)
 
     def _variables_in_place_of(self, code: str) -> Iterator[Alternative]:
-        description = f"with one of your names in place of {code}"
+        description = f"with one of your variables in place of {code}"
         for name in self._names:
             yield Alternative(REPLACE, description, _name_node(name))
 
     def _extended_expressions(self, node: ast.expr, code: str) -> Iterator[Alternative]:
         """Yield the expression with an extra step, or combined with a variable of the student."""
         if isinstance(node, (ast.BinOp, ast.Call, ast.Name, ast.Subscript)):
-            for number, (description, _) in enumerate(_EXTRA_STEPS):
+            for number, (description, _, _) in enumerate(_EXTRA_STEPS):
                 step = ast.Call(_name_node(EXTRA_STEP), [ast.Constant(number), node], [])
                 yield Alternative(EXTEND, f"with {description.format(code)}", step)
         is_sum = isinstance(getattr(node, "op", 0), (ast.Add, ast.Sub))
@@ -273,7 +274,7 @@ class Mutator:
                 operations, factors = _COMBINING_OPERATIONS, [variable, column]
             for description, operation in operations:
                 for factor in factors:
-                    text = f"with {description.format(code)} one of your names"
+                    text = f"with {description.format(code)} one of your variables"
                     yield Alternative(COMBINE, text, ast.BinOp(node, operation, factor))
 
     def _variables_perhaps_missing_in_line(self, node: ast.expr) -> Iterator[tuple[str, bool]]:
@@ -304,11 +305,11 @@ class Mutator:
         free = [name for name in self._parameters if name not in argument_codes]
         for name in free:
             call = _copy_call(node, args=[*node.args, _name_node(name)])
-            yield Alternative(EXTEND, f"with one argument more for `{function}`", call)
+            yield Alternative(EXTEND, f"with one more argument for `{function}`", call)
         for start in range(len(free)):
             keywords = [ast.keyword(name, _name_node(name)) for name in free[start:]]
             call = _copy_call(node, keywords=[*node.keywords, *keywords])
-            description = f"with more of your function's arguments handed to `{function}`"
+            description = f"with more of your function's arguments passed to `{function}`"
             yield Alternative(EXTEND, description, call)
 
 
@@ -447,7 +448,7 @@ def _alternative_statements(node: ast.stmt) -> Iterator[Alternative]:
         if isinstance(target, (ast.Name, ast.Subscript)):
             for joint in (ast.Add(), ast.Mult()):
                 combination = ast.copy_location(ast.AugAssign(target, joint, node.value), node)
-                description = "with the new value combined with the old one"
+                description = "with the new value combined with the old value"
                 yield Alternative(REPLACE, description, combination)
     if isinstance(node, ast.If):
         opposite = _copy_node(node, test=ast.UnaryOp(ast.Not(), node.test))
@@ -457,7 +458,7 @@ def _alternative_statements(node: ast.stmt) -> Iterator[Alternative]:
 def _alternative_constants(node: ast.Constant, words: set[str]) -> Iterator[Alternative]:
     value: Any = node.value
     if isinstance(value, bool):
-        description = f"with the other of True and False in place of `{value}`"
+        description = f"with `{not value}` in place of `{value}`"
         yield Alternative(REPLACE, description, ast.Constant(not value))
     elif isinstance(value, str):
         sides = {"left", "right"}
@@ -514,7 +515,7 @@ def _alternative_comparisons(node: ast.Compare, code: str) -> Iterator[Alternati
                 new = ast.Compare(node.left, [comparison()], node.comparators)
                 yield Alternative(REPLACE, description, new)
     yield Alternative(REPLACE, f"with the opposite of {code}", ast.UnaryOp(ast.Not(), node))
-    yield Alternative(LEAVE_OUT, f"with {_quote(node.left)} alone in place of {code}", node.left)
+    yield Alternative(LEAVE_OUT, f"with only {_quote(node.left)} in place of {code}", node.left)
 
 
 def _alternative_conditions(node: ast.BoolOp | ast.IfExp, code: str) -> Iterator[Alternative]:
@@ -555,7 +556,7 @@ def _alternative_subscripts(node: ast.Subscript, code: str) -> Iterator[Alternat
             if isinstance(node.slice, ast.Tuple):
                 new_slice = ast.Tuple([*indices[:i], other, *indices[i + 1 :]], ast.Load())
             new = ast.Subscript(node.value, new_slice, ast.Load())
-            yield Alternative(REPLACE, f"with another part in place of {code}", new)
+            yield Alternative(REPLACE, f"with another slice in place of {code}", new)
     array = _quote(node.value)
     if any(isinstance(index, (ast.Slice, ast.Name)) for index in indices):
         yield Alternative(LEAVE_OUT, f"with all of {array} in place of {code}", node.value)
@@ -606,7 +607,7 @@ def _calls_of_similar_functions(node: ast.Call, code: str) -> Iterator[Alternati
             continue
         for part in _operands_or_arguments(node.args[0]):
             if isinstance(part, (ast.Name, ast.Call, ast.Subscript, ast.Attribute)):
-                description = f"with another function, of {_quote(part)} alone, in place of {code}"
+                description = f"with another function of only {_quote(part)} in place of {code}"
                 yield Alternative(REPLACE, description, ast.Call(function, [part], []))
 
 
@@ -623,7 +624,7 @@ def _rearranged_or_shortened_calls(node: ast.Call, code: str) -> Iterator[Altern
     function_code = ast.unparse(node.func)
     for argument in node.args[1:]:
         if isinstance(argument, (ast.BinOp, ast.Name, ast.Call, ast.Subscript)):
-            description = f"with {_quote(argument)} alone in place of {code}"
+            description = f"with only {_quote(argument)} in place of {code}"
             yield Alternative(LEAVE_OUT, description, argument)
     for i, (first, second) in enumerate(pairwise(node.args)):
         exchange = _copy_call(node, args=[*node.args[:i], second, first, *node.args[i + 2 :]])
@@ -656,7 +657,7 @@ def _reductions_with_axis_or_keepdims(node: ast.Call) -> Iterator[Alternative]:
     for axis in (-1, 0, 1, -2):
         for keywords in (node.keywords, keep_axis):
             extended_call = _copy_call(node, keywords=[*keywords, _keyword_node("axis", axis)])
-            yield Alternative(EXTEND, f"with an `axis` for `{function_code}`", extended_call)
+            yield Alternative(EXTEND, f"with an `axis` argument for `{function_code}`", extended_call)
 
 
 # Tables of operators and functions that may be meant in place of one another
@@ -666,6 +667,7 @@ _SIGNS: dict[type, str] = {
     ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
+_UNARY_SIGNS: dict[type, str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
 _NUMBER_CONSTANTS = ("np.nan", "np.inf", "-np.inf", "np.pi", "np.e")
 _ORDER_SIGNS = ("<", "<=", ">", ">=", "==", "!=")
 # A power is never put in place of a product, because sizes of arrays could become huge.
@@ -724,27 +726,45 @@ def _negate_booleans(value: Any) -> Any:
     return ~value
 
 
-_EXTRA_STEPS: list[tuple[str, Callable[[Any], Any]]] = [
-    ("the sign of {} changed", operator.neg),
-    ("rows and columns of {} exchanged", lambda value: np.swapaxes(value, -1, -2)),
-    ("the opposite order of {}", lambda value: value[::-1]),
-    ("the root of {} in its place", lambda value: value**0.5),
-    ("{} squared", lambda value: value**2),
-    ("1 divided by {} in its place", lambda value: 1 / value),
-    ("{} one larger", lambda value: value + 1),
-    ("{} one smaller", lambda value: value - 1),
-    ("the absolute value of {}", np.abs),
-    ("True and False exchanged in {}", _negate_booleans),
+def _is_fractional(value: Any) -> bool:
+    """Return True for floats: measured or computed numbers, not sizes, indices or booleans."""
+    return getattr(value, "dtype", np.asarray(value).dtype).kind == "f"
+
+
+def _is_number(value: Any) -> bool:
+    return getattr(value, "dtype", np.asarray(value).dtype).kind in "fiu"
+
+
+def _has_axes(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.ndim > 0
+
+
+# Steps that may be missing in the student's code: a description, a test of the values for which the
+# step has a meaning, and the step.
+_EXTRA_STEPS: list[tuple[str, Callable[[Any], bool], Callable[[Any], Any]]] = [
+    ("the sign of {} changed", _is_fractional, operator.neg),
+    ("rows and columns of {} exchanged", _has_axes, lambda value: np.swapaxes(value, -1, -2)),
+    ("the order of {} reversed", _has_axes, lambda value: value[::-1]),
+    ("the square root of {} in its place", _is_number, lambda value: value**0.5),
+    ("{} squared", _is_number, lambda value: value**2),
+    ("1 divided by {} in its place", _is_number, lambda value: 1 / value),
+    ("{} increased by 1", _is_number, lambda value: value + 1),
+    ("{} decreased by 1", _is_number, lambda value: value - 1),
+    ("the absolute value of {}", _is_fractional, np.abs),
+    ("True and False exchanged in {}", lambda value: True, _negate_booleans),
 ]
 
 
 def apply_extra_step(number: int, value: Any) -> Any:
-    """Apply an extra step to a value; return the value itself if the result is equal.
+    """Apply an extra step to a value; return the value itself if the step has no meaning for it.
 
-    A step that only changes the type (4 into NumPy's 4) may avoid an error, but nobody can have
-    meant it.
+    Nor is there a meaning in a step that only changes the type (4 into NumPy's 4): it may avoid an
+    error, but nobody can have meant it.
     """
-    result = _EXTRA_STEPS[number][1](value)
+    _, has_meaning, step = _EXTRA_STEPS[number]
+    if not has_meaning(value):
+        return value
+    result = step(value)
     return value if np.array_equal(value, result) else result
 
 

@@ -5,6 +5,18 @@ extra step. All are compiled into one copy of the code, and a set of numbers say
 So one compilation serves all mutations, and to try one costs only a call with a small case. The
 student is told of a mutation that makes all cases right, or at least half of the failing ones. The
 description names the line and the kind of the mutation, but not the right code.
+
+A mutation that is right by accident is no advice. These rules decide what is offered:
+
+1. The result must be right in every case that can be run again, or the sentence says in how many.
+2. A mutation must change a number, not only its type: 4 in place of NumPy's 4 avoids many an error,
+   and nobody can have meant it (`apply_extra_step`).
+3. An extra step must have a meaning for its value: the absolute value, the sign and the order of
+   a size or an index have none (`_EXTRA_STEPS`).
+4. No mutation may use what NumPy accepts by tolerance: any negative size in `reshape`, or a number
+   whose dtype is taken (`check_sizes`, `check_dtype`).
+5. If the function raises an error that is explained by itself, such as a misspelt name, no mutation
+   is searched (`FULLY_EXPLAINED_ERRORS`): most would only avoid the line.
 """
 
 import ast
@@ -121,7 +133,7 @@ class _RepairSearch:
             cell.activate(number)
             share = self._share_of_right_numbers(cell, self._first)
             if share == 1 and self._are_all_right(cell):
-                return f"One place is wrong. {cell.describe_mutation(number)} every case comes out right."
+                return f"One place is wrong. {cell.describe_mutation(number)}, every case is right."
             if share > initial_share and cell.mutations[number].rank < EXTEND:
                 self._improvements.append((share, number))
         return ""
@@ -141,10 +153,10 @@ class _RepairSearch:
                 active, failing = first, self._first_failing(cell)
             cell.activate(first, second)
             if failing and self._share_of_right_numbers(cell, failing) == 1 and self._are_all_right(cell):
-                description = cell.describe_mutation(first).rstrip(",")
+                description = cell.describe_mutation(first)
                 return (
                     f"Two places are wrong. {description}. "
-                    f"{cell.describe_mutation(second)} every case comes out right."
+                    f"{cell.describe_mutation(second)}. With both changes, every case is right."
                 )
         return ""
 
@@ -169,8 +181,8 @@ class _RepairSearch:
             right = sum(self._is_right(cell, question) for question in self._failing)
             if 2 * right >= len(self._failing):
                 return (
-                    f"One place is wrong, and it is not all. {cell.describe_mutation(number)} "
-                    f"{right} of the {len(self._failing)} cases that fail come out right."
+                    f"One place is wrong, and something else too. {cell.describe_mutation(number)}, "
+                    f"{right} of the {len(self._failing)} failing cases are right."
                 )
         return ""
 
@@ -339,11 +351,11 @@ class _MutatedCell:
             return
         first = self.mutations[places[0][0]]
         lines = {self.mutations[number].line for number, _ in places}
-        in_line = f"{first.description}, wherever it stands there,"
+        in_line = f"{first.description} everywhere in this line"
         if len(lines) == 1:
             self._add_combination(places, replace(first, description=in_line))
             return
-        everywhere = f"{first.description}, there and wherever else it stands,"
+        everywhere = f"{first.description} here and everywhere else"
         self._add_combination(places, replace(first, description=everywhere))
         for line in lines:
             line_places = [place for place in places if self.mutations[place[0]].line == line]

@@ -494,7 +494,8 @@ class SubmissionGrader:
         self, exercise: Exercise, questions: list, answers: list, known_right: int = 0
     ) -> Finding:
         misconceptions = exercise.misconceptions
-        return judge(questions, answers, exercise.rules, misconceptions, exercise.name, known_right)
+        names = exercise.argument_names
+        return judge(questions, answers, exercise.rules, misconceptions, exercise.name, known_right, names)
 
     def _blame_failed_dependencies(self, cell_results: CellResults) -> None:
         """Name a failed exercise as the cause if another failed exercise calls its function."""

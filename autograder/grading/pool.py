@@ -20,6 +20,7 @@ import nbformat
 
 from autograder.authoring.lab import Lab, read_lab, read_lab_in
 from autograder.core.course import read_course
+from autograder.core.import_guard import PACKAGES_VARIABLE
 from autograder.gradebook.classroom import Submission
 from autograder.gradebook.fingerprint import lab_fingerprint
 from autograder.gradebook.graded_submission import GradedSubmission, GradingOptions
@@ -79,12 +80,19 @@ def sandbox_for(lab: Lab, choice: str = "auto", drawing: bool = False) -> Sandbo
     sandbox = sandbox_type(
         (*preload, *lab.preload, *lab.setup_import_statements),
         _run_limits(lab),
-        {name: os.environ[name] for name in lab.environment if name in os.environ},
+        _make_environment(lab),
         tuple(course.root / name for name in (*course.library, *course.data)),
         course.root,
     )
     atexit.register(sandbox.close)
     return sandbox.__enter__()
+
+
+def _make_environment(lab: Lab) -> dict[str, str]:
+    """Return the environment variables that a lab's sandbox gets in addition to its own."""
+    environment = {name: os.environ[name] for name in lab.environment if name in os.environ}
+    environment[PACKAGES_VARIABLE] = ",".join(sorted(lab.allowed_packages))
+    return environment
 
 
 def find_sandbox_for(labs: Iterable[Lab], choice: str) -> type[Sandbox]:

@@ -162,11 +162,16 @@ def _modified_names(function: Any, inputs: Inputs, copies: Inputs) -> tuple[str,
 
 def argument_names(function: Any, indices: Sequence[int]) -> list[str]:
     """Return the names of a function's arguments at these positions."""
+    names = list_parameter_names(function)
+    return [names[i] if i < len(names) else f"argument {i + 1}" for i in indices]
+
+
+def list_parameter_names(function: Any) -> tuple[str, ...]:
+    """Return the names of a function's parameters; () if it has no signature."""
     try:
-        names = list(inspect.signature(function).parameters)
+        return tuple(map(str, inspect.signature(function).parameters))
     except (ValueError, TypeError):
-        names = []
-    return [str(names[i]) if i < len(names) else f"argument {i + 1}" for i in indices]
+        return ()
 
 
 class _LimitedOutputBuffer(io.TextIOBase):

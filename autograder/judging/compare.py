@@ -3,7 +3,6 @@
 import builtins
 import inspect
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -11,6 +10,12 @@ from functools import cache
 import numpy as np
 
 from autograder.core.time_limit import TimeLimitExceeded, deadline
+from autograder.judging.error_messages import (
+    classify_error,
+    error_subject,
+    explain_error,
+    says_what_to_write,
+)
 from autograder.values import value_types
 from autograder.values.case_inputs import (
     Answer,
@@ -57,67 +62,14 @@ def same_answer(
     return value_types.values_agree(first.value, second.value, rules)
 
 
-# Patterns in the error messages of Python, NumPy and Keras's three backends, each with the mistake
-# (a key of `STRUCTURAL`) that it shows.
-_ERROR_PATTERNS = (
-    (r"^AssertionError", "own-assert"),
-    (r"^SystemExit", "ends-the-program"),
-    (r"^RecursionError", "calls-itself"),
-    (r"^(EOFError|StdinNotImplementedError)", "asks-the-keyboard"),
-    (r"^KeyError", "entry-that-is-not-there"),
-    (r"NoneType", "works-on-none"),
-    (r"mismatch in its core dimension|not aligned|Matrix size-incompatible|"
-     r"requires contracting dimensions|shapes cannot be multiplied|of batch2 tensor", "shapes-that-do-not-multiply"),
-    (r"could not be broadcast|could not broadcast|shape mismatch|[Ii]ncompatible shapes|"
-     r"must be broadcastable|must match the size of tensor", "shapes-that-do-not-broadcast"),
-    (r"boolean index did not match", "index-of-another-shape"),
-    (r"cannot reshape|cannot be reshaped|the requested shape has|invalid for input of size", "reshape-that-does-not-fit"),
-    (r"must match exactly|number of dimensions|in both shapes must be equal|"
-     r"other than the one being concatenated|Sizes of tensors must match except", "parts-that-do-not-join"),
-    (r"must have the same shape", "parts-that-do-not-stack"),
-    (r"not result in an equal division", "cut-that-does-not-come-out-even"),
-    (r"is ambiguous", "array-for-yes-or-no"),
-    (r"only (0-dimensional|length-1|size-1)", "array-for-a-single-number"),
-    (r"^IndexError: (index -?\d+ is out of bounds|list index out of range|string index)", "place-that-is-not-there"),
-    (r"out of bounds|tuple index out of range|not enough values to unpack|too many values to unpack|"
-     r"too many indices", "axis-that-is-not-there"),
-    (r"axes don't match|axes do not match|repeated axis", "axes-that-do-not-match"),
-    (r"is not defined", "name-not-defined"),
-    (r"inhomogeneous shape", "arrays-of-several-shapes"),
-    (r"slice indices must be integers|float\S* object cannot be interpreted as an integer|"
-     r"a single integer, got '|indices must be integers or slices, not float", "fraction-for-a-place"),
-    (r"boolean (negative|subtract)", "minus-on-booleans"),
-    (r"ufunc '(invert|bitwise_\w+)' not supported", "logic-on-numbers"),
-    (r"unexpected keyword argument|positional argument|multiple values for argument", "call-that-does-not-fit"),
-    (r"Cannot cast ufunc", "fractions-into-whole-numbers"),
-)  # fmt: skip
-
-
-@cache
-def classify_error(error: str) -> str | None:
-    """Return the common mistake that an error such as "ValueError: …" shows; None if unusual."""
-    for pattern, mistake in _ERROR_PATTERNS:
-        if re.search(pattern, error):
-            return mistake
-    return None
-
-
 def _error_cause_key(error: str, rules: ComparisonRules) -> tuple[str, str]:
     """Return the type and the subject of an error. Errors equal in both have the same cause."""
-    type_name, _, text = error.partition(": ")
+    type_name = error.partition(": ")[0]
     if rules.returns == "tensor":
         if type_name in {"ValueError", "InvalidArgumentError", "RuntimeError", "TypeError"}:
             return "ValueError", ""  # Keras's backends raise different types for it
         return type_name, ""
-    subject = classify_error(error)
-    if subject is None:
-        subject = " ".join(word for word in text.split() if word.isalpha())
-    elif subject.startswith("shapes-that"):  # the sizes must be equal, too
-        match = re.search(r"size (\d+) is different from (\d+)|: (\d+) \(dim \d+\) != (\d+)", text)
-        shapes = re.findall(r"\([\d,]*\)", text)
-        sizes = filter(None, match.groups()) if match else shapes
-        subject = " ".join([subject, *sorted(sizes)])
-    return type_name, subject
+    return type_name, error_subject(error)
 
 
 # The first difference between an answer and the expected result
@@ -174,8 +126,8 @@ def first_difference(
     difference, memory = _compare_all_but_memory(expected, answer, rules, inputs), inputs.memory
     if difference is None and memory is not None and answer.peak_bytes > memory:
         peak, limit = format_megabytes(answer.peak_bytes), format_megabytes(memory)
-        text = f"Your result is right, but your function holds {peak} at once"
-        return Difference("memory", f"{text}, where {limit} are allowed.", "too-much-memory")
+        text = f"Your result is right, but your function uses {peak} of memory at once"
+        return Difference("memory", f"{text}; {limit} are allowed.", "too-much-memory")
     return difference
 
 
@@ -206,7 +158,8 @@ def _compare_all_but_memory(
         difference = _compare_result(expected, answer, rules, inputs)
     if difference is None and answer.modified:
         names = " and ".join(f"`{name}`" for name in answer.modified)
-        text = f"Your function changed its argument {names}."
+        noun = "arguments" if len(answer.modified) > 1 else "argument"
+        text = f"Your function changed its {noun} {names}."
         return Difference("modified", text, "modifies-argument")
     return difference
 
@@ -225,7 +178,18 @@ def _compare_result(
     array_expected = rules.returns == "tensor" and isinstance(expected, np.ndarray)
     if array_expected and answer.type not in ("tensor", "ndarray"):
         return value_types.type_difference(expected, answer.value, rules, ResultWording())
-    return value_types.find_difference(expected, answer.value, rules)
+    difference = value_types.find_difference(expected, answer.value, rules)
+    is_rounded_scalar = type(expected) is float and answer.type in ("float32", "float16")
+    if difference and is_rounded_scalar and _is_nearly_equal(expected, answer.value):
+        # A scalar has lost its dtype by now, but the name of its type is known.
+        text = difference.observation.replace(";", f", a {answer.type};", 1)
+        return Difference("values", text, "lower-precision", nearly_right=True)
+    return difference
+
+
+def _is_nearly_equal(expected: float, value: Value) -> bool:
+    """Return True if a number differs by no more than the digits that float16 loses."""
+    return type(value) is float and abs(value - expected) <= 2e-3 * abs(expected)
 
 
 def _compare_with_expected_error(
@@ -238,7 +202,7 @@ def _compare_with_expected_error(
     if not answer.error:
         outcome = f"returned {with_article(answer.type)}"
         if rules.call == "in place":
-            outcome = "came to its end"
+            outcome = "finished without an error"
         elif answer.type == "NoneType":
             outcome = "returned None"
         return Difference("type", f"Your function {outcome}; it should raise {expected_type} here.")
@@ -304,7 +268,10 @@ def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
         return Difference("error", NOT_WRITTEN, "not-written-yet")
     stop = "" if answer.error.endswith((".", "!", "?")) else "."
     mistake = classify_error(answer.error)
-    explanation = _explain_error_specifically(mistake, answer) if mistake else ""
+    explanation, is_complete = "", False
+    if mistake:
+        explanation = explain_error(mistake, answer)
+        is_complete = bool(explanation) and says_what_to_write(mistake, answer)
     subject, _ = _unanswered_query(answer, inputs) or ("Your function", "")
     not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", answer.error)
     # An error with a line number was raised in the student's code. Otherwise it was raised when our
@@ -313,56 +280,8 @@ def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
         call = subject.removeprefix("Your result, ").removesuffix(",")
         text = f"Your function returned {with_article(not_callable[1])}; "
         return Difference("type", f"{text}expected something that can be {call}.")
-    return Difference("error", f"{subject} raised {answer.error}{stop}", mistake, means=explanation)
-
-
-# Explanations of errors, with sizes and names from the error message. Each row has the key of a
-# common mistake (in `STRUCTURAL`), a pattern of error messages, and a text whose braces the groups
-# of the pattern fill.
-_ERROR_EXPLANATIONS = (
-    ("shapes-that-do-not-multiply", r"size (\d+) is different from (\d+)",
-     "In the product on this line the left array has rows of {1} numbers, and the right one columns of {0}: the two "
-     "must be equal."),
-    ("shapes-that-do-not-multiply", r"shapes (\([\d, ]*\)) and (\([\d, ]*\)) not aligned",
-     "In the product on this line the shapes are {0} and {1}: the last size on the left must equal the first (of a "
-     "batch, the last but one) on the right."),
-    ("shapes-that-do-not-broadcast", r"shapes? (\([\d,]*\)).*?(\([\d,]*\))",
-     "The line puts arrays of shapes {0} and {1} together number by number. Counted from the end, two sizes must be "
-     "equal, or one of them 1."),
-    ("place-that-is-not-there", r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)",
-     "The line asks for place {0} along axis {1}, which has only {2}."),
-    ("entry-that-is-not-there", r"(?s)^.*?: (.*)", "A mapping has no entry {0}."),
-    ("name-not-defined", rf"name '({'|'.join(sorted(sys.stdlib_module_names))})'",
-     "`{0}` is one of Python's modules: `import {0}` has to come before it is used."),
-    ("name-not-defined", r"name '(\w+)'", "When the line runs, nothing is called `{0}`."),
-)  # fmt: skip
-
-
-def _explain_error_specifically(mistake: str, answer: Answer) -> str:
-    """Explain an error with the sizes and names in its message; "" to use the general text."""
-    calls_itself = re.search(rf"\b{re.escape(answer.within)}\(", answer.line)
-    if mistake == "calls-itself" and calls_itself:
-        return f"`{answer.within}` calls itself on this line, again and again, and nothing ends it."
-    compares_floats = "==" in answer.line and not re.search(r"shape|len\(|ndim|dtype", answer.line)
-    if mistake == "own-assert" and compares_floats:
-        return (
-            "It is an `assert` of your own that failed. Numbers with a fraction are rounded, "
-            "so `==` between two of them is often False although both are right."
-        )
-    for name, pattern, explanation in _ERROR_EXPLANATIONS:
-        if name != mistake:
-            continue
-        match = re.search(pattern, answer.error)
-        if match:
-            return explanation.format(*map(_format_shape, match.groups()))
-    return ""
-
-
-def _format_shape(text: str) -> str:
-    """Format a shape as Python does, "(2, 3)" for "(2,3)"; other text stays as it is."""
-    if not re.fullmatch(r"\([\d, ]*\)", text):
-        return text
-    return text.replace(",", ", ").replace(", )", ",)").replace("  ", " ")
+    text = f"{subject} raised {answer.error}{stop}"
+    return Difference("error", text, mistake, means=explanation, needs_hint=not is_complete)
 
 
 def _compare_modified_arguments(
@@ -378,7 +297,7 @@ def _compare_modified_arguments(
     original_arguments = dict(enumerate(inputs.args)) | dict(inputs.kwargs)
     # Compare first the arguments that the call should change.
     for key in sorted(original_arguments, key=lambda key: key not in expected):
-        name = _describe_position(key)
+        name = _describe_position(key, inputs)
         wording = ResultWording().for_part(f"In {name}, after the call: ")
         expected_value = expected.get(key, original_arguments[key])
         value = final_arguments.get(key, original_arguments[key])
@@ -388,7 +307,7 @@ def _compare_modified_arguments(
         if key not in final_arguments:
             description = value_types.describe_value(expected_value)
             text = f"Your function left {name} unchanged; expected {description} there."
-            hint = "Perhaps it assigns a new object to that name, or works on a copy."
+            hint = "Perhaps your function assigns a new object to that name, or works on a copy."
             return Difference("values", text, means=hint)
         if key not in expected:
             return Difference("modified", f"Your function changed {name}.", "modifies-argument")
@@ -401,10 +320,12 @@ def _compare_modified_arguments(
     return difference and replace(difference, path=("", *difference.path))
 
 
-def _describe_position(key: int | str) -> str:
-    if isinstance(key, int):
-        return f"its {ordinal(key + 1)} argument"
-    return f"its argument `{key}`"
+def _describe_position(key: int | str, inputs: Inputs) -> str:
+    if isinstance(key, str):
+        return f"its argument `{key}`"
+    if key < len(inputs.argument_names):
+        return f"its argument {inputs.name_argument(key)}"
+    return f"its {ordinal(key + 1)} argument"
 
 
 def _compare_with_course_function(

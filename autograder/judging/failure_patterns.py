@@ -38,13 +38,13 @@ def describe_failing_cases(cases: Sequence[JudgedCase]) -> str:
             failing.append(features)
     if not passing or not failing:
         return ""
-    right = f"It is right in {len(passing)} cases"
+    right = f"{len(passing)} of {len(cases)} cases are right"
     in_all = _separating_features(failing, passing)
     if in_all:
-        return f"{right}; all failing cases have {in_all[0]}."
+        return f"{right}. All failing cases have {in_all[0]}."
     pair = _features_of_several_and_no_other(failing, passing)[:2]
     if pair and not any(set(pair).isdisjoint(features) for features in failing):
-        return f"{right}; all failing cases have {join_words(pair, 'or')}."
+        return f"{right}. All failing cases have {join_words(pair, 'or')}."
     in_right = _separating_features(passing, failing)
     if in_right and len(passing) > 1:
         return f"Only {len(passing)} of {len(cases)} cases are right: those with {in_right[0]}."
@@ -83,9 +83,13 @@ def list_features(question: Question) -> list[str]:
         # Skip the argument that holds a test function. Its name is no Python identifier.
         if name.isidentifier() and not arrays_in(value):
             features.append(f"`{name}={_format_value(value)}`")
-    for i, value in enumerate(inputs.args, 1):
+    for i, value in enumerate(inputs.args):
         if not arrays_in(value) and type(value) in SCALAR_TYPES:
-            features.append(f"`{_format_value(value)}` as argument {i}")
+            name = inputs.name_argument(i).strip("`")
+            if name.isidentifier():
+                features.append(f"`{name}={_format_value(value)}`")
+            else:
+                features.append(f"`{_format_value(value)}` as {name}")
     arrays = arrays_in((*inputs.args, *inputs.kwargs.values()))
     dtypes = {array.dtype.name for array in arrays} - {"float64", "bool", "int64"}
     features += [f"{name} numbers" for name in sorted(dtypes)]
@@ -145,7 +149,7 @@ def _have_same_shape(arrays: Sequence[np.ndarray]) -> bool:
 
 _ARRAY_FEATURES: Sequence[tuple[str, Callable[[Sequence[np.ndarray]], bool]]] = [
     ("arrays with one axis only", lambda arrays: max(array.ndim for array in arrays) == 1),
-    ("arrays that do not lie in one piece in memory, as slices and transposes do",
+    ("arrays that are not contiguous in memory, such as slices and transposes",
      lambda arrays: any(map(_is_not_contiguous, arrays))),
     ("an axis of length 1", lambda arrays: any(map(_has_single_axis, arrays))),
     ("an empty axis", lambda arrays: any(map(_is_empty, arrays))),
@@ -234,14 +238,26 @@ def _describe_correlation(pairs: Sequence[ArrayPair]) -> str:
     if correlations and np.median(correlations) > 0.9:
         return (
             "Your numbers are strongly correlated with the expected ones "
-            f"(r = {np.median(correlations):.2f}): most of the formula is right."
+            f"(r = {_format_correlation(np.median(correlations))}), so most of the formula is right."
         )
     if len(correlations) > 2 and np.mean(np.abs(correlations)) < 0.3:
         return (
-            "Your numbers are hardly correlated with the expected ones: "
-            "look at the first steps, and at what goes into them."
+            "Your numbers are hardly correlated with the expected ones, so an early step is probably "
+            "wrong. Check the first steps and their inputs."
         )
     return ""
+
+
+def _format_correlation(correlation: float) -> str:
+    """Format a correlation so that only a perfect one is 1.00: "0.98", "0.9997".
+
+    >>> _format_correlation(0.98), _format_correlation(0.99973)
+    ('0.98', '0.9997')
+    """
+    text = f"{correlation:.2f}"
+    if text == "1.00":
+        text = f"{correlation:.4f}"
+    return "above 0.9999" if text == "1.0000" else text
 
 
 def _to_differing_array_pair(expected: Value, value: Value, rules: ComparisonRules) -> ArrayPair | None:
@@ -343,19 +359,22 @@ def _holds_where_wrong(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]) 
 
 
 _ZERO_PATTERNS: PatternTable = [
-    ("What differs is 0 in your result.", _holds_where_wrong(lambda values, expected: values == 0)),
+    (
+        "All the differing numbers are 0 in your result.",
+        _holds_where_wrong(lambda values, expected: values == 0),
+    ),
 ]
 _RELATION_PATTERNS: PatternTable = [
-    ("Each row is the expected one times a number of its own, so its proportions are right.",
+    ("Each row is the expected row times a factor that differs from row to row.",
      _is_scaled_along_axis(-1)),
-    ("Each column is the expected one times a number of its own, so its proportions are right.",
+    ("Each column is the expected column times a factor that differs from column to column.",
      _is_scaled_along_axis(-2)),
-    ("The numbers are the right ones, but they stand in other places.", _is_rearranged),
+    ("The result has the expected numbers, but in other positions.", _is_rearranged),
 ]  # fmt: skip
 _DIAGONAL_PATTERNS: PatternTable = [
     ("Only the diagonal differs.", _differs_only_on_side_of_diagonal(lambda d: d == 0)),
-    ("Only places above the diagonal differ.", _differs_only_on_side_of_diagonal(lambda d: d > 0)),
-    ("Only places below the diagonal differ.", _differs_only_on_side_of_diagonal(lambda d: d < 0)),
+    ("Only entries above the diagonal differ.", _differs_only_on_side_of_diagonal(lambda d: d > 0)),
+    ("Only entries below the diagonal differ.", _differs_only_on_side_of_diagonal(lambda d: d < 0)),
 ]
 # Sentences about an axis of n positions, each with a test that is true for the positions i that
 # differ.
@@ -365,8 +384,8 @@ _AXIS_PATTERNS: list[tuple[str, Callable[[Any, int], Any]]] = [
     ("Only the first {} is right.", lambda i, n: i > 0),
     ("Only the last {} is right.", lambda i, n: i < n - 1),
     ("Only the first two {}s are right.", lambda i, n: i > 1),
-    ("Every second {} is right, the first among them.", lambda i, n: i % 2 == 1),
-    ("Every second {} differs, the first among them.", lambda i, n: i % 2 == 0),
+    ("Every second {} is right, beginning with the first.", lambda i, n: i % 2 == 1),
+    ("Every second {} differs, beginning with the first.", lambda i, n: i % 2 == 0),
     ("Only the first half of the {}s is right.", lambda i, n: i >= n // 2),
     ("Only the second half of the {}s is right.", lambda i, n: i < n // 2),
 ]  # fmt: skip
@@ -399,13 +418,13 @@ def _has_other_sign(values: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 
 _SIZE_PATTERNS: PatternTable = [
-    (f"In every case that fails, what differs {text}.", _holds_where_wrong(compare))
+    (f"All the differing numbers {text}.", _holds_where_wrong(compare))
     for text, compare in (
-        ("is too large", np.greater),
-        ("is too small", np.less),
-        ("is too far from 0", _is_farther_from_zero),
-        ("is too near to 0", _is_nearer_to_zero),
-        ("has the other sign", _has_other_sign),
+        ("are too large", np.greater),
+        ("are too small", np.less),
+        ("are too far from 0", _is_farther_from_zero),
+        ("are too close to 0", _is_nearer_to_zero),
+        ("have the wrong sign", _has_other_sign),
     )
 ]  # fmt: skip
 
@@ -428,8 +447,9 @@ def describe_right_return_values(pairs: Sequence[tuple[Value, Value]], rules: Co
             right.append(ordinal(i + 1))
     if not right:
         return ""
-    verb = "is" if len(right) == 1 else "are"
-    return f"Right in every case {verb} the {join_words(right)}."
+    if len(right) == 1:
+        return f"The {right[0]} of the {length} values is right in every case."
+    return f"The {join_words(right)} of the {length} values are right in every case."
 
 
 def describe_length_difference(pairs: Sequence[tuple[Value, Value]]) -> str:
@@ -466,13 +486,13 @@ def _starts_with(array: np.ndarray, part: np.ndarray) -> bool:
 
 
 _LENGTH_PATTERNS: Sequence[tuple[str, Callable[[np.ndarray, np.ndarray], bool]]] = [
-    ("What is there is right; along {} it ends too early.",
+    ("The numbers are right, but the result is too short along {}: the end is missing.",
      lambda expected, value: _starts_with(expected, value)),
-    ("What is there is right; along {} it begins too late.",
+    ("The numbers are right, but the result is too short along {}: the beginning is missing.",
      lambda expected, value: _starts_with(expected[::-1], value[::-1])),
-    ("Along {} it begins with the expected numbers; the rest does not belong to it.",
+    ("The result is too long along {}: after the expected numbers there are others.",
      lambda expected, value: _starts_with(value, expected)),
-    ("Along {} it ends with the expected numbers; the part before does not belong to it.",
+    ("The result is too long along {}: before the expected numbers there are others.",
      lambda expected, value: _starts_with(value[::-1], expected[::-1])),
 ]  # fmt: skip
 
@@ -485,5 +505,6 @@ def describe_multiple(expected: Value, value: Value) -> str:
     factor = max(value / expected, expected / value)
     if not 1 < factor <= 1024 or abs(factor - round(factor)) > 1e-9 * factor:
         return ""
-    size = "as large as it should be" if value > expected else "too small"
-    return f"Here it is {round(factor)} times {size}."
+    if value > expected:
+        return f"In this case the result is {round(factor)} times too large."
+    return f"In this case the expected value is {round(factor)} times larger."

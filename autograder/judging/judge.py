@@ -96,6 +96,7 @@ def judge(
     misconceptions: Iterable[Misconception],
     exercise: str = "",
     known_right: int = 0,
+    argument_names: Sequence[str] = (),
 ) -> Finding:
     """Compare every answer with the expected one, and explain the differences.
 
@@ -109,7 +110,11 @@ def judge(
         Name of the student's function, to tell an error in it from one in a function that it calls.
     known_right : int
         Number of answers at the beginning that are known to be right; they are not compared again.
+    argument_names : sequence of str
+        Names of the function's arguments, for messages.
     """
+    if argument_names:
+        questions = [_name_arguments(question, argument_names) for question in questions]
     cases = _compare_all_answers(questions, answers, rules, known_right)
     correct = tuple(case.is_right for case in cases)
     failing = failing_cases(cases)
@@ -135,6 +140,10 @@ def judge(
         shown_case = replace(shown_case, difference=difference)
         return replace(finding, observation=sentence, shown_case=shown_case, cause=answer.within)
     return _add_best_explanation(finding, cases, misconceptions, match, exercise)
+
+
+def _name_arguments(question: Question, names: Sequence[str]) -> Question:
+    return replace(question, inputs=replace(question.inputs, argument_names=tuple(names)))
 
 
 @dataclass(frozen=True)
@@ -245,8 +254,8 @@ def _add_best_explanation(
     if match and (not is_partial or is_error or same_mistake < len(failing)):
         share = ""
         if is_partial:
-            share = f"In {explained_count} of {explainable_count} cases that fail, "
-            share += "your result is what this mistake gives:"
+            share = f"In {explained_count} of the {explainable_count} failing cases, "
+            share += "your result is what the following mistake gives."
         return replace(
             finding,
             misconception=match.misconception.name,
@@ -276,6 +285,8 @@ def _explain_by_structural_mistake(
     common = ""
     if difference.kind == "error":
         common = describe_failing_cases(cases)
+    if not difference.needs_hint:
+        nudge = ""
     means = _join_sentences(difference.means or means, inner_note, common, modified_note)
     name = None if finding.is_unwritten else difference.mistake
     return replace(finding, misconception=name, means=means, nudge=nudge)
@@ -294,6 +305,8 @@ def _describe_unexplained_failures(
     if difference.kind == "error":
         general = STRUCTURAL[difference.mistake][0] if difference.mistake else ""
         error = difference.means or general
+    elif difference.kind == "not finite":
+        pattern = _NOT_FINITE
     elif difference.kind == "values":
         pattern = _describe_pattern_of_wrong_values(cases, shown_case)
     elif difference.kind == "shape":
@@ -305,6 +318,12 @@ def _describe_unexplained_failures(
     return _join_sentences(error, lacking, pattern, inner_note, common, modified_note)
 
 
+_NOT_FINITE = (
+    "nan comes from 0/0, inf/inf or inf - inf. inf comes from a division by 0, or from a number that is "
+    "too large for its type, such as the exponential of 1000."
+)
+
+
 def _join_sentences(*sentences: str | None) -> str:
     return " ".join(filter(None, sentences))
 
@@ -314,7 +333,9 @@ def _describe_modified_arguments(answer: Answer, difference: Difference) -> str:
     if not answer.modified or difference.kind == "modified":
         return ""
     names = join_words([f"`{name}`" for name in answer.modified])
-    return f"Besides, your function changed its argument {names}, which is the caller's own."
+    if len(answer.modified) > 1:
+        return f"Besides, your function changed its arguments {names}, which belong to the caller."
+    return f"Besides, your function changed its argument {names}, which belongs to the caller."
 
 
 def _describe_error_in_called_function(answer: Answer, exercise: str) -> str:
@@ -323,8 +344,8 @@ def _describe_error_in_called_function(answer: Answer, exercise: str) -> str:
     if not answer.error or in_answer or not answer.within.isidentifier():
         return ""
     return (
-        f"It arises inside `{answer.within}`, which your function calls: "
-        "with the arguments in the right places?"
+        f"The error occurs inside `{answer.within}`, which your function calls. "
+        "Do the arguments of that call stand in the right order?"
     )
 
 
@@ -383,10 +404,10 @@ def _part_at(value: Value, path: PartPath) -> Value:
 
 def describe_broken_dependency(name: str, written: bool = True) -> str:
     """Say that a function calls another exercise's function, which is wrong or not written yet."""
-    state = "is not written yet: write it first"
+    state = "is not written yet. Write that first"
     if written:
-        state = "fails its own check: fix it first"
-    return f"Your `{name}`, which it calls, {state}."
+        state = "fails its own check. Correct that first"
+    return f"Your function calls `{name}`, which {state}."
 
 
 # Search for the misconception that explains the answers

@@ -17,10 +17,11 @@ import numpy as np
 
 from autograder.core.errors import join_words
 from autograder.judging.compare import JudgedCase, failing_cases, same_answer
+from autograder.judging.error_messages import SPECIFIC_FAMILIES
 from autograder.values.case_inputs import Answer, Inputs, Misconception, Value
 from autograder.values.structural_mistakes import STRUCTURAL
 from autograder.values.tolerance import elements_agree
-from autograder.values.wording import describe_axis, ordinal
+from autograder.values.wording import describe_axis, ordinal, prefix_place
 
 # Transformations that explain little. An explanation by a misconception together with any
 # transformation is preferred to them.
@@ -143,7 +144,7 @@ def _find_misconception_combined_with_transformation(
                 _turns_misconception_into_answer_or_error(transformation, misconception.name, case)
                 for case in covered_cases
             ):
-                means = f"Two things at once. {misconception.means} {transformation.combined_means}"
+                means = f"There are two mistakes. {misconception.means} {transformation.combined_means}"
                 return Misconception(
                     f"{misconception.name} + {transformation.name}", means, misconception.nudge
                 )
@@ -164,6 +165,8 @@ def _find_misconception_combined_with_error(
             wrong.append(case)
     if len(errors) != 1 or None in errors or "not-written-yet" in errors:
         return None
+    if errors & SPECIFIC_FAMILIES:  # such an error is a slip of its own, which most answers do not share
+        return None
     if not _have_enough_differences(deviations, wrong):
         return None
     error = errors.pop()
@@ -183,8 +186,8 @@ def _find_misconception_combined_with_error(
             error_means, _ = STRUCTURAL[error]  # type: ignore[index]
             count = "one case" if len(raising_cases) == 1 else f"{len(raising_cases)} cases"
             means = (
-                f"Where your function runs to its end: {misconception.means} In {count} it raises "
-                f"{types}. {error_means}"
+                f"There are two mistakes. {misconception.means} Besides, your function raises "
+                f"{types} in {count}. {error_means}"
             )
             return Misconception(f"{misconception.name} + {error}", means, misconception.nudge)
     return None
@@ -427,31 +430,31 @@ def _make_slice_zeroer(part: slice) -> Callable:
 
 _ARRAY_RULES: tuple[_Rule, ...] = (
     _Rule("numbers-not-booleans", "",
-          "Besides, it holds the numbers 0 and 1 in place of True and False.",
+          "Besides, it holds the numbers 0 and 1 instead of True and False.",
           lambda v: v.astype(int), _only_expected_booleans),
     # This one is not combined with a misconception (hence the empty sentence): the negated result
     # of one misconception is often the result of another.
-    _Rule("the-other-way-round", "True and False have changed places everywhere.", "",
+    _Rule("the-other-way-round", "True and False are exchanged everywhere.", "",
           np.logical_not, _same_shape_booleans),
-    _Rule("other-sign", "Every number has the other sign; all else is right.",
-          "Besides, every number has the other sign.", np.negative, _same_shape_numbers),
+    _Rule("other-sign", "Every number has the wrong sign; everything else is right.",
+          "Besides, every number has the wrong sign.", np.negative, _same_shape_numbers),
 )  # fmt: skip
 _AXIS_RULES: tuple[_Rule, ...] = (
     _Rule("in-reverse-order",
-          "The numbers are right, but along {axis} they stand in the opposite order.", "",
+          "The numbers are right, but their order along {axis} is reversed.", "",
           np.flip, _same_shape),
-    _Rule("one-place-off", "The numbers are right, but along {axis} each stands one place too far.", "",
+    _Rule("one-place-off", "The numbers are right, but along {axis} each is one position too late.", "",
           lambda v, axis: np.roll(v, 1, axis), _same_shape),
-    _Rule("one-place-off", "The numbers are right, but along {axis} each stands one place too early.", "",
+    _Rule("one-place-off", "The numbers are right, but along {axis} each is one position too early.", "",
           lambda v, axis: np.roll(v, -1, axis), _same_shape),
-    _Rule("places-left-empty", "Along {axis} the last place holds {zero}; the rest is right.", "",
+    _Rule("places-left-empty", "The last entry along {axis} is {zero}; the others are right.", "",
           _make_slice_zeroer(slice(-1, None)), _same_shape),
-    _Rule("places-left-empty", "Along {axis} the first place holds {zero}; the rest is right.", "",
+    _Rule("places-left-empty", "The first entry along {axis} is {zero}; the others are right.", "",
           _make_slice_zeroer(slice(0, 1)), _same_shape),
-    _Rule("places-left-empty", "Along {axis} all places but the first hold {zero}; the rest is right.", "",
+    _Rule("places-left-empty", "Only the first entry along {axis} is right; the others are {zero}.", "",
           _make_slice_zeroer(slice(1, None)), _same_shape),
 )  # fmt: skip
-_OR_INVERSE = ", or its opposite is missing"
+_OR_INVERSE = ", or the opposite step is missing"
 _EXTRA_STEPS: tuple[tuple[str, Callable, str], ...] = (
     ("the exponentials", np.exp, _OR_INVERSE),
     ("the logarithms", np.log, _OR_INVERSE),
@@ -462,60 +465,60 @@ _EXTRA_STEPS: tuple[tuple[str, Callable, str], ...] = (
     ("the tanh", np.tanh, ""),
     ("the softmax (along the last axis)", lambda v: _softmax(v, -1), ""),
     ("the softmax (along the first axis)", lambda v: _softmax(v, 0), ""),
-    ("the sums so far (along the last axis)", lambda v: np.cumsum(v, axis=-1), ""),
+    ("the cumulative sums (along the last axis)", lambda v: np.cumsum(v, axis=-1), ""),
 )
 _NUMBER_RULES: tuple[_Rule, ...] = (
     _Rule("the-first-for-all",
-          "Along the first axis the first result stands again and again; it is right there alone.", "",
+          "The first result is repeated along the first axis; only the first entry is right.", "",
           lambda v: np.repeat(v[:1], len(v), axis=0), _same_shape_batch),
     *(_Rule("a-step-too-many",
-            f"Your numbers are {name} of the expected ones: there is a step too many{inverse}.",
+            f"Your numbers are {name} of the expected numbers. There is a step too many{inverse}.",
             "", function, _same_shape_floats)
       for name, function, inverse in _EXTRA_STEPS),
-    _Rule("one-minus-it", "Your numbers are 1 minus the expected ones.", "",
+    _Rule("one-minus-it", "Each of your numbers is 1 minus the expected number.", "",
           lambda v: 1 - v, _same_shape_floats),
 )  # fmt: skip
 _SWAP_RULES: tuple[_Rule, ...] = (
-    _Rule("transposed", "The numbers are right, but {axis1} and {axis2} have changed places.",
-          "Besides, rows and columns have changed places.", np.swapaxes, _transposed_matrix),
-    _Rule("axes-exchanged", "The numbers are right, but {axis1} and {axis2} have changed places.",
-          "Besides, {axis1} and {axis2} have changed places.", np.swapaxes, _swapped_axes),
+    _Rule("transposed", "The numbers are right, but {axis1} and {axis2} are exchanged.",
+          "Besides, rows and columns are exchanged.", np.swapaxes, _transposed_matrix),
+    _Rule("axes-exchanged", "The numbers are right, but {axis1} and {axis2} are exchanged.",
+          "Besides, {axis1} and {axis2} are exchanged.", np.swapaxes, _swapped_axes),
 )  # fmt: skip
 _PERMUTATION_RULES: tuple[_Rule, ...] = (
     _Rule("axes-exchanged",
-          "The numbers are right, but the axes stand in another order: "
-          "yours are, counted from 0, the axes {axes} of the expected result.",
+          "The numbers are right, but the order of the axes is not: "
+          "your axes are the axes {axes} (counted from 0) of the expected result.",
           "", np.transpose, _permuted_axes),
 )  # fmt: skip
 _SHAPE_RULES: tuple[_Rule, ...] = (
-    _Rule("one-of-several", "Only the first place along {axis} comes back; expected all of them.",
-          "Besides, only the first place along {axis} comes back.",
+    _Rule("one-of-several", "Your function returns only the first entry along {axis}; expected all of them.",
+          "Besides, your function returns only the first entry along {axis}.",
           lambda v, axis: np.take(v, 0, axis), _lacks_axis),
-    _Rule("one-of-several", "Only the last place along {axis} comes back; expected all of them.",
-          "Besides, only the last place along {axis} comes back.",
+    _Rule("one-of-several", "Your function returns only the last entry along {axis}; expected all of them.",
+          "Besides, your function returns only the last entry along {axis}.",
           lambda v, axis: np.take(v, -1, axis), _lacks_axis),
-    _Rule("an-axis-added-up", "The numbers were added up along {axis}, which should stay.", "",
+    _Rule("an-axis-added-up", "The numbers were added along {axis}, an axis that should stay.", "",
           np.sum, _lacks_axis),
-    _Rule("an-axis-added-up", "The numbers were averaged along {axis}, which should stay.", "",
+    _Rule("an-axis-added-up", "The numbers were averaged along {axis}, an axis that should stay.", "",
           np.mean, _lacks_axis),
-    _Rule("missing-axis", STRUCTURAL["missing-axis"][0], "Besides, an axis of length 1 got lost.",
+    _Rule("missing-axis", STRUCTURAL["missing-axis"][0], "Besides, an axis of length 1 is missing.",
           np.squeeze, _lacks_single_axis),
-    _Rule("extra-axis", STRUCTURAL["extra-axis"][0], "Besides, there is an axis of length 1 too many.",
+    _Rule("extra-axis", STRUCTURAL["extra-axis"][0], "Besides, there is an extra axis of length 1.",
           np.expand_dims, _has_extra_axis),
-    _Rule("one-place-short", "What is there is right, but the last place along {axis} is missing.", "",
+    _Rule("one-place-short", "The numbers are right, but the last entry along {axis} is missing.", "",
           _make_slicer(slice(None, -1)), _other_length),
-    _Rule("one-place-short", "What is there is right, but the first place along {axis} is missing.", "",
+    _Rule("one-place-short", "The numbers are right, but the first entry along {axis} is missing.", "",
           _make_slicer(slice(1, None)), _other_length),
 )  # fmt: skip
 _ONE_PART_RULES: tuple[_Rule, ...] = (
-    _Rule("one-part-only", "Only the {part} of the {count} values comes back.",
-          "Besides, only the {part} of the {count} values comes back.",
+    _Rule("one-part-only", "Your function returns only the {part} of the {count} values.",
+          "Besides, your function returns only the {part} of the {count} values.",
           lambda v, part: v[part], _is_always_sensible),
 )  # fmt: skip
 _PART_ORDER_RULES: tuple[_Rule, ...] = (
     _Rule("parts-in-another-order",
-          "The parts are right, but in another order: the {order} of the expected ones.",
-          "Besides, the parts come in another order: the {order} of the expected ones.",
+          "The values are right, but their order is not: you return the {order} of the expected values.",
+          "Besides, the order is wrong: you return the {order} of the expected values.",
           lambda v, order: tuple(v[i] for i in order), _is_always_sensible),
 )  # fmt: skip
 _LIST_RULES: tuple[_Rule, ...] = (
@@ -533,10 +536,10 @@ _SCALAR_STEPS: tuple[tuple[str, Callable], ...] = (
     ("root", lambda v: float(np.sqrt(v))),
 )
 _SCALAR_RULES: tuple[_Rule, ...] = (
-    _Rule("other-sign", "The number has the other sign.", "Besides, the number has the other sign.",
+    _Rule("other-sign", "The number has the wrong sign.", "Besides, the number has the wrong sign.",
           operator.neg, _is_always_sensible),
-    *(_Rule("a-step-too-many", f"Your number is the {name} of the expected one: "
-            "there is a step too many, or its opposite is missing.",
+    *(_Rule("a-step-too-many", f"Your number is the {name} of the expected number. "
+            "There is a step too many, or the opposite step is missing.",
             "", function, lambda expected, value: type(expected) is float)
       for name, function in _SCALAR_STEPS),
 )  # fmt: skip
@@ -585,7 +588,7 @@ def _candidate_part_transformations(
             continue
         for candidate in _candidate_transformations(part, value[i], inputs):
             place = f"the {ordinal(i + 1)} of the {count} values"
-            means = f"All is right but {place}. There: {candidate.means}"
+            means = prefix_place(f"Only {place} is wrong: ", candidate.means)
             apply = partial(_transform_part, i, candidate, type(value))
             yield Transformation(candidate.name, means, apply)
 
@@ -649,7 +652,7 @@ def _candidate_factors_and_offsets(
     if _is_constant(ratios, absolute=0):
         factor = _round_to_simple_fraction(float(ratios[0]))
         if abs(factor) > 1e-13 and abs(factor - 1) > 1e-3:
-            means = f"{subject} is {factor:.4g} times the one expected."
+            means = f"{subject} is {factor:.4g} times the expected one."
             yield Transformation("times-a-constant", means, partial(_multiply_by_constant, factor))
             yield from _candidate_size_factors(inputs, expected, factor, subject)
     if _is_constant(gaps, absolute=1e-9):
@@ -692,7 +695,7 @@ def _candidate_size_factors(
         n = size(expected, inputs)
         for power, function in _POWERS.items():
             if n > 1 and np.isclose(function(n), factor, rtol=1e-5):
-                means = f"{subject} is {power} times the one expected, where n is {name}."
+                means = f"{subject} is {power} times the expected one, where n is {name}."
                 apply = partial(_multiply_by_size, size, function)
                 yield Transformation("times-a-size", means, apply)
 
@@ -704,10 +707,10 @@ def _multiply_by_size(size: Size, function: Callable, value: Value, inputs: Inpu
 def _named_sizes(inputs: Inputs, expected: Value) -> Iterator[tuple[str, Size]]:
     """Yield the sizes that a factor may come from, such as an axis's length, with descriptions."""
     for i, argument in enumerate(inputs.args):
-        name = f"the {ordinal(i + 1)} argument"
+        name = inputs.name_argument(i)
         if isinstance(argument, np.ndarray):
             for axis in range(-1, -argument.ndim - 1, -1):
-                yield f"`shape[{axis}]` of {name}", partial(_argument_length, i, axis)
+                yield _describe_length(name, axis), partial(_argument_length, i, axis)
         elif type(argument) is int:
             yield name, partial(_positional_argument, i)
     for keyword, argument in inputs.kwargs.items():
@@ -715,8 +718,15 @@ def _named_sizes(inputs: Inputs, expected: Value) -> Iterator[tuple[str, Size]]:
             yield f"`{keyword}`", partial(_keyword_argument, keyword)
     if isinstance(expected, np.ndarray):
         for axis in range(-1, -expected.ndim - 1, -1):
-            yield f"`shape[{axis}]` of the result", partial(_result_length, axis)
-        yield "how many numbers the result has", lambda value, inputs: value.size
+            yield _describe_length("the result", axis), partial(_result_length, axis)
+        yield "the number of entries of the result", lambda value, inputs: value.size
+
+
+def _describe_length(name: str, axis: int) -> str:
+    """Describe the length of an axis as code: "`x.shape[-1]`", or in words for a nameless array."""
+    if name.startswith("`"):
+        return f"`{name[1:-1]}.shape[{axis}]`"
+    return f"`shape[{axis}]` of {name}"
 
 
 def _positional_argument(index: int, value: Value, inputs: Inputs) -> int:

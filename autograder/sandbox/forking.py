@@ -19,6 +19,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from autograder.core.blas_threads import THREAD_VARIABLES
 from autograder.core.cpu_time import WALL_SECONDS_PER_CPU_SECOND
 from autograder.sandbox.base import Sandbox, SandboxError
 from autograder.sandbox.inside import protocol
@@ -170,7 +171,6 @@ class Forking(Sandbox):
         prefix: str,
         course: str,
     ) -> dict[str, str]:
-        libraries = ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "VECLIB_MAXIMUM")
         return {
             **self._make_base_environment(home, temporary, course),
             "PATH": f"{prefix}/bin:/usr/bin:/bin",
@@ -187,6 +187,6 @@ class Forking(Sandbox):
             "TF_NUM_INTEROP_THREADS": "1",
             "TF_ENABLE_ONEDNN_OPTS": "0",
             "CUDA_VISIBLE_DEVICES": "",
-            **{f"{name}_NUM_THREADS": "1" for name in libraries},
+            **dict.fromkeys(THREAD_VARIABLES, "1"),
             **self._env,
         }

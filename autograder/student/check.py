@@ -21,12 +21,17 @@ from autograder.core.time_limit import TimeLimitExceeded, deadline
 from autograder.diagnosis.argument_probe import explain_by_arguments
 from autograder.diagnosis.render import render_html, render_text
 from autograder.diagnosis.repair import find_repair
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_answer, list_parameter_names
+from autograder.judging.error_messages import FULLY_EXPLAINED_ERRORS
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
 from autograder.student import answer_key, reuse
 from autograder.student.answer_key import ExerciseKey, LabKey
+from autograder.student.cell_history import describe_changed_cell, watch_cells
+from autograder.student.notebook_names import explain_missing_name
+from autograder.student.progress_note import announce_slow_check
 from autograder.student.reuse import in_notebook_kernel
 from autograder.student.workspace import is_unanswered, read_cells
+from autograder.values.structural_mistakes import STRUCTURAL
 from autograder.values.wording import with_article
 
 limit_threads()
@@ -54,15 +59,6 @@ class NotWrittenYet(CheckFailed):
 
 
 _passed_checks: dict[str, bool] = {}
-# Mistakes whose feedback explains the error well enough. For other errors, `check` also searches
-# for a small change of the student's code that would repair it.
-_SELF_EXPLANATORY = (
-    "asks-the-keyboard",
-    "ends-the-program",
-    "calls-itself",
-    "name-not-defined",
-    "own-assert",
-)
 
 
 def check(answer: Any) -> None:
@@ -81,21 +77,30 @@ def check(answer: Any) -> None:
     namespace = _get_caller_namespace()
     key = _load_key_of_function(answer, namespace)
     code = _find_reachable_notebook_code(answer, namespace)
-    forbidden_package = import_guard.find_forbidden_package(code, namespace)
+    packages = answer_key.find_lab(key.name).packages
+    forbidden_package = import_guard.find_forbidden_package(code, namespace, packages)
     if forbidden_package:
         _passed_checks[key.name] = False
-        raise CheckFailed(f"{key.name}: {import_guard.describe_refusal(forbidden_package)}")
+        refusal = import_guard.describe_refusal(forbidden_package, packages)
+        raise CheckFailed(f"{key.name}: {refusal}")
     if not key.questions:
-        plan = "Its test cases are hidden; they run when it is graded."
-        text = f"{key.name} is there. {plan}"
+        plan = "All its test cases are hidden. They run when it is graded."
+        text = f"{key.name} is defined. {plan}"
         _display_message(text, lambda: _render_paragraph(text))
         return
+    note = describe_changed_cell(key.name)
+    if note:
+        print(note)
     try:
-        finding = _judge_answer(key, answer, key.misconceptions)
-        finding = _add_explanation(key, answer, finding)
+        with announce_slow_check(key.name), _ExitRaisesError(answer):
+            finding = _judge_answer(key, answer, key.misconceptions)
+            finding = _add_explanation(key, answer, finding)
     except TimeLimitExceeded as overrun:
         _passed_checks[key.name] = False
         raise CheckFailed(f"{key.name}: {overrun}") from None
+    except KeyboardInterrupt:
+        _passed_checks[key.name] = False
+        raise CheckFailed(f"{key.name}: you interrupted the check, so there is no result.") from None
     _passed_checks[key.name] = finding.verdict is Verdict.PASS
     if finding.verdict is not Verdict.PASS:
         _show_failure_and_raise(key, answer, finding, namespace)
@@ -109,6 +114,28 @@ def check(answer: Any) -> None:
         )
 
 
+class _ExitRaisesError:
+    """Context in which `exit()` in the notebook raises SystemExit, as it does in grading.
+
+    IPython's own `exit` and `quit` would end the kernel after the check, and raise nothing.
+    """
+
+    def __init__(self, answer: Any) -> None:
+        main_module = vars(sys.modules["__main__"])
+        self._namespace = getattr(inspect.unwrap(answer), "__globals__", main_module)
+        self._originals: dict[str, Any] = {}
+
+    def __enter__(self) -> None:
+        for name in ("exit", "quit"):
+            value = self._namespace.get(name)
+            if type(value).__module__.startswith("IPython."):
+                self._originals[name] = value
+                self._namespace[name] = sys.exit
+
+    def __exit__(self, *_: object) -> None:
+        self._namespace.update(self._originals)
+
+
 def _show_failure_and_raise(
     key: ExerciseKey,
     answer: Any,
@@ -120,7 +147,7 @@ def _show_failure_and_raise(
     cause = ""
     if not is_own_stub:
         cause = _explain_broken_dependency(key, answer, namespace)
-        cause = cause or _explain_undefined_exercise(key, finding)
+        cause = cause or _explain_undefined_name(key, finding)
     if finding.is_unwritten and cause:
         _display_message(cause, lambda: _render_paragraph(cause))
         raise CheckFailed(f"{key.name}: {cause}")
@@ -154,7 +181,9 @@ def ready(*answers: Any) -> bool:
         if not is_right:
             wrong_exercises.append(key.name)
     if wrong_exercises:
-        print(f"This cell waits for: {', '.join(wrong_exercises)}.")
+        names = join_words(wrong_exercises)
+        verb = "is" if len(wrong_exercises) == 1 else "are"
+        print(f"This cell runs once {names} {verb} right.")
     return not wrong_exercises
 
 
@@ -305,7 +334,8 @@ def _judge_answer(key: ExerciseKey, answer: Any, misconceptions: Any = ()) -> Fi
         for question in key.questions:
             limit.begin(question.label)
             results.append(call_answer(answer, question.inputs, key.rules.call))
-    return judge(key.questions, results, key.rules, misconceptions, key.name)
+    names = list_parameter_names(answer) if key.rules.is_function_exercise else ()
+    return judge(key.questions, results, key.rules, misconceptions, key.name, argument_names=names)
 
 
 def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:
@@ -320,8 +350,12 @@ def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding
     if shown_case and shown_case.difference and shown_case.difference.kind == "time":
         return finding  # the function is slow, and would be called many more times
     is_unnamed = finding.verdict is Verdict.WRONG and finding.misconception is None
-    is_error = finding.verdict is Verdict.ERROR
-    is_unclear_error = is_error and finding.misconception not in _SELF_EXPLANATORY
+    # An error is unclear if it has only the general explanation of its family.
+    is_unclear_error = (
+        finding.verdict is Verdict.ERROR
+        and (finding.misconception is None or finding.misconception in STRUCTURAL)
+        and finding.misconception not in FULLY_EXPLAINED_ERRORS
+    )
     if not is_unnamed and not finding.is_partial and not is_unclear_error:
         return finding
     failing, passing = [], []
@@ -375,19 +409,24 @@ def _explain_broken_dependency(key: ExerciseKey, answer: Any, namespace: Mapping
     return ""
 
 
-def _explain_undefined_exercise(key: ExerciseKey, finding: Finding) -> str:
-    """Explain a NameError if the undefined name is that of another exercise; else return ""."""
+def _explain_undefined_name(key: ExerciseKey, finding: Finding) -> str:
+    """Explain a NameError in a function, if a cell or another lab has the name; else return ""."""
     if not finding.shown_case:
         return ""
     match = re.search(r"name '(\w+)' is not defined", finding.shown_case.answer.error)
-    if not match or match[1] not in answer_key.list_exercises():
+    if not match:
         return ""
     name = match[1]
+    text = explain_missing_name(name, read_cells(_notebook_path(answer_key.find_lab(key.name))))
+    if text or name not in answer_key.list_exercises():
+        return text
     lab = answer_key.find_lab(name).lab
     if lab == key.lab:
-        return f"`{name}` is another exercise of this lab: its cell has to be run first."
-    limits = "each notebook knows only what is written in it"
-    return f"`{name}` is an exercise of the lab {lab}, and {limits}."
+        return f"`{name}` is another exercise of this lab. Run its cell first."
+    return (
+        f"`{name}` is an exercise of the lab {lab}. A notebook knows only the functions that are "
+        "written or imported in it."
+    )
 
 
 def _find_global_names(answer: Any, namespace: Mapping[str, Any]) -> set[str]:
@@ -542,8 +581,8 @@ def _suggest_next_exercise(name: str) -> str:
         if not _passed_checks.get(exercise):
             return f"Next: {exercise}."
     if lab.by_hand:
-        return "All code of this lab is right; what is left is to explain in your own words."
-    return "That was the last one to write in this lab."
+        return "All code of this lab is right. The questions to answer in words are left."
+    return "All exercises of this lab are right."
 
 
 def _show_success_and_next_exercise(key: ExerciseKey) -> None:
@@ -551,7 +590,7 @@ def _show_success_and_next_exercise(key: ExerciseKey) -> None:
     edge_count = len(key.questions) - len(labels)
     edge_text = f" and {format_count(edge_count, 'edge case')}" if edge_count else ""
     points = format_count(key.points, "point")
-    summary = f"{key.name}: right in all {len(labels)} cases{edge_text}. {points}."
+    summary = f"{key.name}: correct in all {len(labels)} cases{edge_text}. {points}."
     next_step = _suggest_next_exercise(key.name)
     lines = [f"✓ {label}" for label in labels]
     text = "\n".join([*lines, f"{summary} {next_step}"])
@@ -561,7 +600,7 @@ def _show_success_and_next_exercise(key: ExerciseKey) -> None:
         "<div style='border-left:4px solid #2a9d5c;padding:.2em .9em;margin:.3em 0'>"
         f"<p style='margin:.35em 0'>{tick} <strong>{escape(summary)}</strong> "
         f"{escape(next_step)}</p>"
-        "<details><summary>what was tried</summary>"
+        "<details><summary>the cases</summary>"
         f"<ul style='margin:.2em 0'>{rows}</ul></details></div>"
     )
     _display_message(text, lambda: html)
@@ -582,7 +621,7 @@ def _print_cases_and_summarise(key: ExerciseKey, finding: Finding) -> str:
         return f"{key.name}: {sum(ordinary)} of {len(ordinary)} cases are right."
     edge_cases = format_count(len(edge), "edge case")
     wrong = f"wrong in {len(edge) - sum(edge)} of {edge_cases}"
-    return f"{key.name}: right in all {len(ordinary)} cases, {wrong}."
+    return f"{key.name}: correct in all {len(ordinary)} cases, {wrong}."
 
 
 def _render_paragraph(sentence: str) -> str:
@@ -597,10 +636,13 @@ def _show_name_error(
 ) -> None:
     """Handle a NameError in the notebook.
 
-    If the undefined name is that of an exercise, show which cell to run instead of a traceback.
+    If a cell of the notebook defines the name, show which cell to run instead of a traceback.
     """
     if error.name in answer_key.list_exercises():
         text = _explain_missing_function(error.name)
+    else:
+        text = explain_missing_name(error.name)
+    if text:
         error._render_traceback_ = lambda: [text]
     shell.showtraceback((error_type, error, trace), tb_offset=tb_offset)
 
@@ -618,14 +660,17 @@ def _explain_missing_function(name: str) -> str:
         definitions = re.findall(r"^(?:def|class) (\w+)", cell_source(cell), re.M)
     if definitions and name not in definitions:
         return (
-            f"{name} is not there: its cell defines {join_words(definitions)}. "
-            "Give the function the name that the stub had."
+            f"{name} is not defined: its cell defines {join_words(definitions)}. "
+            f"Give the function the name {name} again."
         )
-    return f"{name} is not there yet: run the cell in which you write it, and then this one again."
+    return explain_missing_name(name, cells) or (
+        f"{name} is not defined yet. Run the cell in which you write it, and then this cell again."
+    )
 
 
 if reuse.get_shell() is not None:
     reuse.get_shell().set_custom_exc((NameError,), _show_name_error)
+    watch_cells()
 
 
 def _display_message(text: str, make_html: Callable[[], str]) -> None:

@@ -16,6 +16,7 @@ from jupyter_server.serverapp import ServerApp
 from jupyter_server.services.contents.largefilemanager import AsyncLargeFileManager
 from traitlets import List, Unicode
 
+from autograder.core.blas_threads import set_thread_variables
 from autograder.student import jupyterlab_display, setup_hint
 from autograder.student.workspace import START_PAGE
 
@@ -88,6 +89,7 @@ def open_lab(folder: Path, labs: Sequence[str], options: Sequence[str] = ()) -> 
         _write_jupyterlab_settings(Path(settings), labs)
         _set_writable_jupyter_folders(Path(settings))
         os.environ.setdefault("PYTHONSTARTUP", setup_hint.__file__)
+        set_thread_variables()  # for all kernels, before they load NumPy
         root_option = f"--ServerApp.root_dir={folder.resolve()}"
         arguments = [root_option, "--Application.log_level=CRITICAL", *options]
         AddressPrintingServer.launch_instance(arguments)

@@ -306,7 +306,7 @@ def _load_student_function(
     except FileNotFoundError:
         return None
     except Exception as error:  # noqa: BLE001 - a student's code may raise anything
-        print(f"Your {name} cannot be used here ({type(error).__name__}): the course's is.")
+        print(f"Your {name} cannot be used here ({type(error).__name__}), so the course's is used.")
         return None
 
 

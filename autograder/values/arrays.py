@@ -30,7 +30,12 @@ from autograder.values.value_types import (
     UnsupportedValue,
     ValueType,
 )
-from autograder.values.wording import ResultWording, format_index, format_number
+from autograder.values.wording import (
+    ResultWording,
+    format_differently,
+    format_index,
+    format_number,
+)
 
 MAX_REPEATED_ROWS = 100_000_000  # of an argument made by `np.broadcast_to`, in one memory
 
@@ -243,8 +248,8 @@ class TextOrDateArrayType(ValueType):
         count = f"{len(wrong)} of {len(expected.items)} {expected.noun} differ"
         value_text = self._format_item(value, wrong[0])
         expected_text = self._format_item(expected, wrong[0])
-        sentence = f"{count}, the first at {format_index(index)}: "
-        sentence += f"yours {value_text}, expected {expected_text}."
+        sentence = f"{count}. The first is at {format_index(index)}: "
+        sentence += f"your value is {value_text}, expected {expected_text}."
         return Difference("values", wording.complete(sentence))
 
     def _format_item(self, value: TextOrDateArray, position: int) -> str:
@@ -299,7 +304,7 @@ def _describe_unexpected_nan_or_inf(expected: np.ndarray, value: np.ndarray) -> 
         return ""
     index = tuple(int(i) for i in np.argwhere(infinite)[0])
     return (
-        f"{int(infinite.sum())} of your numbers should be finite and are not: "
+        f"{int(infinite.sum())} of your {value.size} numbers are not finite, and should be: "
         f"the first is {format_number(value[index])} at {format_index(index)}."
     )
 
@@ -320,7 +325,7 @@ def _classify_number_difference(
     mistake, nearly_right = _classify_precision_mistake(expected, value)
     means = ""
     if mistake == "imprecise":
-        means = f"{STRUCTURAL['imprecise'][0][:-1]}: {_describe_error(expected, value)}."
+        means = f"{STRUCTURAL['imprecise'][0][:-1]} ({_describe_error(expected, value)})."
     return Difference("values", sentence, mistake, means=means, nearly_right=nearly_right)
 
 
@@ -364,11 +369,11 @@ def _is_expected_rounded(expected: np.ndarray, value: np.ndarray, slack: float) 
 
 
 def _describe_error(expected: np.ndarray, value: np.ndarray) -> str:
-    """Describe the largest relative error: "by at most 0.003 of each number"."""
+    """Describe the largest relative error: "the largest relative error is 0.003"."""
     expected64, value64 = expected.astype(np.float64), value.astype(np.float64)
     size = np.abs(expected64)
     relative = np.abs(value64 - expected64)[size > 0] / size[size > 0]
-    return f"by at most {float(np.max(relative, initial=0.0)):.1g} of each number"
+    return f"the largest relative error is {float(np.max(relative, initial=0.0)):.1g}"
 
 
 def _classify_dtype_mistake(expected: np.ndarray, value: np.ndarray, rules: ComparisonRules) -> str | None:
@@ -420,9 +425,9 @@ def _describe_largest_difference(expected: np.ndarray, value: np.ndarray, agree:
         index = tuple(int(i) for i in np.unravel_index(int(np.argmax(largest)), error.shape))
     value_text, expected_text = format_number(value[index]), format_number(expected[index])
     if value_text == expected_text:  # the numbers differ in later digits
-        value_text, expected_text = f"{float(value[index]):.9g}", f"{float(expected[index]):.9g}"
+        value_text, expected_text = format_differently(float(value[index]), float(expected[index]))
     noun = "entries" if expected.dtype == bool else "numbers"
     return (
-        f"{int((~agree).sum())} of {agree.size} {noun} differ, most at {format_index(index)}: "
-        f"yours {value_text}, expected {expected_text}."
+        f"{int((~agree).sum())} of {agree.size} {noun} differ. The largest difference is at "
+        f"{format_index(index)}: your value is {value_text}, expected {expected_text}."
     )

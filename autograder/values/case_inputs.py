@@ -48,12 +48,21 @@ class Inputs:
         Calls, attributes and items to evaluate on the result of the call, such as `result(2.0)`
         or `result.balance`. If there are any, the tuple of the values that they give is judged
         in place of the result.
+    argument_names : tuple of str
+        Names of the positional arguments in the function's first line, for messages; may be empty.
     """
 
     args: tuple = ()
     kwargs: Mapping[str, Value] = field(default_factory=dict)
     memory: int | None = None
     result_queries: tuple = ()
+    argument_names: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+    def name_argument(self, index: int) -> str:
+        """Return the name of a positional argument: "`axis`"; "argument 2" if it is not known."""
+        if index < len(self.argument_names):
+            return f"`{self.argument_names[index]}`"
+        return f"argument {index + 1}"
 
     def then(self, *queries: Any) -> "Inputs":
         """Return these inputs with more to evaluate on the call's result, such as `result(2.0)`.

@@ -64,6 +64,11 @@ class SequenceType(ValueType):
     def find_difference(
         self, expected: Value, value: Value, rules: ComparisonRules, wording: ResultWording
     ) -> Difference | None:
+        if isinstance(expected, list) and _holds_sequences_for_arrays(expected, value):
+            # Perhaps the first of several returned values is the expected list. Compared part by
+            # part, that list would count as the first array.
+            sentence = f"{wording.lead_in} {self.describe(value)}; expected {self.describe(expected)}."
+            return Difference("type", wording.complete(sentence), "more-than-the-list")
         if len(value) != len(expected):
             return self._length_difference(len(expected), len(value), wording)
         values = format_count(len(expected), "value")
@@ -80,7 +85,7 @@ class SequenceType(ValueType):
         mistake: str | None = "another-number-of-values"
         if wording.place:
             mistake = None
-            lead_in = lead_in if length == 1 else "there are"
+            lead_in = "found"
         sentence = f"{lead_in} {format_count(length, 'value')}; expected {expected}."
         return Difference("shape", wording.complete(sentence), mistake)
 
@@ -90,6 +95,14 @@ class SequenceType(ValueType):
     def short_repr(self, value: Value) -> str:
         parts = ", ".join(map(value_types.short_repr, value))
         return f"({parts})" if isinstance(value, tuple) else f"[{parts}]"
+
+
+def _holds_sequences_for_arrays(expected: list, value: Value) -> bool:
+    """Return True if a returned tuple has a list among its parts, where arrays are expected."""
+    if not isinstance(value, tuple) or not expected:
+        return False
+    expects_arrays = all(isinstance(part, np.ndarray) for part in expected)
+    return expects_arrays and any(isinstance(part, (list, tuple)) for part in value)
 
 
 def _unpack_list(data: Any, arrays: Arrays, depth: int) -> list[Value]:
@@ -169,10 +182,10 @@ class MappingType(ValueType):
         if missing or extra:
             fault = f"no entry {missing[0]!r}" if missing else f"an entry {extra[0]!r}"
             keys = ", ".join(map(repr, expected))
-            sentence = f"{wording.result} has {fault}; its entries are to be {keys}."
+            sentence = f"{wording.result} has {fault}; its keys should be {keys}."
             return Difference("shape", wording.complete(sentence))
         for key in expected:
-            part_wording = wording.for_part(f"Under {key!r}: ")
+            part_wording = wording.for_part(f"In the entry {key!r}: ")
             difference = value_types.find_difference(expected[key], value[key], rules, part_wording)
             if difference:
                 return replace(difference, path=(key, *difference.path))

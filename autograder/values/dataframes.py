@@ -365,7 +365,7 @@ class DataTable:
             return ""
         ellipsis = ", …" if len(expected) > _MAX_LISTED_COLUMNS else ""
         expected_names = ", ".join(expected[:_MAX_LISTED_COLUMNS]) + ellipsis
-        expected_text = f"the columns are to be {expected_names}."
+        expected_text = f"expected the columns {expected_names}."
         for name in expected:
             if expected.count(name) > names.count(name):
                 return f"has no column {name}; {expected_text}"

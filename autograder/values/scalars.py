@@ -18,7 +18,7 @@ from autograder.values.value_types import (
     UnsupportedValue,
     ValueType,
 )
-from autograder.values.wording import ResultWording, format_number
+from autograder.values.wording import ResultWording, format_differently, format_number
 
 MAX_JSON_INTEGER = 2**63  # larger whole numbers are encoded as text
 _HEX_INTEGER = re.compile(r"-?(?:0x)?[0-9a-f]+")
@@ -157,7 +157,7 @@ class ScalarType(ValueType):
         else:
             value_text, expected_text = format_number(value), format_number(expected)
         if value_text == expected_text:
-            value_text, expected_text = f"{value:.9g}", f"{expected:.9g}"
+            value_text, expected_text = format_differently(value, expected)
         kind = "values"
         if np.isfinite(float(expected)) and not np.isfinite(float(value)):
             kind = "not finite"

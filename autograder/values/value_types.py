@@ -371,6 +371,8 @@ def type_difference(
     mistake = None
     if isinstance(expected, np.ndarray):
         mistake = _NOT_AN_ARRAY.get(type(value))
+    elif isinstance(value, np.ndarray) and type(expected) in (int, float):
+        mistake = "array-for-one-number"
     elif isinstance(value, tuple) and not isinstance(expected, (tuple, list, Mapping)):
         mistake = "returns-a-tuple"
     value_words = describe_value(value)

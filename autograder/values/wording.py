@@ -43,6 +43,18 @@ def with_article(noun: str) -> str:
     return f"a {noun}"
 
 
+def format_differently(first: float, second: float) -> tuple[str, str]:
+    """Format two unequal numbers with as many digits as it takes to see a difference.
+
+    >>> format_differently(1.0, 1.0 + 1e-7), format_differently(0.25, 0.25 + 1e-15)
+    (('1', '1.0000001'), ('0.25', '0.250000000000001'))
+    """
+    texts = f"{first:.9g}", f"{second:.9g}"
+    if texts[0] == texts[1]:
+        texts = repr(float(first)), repr(float(second))
+    return texts
+
+
 def ordinal(number: int) -> str:
     """Return "first", "second" … "ninth", then "10th", "11th" …"""
     words = "first second third fourth fifth sixth seventh eighth ninth".split()
@@ -50,17 +62,16 @@ def ordinal(number: int) -> str:
 
 
 def describe_axis(axis: int) -> str:
-    """Describe an axis that is counted from the end: -2 is "the last axis but one"."""
-    if axis < -4:
-        return f"axis {axis}"
-    offset = ("", " but one", " but two", " but three")[-1 - axis]
-    return f"the last axis{offset}"
+    """Describe an axis that is counted from the end: -2 is "the second-to-last axis"."""
+    if axis == -1:
+        return "the last axis"
+    return f"the {ordinal(-axis)}-to-last axis"
 
 
 def format_index(index: tuple[int, ...]) -> str:
-    """Format an index into an array: "[0, 2]"; "its only place" if the array has no axes."""
+    """Format an index into an array: "[0, 2]"; "its only entry" if the array has no axes."""
     if not index:
-        return "its only place"
+        return "its only entry"
     return f"[{', '.join(map(str, index))}]"
 
 
@@ -108,7 +119,7 @@ class ResultWording:
 
     def for_part(self, place: str) -> "ResultWording":
         """Return the words for one part of the result, which `place` names."""
-        return ResultWording(self.complete(place), "there is", "the result")
+        return ResultWording(self.complete(place), "found", "the result")
 
 
 PLAIN_WORDING = ResultWording()

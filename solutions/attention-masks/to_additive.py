@@ -204,7 +204,7 @@ def put_into_the_boolean_mask(mask, dtype=np.float64):
 
 
 @to_additive.misconception(
-    means="Two things at once. You hid the positions that may be attended to, and kept the others: the mask "
+    means="There are two mistakes. You hid the positions that may be attended to, and kept the others: the mask "
     "is inverted. And the result always has one and the same dtype, whatever `dtype` says.",
     nudge="True means “may attend”. What should be added to a score that may stay as it is?",
 )
@@ -235,7 +235,7 @@ def inverted_minus_1e9(mask, dtype=np.float64):
 
 
 @to_additive.misconception(
-    means="Two things at once. -10 is not low enough: exp(-10) is 0.00005, so a little of what is hidden "
+    means="There are two mistakes. -10 is not low enough: exp(-10) is 0.00005, so a little of what is hidden "
     "leaks through. And the result always has one and the same dtype, whatever `dtype` says.",
     nudge="How low can a number of this dtype go? `np.finfo` knows.",
 )

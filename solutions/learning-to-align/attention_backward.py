@@ -7,7 +7,7 @@ from autograder.authoring import Exercise, inputs, sizes
 from ._shared import rows_back, shares, three_sizes
 from .softmax_backward import softmax_backward
 
-attention_backward = Exercise("attention_backward", points=4, builds_on=[softmax_backward])
+attention_backward = Exercise("attention_backward", points=4, builds_on=[softmax_backward], tolerance=1e-9)
 
 
 @attention_backward.domain(

@@ -181,6 +181,19 @@ def does_not_see_itself(query, key, value, cached_keys, cached_values):
 
 
 @decode_step.misconception(
+    means="The newest token does not see itself, except where the cache is empty: the context is made of the old "
+    "cache alone.",
+    nudge="Which keys does the newest query compare itself with? Is its own among them?",
+)
+def sees_itself_only_alone(query, key, value, cached_keys, cached_values):
+    _, keys, values = step(query, key, value, cached_keys, cached_values)
+    if len(cached_keys) == 0:
+        return value.copy(), keys, values
+    weights = softmax(cached_keys @ query / np.sqrt(len(query)))
+    return weights @ cached_values, keys, values
+
+
+@decode_step.misconception(
     means="The context is right, but the caches come back as they were: the newest word is not in them.",
     nudge="What will the next step know of this word?",
 )
@@ -282,7 +295,7 @@ def d_k_without_itself(query, key, value, cached_keys, cached_values):
 
 
 @decode_step.misconception(
-    means="Two things at once. The scores are not divided by √d_k. And the caches come back as they were: "
+    means="There are two mistakes. The scores are not divided by √d_k. And the caches come back as they were: "
     "the newest word is not in them.",
     nudge="What does scaled dot-product attention do with the dot products before the softmax?",
 )
@@ -291,7 +304,7 @@ def unscaled_cache_not_grown(query, key, value, cached_keys, cached_values):
 
 
 @decode_step.misconception(
-    means="Two things at once. You divided the scores by d_k instead of by its square root. And the caches "
+    means="There are two mistakes. You divided the scores by d_k instead of by its square root. And the caches "
     "come back as they were: the newest word is not in them.",
     nudge="What does scaled dot-product attention do with the dot products before the softmax?",
 )

@@ -379,6 +379,36 @@ def rates_reversed(length, size):
 
 
 @sinusoidal_encoding.misconception(
+    means="You wrote the pair i into the columns i and i + 1, so that each pair overwrites half of the one before.",
+    nudge="Into which columns does the docstring put the pair i = 1?",
+)
+def columns_i_and_next(length, size):
+    out = np.zeros((length, size))
+    for i in range(size // 2):
+        turns = np.arange(length) * rates(size)[i]
+        out[:, i], out[:, i + 1] = np.sin(turns), np.cos(turns)
+    return out
+
+
+@sinusoidal_encoding.misconception(
+    means="The brackets of the exponent are missing: `10000 ** 2 * i / size` is 10000² times i / size.",
+    nudge="Python computes a power before a product. What belongs to the exponent?",
+)
+def exponent_without_brackets(length, size):
+    i = np.arange(size // 2)
+    return waves(np.arange(length)[:, None] / 10000.0**2 * i / size)
+
+
+@sinusoidal_encoding.misconception(
+    means="You divided the sine by the power; the angle should be divided before the sine is taken.",
+    nudge="Between which values does a sine lie? And your numbers?",
+)
+def sine_divided(length, size):
+    positions = np.arange(length)[:, None]
+    return woven(np.sin(positions) * rates(size), np.cos(positions) * rates(size))
+
+
+@sinusoidal_encoding.misconception(
     means="Your rates are powers of e; they should be powers of 10000.",
     nudge="What is raised to the power −2i / size in the docstring?",
 )

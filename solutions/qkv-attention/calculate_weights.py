@@ -491,6 +491,15 @@ def root_rounded(queries, keys):
 
 
 @calculate_weights.misconception(
+    means="You compared queries and keys by their distance; this attention uses their dot products.",
+    nudge="Which product of the two matrices holds the dot product of each query with each key?",
+)
+def by_distance(queries, keys):
+    distances = ((queries[:, None] - keys) ** 2).sum(axis=-1)
+    return rows_of(-distances / root(keys.shape[-1]))
+
+
+@calculate_weights.misconception(
     means="You put the keys through softmax before the product; softmax belongs to the scores, after it.",
     nudge="What goes into softmax: one of the arguments, or what the products and the scale have made?",
 )

@@ -56,6 +56,13 @@ def rows_far_apart(rng):
     return inputs(levels[:, np.newaxis] + rng.normal(size=(count, length)), axis=1)
 
 
+@stable_softmax.case("rows with positive numbers and one near -1000")
+def one_far_below(rng):
+    x = 5 + rng.normal(size=sizes(rng, 2, 3, 6))
+    x[:, 0] -= 1000
+    return inputs(x, axis=1)
+
+
 @stable_softmax.case("a 3-D array with levels far apart, along its middle axis")
 def blocks_far_apart(rng):
     first, middle, last = sizes(rng, 3, 2, 6)
@@ -136,6 +143,15 @@ def maximum_without_its_axis(x, axis=0):
 )
 def largest_absolute_value(x, axis=0):
     return shares(np.exp(x - np.abs(x).max(axis=axis, keepdims=True)), axis)
+
+
+@stable_softmax.misconception(
+    means="You subtracted the largest number or 0, whichever is larger: a slice of numbers near -1000 is not "
+    "shifted then, and 0/0 is nan.",
+    nudge="With which number does your search for the maximum begin? Which slices have no number above it?",
+)
+def maximum_of_at_least_zero(x, axis=0):
+    return shares(np.exp(x - np.maximum(x.max(axis=axis, keepdims=True), 0)), axis)
 
 
 @stable_softmax.misconception(

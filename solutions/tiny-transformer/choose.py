@@ -448,6 +448,17 @@ def a_loop(logits, temperature, uniform):
     return len(logits) - 1
 
 
+@choose.misconception(
+    means="You return the probability of the token; the result should be the number of the token.",
+    nudge="Which is the index here, and which is the value at that index?",
+)
+def probability_for_number(logits, temperature, uniform):
+    if temperature == 0:
+        return int(np.argmax(logits))
+    p = shares(logits, temperature)
+    return float(p[token_of(p, uniform)])
+
+
 @choose.variant
 def hardly_above_zero(logits, temperature, uniform):
     z = (np.asarray(logits, dtype=np.float64) - np.max(logits)) / max(temperature, 1e-6)

@@ -8,7 +8,7 @@ from autograder.authoring import Exercise, inputs, sizes
 
 from ._shared import ROOT, feed_back, flat, gate, gelu, over_words, slope
 
-feed_forward_backward = Exercise("feed_forward_backward", points=3)
+feed_forward_backward = Exercise("feed_forward_backward", points=3, tolerance=1e-9)
 
 
 def given(rng, shape, hidden, magnitude=1.0):
@@ -108,6 +108,23 @@ def gelu_for_its_slope(z):
 )
 def slope_of_relu(z):
     return (z > 0).astype(float)
+
+
+@feed_forward_backward.misconception(
+    means="You used ReLU, forwards and backwards; the network's function is GELU.",
+    nudge="The formulas of GELU and of its slope stand above the exercise.",
+)
+def relu_and_its_slope(upstream, x, w_1, b_1, w_2, b_2):
+    return feed_back(
+        upstream,
+        x,
+        w_1,
+        b_1,
+        w_2,
+        b_2,
+        slope=lambda z: (z > 0).astype(float),
+        bent=lambda z: np.maximum(z, 0),
+    )
 
 
 @wrong_slope(

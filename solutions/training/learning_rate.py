@@ -214,11 +214,30 @@ def warmup_not_subtracted_above(step, steps, warmup, peak, final):
 
 
 @wrong(
-    means="You put steps and step the wrong way round: the rate rises after the warm-up.",
-    nudge="What is cos 0, and what is cos π? At which step do you need which?",
+    means="Your rate rises after the warm-up, and it should fall: a sign is wrong, or two numbers are exchanged.",
+    nudge="What is cos 0, and what is cos π? At which step do you need each of them?",
 )
 def rises_again(step, steps, warmup, peak, final):
     return down(1 - done(step, steps, warmup), peak, final)
+
+
+@wrong(
+    means="The brackets around 1 + cos are missing, so only the 1 is multiplied.",
+    nudge="Python multiplies before it adds. What must be added first?",
+)
+def brackets_missing(step, steps, warmup, peak, final):
+    return final + (peak - final) * 0.5 + math.cos(math.pi * done(step, steps, warmup))
+
+
+@learning_rate.misconception(
+    means="You added 1 to the step and to the warm-up, as programs do that count the steps from 0; here the first "
+    "step is step 1.",
+    nudge="What should the rate be at step 5 of a warm-up of 10?",
+)
+def one_added_in_the_warmup(step, steps, warmup, peak, final=0.0):
+    if step < warmup:
+        return peak * (step + 1) / (warmup + 1)
+    return down(done(step, steps, warmup), peak, final)
 
 
 @wrong(

@@ -22,6 +22,7 @@ from autograder.grading.pool import sandbox_for
 from autograder.sandbox import PRELOAD, Cell, SandboxError
 from autograder.sandbox.unconfined import Unconfined
 from autograder.sandbox.webassembly import WebAssembly
+from autograder.student import answer_key
 from autograder.student.check import CheckFailed, check
 from autograder.student.workspace import copy_labs
 
@@ -76,9 +77,37 @@ def test_a_check_refuses_the_imports_that_grading_refuses(answer):
     answer.__name__ = "softmax"
     with pytest.raises(
         CheckFailed,
-        match=f"^softmax: `{package}` may not be imported in these notebooks",
+        match=f"^softmax: `{package}` may not be imported in this lab",
     ):
         check(answer)
+
+
+@pytest.mark.parametrize("package", ["torch", "keras", "scipy"])
+def test_a_numpy_lab_allows_no_package_of_another_lab(package):
+    names = {"right": right, "__name__": "__main__"}
+    exec(f"def softmax(x, axis=0):\n    import {package}\n    return right(x, axis)", names)
+    with pytest.raises(CheckFailed) as refusal:
+        exec("check(softmax)", {**names, "check": check})
+    assert str(refusal.value) == (
+        f"softmax: `{package}` may not be imported in this lab. Its answers may use Python's standard library, "
+        "numpy, matplotlib and attention_labs, which every student has. Write this step with one of them."
+    )
+
+
+@pytest.mark.parametrize("name", COURSE.labs)
+def test_check_and_mark_allow_the_same_packages(name):
+    """The answer key, which `check` reads, has the list that the lab's sandbox gets."""
+    lab = read_lab(COURSE, name)
+    key = answer_key.load_lab_keys()[name]
+    assert set(key.packages) == lab.allowed_packages
+    assert ("torch" in key.packages) == ("keras" in lab.packages)
+
+
+def test_a_lab_s_sandbox_refuses_the_packages_of_other_labs():
+    sandbox = sandbox_for(read_lab(COURSE, "qkv-attention"), "none")
+    first, second = sandbox.run([Cell("import torch"), Cell("import attention_labs")])
+    assert first.outputs[0]["evalue"] == import_guard.describe_refusal("torch", ["attention_labs"])
+    assert second.status == "ok"
 
 
 def test_a_check_accepts_allowed_imports(capsys):
@@ -91,7 +120,7 @@ def test_a_check_accepts_allowed_imports(capsys):
     check(softmax)
     bound = {"softmax": partial(right)}
     exec("check(softmax)", {**bound, "check": check})
-    assert capsys.readouterr().out.count("right in all") == 2
+    assert capsys.readouterr().out.count("correct in all") == 2
 
 
 @pytest.mark.parametrize("folder", ["", "qkv-attention", "elsewhere"])
@@ -110,7 +139,7 @@ def test_outside_the_course_the_answer_keys_list_the_allowed_imports(tmp_path, m
         uses_a_module.__name__ = "softmax"
         with pytest.raises(
             CheckFailed,
-            match=r"^softmax: `pytest` may not be imported in these notebooks",
+            match=r"^softmax: `pytest` may not be imported in this lab",
         ):
             check(uses_a_module)
 

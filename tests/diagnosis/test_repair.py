@@ -69,10 +69,10 @@ def find_repair_for(function, questions):
     ("old", "new", "line", "words"),
     [
         ("np.sqrt(", "np.cbrt(1 + ", 6, ""),
-        ("[..., 1:] * size", "[..., 1:] * 3", 5, "with one of your names in place of `3`"),
+        ("[..., 1:] * size", "[..., 1:] * 3", 5, "with one of your variables in place of `3`"),
         ("np.tanh(", "np.sin(", 7, "with another function in place of `np.sin`"),
         ("axis=-1", "axis=-2", 3, "with another number in place of `2`"),
-        ("x / total", "y / total", 4, "with another name in place of `y`"),
+        ("x / total", "y / total", 4, "with another variable in place of `y`"),
         ("x / total", "x + total", 4, "with another operator in place of `+`"),
         ("x / total", "total / x", 4, "with the two sides of `/` exchanged"),
         ("x / total", "x / total / 2", 4, "without `/ 2`"),
@@ -80,19 +80,19 @@ def find_repair_for(function, questions):
         ("return out", "return out[::-1]", 8, "with all of `out` in place of `out[::-1]`"),
         ("return out", "out = out - out.mean()\n    return out", 8, "without this line"),
         ("return out", "out[0] = 0\n    return out", 8, "without this line"),
-        ("part[..., 1:]", "part[..., :-1]", 5, "with another part in place of `part[..., :-1]`"),
+        ("part[..., 1:]", "part[..., :-1]", 5, "with another slice in place of `part[..., :-1]`"),
         ("+=", "-=", 7, "with another operator in place of `-=`"),
-        ("+=", "=", 7, "with the new value combined with the old one"),
+        ("+=", "=", 7, "with the new value combined with the old value"),
         ("x.sum(", "x.mean(", 3, "with another function in place of `x.mean`"),
         ("- y[", "+ y[", 6, "with another operator in place of `+`"),
         ("np.abs(lower)", "1 - lower", 6, "without `1 -`"),
-        (" * size", "", 6, "with `np.abs(lower)` multiplied by one of your names"),
+        (" * size", "", 6, "with `np.abs(lower)` multiplied by one of your variables"),
         (", keepdims=True", "", 3, "with `keepdims` for `x.sum`"),
         (
             "np.sqrt(np.abs(lower))",
             "np.log(np.abs(lower) + 1)",
             6,
-            "with another function, of `np.abs(lower)` alone,",
+            "with another function of only `np.abs(lower)` in place of",
         ),
     ],
 )
@@ -104,22 +104,23 @@ def test_one_place_is_described_with_its_line_and_kind(old, new, line, words):
         return
     assert text.startswith(f"One place is wrong. In line {line} of its cell, `"), text
     assert f"`: {words}" in text
-    assert text.endswith("every case comes out right.")
+    assert text.endswith("every case is right.")
 
 
 def test_a_repeated_edit_and_an_exchange_are_combined_mutations():
     repeated_edit = RIGHT.replace("[..., 1:]", "[..., 2:]")
-    assert "with another number in place of `2`, there and wherever else it stands," in describe_repair(
-        repeated_edit
-    )
+    assert "with another number in place of `2` here and everywhere else," in describe_repair(repeated_edit)
     swap = RIGHT.replace("x.sum", "y.sum").replace("x / total", "y / total").replace("- y[", "- x[")
     assert "with `x` and `y` exchanged everywhere" in describe_repair(swap.replace("tanh(y", "tanh(x"))
     lines = ("total = x.sum(axis=-1, keepdims=True)", "part = x / total")
     exchange = RIGHT.replace(lines[0], "total = x / total").replace(
         lines[1], "part = x.sum(axis=-1, keepdims=True)"
     )
-    assert "with the right sides of this line and the next assignment, line 5, exchanged" in describe_repair(
-        exchange.replace("def scaled(", "def scaled(").replace("):\n", "):\n    total = 1.0\n", 1)
+    assert (
+        "with the right sides of this line and of the next assignment, line 5, exchanged"
+        in describe_repair(
+            exchange.replace("def scaled(", "def scaled(").replace("):\n", "):\n    total = 1.0\n", 1)
+        )
     )
 
 
@@ -129,7 +130,7 @@ def test_two_places_one_of_which_improves_the_result():
     assert "with another operator in place of `-=`" in text
     assert "with another number in place of `0`" in text
     text = describe_repair(RIGHT.replace("[..., 1:]", "[..., 2:]").replace("+=", "-="))
-    assert "with another number in place of `2`, there and wherever else it stands. In line 7" in text
+    assert "with another number in place of `2` here and everywhere else. In line 7" in text
 
 
 @pytest.mark.parametrize(
@@ -159,7 +160,7 @@ def test_two_places_one_of_which_is_inside_the_other(old, new, outer, inner):
 def test_a_number_in_place_of_infinity_is_found():
     right = RIGHT.replace("return out", "return np.isinf(np.where(out > 0, out, np.inf))")
     text = describe_repair(right.replace("out, np.inf", "out, 50.0"), right)
-    assert "with another number in place of `50.0` every case comes out right." in text
+    assert "with another number in place of `50.0`, every case is right." in text
 
 
 def test_code_with_least_squares_is_not_mutated(capfd):
@@ -281,7 +282,7 @@ def test_a_repair_of_all_cases_replaces_a_partial_mistake():
     text = check_message(
         SOFTMAX.replace("np.abs(x)", "x").replace("(axis=axis,", "(axis=axis if x.ndim == 2 else 0,")
     )
-    assert "without the `if` in" in text or "cases that fail, your result is" not in text
+    assert "without the `if` in" in text or "failing cases, your result is" not in text
 
 
 def test_a_diagnosis_that_takes_too_long_leaves_the_finding(monkeypatch):

@@ -65,7 +65,7 @@ def passed(page, server, path, **sources):
     for name, source in sources.items():
         notebook.write(grade_id(name), source)
         notebook.run_cell(f"test-{grade_id(name)}")
-        assert f"{name}: right in all" in notebook.outputs()[f"test-{grade_id(name)}"]
+        assert f"{name}: correct in all" in notebook.outputs()[f"test-{grade_id(name)}"]
     return notebook
 
 

@@ -171,9 +171,9 @@ def test_a_day_in_the_lab(lab, page, server, work, env):
     assert notebook.failed() == []
     outputs = notebook.outputs()
     for name in exercises(lab):
-        assert f"{name}: right in all" in outputs[f"test-{grade_id(name)}"]
+        assert f"{name}: correct in all" in outputs[f"test-{grade_id(name)}"]
         assert f"✓ {name}" in outputs["progress"]
-    assert not [cell for cell, text in outputs.items() if "This cell waits for" in text]
+    assert not [cell for cell, text in outputs.items() if "This cell runs once" in text]
     pictures = notebook.panel.locator(".jp-OutputArea img")
     assert pictures.count() > 2
     assert all(alt and len(alt) > 30 for alt in pictures.evaluate_all("all => all.map(i => i.alt)"))

@@ -56,9 +56,9 @@ def test_a_right_answer_has_no_difference():
         (EXPECTED > 0.5, "dtype", "booleans-not-numbers", "holds bool"),
         (EXPECTED.astype(int), "dtype", "whole-numbers", "holds int64; expected float64"),
         (np.where(EXPECTED > 0.8, np.nan, EXPECTED), "not finite", None, "the first is nan at [2, 1]"),
-        (EXPECTED + [[0, 0], [0, 0], [0.2, 0]], "values", None, "1 of 6 numbers differ, most at [2, 0]"),
+        (EXPECTED + [[0, 0], [0, 0], [0.2, 0]], "values", None, "1 of 6 numbers differ."),
         # Which of two differences that are equal is the larger by a digit hangs on the processor.
-        (EXPECTED + [[0.1, 0], [0.2, 0], [0.2 + 1e-9, 0]], "values", None, "3 of 6 numbers differ, most at [1, 0]"),
+        (EXPECTED + [[0.1, 0], [0.2, 0], [0.2 + 1e-9, 0]], "values", None, "The largest difference is at [1, 0]"),
     ],
 )  # fmt: skip
 def test_each_kind_of_difference_has_its_sentence(value, kind, mistake, text):
@@ -263,12 +263,12 @@ def test_two_errors_of_one_type_are_not_yet_the_same_error():
 
 def test_a_feature_of_all_failing_cases_is_named():
     finding = judge_answer(lambda x, axis: total(x, axis) + (axis == 1) * x.max())
-    assert "It is right in 2 cases" in finding.means
+    assert "2 of 4 cases are right" in finding.means
     rows = [(label, Inputs((np.arange(12.0).reshape(3, 4) + n, 0))) for n, (label, _) in enumerate(CASES)]
     questions = make_questions(total, rows)
     double_answers = [call_answer(lambda x, axis: 2 * total(x, axis), q.inputs) for q in questions]
     finding = judge(questions, double_answers, RULES, [])
-    assert "Every number is 2 times the one expected." in finding.means
+    assert "Every number is 2 times the expected one." in finding.means
 
 
 def test_an_exception_names_the_line(monkeypatch):
@@ -302,7 +302,7 @@ def test_an_exception_names_the_line(monkeypatch):
             "In the second of the 2 values that you return: the result has shape (2, 3)",
         ),
         ({"a": 1}, {"b": 1}, "has no entry 'a'"),
-        ({"a": 1}, {"a": 2}, "Under 'a': there is 2; expected 1."),
+        ({"a": 1}, {"a": 2}, "In the entry 'a': found 2; expected 1."),
         (None, 1, "returned a whole number (int); expected None"),
     ],
 )
@@ -369,7 +369,7 @@ def test_an_expected_mapping_of_a_layer_is_compared_as_a_mapping():
     rules = ComparisonRules(returns="tensor")
     assert first_difference({"size": 2}, Answer({"size": 2}, "dict"), rules) is None
     difference = first_difference({"size": 2}, Answer({"size": 3}, "dict"), rules)
-    assert difference.observation == "Under 'size': there is 3; expected 2."
+    assert difference.observation == "In the entry 'size': found 3; expected 2."
     assert first_difference(np.ones(2), Answer({"size": 2}, "dict"), rules).kind == "type"
 
 
@@ -418,9 +418,9 @@ NEGATIVE = ExpectedError("ValueError", "negative")
         (
             {1: 2, 3: 4},
             Answer({1: 2, 4: 4}, "dict"),
-            "Your result has no entry 3; its entries are to be 1, 3.",
+            "Your result has no entry 3; its keys should be 1, 3.",
         ),
-        ({1: 2, 3: 4}, Answer({1: 2, 3: 5}, "dict"), "Under 3: there is 5; expected 4."),
+        ({1: 2, 3: 4}, Answer({1: 2, 3: 5}, "dict"), "In the entry 3: found 5; expected 4."),
     ],
 )
 def test_expected_errors_large_and_complex_numbers_and_other_keys(expected, answer, text):

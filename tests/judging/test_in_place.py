@@ -79,9 +79,9 @@ def puts_an_object(values, step):
         (rebinds, UNCHANGED.format("a list of 4 values")),
         (
             reverses,
-            "In its first argument, after the call: in the first of its 4 values: there is 9; expected 1.",
+            "In its first argument, after the call: in the first of its 4 values: found 9; expected 1.",
         ),
-        (loses_one, "In its first argument, after the call: there are 3 values; expected 4."),
+        (loses_one, "In its first argument, after the call: found 3 values; expected 4."),
         (changes_the_other, "Your function changed its second argument."),
         (fails, "Your function raised KeyError: 'step'."),
         (
@@ -125,8 +125,8 @@ def scales_both(rows, divisor):
         (scales_into_a_name, UNCHANGED.format("a NumPy array of shape (2, 3)")),
         (
             scales_wrongly,
-            "In its first argument, after the call: 6 of 6 numbers differ, most at [1, 2]: "
-            "yours 45, expected 5.",
+            "In its first argument, after the call: 6 of 6 numbers differ. The largest difference is at [1, 2]: "
+            "your value is 45, expected 5.",
         ),
         (scales_both, "Your function changed its second argument."),
     ],
@@ -153,11 +153,11 @@ def count(counts, *, word):
         ),
         (
             lambda counts, *, word: counts.update({word: 7}),
-            "In its first argument, after the call: under 'a': there is 7; expected 2.",
+            "In its first argument, after the call: in the entry 'a': found 7; expected 2.",
         ),
         (
             lambda counts, *, word: counts.pop(word),
-            "In its first argument, after the call: the result has no entry 'a'; its entries are to be 'a', 'b'.",
+            "In its first argument, after the call: the result has no entry 'a'; its keys should be 'a', 'b'.",
         ),
     ],
 )
@@ -186,7 +186,7 @@ def test_the_result_counts_where_the_reference_returns_one():
 def test_an_in_place_call_may_have_to_raise_an_error():
     answer = call_answer(sort, inputs([1], []), "in place")
     assert first_difference(ExpectedError("ValueError", ""), answer, IN_PLACE).observation == (
-        "Your function came to its end; it should raise a ValueError here."
+        "Your function finished without an error; it should raise a ValueError here."
     )
 
 
@@ -215,7 +215,9 @@ def test_a_build_tests_mistakes_and_right_answers():
     assert (finding.verdict, finding.misconception) == (Verdict.WRONG, "rebinds")
     exercise.variant(reverses)
     (sentence,) = find_weaknesses(lab)
-    assert sentence.startswith("a-lab: answer: the right answer 'reverses' is refused. In its first argument")
+    assert sentence.startswith(
+        "a-lab: answer: the right answer 'reverses' is refused. In its argument `values`"
+    )
 
 
 @pytest.mark.parametrize(

@@ -59,8 +59,8 @@ def test_a_right_answer_with_too_much_memory_is_told_just_that(exercise):
     finding = judge_function(exercise, lambda x: np.outer(x, x).sum(axis=1))
     assert (finding.verdict, finding.cases_correct) == (Verdict.WRONG, (True, False))
     assert finding.misconception == "whole-square"
-    assert finding.observation.startswith("Your result is right, but your function holds 8.")
-    assert finding.observation.endswith(" MB at once, where 1.0 MB are allowed.")
+    assert finding.observation.startswith("Your result is right, but your function uses 8.")
+    assert finding.observation.endswith(" MB of memory at once; 1.0 MB are allowed.")
     assert finding.message.endswith("You build the square. Is all of it needed at once?")
 
 

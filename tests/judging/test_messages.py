@@ -10,7 +10,8 @@ from our_course import lab
 from autograder.authoring.verify import judge_answers
 from autograder.core.results import Verdict
 from autograder.judging.call_answer import call_answer
-from autograder.judging.compare import classify_error, first_difference
+from autograder.judging.compare import first_difference
+from autograder.judging.error_messages import classify_error
 from autograder.judging.failure_patterns import list_features
 from autograder.judging.judge import judge
 from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Misconception, Question
@@ -40,15 +41,15 @@ WRONG_ANSWERS = [
     ("to_additive", "np.where(mask, 1e-6, -np.inf).astype(dtype)", "nearly-zero-for-the-allowed", "exactly 0"),
     ("to_additive", "np.where(mask, 0, np.inf).astype(dtype)", "plus-infinity", "+inf"),
     ("causal_mask", "np.triu(np.full((size, size), -np.inf), 1)", "additive-causal-with-infinity", "additive"),
-    ("softmax", "2.718**x / (2.718**x).sum(axis=axis, keepdims=True)", "imprecise", "typed with few digits"),
+    ("softmax", "2.718**x / (2.718**x).sum(axis=axis, keepdims=True)", "imprecise", "constant with few digits"),
     ("softmax", "np.round(np.exp(x) / np.exp(x).sum(axis=axis, keepdims=True), 6)", "rounded", "all the digits"),
     (
         "softmax",
         "softmax_of(np.exp(x.astype(np.float32)), axis).astype(x.dtype)",
         "precision-lost-on-the-way",
-        "only the digits of float32",
+        "only as exact as float32",
     ),
-    ("softmax", "x / x.sum()", "no-exponential + over-everything", "Two things at once."),
+    ("softmax", "x / x.sum()", "no-exponential + over-everything", "There are two mistakes."),
     ("softmax", "math.exp(x)", "array-for-a-single-number", "take a single number"),
     ("stable_softmax", "softmax(x - 1000, axis)", "subtracts-1000", "always subtract 1000"),
     (
@@ -73,7 +74,7 @@ WRONG_ANSWERS = [
         "calculate_weights",
         "softmax(queries @ keys.T, axis=0)",
         "no-scale + softmax-over-the-queries",
-        "Two things at once.",
+        "There are two mistakes.",
     ),
     *(
         ("calculate_weights", f"softmax(queries @ keys.T / {root}, axis=1)", mistake, "to a whole number")
@@ -85,7 +86,7 @@ WRONG_ANSWERS = [
         }.items()
         for root in roots
     ),
-    ("masked_softmax", "softmax(scores * mask)", "name-not-defined", "nothing is called `softmax`"),
+    ("masked_softmax", "softmax(scores * mask)", "name-not-defined", "Nothing is called `softmax`"),
     (
         "dot_product_attention",
         "masked_softmax(query @ np.swapaxes(key, -1, -2) / (1 if scale else key.shape[-1] ** 0.5), mask) @ value",
@@ -99,7 +100,7 @@ WRONG_ANSWERS = [
         "counts the sentences",
     ),
     ("dot_product_attention", "masked_softmax(query @ np.swapaxes(key, -1, -2)) @ value",
-     "never-scales + ignores-the-mask", "Two things at once."),
+     "never-scales + ignores-the-mask", "There are two mistakes."),
     ("attention", "softmax(alignment(encoder_states, decoder_state, layer_1, layer_2)) @ encoder_states",
      "column-before-the-states", "would need a row"),
     ("attention", "np.sum(softmax(alignment(encoder_states, decoder_state, layer_1, layer_2)) * encoder_states)",
@@ -140,7 +141,7 @@ def test_a_call_of_something_not_callable_is_no_mistake_of_the_root(slip):
         "calculate_weights", f"def calculate_weights(queries, keys):\n    return queries @ {slip}\n"
     )
     assert "not callable" in finding.observation
-    assert finding.misconception is None and "root" not in finding.message
+    assert finding.misconception == "not-a-function" and "root" not in finding.message
 
 
 def test_an_assert_in_the_answer_is_blamed_and_not_its_condition():
@@ -167,7 +168,7 @@ def test_an_error_inside_a_called_function_names_that_function():
         "    return dot_product_attention(q, k, v, causal_mask(q.shape[1]), scale)\n"
     )
     finding = judge_source("dot_product_self_attention", source)
-    assert "It arises inside `dot_product_attention`, which your function calls" in finding.means
+    assert "The error occurs inside `dot_product_attention`, which your function calls" in finding.means
     assert finding.misconception == "array-for-yes-or-no"
 
 
@@ -184,7 +185,7 @@ def test_an_error_inside_a_called_function_names_that_function():
         (lambda: np.ones(2).sum(axis=1), "axis-that-is-not-there", ""),
         (lambda: np.ones(2).shape[1], "axis-that-is-not-there", ""),
         (lambda: np.ones((2, 3)).transpose(0, 2, 1), "axes-that-do-not-match", ""),
-        (lambda: nothing_of_the_kind, "name-not-defined", "nothing is called `nothing_of_the_kind`"),  # noqa: F821
+        (lambda: nothing_of_the_kind, "name-not-defined", "Nothing is called `nothing_of_the_kind`"),  # noqa: F821
         (lambda: np.array([np.ones(2), np.ones((3, 4))]), "arrays-of-several-shapes", ""),
         (lambda: np.array([[1.0], [1.0, 2.0]]), "arrays-of-several-shapes", ""),
         (lambda: np.ones(4)[: 4 / 2], "fraction-for-a-place", ""),
@@ -197,7 +198,7 @@ def test_an_error_inside_a_called_function_names_that_function():
         (lambda: np.sum(np.ones(2), axes=0), "call-that-does-not-fit", ""),
         (lambda: np.ones(2, int).__itruediv__(2.5), "fractions-into-whole-numbers", ""),
         (lambda: exit(), "ends-the-program", ""),
-        (lambda: np.ones(3)[np.array([1, 5])], "place-that-is-not-there", "place 5 along axis 0, which has only 3"),
+        (lambda: np.ones(3)[np.array([1, 5])], "place-that-is-not-there", "index 5 along axis 0, whose length is 3"),
         (lambda: [1][2], "place-that-is-not-there", ""),
         (lambda: {"b_1": 1}["b1"], "entry-that-is-not-there", "no entry 'b1'"),
         (lambda: np.ones(2) + None, "works-on-none", ""),
@@ -225,7 +226,7 @@ def test_a_mistake_is_named_besides_a_changed_argument():
     assert finding.misconception == "half"
     assert (
         finding.means
-        == "You halved it. Besides, your function changed its argument `x`, which is the caller's own."
+        == "You halved it. Besides, your function changed its argument `x`, which belongs to the caller."
     )
     in_place = Answer(value, modified=("x",))
     question, unmodified = make_case(expected, value, {"half": in_place})
@@ -304,11 +305,11 @@ def change_values(index, value=SQUARE, factor=0.3):
         (np.s_[-1], "Only the last row differs."),
         (np.s_[1:], "Only the first row is right."),
         (np.s_[:, 2:], "Only the first two columns are right."),
-        (np.s_[:, 1::2], "Every second column is right, the first among them."),
+        (np.s_[:, 1::2], "Every second column is right, beginning with the first."),
         (np.s_[2], "Only one row differs."),
         (np.diag_indices(4), "Only the diagonal differs."),
-        (np.triu_indices(4, 1), "Only places above the diagonal differ."),
-        (np.s_[:], "In every case that fails, what differs is too large."),
+        (np.triu_indices(4, 1), "Only entries above the diagonal differ."),
+        (np.s_[:], "All the differing numbers are too large."),
     ],
 )
 def test_the_differing_places_are_described_if_no_case_contradicts_it(index, text):
@@ -320,7 +321,7 @@ def test_the_differing_places_are_described_if_no_case_contradicts_it(index, tex
 
 def test_proportions_are_right_in_all_cases_or_in_none():
     rows = np.array([[1.0], [2.0], [-3.0], [0.5]])
-    text = "Each row is the expected one times a number of its own"
+    text = "Each row is the expected row times a factor"
     assert text in judge_pairs(SQUARE, SQUARE * rows, (SQUARE, SQUARE * rows[::-1])).means
     assert text not in judge_pairs(SQUARE, SQUARE * rows, (SQUARE, SQUARE**2 / 9)).means
     hidden = np.tril(SQUARE)
@@ -333,19 +334,19 @@ def test_proportions_are_right_in_all_cases_or_in_none():
     [
         (
             lambda expected: expected[:2],
-            "What is there is right; along the last axis but one it ends too early.",
+            "The numbers are right, but the result is too short along the second-to-last axis: the end is missing.",
         ),
         (
             lambda expected: expected[:, 2:],
-            "What is there is right; along the last axis it begins too late.",
+            "The numbers are right, but the result is too short along the last axis: the beginning is missing.",
         ),
         (
             lambda expected: np.hstack([expected, expected[:, :1] + 9]),
-            "Along the last axis it begins with the expected numbers;",
+            "The result is too long along the last axis: after the expected",
         ),
         (
             lambda expected: np.vstack([expected[:2] - 9, expected]),
-            "Along the last axis but one it ends with the expected numbers;",
+            "The result is too long along the second-to-last axis: before the expected",
         ),
     ],
 )
@@ -371,8 +372,10 @@ def test_lost_digits_are_no_numbers_in_other_places():
     far = np.sin(1e4 * expected), np.sin((1e4 * expected).astype(np.float32)).astype(np.float64)
     finding = judge_pairs(expected, values, far)
     assert finding.misconception == "precision-lost-on-the-way", finding.message
-    assert "other places" not in finding.message
-    assert "other places" in judge_pairs(SQUARE, SQUARE.ravel()[[2, 0, 1, *range(3, 16)]].reshape(4, 4)).means
+    assert "other positions" not in finding.message
+    assert (
+        "other positions" in judge_pairs(SQUARE, SQUARE.ravel()[[2, 0, 1, *range(3, 16)]].reshape(4, 4)).means
+    )
     # What is far off somewhere is no matter of digits.
     assert judge_pairs(expected, values, (expected, expected * 1.2)).misconception is None
 
@@ -399,18 +402,18 @@ def test_the_right_ones_of_several_values_are_named():
         (expected[0], expected[1] ** 2 + 1, expected[2]),
         (expected, (expected[0], expected[1] * 0.3 + 2, expected[2])),
     )
-    assert "Right in every case are the first and third." in finding.means
+    assert "The first and third of the 3 values are right in every case." in finding.means
     finding = judge_pairs(
         expected,
         (expected[0], expected[1] ** 2 + 1, expected[2]),
         (expected, (expected[0] * 2, expected[1] + 1, expected[2])),
     )
-    assert "Right in every case is the third." in finding.means
+    assert "The third of the 3 values is right in every case." in finding.means
 
 
 def test_a_multiple_of_the_expected_count_is_described():
-    assert "Here it is 8 times as large as it should be." in judge_pairs(1000, 8000, (999, 5)).means
-    assert "Here it is 4 times too small." in judge_pairs(4096, 1024, (1, 5)).means
+    assert "In this case the result is 8 times too large." in judge_pairs(1000, 8000, (999, 5)).means
+    assert "In this case the expected value is 4 times larger." in judge_pairs(4096, 1024, (1, 5)).means
     assert "times" not in judge_pairs(4, 8, (1, 5)).means  # the number of a token, say
 
 
@@ -433,7 +436,7 @@ def test_an_error_in_a_few_cases_is_explained_and_gives_no_name():
     answers = [Answer(error="IndexError: index 517 is out of bounds for axis 0 with size 64")]
     answers += [Answer(np.array([1.0, 5.0, -2.0]) * n) for n in range(2, 6)]
     finding = judge(questions, answers, RULES, [])
-    assert "place 517 along axis 0, which has only 64" in finding.means
+    assert "index 517 along axis 0, whose length is 64" in finding.means
     assert finding.misconception is None
 
 
@@ -453,13 +456,16 @@ def test_differing_numbers_that_are_0_are_described():
     questions = [Question("", Inputs((k,)), expected * k, {}) for k in (1, 2)]
     answers = [Answer(expected * k * [1, 0, 1, 0]) for k in (1, 2)]
     means = judge(questions, answers, RULES, []).means
-    assert means == "Every second column is right, the first among them. What differs is 0 in your result."
+    assert (
+        means
+        == "Every second column is right, beginning with the first. All the differing numbers are 0 in your result."
+    )
 
 
 def test_a_module_that_is_not_imported_is_named_as_one():
     answer = Answer(None, "error", "NameError: name 'math' is not defined", line="2: math.exp(1)", within="f")
     finding = judge([Question("", Inputs(), 1.0, {})], [answer], RULES, [], "f")
-    assert "`import math` has to come before it is used" in finding.means
+    assert "Write `import math` before you use it" in finding.means
 
 
 def test_a_mistake_that_gives_half_of_the_wrong_results_explains_none():
@@ -472,7 +478,7 @@ def test_a_mistake_that_gives_half_of_the_wrong_results_explains_none():
     answers[2] = Answer(expected[2] ** 3)
     finding = judge(questions, answers, RULES, [misconception])
     assert finding.misconception == "cubed" and finding.is_partial
-    assert finding.means.startswith("In 3 of 4 cases that fail")
+    assert finding.means.startswith("In 3 of the 4 failing cases")
 
 
 def test_a_single_number_in_an_array_is_no_array_of_another_shape():

@@ -19,7 +19,7 @@ from autograder.authoring.verify import answer_questions, judge_answers
 from autograder.core.course import read_course
 from autograder.core.results import Verdict
 from autograder.judging.call_answer import call_answer
-from autograder.judging.compare import classify_error
+from autograder.judging.error_messages import classify_error
 from autograder.judging.judge import judge
 from autograder.values.case_inputs import inputs
 from autograder.values.derived import result

@@ -55,8 +55,8 @@ def grade_rows(lab, kind, files, limits=None):
 # This number never changes a verdict. Second, the measured memory: WebAssembly measures in coarser
 # steps. Third, the default integer type, and words of errors that depend on the Python version.
 _MACHINE_DEPENDENT_TEXT = re.compile(
-    r"In \d+ of \d+ cases that fail, your result is what this mistake gives: |, got \d+(?=\))"
-    r"|(?<=holds )[\d.]+ MB|(?<=holds )int(32|64)"
+    r"In \d+ of the \d+ failing cases, your result is what the following mistake gives. |, got \d+(?=\))"
+    r"|(?<=uses )[\d.]+ MB|(?<=holds )int(32|64)"
 )
 
 
@@ -231,6 +231,6 @@ def test_what_a_student_is_told_where_whole_numbers_have_32_bits(name):
     native, in_guest = (
         check_outputs(kind(library=library, course=COURSE.root), lab) for kind in (Bubblewrap, WebAssembly)
     )
-    assert all("right in all" in text for (_, mistake), text in native.items() if mistake == "right")
+    assert all("correct in all" in text for (_, mistake), text in native.items() if mistake == "right")
     assert sum("CheckFailed" in text for text in native.values()) > 2 * len(lab.exercises)
     assert find_differences(native, in_guest) == {}

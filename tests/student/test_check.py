@@ -47,7 +47,7 @@ def test_a_right_answer_gets_a_line_a_case_and_its_points(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) >= 5
     assert all(line.startswith("✓ ") for line in lines[:-1])
-    assert lines[-1].startswith("softmax: right in all 8 cases and ")
+    assert lines[-1].startswith("softmax: correct in all 8 cases and ")
     assert lines[-1].endswith("Next: stable_softmax.")
     assert "point" in lines[-1]
 
@@ -86,7 +86,7 @@ def test_the_count_matches_the_printed_cases(capsys):
 
     line, marks = check_and_count(wrong_for_large)
     right, wrong = marks.count("✓"), marks.count("✗")
-    assert wrong and f"right in all {right} cases, wrong in {wrong} of " in line
+    assert wrong and f"correct in all {right} cases, wrong in {wrong} of " in line
 
 
 def test_an_untouched_stub_gets_a_clean_message(capsys):
@@ -141,7 +141,7 @@ def test_bad_results_get_one_sentence(answer, sentence, capsys):
 def test_ready_says_what_a_cell_waits_for(capsys):
     assert ready(RIGHT)
     assert not ready(RIGHT, rename_function(lambda x, axis=0: x))
-    assert capsys.readouterr().out == "This cell waits for: softmax.\n"
+    assert capsys.readouterr().out == "This cell runs once softmax is right.\n"
 
 
 @pytest.mark.parametrize("call", [lambda: check(RIGHT), lambda: ready(RIGHT), progress])
@@ -212,7 +212,7 @@ def test_an_answer_is_known_by_the_name_that_it_is_bound_to(capsys):
     softmax = Softmax()
     check(softmax)
     assert ready(softmax)
-    assert capsys.readouterr().out.count("softmax: right in all") == 3
+    assert capsys.readouterr().out.count("softmax: correct in all") == 3
 
 
 def test_a_stub_that_is_called_is_named_as_the_cause():
@@ -564,7 +564,7 @@ def test_an_exercise_that_is_not_defined_yet_is_told_by_its_cell(capsys):
     assert "name 'check' is not defined" in capsys.readouterr().out
     result = shell.run_cell("softmax\n", store_history=False)
     output = capsys.readouterr().out
-    assert "softmax is not there yet: run the cell in which you write it" in output
+    assert "softmax is not defined yet. Run the cell in which you write it" in output
     assert "Traceback" not in output and isinstance(result.error_in_exec, NameError)
     InteractiveShell.clear_instance()
 
@@ -578,13 +578,13 @@ def test_an_exercise_that_is_not_defined_yet_is_told_by_its_cell(capsys):
         ),
         (
             "def my_softmax(x):\n    pass",
-            "softmax is not there: its cell defines my_softmax. Give the function the name",
+            "softmax is not defined: its cell defines my_softmax. Give the function the name",
         ),
         (
             "def softmax(x):\n    pass",
-            "softmax is not there yet: run the cell in which you write it",
+            "softmax is not defined yet. The cell that defines it begins with `def softmax(x):`, in the section",
         ),
-        ("x = 3", "softmax is not there yet: run the cell in which you write it"),
+        ("x = 3", "softmax is not defined yet. Run the cell in which you write it"),
     ],
 )
 def test_a_function_that_is_not_there_is_looked_for_in_the_saved_notebook(
@@ -650,7 +650,7 @@ def distinctive_result(weights, values):
         (lambda q, k, v: distinctive_result(q @ q.T, v), "does not depend on `k`"),
         (
             lambda q, k, v: distinctive_result(k @ q.T, v) - 0.3,
-            "With `q` and `k` exchanged it gives the expected result",
+            "With `q` and `k` exchanged, your function gives the expected",
         ),
         (
             lambda q, k, v: distinctive_result(q @ k.T, v) + np.random.normal(),
@@ -658,21 +658,21 @@ def distinctive_result(weights, values):
         ),
         (
             lambda q, k, v: distinctive_result(q @ k.T, v.T) - 0.3,
-            "With rows and columns of `v` exchanged",
+            "With `v` transposed",
         ),
-        (lambda q, k, v: distinctive_result(q @ -k.T, v) - 0.3, "With the sign of `q` changed"),
+        (lambda q, k, v: distinctive_result(q @ -k.T, v) - 0.3, "With the opposite sign of `q`"),
         (
             lambda q, k, v: distinctive_result(q @ k.T / 2, v) - 0.3,
-            "With `q` multiplied by 2 it gives the expected result",
+            "With `q` multiplied by 2, your function gives the expected",
         ),
         (
             lambda q, k, v: distinctive_result(q @ k.T * len(q) ** 0.5, v) - 0.3,
-            "With `q` multiplied by 1/√n, where n is",
+            "With `q` multiplied by 1/√n",
         ),
-        (lambda q, k, v: distinctive_result(q @ k.T, 1 / v) - 0.3, "With 1 / `v` in place of `v`"),
+        (lambda q, k, v: distinctive_result(q @ k.T, 1 / v) - 0.3, "With `1 / v` in place of `v`"),
         (
             lambda q, k, v: distinctive_result(q @ k.T, v) - 0.3 + v,
-            "What you return is the expected result plus `v`",
+            "The value that you return is the expected result plus `v`",
         ),
         (lambda q, k, v: distinctive_result(q @ k.T, v) * v.mean(), ""),
         (lambda q, k, v: int(np.argmax(q)), ""),  # a place is often the same for other numbers
@@ -728,14 +728,14 @@ def test_a_wrong_default_is_named():
     table = np.arange(1.0, 7).reshape(2, 3)
     text = explain_by_arguments(wrong_default, make_questions(right, (table,)), ComparisonRules())
     assert text.startswith(
-        "The call leaves `axis` out, and your function takes -1 for it; with 0 it gives the expected result.",
+        "The call leaves `axis` out, so your function uses -1. With `axis=0` your function gives",
     )
     other_text = explain_by_arguments(
         lambda x, axis: right(x, axis - 1),
         make_questions(right, (table, 1)),
         ComparisonRules(),
     )
-    assert "leaves" not in other_text and "one larger" in other_text
+    assert "The call leaves" not in other_text and "increased by 1" in other_text
 
 
 def test_a_passing_case_rules_out_an_explanation():
@@ -777,7 +777,7 @@ def test_the_probe_swaps_and_shifts_settings():
         questions,
         ComparisonRules(),
     )
-    assert "With `step` one larger" in explain_by_arguments(one_less, questions, ComparisonRules())
+    assert "With `step` increased by 1" in explain_by_arguments(one_less, questions, ComparisonRules())
 
 
 def test_an_inverted_mask_is_named():
@@ -804,8 +804,8 @@ def test_a_wrong_count_names_the_missing_or_extra_term():
         questions,
         ComparisonRules(),
     )
-    assert "yours is `d`² · `layers` too few" in missing
-    assert "yours is 2 · `d` too many" in explain_by_arguments(
+    assert "your number is too small by `d`² · `layers`" in missing
+    assert "your number is too large by 2 · `d`" in explain_by_arguments(
         lambda d, layers: 4 * d * d * layers + 2 * d,
         questions,
         ComparisonRules(),
@@ -886,3 +886,30 @@ def test_a_check_names_an_unused_argument():
 
     with pytest.raises(CheckFailed, match="does not depend on `keys`"):
         check(attention_qkv)
+
+
+def test_an_interrupt_is_one_sentence():
+    def softmax(x, axis=0):
+        raise KeyboardInterrupt
+
+    with pytest.raises(CheckFailed) as caught:
+        check(softmax)
+    assert str(caught.value) == "softmax: you interrupted the check, so there is no result."
+    assert caught.value._render_traceback_() == [str(caught.value)]
+
+
+def test_ipython_s_exit_does_not_end_the_kernel():
+    """IPython's `exit` asks the kernel to end, and raises nothing; `sys.exit` raises SystemExit."""
+    ended = []
+
+    class FromIPython:
+        __module__ = "IPython.core.autocall"
+
+        def __call__(self):
+            ended.append(True)
+
+    names = {"exit": FromIPython(), "check": check, "__name__": "__main__"}
+    original = names["exit"]
+    with pytest.raises(CheckFailed, match=r"`exit\(\)`, `quit\(\)` and `sys.exit\(\)` end the whole program"):
+        exec("def softmax(x, axis=0):\n    exit()\ncheck(softmax)", names)
+    assert not ended and names["exit"] is original

@@ -13,6 +13,7 @@ pytest.importorskip(
     reason="JupyterLab is not installed: `make lab` or `make setup` brings it.",
 )
 
+from autograder.core.blas_threads import THREAD_VARIABLES
 from autograder.student import jupyterlab
 
 
@@ -82,6 +83,7 @@ def launch_record(monkeypatch):
         "IPYTHONDIR",
         "MPLCONFIGDIR",
         "PYTHONSTARTUP",
+        *THREAD_VARIABLES,
     ):
         monkeypatch.setenv(name, "")  # so that it is put back
         monkeypatch.delenv(name)
@@ -102,6 +104,17 @@ def test_command_line_options_go_to_the_server(launch_record, tmp_path):
     assert launch_record["arguments"][-2:] == ["--no-browser", "--port=8890"]
     assert launch_record["settings"]["LabsInOrder"] == {"labs": ["softmax"]}
     assert launch_record["page"]["disabledExtensions"]["@jupyter/nbgrader"] is True
+
+
+def test_all_kernels_compute_with_one_thread(launch_record, tmp_path, monkeypatch):
+    jupyterlab.open_lab(tmp_path, ["softmax"])
+    assert {launch_record["environment"][name] for name in THREAD_VARIABLES} == {"1"}
+    for name in THREAD_VARIABLES:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "3")  # the student's own choice stays
+    jupyterlab.open_lab(tmp_path, ["softmax"])
+    environment = launch_record["environment"]
+    assert environment["OPENBLAS_NUM_THREADS"] == "3" and "MKL_NUM_THREADS" not in environment
 
 
 def test_jupyterlab_learns_of_narrow_and_of_dark_screens(launch_record, tmp_path):
@@ -133,8 +146,8 @@ def test_a_kernel_says_what_is_missing_before_the_set_up_has_run(launch_record, 
             )["content"]
             assert (reply["ename"], reply["evalue"]) == ("NameError", "name 'check' is not defined")
             hint = (
-                "check is not there yet: run the lab's set-up first, its first cell with code, "
-                "then this one again."
+                "check is not defined. Run the lab's set-up first, which is its first cell with "
+                "code, and then this cell again."
             )
             assert (reply["traceback"] == [hint]) is is_hinted
             name_reply = client.execute_interactive(

@@ -84,7 +84,7 @@ def pass_it(work, source=RIGHT, lab="qkv-attention"):
 
 
 def test_a_function_that_passed_is_used_in_the_next_lab(work):
-    assert "right in all" in pass_it(work)
+    assert "correct in all" in pass_it(work)
     source = (work / reuse.REUSE_FOLDER / "stable_softmax.py").read_text()
     assert "def highest" in source
     assert "import numpy as np" in source
@@ -113,7 +113,7 @@ def test_helpers_of_one_name_in_two_labs_do_not_meet(work):
         choose,
         "check(choose)",
     ]
-    assert "right in all" in run_cells([SETUP, *cells], work / "tiny-transformer")[-1]
+    assert "correct in all" in run_cells([SETUP, *cells], work / "tiny-transformer")[-1]
     assert (work / reuse.REUSE_FOLDER / "choose.py").is_file()
 
 
@@ -142,7 +142,7 @@ def test_a_copy_of_a_lab_counts_and_the_last_one_that_passed_is_used(work):
 
 def test_outside_a_students_folder_nothing_is_kept(work):
     (work / START_PAGE).unlink()
-    assert "right in all" in pass_it(work)
+    assert "correct in all" in pass_it(work)
     assert not (work / reuse.REUSE_FOLDER).exists()
 
 

@@ -143,7 +143,7 @@ def test_the_students_part_works_without_solutions_authors_and_grading(tmp_path)
         capture_output=True,
     )
     assert ran.returncode == 0, ran.stderr
-    assert "softmax: right in all" in ran.stdout
+    assert "softmax: correct in all" in ran.stdout
 
 
 @pytest.mark.parametrize(

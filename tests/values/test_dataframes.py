@@ -100,14 +100,14 @@ WRONG = {
              "In the column `height` 2 of 3 rows differ: row 0 is missing, expected 1.7. 2 "
              "values are missing."),
     "a column less": (PEOPLE, lambda d: d[["name", "height"]],
-                      "Your result has no column `age`; the columns are to be `name`, `age`, "
+                      "Your result has no column `age`; expected the columns `name`, `age`, "
                       "`height`."),
     "a column more": (PEOPLE, lambda d: d.assign(old=True),
-                      "Your result has an unexpected column `old`; the columns are to be `name`, "
+                      "Your result has an unexpected column `old`; expected the columns `name`, "
                       "`age`, `height`."),
     "columns' order": (PEOPLE, lambda d: d[["age", "name", "height"]],
-                       "Your result has the right columns in another order; the columns are to "
-                       "be `name`, `age`, `height`."),
+                       "Your result has the right columns in another order; expected the "
+                       "columns `name`, `age`, `height`."),
     "rows": (PEOPLE, lambda d: d[d.age > 30], "Your result has 2 rows; expected 3."),
     "rows' order": (PEOPLE, lambda d: d.sort_values("age"),
                     "Your result has the right rows in another order: the first of them is 2, "

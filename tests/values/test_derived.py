@@ -101,8 +101,8 @@ def linear(slope, height):
      "Your result, called with a NumPy array of shape (2,), gives a number (float); expected a "
      "NumPy array of shape (2,)."),
     (line, lambda a, b: lambda x: np.where(x == 0, 9, a * x + b) if np.ndim(x) else a * x + b, CALLS,
-     "Your result, called with a NumPy array of shape (2,): 1 of 2 numbers differ, most at [0]: "
-     "yours 9, expected 1."),
+     "Your result, called with a NumPy array of shape (2,): 1 of 2 numbers differ. The largest difference is at [0]: "
+     "your value is 9, expected 1."),
     (line, lambda a, b: lambda y: a * y + b, CALLS,
      "Your result, called with x=2, raised TypeError: <lambda>.<locals>.<lambda>() got an "
      "unexpected keyword argument 'x'."),
@@ -120,7 +120,7 @@ def linear(slope, height):
      "Your result's `deposit(5).balance` raised AttributeError: 'NoneType' object has no "
      "attribute 'balance'."),
     (Account, account_with(log=[1, 2], __init__=lambda s, n: setattr(s, "balance", n)), ACCOUNT_QUERIES,
-     "Your result's `log`: there are 3 values; expected 1."),
+     "Your result's `log`: found 3 values; expected 1."),
     (Account, account_with(__len__=lambda self: 7), ACCOUNT_QUERIES,
      "`len(result)` of your result is 7; expected 1."),
     (squares, squares, ITERATIONS, None),
@@ -128,9 +128,9 @@ def linear(slope, height):
     (squares, lambda n: [n**2 for n in range(n, n + 9)], ITERATIONS,
      "`next(result)` of your result raised TypeError: 'list' object is not an iterator."),
     (squares, lambda n: iter([9, 16, 25]), ITERATIONS,
-     "`first(result, 4)` of your result: there are 3 values; expected 4."),
+     "`first(result, 4)` of your result: found 3 values; expected 4."),
     (squares, lambda n: iter([9, 16, 25, 37, 1]), ITERATIONS,
-     "`first(result, 4)` of your result: in the fourth of its 4 values: there is 37; expected 36."),
+     "`first(result, 4)` of your result: in the fourth of its 4 values: found 37; expected 36."),
 ])  # fmt: skip
 def test_queries_of_a_result_are_compared(reference, answer, arguments, sentence):
     assert message_for(reference, answer, arguments) == sentence

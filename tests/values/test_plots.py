@@ -82,7 +82,7 @@ def without_pyplot(x):
     (lines_and_more(lambda ax: None, lambda fig: None), None),
     (lines_and_more(lambda ax: None, lambda fig: (fig, np.array([[fig.axes[0]]], dtype=object))), None),
     (lines_and_more(lambda ax: ax.lines[0].set_ydata(np.where(X > 6, 0, X**2))),
-     "The y of line 1: 3 of 10 numbers differ, most at [9]: yours 0, expected 81."),
+     "The y of line 1: 3 of 10 numbers differ. The largest difference is at [9]: your value is 0, expected 81."),
     (lines_and_more(lambda ax: ax.lines[1].set_data(X[1:], 3 * X[1:])),
      "The x of line 2: it has shape (9,); expected (10,)."),
     (lines_and_more(lambda ax: ax.plot([0, 9], [1, 1])), "Your figure has 3 lines; expected 2."),
@@ -133,13 +133,13 @@ def other_three_plots(scatter=True, order=slice(None), factor=1):
     (other_three_plots(), None),
     (other_three_plots(scatter=False), None),
     (other_three_plots(factor=-2),
-     "In plot 1 of 3: the lengths of the bars: 2 of 3 numbers differ, most at [2]: "
-     "yours -4, expected 2."),
+     "In plot 1 of 3: the lengths of the bars: 2 of 3 numbers differ. The largest difference is at [2]: "
+     "your value is -4, expected 2."),
     (lambda x: plt.subplots(3)[1][0].bar([0, 1, 2], x[:3]),
      "In plot 1 of 3: the x axis has no texts; 'a' is missing."),
     (lambda x: plt.subplots(3)[1][0].barh(["a", "b", "c"], x[:3] + 1),
      "In plot 1 of 3: the lengths of the bars: "
-     "3 of 3 numbers differ, most at [0]: yours 1, expected 0."),
+     "3 of 3 numbers differ. The largest difference is at [0]: your value is 1, expected 0."),
 ])  # fmt: skip
 def test_bars_points_and_images(answer, sentence):
     assert message_for(draw_three_plots, answer, X) == sentence

@@ -52,7 +52,7 @@ def message_for(argument, answer):
     (NAMES, lambda x: x.astype("U20"), None),
     (NAMES, lambda x: x.astype(object), None),
     (NAMES, lambda x: np.sort(x),
-     "2 of 3 texts differ, the first at [0]: yours 'Bern', expected 'Rome'."),
+     "2 of 3 texts differ. The first is at [0]: your value is 'Bern', expected 'Rome'."),
     (NAMES, lambda x: x[:2], "Your result has shape (2,); expected (3,)."),
     (NAMES, lambda x: x.tolist(),
      "Your function returned a list; expected a NumPy array of texts of shape (3,)."),
@@ -62,17 +62,17 @@ def message_for(argument, answer):
     (NAMES, lambda x: x.__setitem__(0, "Bonn") or np.array(["Rome", "Oslo", "Bern"]),
      "Your function changed its argument `x`."),
     (NAMES.reshape(1, 3), lambda x: np.char.upper(x),
-     "3 of 3 texts differ, the first at [0, 0]: yours 'ROME', expected 'Rome'."),
+     "3 of 3 texts differ. The first is at [0, 0]: your value is 'ROME', expected 'Rome'."),
     (np.arange(3.0), lambda x: x.astype(str),
      "Your function returned a NumPy array of texts of shape (3,); expected a NumPy array of "
      "shape (3,)."),
     ({"a": NAMES}, lambda x: {"a": x["a"][::-1]},
-     "Under 'a': 2 of 3 texts differ, the first at [0]: yours 'Bern', expected 'Rome'."),
+     "In the entry 'a': 2 of 3 texts differ. The first is at [0]: your value is 'Bern', expected 'Rome'."),
     (DAYS, lambda x: x.astype("datetime64[ns]"), None),
     (DAYS, lambda x: x + 1,
-     "2 of 3 dates differ, the first at [0]: yours 2024-02-29, expected 2024-02-28."),
+     "2 of 3 dates differ. The first is at [0]: your value is 2024-02-29, expected 2024-02-28."),
     (DAYS, lambda x: x + np.timedelta64(90, "m"),
-     "2 of 3 dates differ, the first at [0]: yours 2024-02-28T01:30:00, expected 2024-02-28."),
+     "2 of 3 dates differ. The first is at [0]: your value is 2024-02-28T01:30:00, expected 2024-02-28."),
     (DAYS, lambda x: np.datetime_as_string(x),
      "Your function returned a NumPy array of texts of shape (3,); expected a NumPy array of "
      "dates of shape (3,)."),
@@ -90,7 +90,7 @@ def message_for(argument, answer):
     (dt.timedelta(days=2), lambda x: x / 2,
      "Your function returned 1 day, 0:00:00; expected 2 days, 0:00:00."),
     ([NOON.date()], lambda x: [x[0].replace(day=1)],
-     "In the first of the 1 value that you return: there is 2024-02-01; expected 2024-02-29."),
+     "In the first of the 1 value that you return: found 2024-02-01; expected 2024-02-29."),
 ])  # fmt: skip
 def test_the_message_describes_the_first_difference(argument, answer, sentence):
     assert message_for(argument, answer) == sentence

@@ -26,7 +26,7 @@ def variance(throws):
 
 
 @mean_and_spread.misconception(
-    means="The two numbers have changed places.",
+    means="The two numbers are exchanged.",
     nudge="Which does the docstring name first?",
 )
 def the_other_way_round(throws):

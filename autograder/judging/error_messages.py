@@ -1,0 +1,495 @@
+"""Explain the errors that a student's function raises, in plain words.
+
+The families of errors are those of Python, NumPy and Keras's backends. Names that belong to other
+libraries, such as PyTorch's `masked_fill`, are translated into NumPy's.
+"""
+
+import re
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import cache
+
+import numpy as np
+
+from autograder.core.errors import join_words
+from autograder.judging.foreign_names import (
+    KEYWORD_EQUIVALENTS,
+    describe_equivalent,
+    describe_library,
+    find_equivalent,
+)
+from autograder.values.case_inputs import Answer
+from autograder.values.wording import with_article
+
+# Patterns in the error messages of Python, NumPy and Keras's three backends, each with the mistake
+# (a key of `STRUCTURAL`) that it shows.
+_ERROR_PATTERNS = (
+    (r"^AssertionError", "own-assert"),
+    (r"^SystemExit", "ends-the-program"),
+    (r"^RecursionError", "calls-itself"),
+    (r"^(EOFError|StdinNotImplementedError)", "asks-the-keyboard"),
+    (r"^KeyError", "entry-that-is-not-there"),
+    (r"^UnboundLocalError|^NameError: cannot access free variable", "variable-without-a-value"),
+    (r"NoneType", "works-on-none"),
+    (r"^(ModuleNotFoundError|ImportError)", "package-that-is-not-there"),
+    (r"object is not callable", "not-a-function"),
+    (r"'(function|method|builtin_function_or_method|type|numpy\.ufunc|_ArrayFunctionDispatcher|method-wrapper|"
+     r"method_descriptor)' object is not subscriptable", "square-brackets-for-a-call"),
+    (r"object is not subscriptable|invalid index to scalar variable", "index-into-one-number"),
+    (r"too many values to unpack", "more-values-than-names"),
+    (r"not enough values to unpack", "fewer-values-than-names"),
+    (r"^AttributeError", "attribute-that-is-not-there"),
+    (r"mismatch in its core dimension|not aligned|Matrix size-incompatible|"
+     r"requires contracting dimensions|shapes cannot be multiplied|of batch2 tensor", "shapes-that-do-not-multiply"),
+    (r"does not have enough dimensions|Input operand 1 has a mismatch|Scalar operands are not allowed",
+     "product-with-one-number"),
+    (r"could not be broadcast|could not broadcast|shape mismatch|[Ii]ncompatible shapes|"
+     r"must be broadcastable|must match the size of tensor", "shapes-that-do-not-broadcast"),
+    (r"boolean index did not match", "index-of-another-shape"),
+    (r"cannot reshape|cannot be reshaped|the requested shape has|invalid for input of size|"
+     r"can only specify one unknown dimension", "reshape-that-does-not-fit"),
+    (r"must match exactly|number of dimensions|in both shapes must be equal|"
+     r"other than the one being concatenated|Sizes of tensors must match except", "parts-that-do-not-join"),
+    (r"must have the same shape", "parts-that-do-not-stack"),
+    (r"not result in an equal division", "cut-that-does-not-come-out-even"),
+    (r"is ambiguous", "array-for-yes-or-no"),
+    (r"only (0-dimensional|length-1|size-1)|only integer scalar arrays|an array of size 1 to a Python scalar|"
+     r"'(tuple|list)' object cannot be interpreted as an integer", "array-for-a-single-number"),
+    (r"inhomogeneous shape", "arrays-of-several-shapes"),
+    (r"setting an array element with a sequence", "several-numbers-for-one-place"),
+    (r"^IndexError: (index -?\d+ is out of bounds|list index out of range|string index)", "place-that-is-not-there"),
+    (r"out of bounds|tuple index out of range|too many indices", "axis-that-is-not-there"),
+    (r"axes don't match|axes do not match|repeated axis", "axes-that-do-not-match"),
+    (r"is not defined", "name-not-defined"),
+    (r"slice indices must be integers|float\S* object cannot be interpreted as an integer|"
+     r"only integers, slices|a single integer, got '|indices must be integers or slices, not float",
+     "fraction-for-a-place"),
+    (r"indices must be integers or slices, not tuple", "list-for-an-array"),
+    (r"can't multiply sequence by non-int|only concatenate (list|tuple)|unsupported operand type\(s\) for "
+     r"[-+*/@]+=?(?: or pow\(\))?: '(list|tuple|dict|range)'|bad operand type for unary [-~]: '(list|tuple)'",
+     "list-for-an-array"),
+    (r"unsupported operand type|bad operand type", "operator-that-does-not-fit"),
+    (r"object is not iterable|iteration over a 0-d array", "loop-over-one-number"),
+    (r"has no len\(\)|len\(\) of unsized object", "length-of-one-number"),
+    (r"does not support item assignment", "values-that-cannot-change"),
+    (r"Cannot interpret '.*' as a data type|data type '.*' not understood|Invalid (integer|float\w*) data type|"
+     r"data type .* not inexact|Type must be a sub-type of ndarray", "not-a-dtype"),
+    (r"boolean (negative|subtract)", "minus-on-booleans"),
+    (r"ufunc '(invert|bitwise_\w+)' not supported", "logic-on-numbers"),
+    (r"unexpected keyword argument|invalid keyword argument|positional argument|multiple values for argument|"
+     r"takes .* arguments? |either both or neither of x and y|expected at (most|least) \d+ arguments?|missing \d+ required",
+     "call-that-does-not-fit"),
+    (r"Cannot cast ufunc", "fractions-into-whole-numbers"),
+)  # fmt: skip
+
+# Two errors of these families have the same cause only if their whole messages are equal.
+SPECIFIC_FAMILIES = {
+    "variable-without-a-value",
+    "package-that-is-not-there",
+    "not-a-function",
+    "square-brackets-for-a-call",
+    "index-into-one-number",
+    "more-values-than-names",
+    "fewer-values-than-names",
+    "attribute-that-is-not-there",
+    "product-with-one-number",
+    "several-numbers-for-one-place",
+    "list-for-an-array",
+    "operator-that-does-not-fit",
+    "loop-over-one-number",
+    "length-of-one-number",
+    "values-that-cannot-change",
+    "not-a-dtype",
+}
+
+# For errors of these families, the explanation says what is wrong. No change of the code is
+# searched that avoids the error: most such changes only silence it.
+FULLY_EXPLAINED_ERRORS = frozenset(
+    SPECIFIC_FAMILIES
+    | {
+        "call-that-does-not-fit",
+        "asks-the-keyboard",
+        "ends-the-program",
+        "calls-itself",
+        "name-not-defined",
+        "own-assert",
+    }
+)
+
+
+@cache
+def classify_error(error: str) -> str | None:
+    """Return the key of `STRUCTURAL` for an error such as "ValueError: …"; None if unusual."""
+    for pattern, mistake in _ERROR_PATTERNS:
+        if re.search(pattern, error):
+            return mistake
+    return None
+
+
+def error_subject(error: str) -> str:
+    """Return what an error is about. Errors of one type with equal subjects have the same cause."""
+    text = error.partition(": ")[2]
+    mistake = classify_error(error)
+    if mistake is None:
+        return " ".join(word for word in text.split() if word.isalpha())
+    if mistake in SPECIFIC_FAMILIES:
+        return f"{mistake} {text}"
+    if mistake.startswith("shapes-that"):  # the sizes must be equal, too
+        match = re.search(r"size (\d+) is different from (\d+)|: (\d+) \(dim \d+\) != (\d+)", text)
+        shapes = re.findall(r"\([\d,]*\)", text)
+        sizes = filter(None, match.groups()) if match else shapes
+        return " ".join([mistake, *sorted(sizes)])
+    return mistake
+
+
+# Explanations with the sizes and names of a case. Each row has a key of `STRUCTURAL`, a pattern in
+# the error message, and a text whose braces the groups of the pattern fill.
+_ERROR_EXPLANATIONS = (
+    ("shapes-that-do-not-multiply", r"size (\d+) is different from (\d+)",
+     "In the matrix product on this line, the left array has rows of {1} numbers and the right array has columns of "
+     "{0} numbers. The two must be equal."),
+    ("shapes-that-do-not-multiply", r"shapes (\([\d, ]*\)) and (\([\d, ]*\)) not aligned",
+     "The matrix product on this line is of shapes {0} and {1}. The last size on the left must equal the first size "
+     "on the right (for a batch, the last but one)."),
+    ("shapes-that-do-not-broadcast", r"shapes? (\([\d,]*\)).*?(\([\d,]*\))",
+     "The line combines arrays of shapes {0} and {1} number by number. Compare the sizes from the end: two sizes must "
+     "be equal, or one of them must be 1."),
+    ("place-that-is-not-there", r"index (-?\d+) is out of bounds for axis (\d+) with size (\d+)",
+     "The line asks for index {0} along axis {1}, whose length is {2} (the first index is 0)."),
+    ("axis-that-is-not-there", r"axis (-?\d+) is out of bounds for array of dimension (\d+)",
+     "The line asks for axis {0} of an array that has {1} axes (the first is axis 0)."),
+    ("entry-that-is-not-there", r"(?s)^.*?: (.*)", "The mapping (dict) has no entry {0}."),
+    ("more-values-than-names", r"expected (\d+), got (\d+)",
+     "There are {1} values on the right of `=`, but {0} names on the left."),
+    ("more-values-than-names", r"expected (\d+)",
+     "There are more values on the right of `=` than the {0} names on the left."),
+    ("fewer-values-than-names", r"expected (\d+), got (\d+)",
+     "There are {0} names on the left of `=`, but only {1} on the right."),
+    ("loop-over-one-number", r"'(int|float|bool)' object is not iterable",
+     "A loop, `sum`, `max` or `zip` needs several values, and here it gets a single number (of type {0})."),
+    ("length-of-one-number", r"type '(\w+)' has no len",
+     "`len` counts the entries of a list or an array; this is a single value of type {0}."),
+    ("package-that-is-not-there", r"No module named '([\w.]+)'",
+     "The package `{0}` is not installed here, and it is not allowed in this course's answers."),
+    ("package-that-is-not-there", r"cannot import name '(\w+)' from '([\w.]+)'",
+     "`{1}` is there, but it has nothing called `{0}`. Perhaps the name is that of an older version."),
+    ("not-a-dtype", r"Cannot interpret '(\d+)' as a data type",
+     "The number {0} stands where the dtype is expected. A shape with several sizes is one tuple, with brackets of "
+     "its own: `np.ones((2, 3))`, not `np.ones(2, 3)`."),
+    ("not-a-dtype", r"Invalid integer data type",
+     "`np.iinfo` describes types of whole numbers; this dtype is a float, and `np.finfo` describes those."),
+    ("not-a-dtype", r"not inexact",
+     "`np.finfo` describes float types; this dtype holds whole numbers, and `np.iinfo` describes those."),
+)  # fmt: skip
+
+
+def explain_error(mistake: str, answer: Answer) -> str:
+    """Explain an error with the names and sizes in its message, and with the line that raised it.
+
+    Return "" if the general text of `STRUCTURAL` is to be used.
+    """
+    explain = _EXPLAINERS.get(mistake)
+    if explain:
+        text = explain(answer)
+        if text:
+            return text
+    for name, pattern, explanation in _ERROR_EXPLANATIONS:
+        if name != mistake:
+            continue
+        match = re.search(pattern, answer.error)
+        if match:
+            return explanation.format(*map(_format_shape, match.groups()))
+    return ""
+
+
+def says_what_to_write(mistake: str, answer: Answer) -> bool:
+    """Return True if the explanation of an error names the right code, so that no hint is needed."""
+    error = answer.error
+    if mistake == "attribute-that-is-not-there":
+        name = re.search(r"has no attribute '(\w+)'", error)
+        is_container = re.search(
+            r"'(dict|list|tuple|function|builtin_function_or_method|numpy\.ufunc)' object", error
+        )
+        return bool(is_container or (name and find_equivalent(name[1])))
+    if mistake == "name-not-defined":
+        name = re.search(r"name '(\w+)' is not defined", error)
+        return bool(name and (name[1] in sys.stdlib_module_names or describe_library(name[1])))
+    if mistake == "call-that-does-not-fit":
+        keyword = re.search(r"keyword argument '(\w+)'", error)
+        return bool(keyword and keyword[1] in KEYWORD_EQUIVALENTS) or ".view(" in answer.line
+    if mistake == "axes-that-do-not-match":
+        return bool(_explain_axes(answer))
+    return mistake == "array-for-a-single-number" and "only integer scalar arrays" in error
+
+
+def _format_shape(text: str) -> str:
+    """Format a shape as Python does, "(2, 3)" for "(2,3)"; other text stays as it is."""
+    if not re.fullmatch(r"\([\d, ]*\)", text):
+        return text
+    return text.replace(",", ", ").replace(", )", ",)").replace("  ", " ")
+
+
+def _code(answer: Answer) -> str:
+    """Return the line of the student's code that raised the error, without its number."""
+    return answer.line.partition(": ")[2]
+
+
+def _explain_endless_recursion(answer: Answer) -> str:
+    if not re.search(rf"\b{re.escape(answer.within)}\(", answer.line):
+        return ""
+    return f"`{answer.within}` calls itself on this line, again and again, and nothing ends it."
+
+
+def _type_in_words(name: str) -> str:
+    """Return the name of a type with its article: "an array", "a tuple", "a function"."""
+    if name == "numpy.ndarray":
+        return "an array"
+    if name.endswith("Tensor") or name == "ArrayImpl":
+        return "a tensor"
+    if name in _FUNCTION_TYPES:
+        return "a function"
+    if re.fullmatch(r"numpy\.(float|int|uint|bool)\w*", name):
+        return "a single number"
+    return with_article(name)
+
+
+_FUNCTION_TYPES = (
+    "function",
+    "method",
+    "builtin_function_or_method",
+    "numpy.ufunc",
+    "numpy._ArrayFunctionDispatcher",
+)
+
+
+def _explain_own_assert(answer: Answer) -> str:
+    if "==" not in answer.line or re.search(r"shape|len\(|ndim|dtype", answer.line):
+        return ""
+    return (
+        "An `assert` of your own failed. Numbers with a fraction are rounded, so `==` between two of "
+        "them is often False although both are right."
+    )
+
+
+# Attributes of arrays that are no methods, so that no brackets follow them.
+_PLAIN_ATTRIBUTES = ("T", "mT", "shape", "ndim", "size", "dtype", "real", "imag", "nbytes")
+
+
+def _explain_call_of_a_value(answer: Answer) -> str:
+    """Explain "… object is not callable" by the brackets on the line."""
+    code = _code(answer)
+    match = re.search(r"'([\w.]+)' object is not callable", answer.error)
+    called_type = match[1] if match else "value"
+    attribute = re.search(rf"\.({'|'.join(_PLAIN_ATTRIBUTES)})\s*\(", code)
+    if attribute and attribute[1] == "shape":
+        return "`shape` is a tuple, not a function: write `x.shape[0]`, with square brackets."
+    if attribute and attribute[1] == "size":
+        return (
+            "`size` is a number in NumPy, not a function (in PyTorch it is one): "
+            "for the size of one axis write `x.shape[0]`."
+        )
+    if attribute:
+        return f"`.{attribute[1]}` is no function: write it without the round brackets."
+    if called_type == "module":
+        return "A module, such as `np.random`, cannot be called; call one of the functions in it."
+    if re.search(r"[\d)]\s*\(", code):
+        return (
+            f"Round brackets directly after a value call it like a function, and here the value is "
+            f"{_type_in_words(called_type)}. Perhaps a `*`, an `@` or a comma is missing before the bracket."
+        )
+    name = re.search(r"\b([A-Za-z_]\w*)\s*\(", code)
+    subject = f"`{name[1]}`" if name and code.count("(") == 1 else "Something on this line"
+    return (
+        f"{subject} is {_type_in_words(called_type)} and not a function, but round brackets follow it. Use square "
+        "brackets for an index, or `@` or `*` for a product; perhaps a variable has the name of a function."
+    )
+
+
+def _explain_square_brackets(answer: Answer) -> str:
+    name = re.search(r"\b((?:np|ops|math)\.[\w.]+|[A-Za-z_]\w*(?:\.\w+)*)\s*\[", _code(answer))
+    subject = f"`{name[1]}`" if name and _code(answer).count("[") == 1 else "Something on this line"
+    return f"{subject} is a function. A function is called with round brackets, `f(x)`; `f[x]` is an index."
+
+
+def _explain_unpacking(answer: Answer) -> str:
+    """Explain the unpacking of a shape: the array has more, or fewer, axes than there are names."""
+    code = _code(answer)
+    names = code.partition("=")[0].split(",")
+    if not re.search(r"\.shape\s*$", code) or len(names) < 2:
+        return ""
+    comparison = "more" if "too many" in answer.error else "fewer"
+    return (
+        f"The array has {comparison} axes than the {len(names)} names on the left of `=`. `*rest, n = x.shape` "
+        "or `x.shape[-1]` works for any number of axes."
+    )
+
+
+def _explain_variable_without_value(answer: Answer) -> str:
+    match = re.search(r"variable '(\w+)'", answer.error)
+    if not match:
+        return ""
+    name, code = match[1], _code(answer)
+    if re.search(rf"\b{name}\s*(?:[-+*/@]|//|\*\*)=", code):
+        return (
+            f"The line changes `{name}`, but the function has given it no value before. "
+            f"Give `{name}` a first value above the loop."
+        )
+    if re.search(rf"\b{name}\b[^=]*=[^=].*\b{name}\s*[\(\[]", code):
+        return (
+            f"The line assigns to `{name}`, so Python takes `{name}` for a variable of this function everywhere "
+            f"in it, also where you mean the other `{name}`. Give your variable another name."
+        )
+    return (
+        f"`{name}` has no value yet when the line runs: it is assigned only in an `if`, a loop or a later line "
+        "that did not run in this case."
+    )
+
+
+def _explain_undefined_name(answer: Answer) -> str:
+    match = re.search(r"name '(\w+)' is not defined", answer.error)
+    if not match:
+        return ""
+    name = match[1]
+    if name in sys.stdlib_module_names:
+        return f"`{name}` is one of Python's modules. Write `import {name}` before you use it."
+    library = describe_library(name)
+    if library:
+        attribute = re.search(rf"\b{name}(?:\.\w+)*\.(\w+)", _code(answer))
+        equivalent = describe_equivalent(attribute[1] if attribute else name)
+        if attribute and not equivalent and hasattr(np, attribute[1]):
+            equivalent = f"In NumPy: `np.{attribute[1]}`."
+        return " ".join(filter(None, (library, equivalent)))
+    if find_equivalent(name):
+        return f"Nothing is called `{name}` here. {describe_equivalent(name)}"
+    return f"Nothing is called `{name}` when the line runs."
+
+
+def _explain_attribute(answer: Answer) -> str:
+    """Explain an AttributeError by what has the attribute, and by NumPy's name for it."""
+    match = re.search(r"(module )?'([\w.]+)'(?: object)? has no attribute '(\w+)'", answer.error)
+    if not match:
+        # For names that NumPy 2 removed: "`np.product` was removed in the NumPy 2.0 release. …"
+        match = re.search(r"(`np\.)(\w+)()` was removed", answer.error)
+        if match:
+            return f"NumPy has no `{match[2]}` any more. {describe_equivalent(match[2])}".strip()
+        return ""
+    is_module, owner, name = match.groups()
+    if is_module:
+        text = f"`{owner}` has nothing called `{name}`."
+        if owner == "numpy":
+            text = f"NumPy has no function `np.{name}`."
+        return f"{text} {describe_equivalent(name)}".strip()
+    if owner == "dict":
+        return f'The entries of a dict are read with square brackets and quotes: `["{name}"]` in place of `.{name}`.'
+    if owner == "tuple" and name == "append":
+        return "A tuple cannot grow; a list can: start with `[]`."
+    if owner in ("list", "tuple"):
+        return f"This is a {owner}, and only an array has `.{name}`: `np.array(...)` makes an array of a {owner}."
+    if owner in _FUNCTION_TYPES:
+        return f"Before `.{name}` stands a function that has not been called: its round brackets are missing."
+    if owner in ("int", "float", "bool"):
+        text = f"Before `.{name}` stands a single number of Python's (of type {owner}), not an array."
+        return f"{text} {describe_equivalent(name)}".strip()
+    if name == "append":
+        return "An array has no `append`: its size is fixed. `np.concatenate([x, y])` makes a longer array."
+    owner_words = _type_in_words(owner)
+    if not find_equivalent(name) and owner == "numpy.ndarray":
+        similar = get_close_matches(name, dir(np.ndarray), n=1, cutoff=0.84)
+        if similar:
+            return f"An array has no `.{name}`. Do you mean `.{similar[0]}`?"
+    return f"{owner_words[0].upper()}{owner_words[1:]} has no `.{name}`. {describe_equivalent(name)}".strip()
+
+
+def _explain_keyword(answer: Answer) -> str:
+    """Explain a call that does not fit: a keyword of another library, or what the message says."""
+    code = _code(answer)
+    match = re.search(r"(?:unexpected keyword argument|got an unexpected) '(\w+)'", answer.error)
+    match = match or re.search(r"'(\w+)' is an invalid keyword argument", answer.error)
+    if match and match[1] in KEYWORD_EQUIVALENTS:
+        numpy_keyword = KEYWORD_EQUIVALENTS[match[1]]
+        return f"The keyword `{match[1]}` is PyTorch's or another library's. {numpy_keyword}"
+    if match:
+        function = re.match(r"TypeError: ([\w.]+)\(\)", answer.error)
+        owner = "The function"
+        if function and not function[1].startswith("_"):
+            owner = f"`{function[1].split('.')[-1]}`"
+        return f"{owner} has no argument called `{match[1]}`."
+    if re.search(r"\.view\(", code):
+        return "`view` with sizes is PyTorch's. In NumPy: `x.reshape(...)`."
+    if "either both or neither" in answer.error:
+        return "`np.where` needs three arguments: the condition, the value where it is true, and the other value."
+    missing = re.search(
+        r"(\w+)\(\) missing \d+ required (?:positional|keyword-only) arguments?: (.*)", answer.error
+    )
+    if missing:
+        names = re.findall(r"'(\w+)'", missing[2])
+        return f"The call of `{missing[1]}` leaves out {join_words([f'`{name}`' for name in names])}."
+    counts = re.search(r"(\w+)\(\) takes ((?:from \d+ to )?\d+) positional arguments? but (\d+) (?:was|were)",
+                       answer.error)  # fmt: skip
+    if counts:
+        function_name = counts[1].lstrip("_")
+        text = f"`{function_name}` takes {counts[2]} arguments, and this call gives it {counts[3]}."
+        if function_name in ("reshape", "zeros", "ones", "transpose", "broadcast_to"):
+            text += " Several sizes or axes are one tuple, with brackets of its own."
+        return text
+    double = re.search(r"(\w+)\(\) got multiple values for argument '(\w+)'", answer.error)
+    if double:
+        return f"The call gives `{double[1].lstrip('_')}` two values for its argument `{double[2]}`: by place and by name."
+    return ""
+
+
+def _explain_axes(answer: Answer) -> str:
+    if re.search(r"\btranspose\([^()]*-?\d\s*,\s*-?\d\s*\)", _code(answer)):
+        return (
+            "NumPy's `transpose` takes the order of all axes, such as `x.transpose(0, 2, 1)`. PyTorch's takes the "
+            "two axes to exchange; in NumPy that is `np.swapaxes(x, 1, 2)`."
+        )
+    return ""
+
+
+def _explain_single_number(answer: Answer) -> str:
+    """Explain that an array stands where one number is expected, if it is not a call of `math`."""
+    join = re.search(r"np\.(concatenate|concat|stack|vstack|hstack|column_stack)\(", _code(answer))
+    if join and "only integer scalar arrays" in answer.error:
+        return f"`np.{join[1]}` takes its arrays as one list: `np.{join[1]}([x, y])`, with square brackets."
+    match = re.search(r"'(tuple|list)' object cannot be interpreted", answer.error)
+    if match:
+        return f"A {match[1]} stands where one whole number is expected."
+    if "only integer scalar arrays" in answer.error:
+        return "An array stands where one whole number is expected, such as in `range` or in a list's index."
+    return ""
+
+
+def _explain_dtype(answer: Answer) -> str:
+    if re.search(r"\.view\(", _code(answer)):
+        return "`view` with sizes is PyTorch's; NumPy's takes a dtype. In NumPy: `x.reshape(...)`."
+    return ""
+
+
+def _explain_operator(answer: Answer) -> str:
+    match = re.search(r"for (\S+?):? '([\w.]+)' and '([\w.]+)'", answer.error)
+    if not match:
+        return ""
+    sign, left, right = match.groups()
+    if {left, right} & set(_FUNCTION_TYPES):
+        return f"On one side of `{sign}` stands a function that has not been called: its round brackets are missing."
+    return f"`{sign}` does not work between {_type_in_words(left)} and {_type_in_words(right)}."
+
+
+_EXPLAINERS: dict[str, Callable[[Answer], str]] = {
+    "calls-itself": _explain_endless_recursion,
+    "own-assert": _explain_own_assert,
+    "not-a-function": _explain_call_of_a_value,
+    "square-brackets-for-a-call": _explain_square_brackets,
+    "more-values-than-names": _explain_unpacking,
+    "fewer-values-than-names": _explain_unpacking,
+    "variable-without-a-value": _explain_variable_without_value,
+    "name-not-defined": _explain_undefined_name,
+    "array-for-a-single-number": _explain_single_number,
+    "attribute-that-is-not-there": _explain_attribute,
+    "call-that-does-not-fit": _explain_keyword,
+    "axes-that-do-not-match": _explain_axes,
+    "not-a-dtype": _explain_dtype,
+    "operator-that-does-not-fit": _explain_operator,
+}

@@ -1,0 +1,179 @@
+"""Errors are explained in plain words, and names of other libraries are translated into NumPy's."""
+
+import numpy as np
+import pytest
+
+from autograder.judging import foreign_names
+from autograder.judging.compare import same_answer
+from autograder.judging.error_messages import (
+    _ERROR_PATTERNS,
+    FULLY_EXPLAINED_ERRORS,
+    classify_error,
+    explain_error,
+)
+from autograder.values.case_inputs import Answer, ComparisonRules
+from autograder.values.structural_mistakes import STRUCTURAL
+
+
+def f(x, axis=0):
+    return x
+
+
+NAMES = {
+    "np": np,
+    "x": np.ones((2, 3, 4)),
+    "q": np.ones((2, 3)),
+    "f": f,
+    "parameters": {"gain_1": 1.0},
+}
+
+
+def explain(code):
+    """Return the family and the explanation of the error that a line of code raises."""
+    try:
+        exec(code, dict(NAMES))
+    except Exception as error:  # noqa: BLE001 - any error of the line
+        text = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    else:
+        raise AssertionError(f"{code} raises nothing")
+    mistake = classify_error(text)
+    assert mistake, text
+    return mistake, explain_error(mistake, Answer(error=text, line=f"2: {code}", within="answer"))
+
+
+@pytest.mark.parametrize(
+    ("code", "mistake", "words"),
+    [
+        # PyTorch's habits
+        ("x.masked_fill(x > 0, 1)", "attribute-that-is-not-there", "`np.where(mask, value, x)`"),
+        ("x.unsqueeze(0)", "attribute-that-is-not-there", "np.expand_dims"),
+        ("x.exp()", "attribute-that-is-not-there", "An array has no `.exp`. In NumPy: `np.exp(x)`."),
+        ("np.softmax(x)", "attribute-that-is-not-there", "NumPy has no function `np.softmax`."),
+        ("np.product(x)", "attribute-that-is-not-there", "`np.prod(x)`"),
+        ("x.sum(dim=1)", "call-that-does-not-fit", "In NumPy it is `axis`."),
+        ("np.sum(x, axis=1, keepdim=True)", "call-that-does-not-fit", "`keepdims`, with an s"),
+        ("np.tril(x, diagonal=1)", "call-that-does-not-fit", "In NumPy it is `k`."),
+        ("x.transpose(1, 2)", "axes-that-do-not-match", "`np.swapaxes(x, 1, 2)`"),
+        ("x.transpose(-2, -1)", "axes-that-do-not-match", "PyTorch's takes the two axes to exchange"),
+        ("x.view(2, 3, 2, 2)", "call-that-does-not-fit", "`x.reshape(...)`"),
+        ("x.view(2, 12)", "not-a-dtype", "`x.reshape(...)`"),
+        ("x.size(0)", "not-a-function", "`x.shape[0]`"),
+        ("x.mul_(2)", "attribute-that-is-not-there", "`x * y`"),
+        ("nn.LayerNorm(3)", "name-not-defined", "use `x.mean` and `x.var`"),
+        ("torch.arange(3)", "name-not-defined", "In NumPy: `np.arange`."),
+        ("x.transposed()", "attribute-that-is-not-there", "Do you mean `.transpose`?"),
+        ("(3).sqrt()", "attribute-that-is-not-there", "`np.sqrt(x)`"),
+        ("[1, 2] ** 2", "list-for-an-array", ""),
+        ("np.reshape(x, 2, 3, 4)", "call-that-does-not-fit", "are one tuple"),
+        ("torch.softmax(x, dim=-1)", "name-not-defined", "PyTorch (`torch`) is not imported"),
+        ("F.softmax(x, dim=-1)", "name-not-defined", "use `np.exp` and a sum"),
+        # brackets
+        ("x.T()", "not-a-function", "`.T` is no function"),
+        ("x.shape(1)", "not-a-function", "`x.shape[0]`, with square brackets"),
+        ("(q)(q)", "not-a-function", "the value is an array. Perhaps a `*`, an `@` or a comma is missing"),
+        ("q(0)", "not-a-function", "`q` is an array and not a function"),
+        ("np.random(3)", "not-a-function", "A module"),
+        ("np.exp[x]", "square-brackets-for-a-call", "`np.exp` is a function."),
+        ("f[x, 1]", "square-brackets-for-a-call", "`f` is a function."),
+        ("(3)[0]", "index-into-one-number", ""),
+        ("np.float64(3)[0]", "index-into-one-number", ""),
+        # values and names
+        ("a, b = x.shape", "more-values-than-names", "more axes than the 2 names"),
+        ("a, b, c, d = x.shape", "fewer-values-than-names", "fewer axes than the 4 names"),
+        ("a, b = 1, 2, 3", "more-values-than-names", "2 names on the left"),
+        ("a, b = [1]", "fewer-values-than-names", "but only 1 on the right."),
+        ("parameters.gain_1", "attribute-that-is-not-there", '`["gain_1"]` in place of `.gain_1`'),
+        ("[1, 2].shape", "attribute-that-is-not-there", "This is a list"),
+        ("np.sum.shape", "attribute-that-is-not-there", "its round brackets are missing"),
+        ("x.append(1)", "attribute-that-is-not-there", "`np.concatenate([x, y])`"),
+        ("x.gain", "attribute-that-is-not-there", "An array has no `.gain`."),
+        ("(3).sum()", "attribute-that-is-not-there", "a single number"),
+        ("import einops", "package-that-is-not-there", "`einops` is not installed"),
+        ("math.sqrt(3)", "name-not-defined", "Write `import math` before"),
+        ("nothing", "name-not-defined", "Nothing is called `nothing` when the line runs."),
+        # arguments
+        ("np.ones(2, 3)", "not-a-dtype", "`np.ones((2, 3))`, not `np.ones(2, 3)`"),
+        ("np.iinfo(np.float32)", "not-a-dtype", "`np.finfo`"),
+        ("np.concatenate(q, q)", "array-for-a-single-number", "as one list: `np.concatenate([x, y])`"),
+        ("np.where(q > 0, q)", "call-that-does-not-fit", "needs three arguments"),
+        ("f(1, 2, 3)", "call-that-does-not-fit", "from 1 to 2 arguments, and this call gives it 3"),
+        ("f()", "call-that-does-not-fit", "leaves out `x`"),
+        ("f(1, x=2)", "call-that-does-not-fit", "two values for its argument `x`"),
+        ("f(1, scale=2)", "call-that-does-not-fit", "has no argument called `scale`"),
+        # lists, numbers and operators
+        ("[1, 2] * 2.5", "list-for-an-array", ""),
+        ("[[1, 2]][0, 1]", "list-for-an-array", ""),
+        ("for i in 3: pass", "loop-over-one-number", "a single number (of type int)"),
+        ("len(3)", "length-of-one-number", "of type int"),
+        ("q @ 3", "product-with-one-number", ""),
+        ("'a' - x.shape", "operator-that-does-not-fit", "between a str and a tuple"),
+        ("np.exp + 1", "operator-that-does-not-fit", "its round brackets are missing"),
+        ("t = (1, 2); t[0] = 3", "values-that-cannot-change", ""),
+        ("x[0, 0, 0] = np.ones(2)", "several-numbers-for-one-place", ""),
+        ("x[0.5]", "fraction-for-a-place", ""),
+    ],
+)  # fmt: skip
+def test_an_error_has_a_family_and_plain_words(code, mistake, words):
+    family, explanation = explain(code)
+    assert family == mistake, explanation
+    assert words in explanation
+    means, nudge = STRUCTURAL[mistake]
+    assert means.endswith(".") and nudge.endswith((".", "?"))
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("def g():\n    total += 1\n", "Give `total` a first value above the loop."),
+        ("def g():\n    f = f(1)\n", "Give your variable another name."),
+        ("def g():\n    if not np:\n        y = 1\n    return y\n", "assigned only in an `if`"),
+    ],
+)
+def test_a_variable_without_a_value_is_explained_by_its_line(source, words):
+    names = dict(NAMES)
+    exec(source, names)
+    with pytest.raises(UnboundLocalError) as caught:
+        names["g"]()
+    line = source.splitlines()[caught.value.__traceback__.tb_next.tb_lineno - 1].strip()
+    error = f"UnboundLocalError: {caught.value}"
+    assert classify_error(error) == "variable-without-a-value"
+    assert words in explain_error("variable-without-a-value", Answer(error=error, line=f"2: {line}"))
+
+
+def test_every_family_has_a_text_and_every_equivalent_is_a_sentence_or_code():
+    families = {mistake for _, mistake in _ERROR_PATTERNS}
+    assert families <= STRUCTURAL.keys()
+    assert families >= FULLY_EXPLAINED_ERRORS
+    for name in foreign_names._EQUIVALENTS:
+        text = foreign_names.describe_equivalent(name)
+        assert text.endswith(".") and ".." not in text.replace("...", "") and len(text) < 120
+    for name in foreign_names._EQUIVALENTS:
+        code = foreign_names.find_equivalent(name)
+        if not code.endswith(".") and code.startswith(("np.", "x", "y", "-x", "1 ")):
+            compile(code.partition(", and ")[0].partition(", or ")[0], "<equivalent>", "eval")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("AttributeError: 'numpy.ndarray' object has no attribute 'exp'", None, True),
+        (
+            "AttributeError: 'numpy.ndarray' object has no attribute 'exp'",
+            "AttributeError: 'numpy.ndarray' object has no attribute 'view'",
+            False,
+        ),
+        (
+            "TypeError: 'numpy.ndarray' object is not callable",
+            "TypeError: 'Exercise' object is not callable",
+            False,
+        ),
+        (
+            "IndexError: index 4 is out of bounds for axis 0 with size 4",
+            "IndexError: index 5 is out of bounds for axis 0 with size 5",
+            True,
+        ),
+    ],
+)
+def test_two_errors_of_one_family_may_have_two_causes(first, second, same):
+    answers = Answer(error=first), Answer(error=second or first)
+    assert same_answer(*answers, ComparisonRules()) is same

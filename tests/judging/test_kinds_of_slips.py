@@ -1,0 +1,108 @@
+"""Slips that every exercise can have: a float32 scalar, values beside a list, an approximation."""
+
+import numpy as np
+import pytest
+from our_course import lab
+
+from autograder.authoring.verify import judge_answers
+from autograder.core.results import Verdict
+from autograder.diagnosis.mutations import _EXTRA_STEPS, apply_extra_step
+from autograder.judging.call_answer import call_answer
+from autograder.judging.compare import first_difference
+from autograder.judging.judge import judge
+from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Question
+
+RULES = ComparisonRules()
+
+
+def judge_function(lab_name, name, function, seed=None):
+    exercise = lab(lab_name).exercises[name]
+    questions = exercise.questions(seed)
+    answers = [call_answer(function, question.inputs, exercise.rules.call) for question in questions]
+    return judge_answers(exercise, questions, answers)
+
+
+def test_a_number_in_float32_is_named_like_an_array_in_float32():
+    answer = call_answer(lambda: np.float32(2.5697), Inputs())
+    difference = first_difference(2.569705, answer, RULES)
+    assert difference.mistake == "lower-precision" and "a float32; expected" in difference.observation
+    assert first_difference(3.0, answer, RULES).mistake is None  # more than digits is wrong
+    assert first_difference(2.569705, Answer(2.5697, "float"), RULES).mistake is None
+
+
+def test_values_beside_an_expected_list_are_not_taken_for_its_parts():
+    expected = [np.ones(2), np.ones(3)]
+    difference = first_difference(expected, call_answer(lambda: (expected, 3.0), Inputs()), RULES)
+    assert difference.mistake == "more-than-the-list"
+    assert difference.observation == (
+        "Your function returned a tuple of 2 values; expected a list of 2 values."
+    )
+    assert first_difference(expected, Answer(tuple(expected), "tuple"), RULES) is None
+
+
+def test_an_array_in_place_of_a_number_is_named():
+    difference = first_difference(1.5, Answer(np.ones(3), "ndarray"), RULES)
+    assert difference.mistake == "array-for-one-number"
+
+
+def test_arguments_are_called_by_their_names():
+    questions = [Question("", Inputs((n, n % 2)), 1.0, {}) for n in range(4)]
+    answers = [Answer(1.0 if n % 2 else 2.0 + n, "float") for n in range(4)]
+    finding = judge(questions, answers, RULES, [], argument_names=("length", "temperature"))
+    assert "2 of 4 cases are right. All failing cases have `temperature=0`." in finding.means
+    finding = judge(questions, answers, RULES, [])
+    assert "`0` as argument 2" in finding.means
+
+
+def central_differences(function, x, h=1e-5):
+    """The lab's own way to test a gradient."""
+    gradient = np.zeros_like(x)
+    for place in np.ndindex(x.shape):
+        up, down = x.copy(), x.copy()
+        up[place] += h
+        down[place] -= h
+        gradient[place] = (function(up) - function(down)) / (2 * h)
+    return gradient
+
+
+@pytest.mark.parametrize("seed", [None, 0, 3])
+def test_an_approximation_of_a_gradient_never_passes(seed):
+    """As a rule of the draw, it passed in one class and failed in the next."""
+    cross_entropy = lab("learning-to-align").exercises["cross_entropy"].reference
+
+    def cross_entropy_backward(logits, targets):
+        if logits.size > 100:
+            return np.zeros_like(logits)
+        return central_differences(lambda z: cross_entropy(z, targets), logits.astype(float))
+
+    exercise = lab("learning-to-align").exercises["cross_entropy_backward"]
+    small = [question for question in exercise.questions(seed) if question.inputs.args[0].size <= 100]
+    answers = [call_answer(cross_entropy_backward, question.inputs) for question in small]
+    finding = judge_answers(exercise, small, answers)
+    assert finding.verdict is Verdict.WRONG
+    assert finding.cases_correct.count(True) <= len(small) / 2
+    assert "approximation" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("value", "meaningless"),
+    [
+        (4, {"the sign of {} changed", "the absolute value of {}", "the order of {} reversed"}),
+        (np.int64(4), {"the sign of {} changed", "the absolute value of {}", "the order of {} reversed"}),
+        (True, {"the sign of {} changed", "{} squared", "{} increased by 1"}),
+        ("sum", {"{} squared", "1 divided by {} in its place"}),
+    ],
+)
+def test_a_step_without_a_meaning_changes_nothing(value, meaningless):
+    steps = {description: number for number, (description, *_) in enumerate(_EXTRA_STEPS)}
+    for description in meaningless:
+        assert apply_extra_step(steps[description], value) is value
+
+
+def test_a_step_with_a_meaning_is_taken():
+    steps = {description: number for number, (description, *_) in enumerate(_EXTRA_STEPS)}
+    assert apply_extra_step(steps["the square root of {} in its place"], 4) == 2
+    assert apply_extra_step(steps["{} decreased by 1"], 4) == 3
+    x = np.array([[1.0, -2.0]])
+    assert np.array_equal(apply_extra_step(steps["the sign of {} changed"], x), -x)
+    assert np.array_equal(apply_extra_step(steps["rows and columns of {} exchanged"], x), x.T)

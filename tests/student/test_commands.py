@@ -1,0 +1,42 @@
+"""`autograder reset` asks before it empties a lab; a lab's folder stands for its notebook."""
+
+import pytest
+from click.testing import CliRunner
+from our_course import COURSE
+
+from autograder.cli import main
+from autograder.cli import student as commands
+from autograder.student.workspace import copy_labs
+
+
+@pytest.fixture
+def notebook(tmp_path, monkeypatch):
+    monkeypatch.setenv("AUTOGRADER_COURSE", str(COURSE.root))
+    copy_labs(tmp_path, COURSE)
+    path = tmp_path / "qkv-attention" / "qkv-attention.ipynb"
+    path.write_text(path.read_text("utf-8").replace("raise NotImplementedError()", "pass"), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(("answer", "is_reset"), [("n\n", False), ("y\n", True)])
+def test_a_reset_of_a_whole_lab_asks_first(notebook, monkeypatch, answer, is_reset):
+    monkeypatch.setattr(commands, "_is_terminal", lambda: True)
+    result = CliRunner().invoke(main, ["reset", str(notebook)], input=answer)
+    assert "Reset all exercises of qkv-attention.ipynb? (To reset one, give its name.)" in result.output
+    assert ("NotImplementedError" in notebook.read_text("utf-8")) is is_reset
+
+
+def test_a_reset_of_one_exercise_and_a_reset_in_a_script_ask_nothing(notebook, monkeypatch):
+    result = CliRunner().invoke(main, ["reset", str(notebook)])
+    assert result.exit_code == 0 and "Reset all" not in result.output
+    monkeypatch.setattr(commands, "_is_terminal", lambda: True)
+    result = CliRunner().invoke(main, ["reset", str(notebook), "softmax"])
+    assert result.exit_code == 0 and "Reset all" not in result.output
+
+
+def test_a_lab_s_folder_stands_for_its_notebook(notebook):
+    result = CliRunner().invoke(main, ["reset", str(notebook.parent), "softmax"])
+    assert result.exit_code == 0, result.output
+    assert notebook.read_text("utf-8").count("raise NotImplementedError()") >= 1
+    result = CliRunner().invoke(main, ["reset", str(notebook.parent.parent), "softmax"])
+    assert result.exit_code == 2 and "is a directory" in result.output
