@@ -65,8 +65,9 @@ demo: setup  ## A sample class of 30 in demo/: collected, graded, fed back, repo
 bench: setup  ## Measure checking and grading against stock nbgrader, as ratios
 	$(BIN)/python tests/bench.py $(BENCH)
 
-data: setup  ## Fetch the real word vectors in place of the shipped ones
+data: setup  ## Fetch trained word vectors (25 MB) and GPT-2 small (550 MB) in place of the shipped ones
 	$(BIN)/python -m attention_labs.download
+	$(BIN)/python -m attention_labs.download_gpt2
 
 portable: setup  ## Add the sandbox that marks submissions anywhere: macOS, Windows, a container
 	$(call install,portable)

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from autograder.core.errors import truncate
 from autograder.values.case_inputs import Inputs
-from autograder.values.wording import format_number
+from autograder.values.wording import format_number, with_article
 
 # Views: functions that compute from a result what is compared instead of the result.
 
@@ -100,3 +101,17 @@ def within_the_values(value: np.ndarray, inputs: Inputs) -> str | None:
 def _span(x: np.ndarray) -> str:
     low, high = format_number(np.min(x)), format_number(np.max(x))
     return low if low == high else f"{low} to {high}"
+
+
+# Comparisons: in place of the engine's own, which takes a list for a tuple.
+
+
+def same_symbols(expected: tuple[str, ...], value: object, tolerance: float) -> str | None:
+    """Symbols come back as a tuple: a list is no key of a dict, and equals no tuple."""
+    if not isinstance(value, tuple):
+        return (
+            f"Your function returned {with_article(type(value).__name__)}; expected the tuple {expected!r}."
+        )
+    if value == expected:
+        return None
+    return f"Your function returned {truncate(repr(value), 300)}; expected {truncate(repr(expected), 300)}."

@@ -16,3 +16,4 @@ keras: setup
 
 data: setup
 	.venv/bin/python -m attention_labs.download
+	.venv/bin/python -m attention_labs.download_gpt2

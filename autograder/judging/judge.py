@@ -508,7 +508,8 @@ def _is_misconception_wrong_in(misconception: Misconception, case: JudgedCase) -
 
 def _cast_expected_to_precision_of(expected: Value, value: Value) -> Value:
     """Return the expected value, converted to the float dtypes of the answer's value."""
-    if isinstance(expected, (tuple, list)) and isinstance(value, (tuple, list)):
+    are_sequences = isinstance(expected, (tuple, list)) and isinstance(value, (tuple, list))
+    if are_sequences and len(expected) == len(value):  # `map` would cut the longer one
         return type(expected)(map(_cast_expected_to_precision_of, expected, value))
     if _are_float_arrays(value, expected):
         with np.errstate(all="ignore"):

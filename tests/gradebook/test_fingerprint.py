@@ -131,6 +131,7 @@ OF_COURSE = {
         "attention-masks",
         "long-contexts",
         "cheaper-attention",
+        "gpt-2",
         "keras-attention",
         "keras-translator",
     ],
@@ -143,18 +144,28 @@ OF_COURSE = {
     "attention_labs/pictures/learning.py": ["learning-to-align"],
     "attention_labs/pictures/qkv.py": ["qkv-attention"],
     # The first looks for its sinks.
-    "attention_labs/tiny_model.py": ["long-contexts", "tiny-transformer", "looking-inside", "training"],
+    "attention_labs/tiny_model.py": [
+        "long-contexts",
+        "tiny-transformer",
+        "looking-inside",
+        "training",
+        "gpt-2",
+    ],
     "attention_labs/translation.py": ["keras-translator"],
-    # What trained the former's model takes its lists from it.
-    "attention_labs/training.py": ["tiny-transformer", "training"],
+    # What trained the models of tiny-transformer and gpt-2 takes lists and stories from it.
+    "attention_labs/training.py": ["tiny-transformer", "training", "gpt-2"],
     "attention_labs/download.py": [],
+    "attention_labs/download_gpt2.py": [],
+    "attention_labs/gpt2.py": ["gpt-2"],
     "attention_labs/published.py": [],
     # By a text with the language filled in; the translator's sentences are those of
     # learning-to-align.
     "data/embeddings_en.npz": ["qkv-attention", "learning-to-align", "keras-translator"],
     "data/sentence_pairs.txt": ["learning-to-align", "keras-translator"],
-    "data/tiny_model.npz": ["long-contexts", "tiny-transformer", "looking-inside", "training"],
-    "data/stories.npz": ["tiny-transformer", "training"],
+    "data/tiny_model.npz": ["long-contexts", "tiny-transformer", "looking-inside", "training", "gpt-2"],
+    "data/stories.npz": ["tiny-transformer", "training", "gpt-2"],
+    # No mark depends on the model: the cells that load it only show something.
+    "data/stand_in_model.safetensors": [],
     "data/README.md": [],
 }
 

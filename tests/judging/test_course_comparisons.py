@@ -75,6 +75,25 @@ def test_several_answers_are_right(answer, sentence):
     assert (finding.verdict is Verdict.PASS, finding.observation) == (not sentence, sentence)
 
 
+def same_letters(expected, value, tolerance):
+    """Compare exactly; the engine's own comparison takes a list for a tuple."""
+    return None if value == expected else f"{value} instead of {expected}."
+
+
+def test_a_mistake_that_loses_a_value_is_named():
+    """Once, such results were compared as far as the shorter one went, and seemed to be right."""
+    letters = [lambda rng: inputs("hat"), lambda rng: inputs("then")]
+    exercise = lab_of(tuple, *letters, compare=same_letters).exercises["answer"]
+
+    @exercise.misconception(means="The last letter is lost.", nudge="Where does your loop end?")
+    def last_letter_lost(word):
+        return tuple(word[:-1])
+
+    questions = exercise.questions()
+    finding = judge_answers(exercise, questions, answer_questions(last_letter_lost, exercise, questions))
+    assert finding.misconception == "last-letter-lost"
+
+
 def test_a_comparison_that_hangs_ends_and_costs_its_exercise_only(monkeypatch):
     monkeypatch.setattr(compare, "MAX_COMPARISON_SECONDS", 0.2)
     rules = ComparisonRules(compare=f"{__name__}:hangs_at_two")

@@ -91,6 +91,9 @@ EQUIVALENT = {
     ("choose", "min(token, len(logits))"): "the same",
     ("feature_map", "np.exp(np.minimum(0, x))"): "the smaller of two has no order",
     ("feature_map", "np.minimum(x, 1)"): "above 0 the other branch is taken",
+    ("gpt2_block", "queries @ keys.swapaxes(-2, -1)"): "swapping has no direction",
+    ("gpt2_block", "keys.swapaxes(-1, +2)"): "of four axes, -2 is 2",
+    ("gpt2_block", "--2"): "the same",
     ("feature_map", "np.where(x >= 0, x + 1, np.exp(np.minimum(x, 0)))"): "at 0 both branches give 1",
 }
 

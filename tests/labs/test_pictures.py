@@ -15,6 +15,7 @@ from attention_labs import pictures
 from attention_labs.pictures import (
     additive,
     cheaper_attention,
+    gpt_2,
     keras_lab,
     learning,
     long_contexts,
@@ -158,6 +159,11 @@ DRAWN_PICTURES = {
     ),
     "rewriting": (cheaper_attention.rewriting, ({"one": VECTOR + 0.5}, {"one": VECTOR + 0.5}, 0.1)),
     "bytes": (cheaper_attention.bytes_a_token, ({"one": 10**4, "two": 10**5},)),
+    "route": (gpt_2.route, ("a b", ["a", "Ġb"], [1, 2])),
+    "merges": (gpt_2.merge_tree, (("t", "h", "e"), [(("th", "e"), 0), (("the",), 2)])),
+    "heads": (gpt_2.head_map, ({"one": SQUARE, "two": SQUARE},)),
+    "ablated": (gpt_2.losses, ({"none": np.arange(3.0), "one": np.ones(3)}, 2)),
+    "guesses": (gpt_2.lens, (["block 0", "block 1"], ["a", "Ġb"], ["ab", "cd"], SQUARE)),
     "memory": (long_contexts.memory, ([256, 512], {"all": [10**6, 4 * 10**6], "blocks": [10**5, 2 * 10**5]})),
 }
 
@@ -227,7 +233,7 @@ def test_a_picture_is_described_and_suits_both_themes(name):
 def test_each_picture_is_tried():
     modules = (
         *(additive, qkv, masks, multi_head, keras_lab, positions, learning),
-        *(long_contexts, cheaper_attention, tiny_transformer, looking_inside, training),
+        *(long_contexts, cheaper_attention, tiny_transformer, looking_inside, training, gpt_2),
     )
     public = {
         f

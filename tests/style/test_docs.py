@@ -171,7 +171,7 @@ def test_each_make_target_is_in_the_readme_or_contributing(target):
 def listed(text):
     """The labs in a page's table of labs, in its order."""
     table = re.search(r"^\| lab \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.M)
-    return re.findall(r"^\| \[?`?([a-z-]+)`?(?:\]\([^)]*\))? \|", table[1], re.M)
+    return re.findall(r"^\| \[?`?([a-z0-9-]+)`?(?:\]\([^)]*\))? \|", table[1], re.M)
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/bundle-readme.md", "docs/teaching/README.md"])
@@ -202,7 +202,7 @@ def test_a_mistake_that_the_catalogue_does_not_know_is_noticed():
 
 def times(text):
     """What a page's table says of each lab: its minutes and difficulty."""
-    rows = re.findall(r"^\| \[?`?([a-z-]+)`?(?:\]\([^)]*\))? \|.*?(\d+) \| ([a-z ]+) \|$", text, re.M)
+    rows = re.findall(r"^\| \[?`?([a-z0-9-]+)`?(?:\]\([^)]*\))? \|.*?(\d+) \| ([a-z ]+) \|$", text, re.M)
     return {lab: (int(minutes), difficulty) for lab, minutes, difficulty in rows}
 
 
