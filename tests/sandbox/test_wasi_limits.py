@@ -48,7 +48,7 @@ def test_subscriptions_are_limited(guest):
 
 
 def test_random_bytes_are_limited(guest):
-    host, memory, _ = guest
+    host, _, _ = guest
     assert host.get_call("random_get")(0, 1000) == 0
     assert host.get_call("random_get")(0, wasi.MAX_RANDOM_BYTES + 1) == INVAL
 
