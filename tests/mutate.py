@@ -52,23 +52,33 @@ TIMEOUT_SECONDS = 1_800  # of one mutant's tests; a mutant that hangs is caught
 
 @dataclass(frozen=True)
 class Mutant:
-    """One changed place of a module: its line, its kind, the code before and after, and the module."""
+    """One change of a module: its line, its kind, the new node, and the number of the old node."""
 
     line: int
     kind: str
     before: str
-    after: str
-    source: str
+    node: ast.AST
+    index: int
 
     def __str__(self) -> str:
-        return f"{self.line}: {self.kind}: {self.before}  ->  {self.after}"
+        return f"{self.line}: {self.kind}: {self.before}  ->  {ast.unparse(self.node)}"
+
+    def apply(self, source: str) -> str:
+        """Return the source of the module with this change."""
+        tree = ast.parse(source)
+        _replace(list(ast.walk(tree))[self.index], tree, self.node)
+        return ast.unparse(tree)
 
 
 def make_mutants(source: str) -> list[Mutant]:
     """Return all mutants of a module, in the order of its lines.
 
-    >>> [str(mutant) for mutant in make_mutants("def f(x):\\n    return x < 3")]
+    >>> source = "def f(x):\\n    return x < 3"
+    >>> [str(mutant) for mutant in make_mutants(source)]
     ['2: compare: x < 3  ->  x <= 3', '2: number: 3  ->  4', '2: return: return x < 3  ->  return None']
+    >>> print(make_mutants(source)[0].apply(source))
+    def f(x):
+        return x <= 3
     """
     tree = ast.parse(source)
     skipped, limits = _nodes_without_effect(tree), _fields_of_limits(tree)
@@ -77,11 +87,8 @@ def make_mutants(source: str) -> list[Mutant]:
         if id(node) in skipped:
             continue
         for kind, replacement in _replacements(node, limits):
-            changed = deepcopy(tree)
             new = ast.fix_missing_locations(ast.copy_location(replacement, node))
-            _replace(list(ast.walk(changed))[index], changed, new)
-            line, before, after = getattr(node, "lineno", 0), ast.unparse(node), ast.unparse(new)
-            mutants.append(Mutant(line, kind, before, after, ast.unparse(changed)))
+            mutants.append(Mutant(getattr(node, "lineno", 0), kind, ast.unparse(node), new, index))
     mutants.sort(key=lambda mutant: (mutant.line, KINDS.index(mutant.kind)))
     return mutants
 
@@ -229,7 +236,7 @@ def _test_mutants(copy: Path, module: str, options: argparse.Namespace) -> int:
         mutants.sort(key=lambda mutant: mutant.line)
     survivors, start = 0, time.monotonic()
     for mutant in mutants:
-        if survives(copy, module, mutant.source, tests):
+        if survives(copy, module, mutant.apply(source), tests):
             survivors += 1
             print(f"{module}:{mutant}", flush=True)
     minutes = (time.monotonic() - start) / 60
