@@ -4,7 +4,7 @@
     python tests/mutate.py autograder/sandbox/wasi.py --kind limit
 
 A mutant changes one place: a comparison, `and`, `not`, a number, a returned value, a statement that
-is left out, a limit that is a thousand times as large. The tests are those that `which_tests` names,
+is left out, a limit that is used a thousand times as large. The tests are those that `which_tests` names,
 without the long ones; the files that import the module come first. All happens in a copy of the
 repository, which is removed at the end. It takes minutes to hours and is no part of CI.
 """
@@ -43,7 +43,7 @@ _SWAPS = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
 }
-_LIMIT = re.compile(r"_?MAX_[A-Z_0-9]+")
+_LIMIT = re.compile(r"_?MAX_[A-Z_0-9]+|max_[a-z_]+")
 _NOT_COPIED = shutil.ignore_patterns(
     ".venv", ".git", "work", "classroom", "demo", "dist", "__pycache__", ".*_cache"
 )
@@ -81,12 +81,12 @@ def make_mutants(source: str) -> list[Mutant]:
         return x <= 3
     """
     tree = ast.parse(source)
-    skipped, limits = _nodes_without_effect(tree), _fields_of_limits(tree)
+    skipped = _nodes_without_effect(tree)
     mutants = []
     for index, node in enumerate(ast.walk(tree)):
         if id(node) in skipped:
             continue
-        for kind, replacement in _replacements(node, limits):
+        for kind, replacement in _replacements(node):
             new = ast.fix_missing_locations(ast.copy_location(replacement, node))
             mutants.append(Mutant(getattr(node, "lineno", 0), kind, ast.unparse(node), new, index))
     mutants.sort(key=lambda mutant: (mutant.line, KINDS.index(mutant.kind)))
@@ -106,7 +106,7 @@ def _nodes_without_effect(tree: ast.AST) -> set[int]:
     return {id(part) for root in roots for part in ast.walk(root)}
 
 
-def _replacements(node: ast.AST, limits: set[int]) -> Iterator[tuple[str, ast.AST]]:
+def _replacements(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     """Yield the kind and the new node of each change of this node."""
     if isinstance(node, ast.Compare) and type(node.ops[0]) in _SWAPS:
         new = deepcopy(node)
@@ -127,14 +127,8 @@ def _replacements(node: ast.AST, limits: set[int]) -> Iterator[tuple[str, ast.AS
             yield "return", ast.Return(ast.Constant(None))
     elif _is_action(node):
         yield "statement", ast.Pass()
-    elif isinstance(node, ast.Assign):
-        targets = [part for target in node.targets for part in ast.walk(target)]
-        if any(isinstance(part, ast.Name) and _LIMIT.fullmatch(part.id) for part in targets):
-            yield "limit", ast.Assign(deepcopy(node.targets), _enlarge(node.value))
-    elif isinstance(node, ast.AnnAssign) and id(node) in limits and node.value is not None:
-        new = deepcopy(node)
-        new.value = _enlarge(node.value)
-        yield "limit", new
+    elif _is_use_of_limit(node):
+        yield "limit", ast.BinOp(deepcopy(node), ast.Mult(), ast.Constant(1000))
 
 
 def _is_action(node: ast.AST) -> bool:
@@ -144,18 +138,11 @@ def _is_action(node: ast.AST) -> bool:
     return isinstance(node, ast.Raise | ast.AugAssign | ast.Continue | ast.Break)
 
 
-def _fields_of_limits(tree: ast.AST) -> set[int]:
-    """Return the ids of the fields of classes whose name ends with `Limits`."""
-    classes = [
-        node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name.endswith("Limits")
-    ]
-    return {id(field) for node in classes for field in node.body}
-
-
-def _enlarge(value: ast.expr) -> ast.expr:
-    if isinstance(value, ast.Tuple):
-        return ast.Tuple([_enlarge(part) for part in value.elts], ast.Load())
-    return ast.BinOp(deepcopy(value), ast.Mult(), ast.Constant(1000))
+def _is_use_of_limit(node: ast.AST) -> bool:
+    """Return True where a constant `MAX_…` or a field `max_…` is read."""
+    if not isinstance(getattr(node, "ctx", None), ast.Load):
+        return False
+    return bool(_LIMIT.fullmatch(getattr(node, "id", "") or getattr(node, "attr", "")))
 
 
 def _replace(old: ast.AST, tree: ast.AST, new: ast.AST) -> None:

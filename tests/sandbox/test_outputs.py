@@ -53,3 +53,13 @@ def test_the_reserve_for_errors_is_shared_by_all_cells():
             output["output_type"] == "error" and output["evalue"][:1] == "x" for output in cell.to_list()
         )
     assert 0 < kept <= outputs.MAX_ERRORS_BYTES // size
+
+
+def test_cells_share_the_budget_for_output():
+    budget, kept = OutputBudget(output_bytes=1_000, outputs=200), []
+    for _ in range(5):
+        cell = CellOutputs(budget)
+        cell.add_event(stream("x" * 300), count=1)
+        kept.append(sum(output.get("text", "").count("x") for output in cell.to_list()))
+    assert kept[0] == 300 and kept[-1] == 0
+    assert sum(kept) <= 1_000 and budget.remaining_bytes >= 0
