@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -93,8 +94,7 @@ def other_processor() -> dict[str, str]:
 
 def optional_cpu_features() -> list[str]:
     """Return the names of the CPU features that NumPy uses here and can do without."""
-    from numpy._core import _multiarray_umath as numpy_core
-
+    numpy_core = import_module("numpy._core._multiarray_umath")
     return [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__.get(name)]
 
 
