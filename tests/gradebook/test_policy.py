@@ -23,8 +23,8 @@ from autograder.core.course import CourseError
 from autograder.core.results import Verdict
 from autograder.gradebook import policy
 from autograder.gradebook.class_list import ClassListError, read_class_list
-from autograder.gradebook.gradebook_records import read_gradebook_record
 from autograder.gradebook.classroom import Submission
+from autograder.gradebook.gradebook_records import read_gradebook_record
 from autograder.gradebook.gradebook_writer import GradebookWriter, refresh_gradebook
 from autograder.gradebook.policy import (
     Policy,
