@@ -65,11 +65,20 @@ def find_limits(path: Path) -> Iterator[Limit]:
                 if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name):
                     name = item.target.id
                     yield Limit(f"{node.name}.{name}", getattr(defaults, name), _comment(lines, item))
-        targets = node.targets if isinstance(node, ast.Assign) else []
-        names = [target.id for target in targets if isinstance(target, ast.Name)]
-        for name in filter(_NAME.fullmatch, names):
+        for name in filter(_NAME.fullmatch, _assigned_names(node)):
             module = module or _import_module(path)
             yield Limit(name.lstrip("_"), getattr(module, name), _comment(lines, node))
+
+
+def _assigned_names(node: ast.stmt) -> list[str]:
+    """Return the names that a statement assigns, also those of `A, B = 1, 2` and of `A: int = 1`."""
+    targets: list[ast.expr] = []
+    if isinstance(node, ast.Assign):
+        targets = node.targets
+    elif isinstance(node, ast.AnnAssign):
+        targets = [node.target]
+    parts = [part for target in targets for part in ast.walk(target)]
+    return [part.id for part in parts if isinstance(part, ast.Name)]
 
 
 def _import_module(path: Path) -> Any:
@@ -126,7 +135,8 @@ def main() -> int:
         )
         return int(stale)
     PAGE.write_text(page, "utf-8")
-    print(f"docs/limits.md: {page.count('| `')} limits")
+    count = sum(line.startswith("| `") for line in page.splitlines())
+    print(f"docs/limits.md: {count} limits")
     return 0
 
 

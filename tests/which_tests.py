@@ -12,7 +12,12 @@ ROOT = Path(__file__).resolve().parents[1]
 
 # The first prefix that a file's path begins with decides. `test_which_tests.py` holds that each is true.
 TESTS = {
-    "autograder/cli/": ["tests/style/test_docs.py", "tests/student", "tests/grading/test_run.py"],
+    "autograder/cli/": [
+        "tests/cli",
+        "tests/style/test_docs.py",
+        "tests/student",
+        "tests/grading/test_run.py",
+    ],
     **{
         f"autograder/{package}/": [f"tests/{package}"]
         for package in (

@@ -7,7 +7,7 @@ expected results of the test cases that students see.
 
 import operator
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from itertools import zip_longest
 from pathlib import Path
@@ -19,6 +19,7 @@ from nbformat import NotebookNode
 
 from autograder.authoring.lab import Lab
 from autograder.authoring.release import BuildError, release_notebook
+from autograder.authoring.stability import find_unstable_results
 from autograder.authoring.verify import find_weaknesses
 from autograder.core.course import LAB_INDEX, Course
 from autograder.core.errors import INSTALL_ALL, format_count, join_words
@@ -55,7 +56,8 @@ def build_labs(
     check : bool
         Write nothing, and only return which files are out of date.
     execute : bool
-        Run the solution notebooks for their outputs. Otherwise the saved outputs are kept.
+        Run the solution notebooks for their outputs, and compute the results in the keys a second
+        time, as on another processor. Otherwise the saved outputs are kept.
     refresh_outputs : bool
         Save all outputs of the new run. By default, pictures and the outputs of cells that measure
         something, such as seconds, stay as they were saved, since they differ between runs or
@@ -69,7 +71,8 @@ def build_labs(
     Raises
     ------
     BuildError
-        If a lab cannot be built. See `normalize_notebook`, `run_notebook` and `find_weaknesses`.
+        If a lab cannot be built. See `normalize_notebook`, `run_notebook`, `find_weaknesses` and
+        `find_unstable_results`.
     """
     drift = []
     for lab in labs:
@@ -117,7 +120,12 @@ def _build_lab(lab: Lab, check_only: bool, execute: bool, refresh_outputs: bool)
     weaknesses = find_weaknesses(lab)
     if weaknesses:
         raise BuildError("\n".join(weaknesses))
-    drift = _update_answer_key(lab, check_only)
+    key_files = _encode_answer_key_files(lab)
+    if execute:
+        unstable_results = find_unstable_results(lab, key_files)
+        if unstable_results:
+            raise BuildError("\n".join(unstable_results))
+    drift = _update_answer_key(lab, key_files, check_only)
 
     text = _dump(notebook)
     if execute:
@@ -383,11 +391,13 @@ def _merge_consecutive_streams(outputs: Sequence[NotebookNode]) -> list[Notebook
     return merged_outputs
 
 
-def _update_answer_key(lab: Lab, check_only: bool) -> list[str]:
+def _update_answer_key(lab: Lab, contents: Mapping[str, Any], check_only: bool) -> list[str]:
     """Write a lab's answer key: the test cases and expected results that students' checks read.
 
     Parameters
     ----------
+    contents : mapping of str to bytes or str
+        New contents of the files, by file name.
     check_only : bool
         Change nothing, and only return which files are out of date.
 
@@ -397,7 +407,6 @@ def _update_answer_key(lab: Lab, check_only: bool) -> list[str]:
         A text for each file that is, or was, out of date.
     """
     folder = lab.course.answers_folder(lab.name)
-    contents = _encode_answer_key_files(lab)
     source = "what the lab's exercises say"
     drift = []
     for name, content in contents.items():

@@ -189,7 +189,7 @@ def load_key(name: str) -> ExerciseKey:
 @cache
 def _read_exercise_key(path: Path, name: str) -> ExerciseKey:
     try:
-        header, questions = _decode_key(path.read_bytes())
+        header, questions = decode_key(path.read_bytes())
         rules = ComparisonRules(**header["rules"])
     except (OSError, ValueError, KeyError, TypeError, zlib.error) as error:
         raise AnswerKeyError.unreadable(path, error) from None
@@ -205,7 +205,7 @@ def _read_exercise_key(path: Path, name: str) -> ExerciseKey:
     )
 
 
-def _decode_key(data: bytes) -> tuple[dict, list[Question]]:
+def decode_key(data: bytes) -> tuple[dict, list[Question]]:
     """Decode an answer key; return its header (rules, misconceptions …) and its test cases."""
     header, arrays = decode(zlib.decompress(data))
     questions = [_unpack_question(case, arrays) for case in header.pop("cases")]
@@ -341,8 +341,8 @@ def keys_are_equal(first: bytes, second: bytes) -> bool:
     student's result may differ as much from the expected result.
     """
     try:
-        first_header, first_questions = _decode_key(first)
-        second_header, second_questions = _decode_key(second)
+        first_header, first_questions = decode_key(first)
+        second_header, second_questions = decode_key(second)
     except (OSError, ValueError, KeyError, TypeError, zlib.error):
         return False
     if first_header != second_header or len(first_questions) != len(second_questions):

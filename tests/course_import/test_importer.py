@@ -24,6 +24,7 @@ from autograder.values.dataframes import table_from_pandas
 from autograder.values.value_types import values_agree
 from course_import.assertions import EXACT, read_assertions
 from course_import.dependencies import read_module
+from course_import.otter_source import _OtterReader
 from course_import.write_exercise import explain_unwritable, format_value
 
 needs_sandbox = pytest.mark.skipif(
@@ -881,3 +882,31 @@ def test_a_module_that_only_a_solution_imports_stays_with_its_author(course):
     assert (course / "for_all" / "__init__.py").exists() and not (course / "teacher_only").exists()
     assert not [path for path in course.rglob("*.py") if "THE SOLUTION" in path.read_text("utf-8")]
     assert read_module(folder, "linked") == {} and read_module(folder, "for_all")
+
+
+def test_functions_that_read_what_a_test_sets_are_lost_with_their_share_of_the_points(course):
+    """Each of three functions has a point of the cell; two read a name that the cell sets anew."""
+    functions = {"area": "return SIDE * x", "ring": "return 4 * SIDE * x", "double": "return 2 * x"}
+    cells = [code_cell("SIDE = 3")]
+    for name, body in functions.items():
+        source = f"def {name}(x):\n    ### BEGIN SOLUTION\n    {body}\n    ### END SOLUTION"
+        cells.append(solution_cell(source, name))
+    test = "SIDE = 4\nassert area(2) == 8\nassert ring(2) == 32\nassert double(2) == 4"
+    report = import_cells(course, [*cells, make_test(test, "t1", 3)], exit_code=1, name="sides")
+    assert "`area`: its solution reads `SIDE`, which a test sets" in report
+    assert "`ring`: its solution reads `SIDE`, which a test sets" in report
+    assert "2 points hang on this" in report and "1 point of 3 came over" in report
+
+
+@pytest.mark.parametrize("hidden", ["hidden: true", "hidden: True", "hidden:  TRUE"])
+def test_otters_hidden_tests_are_found_however_true_is_written(hidden):
+    cells = [
+        nbformat.v4.new_raw_cell("# BEGIN QUESTION\nname: q1\npoints: 1"),
+        nbformat.v4.new_raw_cell("# BEGIN TESTS"),
+        code_cell("legs(3) == 12"),
+        code_cell(f'""" # BEGIN TEST CONFIG\n{hidden}\n""" # END TEST CONFIG\nlegs(5) == 20'),
+        nbformat.v4.new_raw_cell("# END TESTS"),
+        nbformat.v4.new_raw_cell("# END QUESTION"),
+    ]
+    tests = [cell.source for cell in _OtterReader().convert_cells(cells) if "legs" in cell.source]
+    assert [("HIDDEN" in source, "legs(5)" in source) for source in tests] == [(False, False), (True, True)]

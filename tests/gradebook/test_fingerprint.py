@@ -1,5 +1,6 @@
 """Tests of the lab fingerprint: changed files make results stale, and nothing is graded."""
 
+import ast
 import shutil
 import subprocess
 import sys
@@ -273,3 +274,30 @@ def test_a_new_version_of_what_a_lab_imports(course_copy, monkeypatch):
             lambda name, p=package: "99" if name == p else real(name),
         )
         assert {n for n, new in compute_fingerprints(course_copy).items() if new != original[n]} == labs
+
+
+@pytest.mark.parametrize(
+    ("statement", "package", "modules"),
+    [
+        ("import a.b, c", "p.q", ["a.b", "c"]),
+        ("from a import b", "p.q", ["a", "a.b"]),
+        ("from . import b", "p.q", ["p.q", "p.q.b"]),
+        ("from .a import b", "p.q", ["p.q.a", "p.q.a.b"]),
+        ("from .. import b", "p.q", ["p", "p.b"]),
+        ("from ..a import b", "p.q", ["p.a", "p.a.b"]),
+    ],
+)
+def test_a_relative_import_is_followed_from_its_package(statement, package, modules):
+    """The engine and this course import by full names; another course's library may not."""
+    (node,) = ast.parse(statement).body
+    assert list(fingerprint._imported_modules(node, package)) == modules
+
+
+def test_a_module_that_a_library_imports_relatively_makes_its_marks_stale(tmp_path):
+    library = tmp_path / "library"
+    library.mkdir()
+    (library / "__init__.py").write_text("from .shapes import area\n")
+    (library / "shapes.py").write_text("from .units import SIDE\n\ndef area(): return SIDE\n")
+    (library / "units.py").write_text("SIDE = 3\n")
+    found = fingerprint._collect_facts_of_imported_modules(["library"], {"library": library})
+    assert set(found) >= {"library", "library.shapes", "library.units"}

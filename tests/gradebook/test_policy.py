@@ -20,7 +20,10 @@ from graded_class import (
 from our_course import COURSE, Silent, lab
 
 from autograder.core.course import CourseError
+from autograder.core.results import Verdict
+from autograder.gradebook import policy
 from autograder.gradebook.class_list import ClassListError, read_class_list
+from autograder.gradebook.classroom import Submission
 from autograder.gradebook.gradebook_records import read_gradebook_record
 from autograder.gradebook.gradebook_writer import GradebookWriter, refresh_gradebook
 from autograder.gradebook.policy import (
@@ -545,3 +548,31 @@ def test_a_number_that_no_rule_can_be_is_a_sentence(name, value):
         match=rf"\[policy\]: {name} is .*; a .* is expected|\[policy\]: {name} is .*, 0 to 1, is",
     ):
         read_policy(replace(COURSE, policy={name: value}), {})
+
+
+def test_a_fault_is_not_recorded_as_written(classroom, prepared):
+    """Else the next run would take the fault for a result that the gradebook has already."""
+    good = graded_class.results("ada")
+    rows = [replace(row, verdict=Verdict.FAULT, score=None) for row in good.results]
+    fault = replace(good, results=tuple(rows))
+    ada = Submission("ada", LAB, b"", "", None)
+    fill(classroom, {"ada": fault}, gradebook=prepared)
+    with GradebookWriter(classroom) as gradebook:
+        assert not gradebook.has_recorded(ada, fault)
+        gradebook.record_submission(ada, good)
+        assert gradebook.has_recorded(ada, good) and not gradebook.has_recorded(ada, fault)
+        assert not gradebook.has_recorded(replace(ada, timestamp="2026-01-01 00:00:00 UTC"), good)
+
+
+def test_points_and_extensions_are_limited():
+    for points, fits in ((policy._MAX_POINTS, True), (policy._MAX_POINTS + 1, False), (-1, False)):
+        course = replace(COURSE, policy={}, lab={LAB: {"points": {"softmax": points}}})
+        if fits:
+            assert read_policy(course, {LAB: lab(LAB)}).points[LAB]["softmax"] == points
+        else:
+            with pytest.raises(CourseError, match="a number of points is expected"):
+                read_policy(course, {LAB: lab(LAB)})
+    weeks = policy._MAX_EXTENSION_SECONDS // (7 * 86_400)
+    assert policy.parse_extension(f"{weeks} weeks", None, UTC) == timedelta(weeks=weeks)
+    with pytest.raises(ValueError, match=f"is longer than {weeks} weeks"):
+        policy.parse_extension(f"{weeks} weeks 1 min", None, UTC)

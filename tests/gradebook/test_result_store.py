@@ -5,6 +5,7 @@ import re
 import shutil
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 import command
 import nbformat
@@ -59,16 +60,24 @@ def grade(course, *arguments):
     return int(graded_count), int(cached_count), rows
 
 
+class GradebookRow(NamedTuple):
+    """What the gradebook has of one student's submission."""
+
+    score: float
+    penalty: float
+    manual_score: float | None
+    needs_manual_grade: bool
+
+
 def read_gradebook(course, student, lab=LAB):
-    """Return the gradebook's score, penalty, manual mark and need of manual grading."""
     with Gradebook(f"sqlite:///{course}/classroom/gradebook.db", course.name) as book:
         submission = book.find_submission_notebook(lab, lab, student)
         explain = next(g for g in submission.grades if g.name == EXPLAIN)
-        return (
-            submission.score,
-            submission.late_submission_penalty or 0,
-            explain.manual_score,
-            explain.needs_manual_grade,
+        return GradebookRow(
+            score=submission.score,
+            penalty=submission.late_submission_penalty or 0,
+            manual_score=explain.manual_score,
+            needs_manual_grade=explain.needs_manual_grade,
         )
 
 
@@ -122,98 +131,115 @@ def with_a_due_date(course):
     return settings
 
 
-@pytest.mark.long
-def test_the_story_of_a_class(course):
-    """A term, step by step: each step checks the graded submissions and the marks."""
-    assert [read_gradebook(course, s) for s in STUDENTS] == [
-        (3.5, 0, 1.5, False),
-        (1.5, 0, 1.5, False),
-        (3.5, 0, 1.5, False),
-        (3.5, 0, 1.5, False),
-    ]
+@pytest.fixture
+def copy(course, tmp_path):
+    """A copy of the graded class, for a test that changes it."""
+    return shutil.copytree(course, tmp_path / course.name)
 
-    # Another lab is added.
-    autograder(course, "new", "lab", "third-lab")
-    assert autograder(course, "build", "third-lab").returncode == 0
-    assert grade(course)[:2] == (0, 4)
 
-    # A misconception is added to another lab, then one to this lab.
-    misconception = (
-        "\n\n@{0}.misconception(means='You took the first number.', nudge='And the others?')\n"
+def add_misconception(course, lab, exercise):
+    path = course / "solutions" / lab / f"{exercise}.py"
+    path.write_text(
+        f"{path.read_text()}\n\n"
+        f"@{exercise}.misconception(means='You took the first number.', nudge='And the others?')\n"
         "def only_the_first(numbers):\n    return float(numbers[0])\n"
     )
-    other_file = course / "solutions" / OTHER_LAB / "mean_of_second_lab.py"
-    other_file.write_text(other_file.read_text() + misconception.format("mean_of_second_lab"))
-    assert grade(course)[:2] == (0, 4)
-    exercise_file = course / "solutions" / LAB / f"{EXERCISE}.py"
-    exercise_file.write_text(exercise_file.read_text() + misconception.format(EXERCISE))
-    assert grade(course)[:2] == (4, 0)
-    # The answers are the same
-    assert [read_gradebook(course, s)[2:] for s in STUDENTS] == [(1.5, False)] * 4
 
-    # A comment, the points of the definition, and prose decide no verdict.
-    exercise_file.write_text(
-        "# A comment.\n" + exercise_file.read_text().replace("points=2", "points=4"),
-    )
-    graded_count, cached_count, rows = grade(course)
+
+def test_the_gradebook_has_the_marks_of_the_code_and_those_of_a_person(course):
+    right = GradebookRow(score=3.5, penalty=0, manual_score=1.5, needs_manual_grade=False)
+    wrong = right._replace(score=1.5)
+    rows = {student: read_gradebook(course, student) for student in STUDENTS}
+    assert rows == {"ada": right, "bob": wrong, "cleo": right, "dan": right}
+
+
+@pytest.mark.long
+def test_another_lab_makes_no_result_stale(copy):
+    autograder(copy, "new", "lab", "third-lab")
+    assert autograder(copy, "build", "third-lab").returncode == 0
+    assert grade(copy)[:2] == (0, 4)
+
+
+def test_a_misconception_of_another_lab_makes_no_result_stale(copy):
+    add_misconception(copy, OTHER_LAB, "mean_of_second_lab")
+    assert grade(copy)[:2] == (0, 4)
+
+
+@pytest.mark.long
+def test_a_misconception_of_this_lab_makes_its_results_stale_and_manual_marks_stay(copy):
+    add_misconception(copy, LAB, EXERCISE)
+    assert grade(copy)[:2] == (4, 0)
+    rows = [read_gradebook(copy, student) for student in STUDENTS]
+    assert [row.manual_score for row in rows] == [1.5] * 4
+    assert not any(row.needs_manual_grade for row in rows)
+
+
+def test_a_comment_and_the_points_of_an_exercise_decide_no_verdict(copy):
+    path = copy / "solutions" / LAB / f"{EXERCISE}.py"
+    path.write_text("# A comment.\n" + path.read_text().replace("points=2", "points=4"))
+    graded_count, cached_count, rows = grade(copy)
     assert (graded_count, cached_count) == (0, 4)
     assert rows["ada", EXERCISE]["score"] == rows["ada", EXERCISE]["max_score"] == 4
-    assert read_gradebook(course, "ada") == (5.5, 0, 1.5, False)
-    assert read_gradebook(course, "bob") == (1.5, 0, 1.5, False)
+    assert read_gradebook(copy, "ada").score == 4 + 1.5
+    assert read_gradebook(copy, "bob").score == 0 + 1.5
 
-    # A due date, a penalty and an extension.
-    settings = with_a_due_date(course)
-    assert grade(course)[:2] == (0, 4)
-    assert read_gradebook(course, "ada")[1] == 0
-    assert read_gradebook(course, "cleo")[1] == pytest.approx(0.2 * 5.5)  # two days begun
-    with Gradebook(f"sqlite:///{course}/classroom/gradebook.db", course.name) as book:
-        submission = book.find_submission(LAB, "dan")
-        submission.extension = timedelta(days=2)
+
+def test_a_due_date_and_an_extension_count_at_the_next_run(copy):
+    with_a_due_date(copy)
+    assert grade(copy)[:2] == (0, 4)
+    assert read_gradebook(copy, "ada").penalty == 0
+    for student in ("cleo", "dan"):  # two days begun, each a tenth
+        assert read_gradebook(copy, student).penalty == pytest.approx(0.2 * 3.5)
+    with Gradebook(f"sqlite:///{copy}/classroom/gradebook.db", copy.name) as book:
+        book.find_submission(LAB, "dan").extension = timedelta(days=2)
         book.db.commit()
-    assert grade(course)[:2] == (0, 4)
-    assert read_gradebook(course, "dan")[1] == 0
-    assert read_gradebook(course, "cleo")[1] == pytest.approx(1.1)
+    assert grade(copy)[:2] == (0, 4)
+    assert read_gradebook(copy, "dan").penalty == 0
+    assert read_gradebook(copy, "cleo").penalty == pytest.approx(0.2 * 3.5)
 
-    # The course says other points, and drops the exercise.
-    (course / "course.toml").write_text(settings + f"points = {{ {EXERCISE} = 3 }}\n")
-    assert grade(course)[:2] == (0, 4)
-    assert read_gradebook(course, "ada")[0] == 4.5
-    (course / "course.toml").write_text(settings + f'dropped = ["{EXERCISE}"]\n')
-    graded_count, cached_count, rows = grade(course)
+
+def test_the_course_can_give_an_exercise_other_points_or_drop_it(copy):
+    settings = with_a_due_date(copy)
+    (copy / "course.toml").write_text(settings + f"points = {{ {EXERCISE} = 3 }}\n")
+    assert grade(copy)[:2] == (0, 4)
+    assert read_gradebook(copy, "ada").score == 3 + 1.5
+    (copy / "course.toml").write_text(settings + f'dropped = ["{EXERCISE}"]\n')
+    graded_count, cached_count, rows = grade(copy)
     assert (graded_count, cached_count) == (0, 4)
     assert rows["ada", EXERCISE]["max_score"] == 0
-    assert [read_gradebook(course, s)[0] for s in STUDENTS] == [1.5] * 4
-    assert all("settings" not in note for note in autograder(course, "grade").stderr.splitlines())
-    (course / "course.toml").write_text(settings)
+    assert [read_gradebook(copy, student).score for student in STUDENTS] == [1.5] * 4
+    assert "settings" not in autograder(copy, "grade").stderr
 
-    # One submission is replaced: its code is better now, its words are other words.
-    submit(course, "bob", words="Better words.")
-    graded_count, cached_count, rows = grade(course)
+
+@pytest.mark.long
+def test_a_manual_mark_belongs_to_the_words_of_an_answer(copy):
+    submit(copy, "bob", words="Better words.")
+    graded_count, cached_count, rows = grade(copy)
     assert (graded_count, cached_count) == (1, 3)
     assert rows["bob", EXERCISE]["verdict"] == "pass"
-    assert read_gradebook(course, "bob") == (4, 0, None, True)
-    with Gradebook(f"sqlite:///{course}/classroom/gradebook.db", course.name) as book:
+    waiting = GradebookRow(score=2, penalty=0, manual_score=None, needs_manual_grade=True)
+    assert read_gradebook(copy, "bob") == waiting
+    with Gradebook(f"sqlite:///{copy}/classroom/gradebook.db", copy.name) as book:
         notebook = book.find_submission_notebook(LAB, LAB, "bob")
         message = next(c for c in notebook.comments if c.name == EXPLAIN)
         assert "For an earlier answer a person gave 1.5 of 2 points: “Well put.”" in message.auto_comment
         assert message.manual_comment is None
-    assert [read_gradebook(course, s)[2:] for s in ("ada", "cleo", "dan")] == [(1.5, False)] * 3
+    assert [read_gradebook(copy, student).manual_score for student in ("ada", "cleo", "dan")] == [1.5] * 3
 
-    # It is replaced once more, in its code only: the mark that a person gives now belongs to the
-    # words.
-    give_manual_mark(course, "bob", 2)
-    submit(course, "bob", answer="float(np.mean(numbers))", words="Better words.")
-    assert grade(course)[:2] == (1, 3)
-    assert read_gradebook(course, "bob") == (6, 0, 2, False)
+    # Replaced once more, in its code only: the new mark belongs to the words, which stay.
+    give_manual_mark(copy, "bob", 2)
+    submit(copy, "bob", answer="float(np.mean(numbers))", words="Better words.")
+    assert grade(copy)[:2] == (1, 3)
+    graded = GradebookRow(score=2 + 2, penalty=0, manual_score=2, needs_manual_grade=False)
+    assert read_gradebook(copy, "bob") == graded
 
-    # With --force everything is judged again, and no mark by hand waits for that.
-    assert grade(course, "--force")[:2] == (4, 0)
-    assert [read_gradebook(course, s)[2:] for s in STUDENTS] == [
-        (1.5, False),
-        (2, False),
-        (1.5, False),
-        (1.5, False),
-    ]
+
+@pytest.mark.long
+def test_force_grades_all_again_and_manual_marks_stay(copy):
+    assert grade(copy, "--force")[:2] == (4, 0)
+    rows = [read_gradebook(copy, student) for student in STUDENTS]
+    assert [row.manual_score for row in rows] == [1.5] * 4
+    assert not any(row.needs_manual_grade for row in rows)
 
 
 def test_a_replaced_submission_takes_its_own_time_with_it(course, tmp_path):

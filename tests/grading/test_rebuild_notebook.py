@@ -15,6 +15,7 @@ from autograder.core.notebook_cells import MAX_NOTEBOOK_BYTES
 from autograder.grading.grade_submission import grade_submission
 from autograder.grading.rebuild_notebook import UnreadableNotebook, read_cells, rebuild_notebook
 from autograder.sandbox import CellRun, RunLimits
+from autograder.values.case_inputs import Answer
 
 STUB = "def softmax(x, axis=0):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 ANSWER = STUB.replace("raise NotImplementedError()", "return x")
@@ -298,3 +299,30 @@ def test_what_of_the_lab_ends_a_notebook_is_run_only_before_a_cell_of_the_studen
     last = sandbox.sources.index("attention_qkv")
     last_sources = [source[:21] for source in sandbox.sources[last + 1 :]]
     assert last_sources == (["queries, keys, values", "print(1)"] if source else [])
+
+
+@pytest.mark.parametrize("flag", ["grade", "solution", "locked", "task"])
+def test_a_flag_that_a_student_changed_is_noted_and_does_not_hold(release, submission, flag):
+    settings = submission.cells[3].metadata["nbgrader"]
+    settings[flag] = not settings[flag]
+    rebuilt = rebuild_notebook(data(submission), release)
+    assert rebuilt.notes == ("The settings of the cell 'test-softmax' were changed; the release's hold.",)
+    assert rebuilt.notebook.cells[3].metadata["nbgrader"] == release.cells[3].metadata["nbgrader"]
+
+
+class TimedSandbox(RecordingSandbox):
+    """Sandbox whose answer cells take 2 seconds, and the functions' calls a quarter of one."""
+
+    def run(self, cells, limits):
+        runs = []
+        for cell in cells:
+            answers = [Answer(1.0, "float") for _ in cell.questions]
+            runs.append(CellRun(seconds=0.25 if cell.exercise else 2.0, answers=answers))
+        return runs
+
+
+def test_the_seconds_of_an_exercise_are_those_of_its_answer_and_its_calls():
+    submission = nbformat.writes(perfect(lab("qkv-attention"))).encode()
+    graded = grade_submission(submission, lab("qkv-attention"), TimedSandbox(), salt="", follow_through=False)
+    by_exercise = {result.exercise: result.seconds for result in graded.results}
+    assert by_exercise["softmax"] == 2.25

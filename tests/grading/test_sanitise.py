@@ -186,3 +186,21 @@ def test_a_picture_is_of_a_size_that_a_browser_has_room_for():
         ("image/jpeg", PNG),
     ):
         assert not is_picture(mime, data)
+
+
+@pytest.mark.parametrize(
+    ("source", "is_coloured"),
+    [
+        ("a = 1\n" + "x" * sanitise.MAX_LINE_CHARACTERS, True),
+        ("a = 1\n" + "x" * (sanitise.MAX_LINE_CHARACTERS + 1), False),
+        ('"""' * 60 + "a = 1\n" * 400, True),
+        ('"""' * 61 + "a = 1\n" * 400, False),
+        ("%%html\n" + "a = 1\n" * 100, True),
+        ("%%html\n" + "a = 1\n" * 200, False),
+    ],
+)
+def test_code_that_is_slow_to_colour_is_shown_as_a_comment(source, is_coloured):
+    shown = sanitise.prepare_code(source)
+    assert (shown == source) == is_coloured
+    assert shown.startswith("# (The grader shows this cell as a comment") == (not is_coloured)
+    assert max(map(len, shown.splitlines())) <= sanitise.MAX_LINE_CHARACTERS + len("# ")

@@ -540,3 +540,22 @@ def test_an_error_with_one_students_zip_concerns_only_that_student(classroom, tm
     report = collect([make_zip(tmp_path / "class.zip", zips)], classroom)
     assert list(read_submitted(classroom)) == ["ada-1/qkv-attention", "zoe-5/qkv-attention"]
     assert refusal_reasons(report) == ["It could not be read: No space left on device."]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_listed"),
+    [
+        ("ada/lab.ipynb", True),
+        ("ada/.lab.ipynb", True),  # a student's own name of the file
+        ("ada/._lab.ipynb", False),  # macOS keeps a file's attributes there
+        ("ada/.gitignore", False),
+        ("ada/.DS_Store", False),
+        ("__MACOSX/ada/lab.ipynb", False),
+    ],
+)
+def test_only_files_of_a_system_are_ignored(path, is_listed):
+    listing = archives.FileListing()
+    listing.add(archives.IncomingFile(path=path))
+    assert ([file.path for file in listing.files], listing.junk_count) == (
+        ([path], 0) if is_listed else ([], 1)
+    )

@@ -1,6 +1,7 @@
 """Ownership of files: no file of a student identifies a student, replaces another's or tells a time."""
 
 import time
+from dataclasses import dataclass, replace
 
 import downloads
 import pytest
@@ -578,8 +579,6 @@ NAMES += [
     "1",
     "2",
 ]
-PEOPLE = st.lists(st.sampled_from(NAMES), min_size=1, max_size=4)
-LOGINS = st.sampled_from(["ada1", "Ada-L", "adal", "bob1", "mal", "ada"])
 ROSTERS = {
     "none": "",
     "names": "Folder,Name\nada,Ada L\nbob,Bob B\nzoe,Zoë\n",
@@ -589,73 +588,112 @@ ROSTERS = {
     "groups": "Folder,Name,Group\nada,Ada L,Team X\nbob,Bob B,Team X\n",
     "two of one name": "Folder,Name,Login\nada,Ada L,ada1\nada2,Ada L,ada2\n",
 }
+# The path of a file in each platform's download.
 PLATFORMS = {
-    "Moodle": "{name}_{i}_assignsubmission_file/{nb}",
-    "Moodle flat": "{name}_{i}_assignsubmission_file_{nb}",
-    "Canvas": "{name}_{i}_9{i}_{nb}",
-    "Brightspace": "{i}-9 - {name} - Nov 22, 2026 900 AM/{nb}",
-    "Brightspace flat": "{i}-9 - {name} - Nov 22, 2026 900 AM - {nb}",
-    "Blackboard": "x_{login}_attempt_2026-11-20-14-03-22_{nb}",
-    "Google Classroom": "{name} - {nb}",
-    "GitHub": "qkv-attention-{login}/{nb}",
-    "Gradescope": "submission_{i}/{nb}",
-    "folders": "{name}/{nb}",
-    "inner folders": "{name}/{other}/{nb}",
+    "Moodle": "{name}_{number}_assignsubmission_file/{file}",
+    "Moodle flat": "{name}_{number}_assignsubmission_file_{file}",
+    "Canvas": "{name}_{number}_9{number}_{file}",
+    "Brightspace": "{number}-9 - {name} - Nov 22, 2026 900 AM/{file}",
+    "Brightspace flat": "{number}-9 - {name} - Nov 22, 2026 900 AM - {file}",
+    "Blackboard": "x_{login}_attempt_2026-11-20-14-03-22_{file}",
+    "Google Classroom": "{name} - {file}",
+    "GitHub": "qkv-attention-{login}/{file}",
+    "Gradescope": "submission_{number}/{file}",
+    "folders": "{name}/{file}",
+    "inner folders": "{name}/{inner_name}/{file}",
     "files": "{name}.ipynb",
 }
 
 
+@dataclass(frozen=True)
+class Upload:
+    """One student's file in a download, with all names that a platform may write into its path."""
+
+    name: str
+    login: str
+    inner_name: str
+    file: str
+    number: int = 0
+
+    def path(self, platform):
+        name = self.name
+        if platform == "Canvas":
+            name = normalise_name(name)  # Canvas writes only letters and digits
+        return PLATFORMS[platform].format(**{**vars(self), "name": name})
+
+    def account(self, platform):
+        """What tells this account from others: no name that students choose themselves."""
+        if platform in ("folders", "inner folders"):
+            return to_nfc(self.name)
+        if platform == "Blackboard":
+            return self.login
+        if platform == "GitHub":
+            return self.login.lower()
+        return self.number
+
+
+UPLOADS = st.lists(
+    st.builds(
+        Upload,
+        name=st.sampled_from(NAMES),
+        login=st.sampled_from(["ada1", "Ada-L", "adal", "bob1", "mal", "ada"]),
+        inner_name=st.sampled_from(NAMES),
+        file=st.sampled_from([NOTEBOOK_NAME, "qkv-attention (1).ipynb", "qkv-attention-9.ipynb"]),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def make_files(platform, uploads):
+    """Return the files of a platform's download, by path, beside those that it adds itself."""
+    files, index = {}, ""
+    for upload in uploads:
+        path = upload.path(platform)
+        files[path] = notebook(f"upload {upload.number}", "softmax")
+        if platform == "Blackboard":
+            receipt = RECEIPT.replace("Ada L", upload.name).format(login=upload.login)
+            files[path.replace(f"_{upload.file}", ".txt")] = receipt.encode()
+        index += f"submission_{upload.number}:\n  :submitters:\n  - :name: {upload.name!r}\n"
+        index += f"    :email: e{upload.number}@x\n"
+    if platform == "Gradescope":
+        files["submission_metadata.yml"] = index.encode()
+    return files
+
+
+def numbered(uploads, first, platform):
+    """Return uploads with numbers of their own, one for each path: a zip has a path only once."""
+    by_path = {}
+    for number, upload in enumerate(uploads, first):
+        upload = replace(upload, number=number)
+        by_path.setdefault(to_nfc(upload.path(platform)), upload)
+    return list(by_path.values())
+
+
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
-    data=st.data(),
+    downloads_of_class=st.tuples(UPLOADS, UPLOADS),
     platform=st.sampled_from(sorted(PLATFORMS)),
     roster_name=st.sampled_from(sorted(ROSTERS)),
 )
-def test_no_file_is_ever_filed_under_another_students_name(tmp_path_factory, data, platform, roster_name):
+def test_no_file_is_ever_filed_under_another_students_name(
+    tmp_path_factory, downloads_of_class, platform, roster_name
+):
     """In any two downloads, a student's folder gets the files of one account only."""
     classroom = downloads.make_classroom(tmp_path_factory.mktemp("whose") / "classroom")
     if ROSTERS[roster_name]:
         with_roster(classroom, ROSTERS[roster_name])
-    accounts: dict[str, object] = {}  # by the files' sources
-    filed_as: dict[str, set[object]] = {}
-    for n, zip_name in enumerate(("first.zip", "second.zip")):
-        files, index = {}, ""
-        for i, name in enumerate(data.draw(PEOPLE), 10 * n):
-            file_name = data.draw(
-                st.sampled_from([NOTEBOOK_NAME, "qkv-attention (1).ipynb", "qkv-attention-9.ipynb"])
-            )
-            inner_name, login = data.draw(st.sampled_from(NAMES)), data.draw(LOGINS)
-            if platform == "Canvas":
-                name = normalise_name(name)  # Canvas writes only letters and digits
-            path = PLATFORMS[platform].format(
-                name=name,
-                other=inner_name,
-                i=i,
-                nb=file_name,
-                login=login,
-            )
-            if escape_unprintable(to_nfc(f"{zip_name}/{path}")) in accounts:
-                continue
-            files[path] = notebook(f"{zip_name} {i}", "softmax")
-            if platform == "Blackboard":
-                receipt = RECEIPT.replace("Ada L", name).format(login=login)
-                files[path.replace(f"_{file_name}", ".txt")] = receipt.encode()
-            index += f"submission_{i}:\n  :submitters:\n  - :name: {name!r}\n    :email: e{i}@x\n"
-            # A folder's name, a login or a number is an account; a name that students choose is not.
-            account_by_platform = {
-                "folders": to_nfc(name),
-                "inner folders": to_nfc(name),
-                "Blackboard": login,
-                "GitHub": login.lower(),
-            }
-            accounts[escape_unprintable(to_nfc(f"{zip_name}/{path}"))] = account_by_platform.get(
-                platform,
-                i,
-            )
-        if platform == "Gradescope":
-            files["submission_metadata.yml"] = index.encode()
-        for row in collect([make_zip(classroom.root.parent / zip_name, files)], classroom).files:
+    filed = {}  # the uploads that were filed, by the student's folder
+    for number, zip_name in enumerate(("first.zip", "second.zip")):
+        uploads = numbered(downloads_of_class[number], 10 * number, platform)
+        sources = {
+            escape_unprintable(to_nfc(f"{zip_name}/{upload.path(platform)}")): upload for upload in uploads
+        }
+        zip_path = make_zip(classroom.root.parent / zip_name, make_files(platform, uploads))
+        for row in collect([zip_path], classroom).files:
             if row.outcome in ("filed", "unchanged", "older"):
-                filed_as.setdefault(row.student, set()).add(accounts[row.source])
-    assert all(len(accounts_of_folder) == 1 for accounts_of_folder in filed_as.values()), filed_as
-    assert {path.name for path in classroom.submitted.glob("*")} <= set(filed_as)
+                filed.setdefault(row.student, []).append(sources[row.source])
+    for student, uploads in filed.items():
+        accounts = {upload.account(platform) for upload in uploads}
+        assert len(accounts) == 1, f"{student} of {platform} has files of {accounts}: {uploads}"
+    assert {path.name for path in classroom.submitted.glob("*")} <= set(filed)

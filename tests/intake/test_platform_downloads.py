@@ -1,5 +1,8 @@
 """Downloads of each platform: students, times, and the origins that are kept for feedback."""
 
+import time
+from zoneinfo import ZoneInfo
+
 import pytest
 from downloads import (
     GRADE_IDS,
@@ -624,3 +627,35 @@ def test_the_same_bytes_submitted_again_stay_two_attempts(classroom, inbox):
         collect([inbox], classroom, timezone="Europe/Paris")
     assert read_submitted(classroom)["ada1/qkv-attention"][1] == "2026-11-20 16:03:22 UTC"
     assert len(list((classroom.root / "submitted-earlier" / "ada1" / QKV).glob("*.ipynb"))) == 1
+
+
+@pytest.fixture
+def machine_zone(monkeypatch):
+    """Function that sets the time zone of this machine."""
+    if not hasattr(time, "tzset"):
+        pytest.skip("Windows has no TZ")
+
+    def set_zone(name):
+        monkeypatch.setenv("TZ", name)
+        time.tzset()
+
+    yield set_zone
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("machine", ["UTC", "America/St_Johns", "Asia/Kolkata"])
+@pytest.mark.parametrize(
+    ("text", "utc"),
+    [
+        ("2026-03-01 10:00:00", "2026-03-01 15:00:00"),
+        ("2026-03-01 10:00:00 Mars/Olympus", "2026-03-01 15:00:00"),
+        ("2026-03-01 10:00:00 Europe/Berlin", "2026-03-01 09:00:00"),
+        ("2026-03-01 10:00:00 UTC", "2026-03-01 10:00:00"),
+        ("2026-03-01-10-00-00", "2026-03-01 15:00:00"),
+        ("2026-07-01 10:00:00", "2026-07-01 14:00:00"),
+    ],
+)
+def test_a_time_is_in_the_zone_of_the_course_wherever_the_machine_is(machine_zone, machine, text, utc):
+    machine_zone(machine)
+    assert str(parse_timestamp(text, ZoneInfo("America/New_York"))) == f"{utc}+00:00"

@@ -295,3 +295,11 @@ def test_a_zero_byte_in_a_name_does_not_break_the_roster(tmp_path):
     (tmp_path / "roster.csv").write_bytes(b"Name,Login\nAda\0 L,ada\nBo,bo\n")
     people = roster.read_roster(tmp_path / "roster.csv").people
     assert [person.student for person in people] == ["ada", "bo"] and people[1].name == "Bo"
+
+
+def test_the_same_row_twice_is_one_person(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text("Name,Login\nAda Lovelace,ada\nBo Li,bo\nAda Lovelace,ada\n")
+    read = roster.read_roster(path)
+    assert [person.student for person in read.people] == ["ada", "bo"]
+    assert read.notes == ()

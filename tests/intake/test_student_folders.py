@@ -1,11 +1,12 @@
 """Each student keeps one folder when a roster, or a column of it, is added after the first lab."""
 
 import unicodedata
+from dataclasses import replace
 
 import pytest
 from downloads import collect, notebook, write_files
 
-from autograder.intake import read_origins
+from autograder.intake import Origin, read_origins
 from autograder.intake.roster import read_roster
 from autograder.intake.student_folders import describe_duplicate_folders, match_folders
 
@@ -117,3 +118,15 @@ def test_folders_placed_by_hand_are_found_in_the_roster(tmp_path, folder, studen
     (tmp_path / "roster.csv").write_text(text)
     people = match_folders(read_roster(tmp_path / "roster.csv"), [folder], {})
     assert [person.student for person in people.values()] == ([student] if student else [])
+
+
+def test_a_groups_origin_does_not_say_whose_a_folder_is(tmp_path):
+    """The group's account on the platform may be one member's; the folder is still a group's."""
+    (tmp_path / "roster.csv").write_text("Name,Login\nAda Lovelace,ada\nBo Li,bo\n")
+    roster = read_roster(tmp_path / "roster.csv")
+    alone = Origin(platform="Canvas", name="Ada Lovelace", login="ada")
+    together = replace(alone, members=("team-1", "team-2"))
+    assert [p.student for p in match_folders(roster, ["team-1"], {("team-1", "l"): alone}).values()] == [
+        "ada"
+    ]
+    assert match_folders(roster, ["team-1"], {("team-1", "l"): together}) == {}

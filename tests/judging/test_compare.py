@@ -9,7 +9,7 @@ import pytest
 from autograder.core.results import Result, Verdict
 from autograder.diagnosis.render import describe_inputs, render_html, render_tables, render_text
 from autograder.judging.call_answer import call_answer, pack_result
-from autograder.judging.compare import find_failing_property, first_difference
+from autograder.judging.compare import find_failing_property, first_difference, same_answer
 from autograder.judging.judge import judge
 from autograder.values.case_inputs import (
     Answer,
@@ -440,3 +440,17 @@ def test_a_tolerance_may_have_an_absolute_part():
     assert first_difference(1000.0, Answer(1001.4, "float"), loose) is None
     assert first_difference(1000.0, Answer(1001.6, "float"), loose)
     assert first_difference(0.0, Answer(0.4, "float"), ComparisonRules(tolerance=0.5))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_same"),
+    [
+        ("shapes (2,) (3,)", "shapes (2,) (3,)", True),
+        ("shapes (2,) (3,)", "shapes (3,) (2,)", True),  # the other way round is the same mistake
+        ("shapes (2,) (3,)", "shapes (2,) (4,)", False),
+    ],
+)
+def test_errors_about_broadcasting_are_the_same_for_the_same_sizes_only(first, second, is_same):
+    start = "ValueError: operands could not be broadcast together with"
+    answers = [Answer(error=f"{start} {shapes} ") for shapes in (first, second)]
+    assert same_answer(*answers, ComparisonRules()) == is_same

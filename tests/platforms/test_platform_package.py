@@ -25,7 +25,7 @@ from test_responses import EXERCISE, LAB, exercise_points, make_submission, pars
 
 from autograder.core.course import read_course as read_course
 from autograder.core.errors import AutograderError
-from autograder.platforms.platform_package import write_package
+from autograder.platforms.platform_package import collect_course_files, write_package
 from autograder.sandbox.bubblewrap import Bubblewrap
 from autograder.sandbox.webassembly import WebAssembly, compiled_path
 
@@ -395,3 +395,14 @@ def test_keras_and_missing_packages_are_refused(tmp_path):
     ):
         write_package("gradescope", COURSE, ["keras-attention"], tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_package_holds_the_librarys_data_files_but_nothing_compiled(tmp_path):
+    course = replace(COURSE, root=tmp_path, library=("shapes",), data=())
+    (tmp_path / "course.toml").write_text("")
+    for name in ("__init__.py", "sizes.json", "fonts/a.ttf", "old.pyc", "__pycache__/a.pyc"):
+        path = tmp_path / "shapes" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("x")
+    files = collect_course_files(course, [])
+    assert sorted(files) == ["course.toml", "shapes/__init__.py", "shapes/fonts/a.ttf", "shapes/sizes.json"]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from graded_class import LAB, row, submission
+from graded_class import LAB, policy_of, results, row, submission
 from our_course import lab
 
 from autograder.core.results import ResultReason, Verdict
@@ -157,3 +157,13 @@ def test_withdrawn_students_are_not_missing():
         policy=Policy(due={LAB: None, "positions": None}),
     )
     assert marks.missing_students == {LAB: ["cy"]}
+
+
+def test_the_newest_submission_counts_as_an_attempt_beside_the_earlier_ones(classroom):
+    earlier = classroom.root / "submitted-earlier" / "ada" / LAB
+    earlier.mkdir(parents=True)
+    for name in ("2026-01-01.ipynb", "2026-01-02.ipynb", "2026-01-02.json"):
+        (earlier / name).write_text("{}")
+    marks = ClassMarks(policy=policy_of())
+    marks.add_results(classroom, {("ada", LAB): results("ada"), ("bo", LAB): results("bo")})
+    assert {student: mark.attempts for (student, _), mark in marks.marks.items()} == {"ada": 3, "bo": 1}

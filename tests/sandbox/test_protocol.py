@@ -413,3 +413,27 @@ def test_reports_that_do_not_fit_the_cells_are_the_graders_fault(indices):
 
     with pytest.raises(SandboxError, match="failed twice"):
         Odd().run([Cell("a = 1"), Cell("b = 1")])
+
+
+def is_output(**fields):
+    try:
+        protocol.check_output(fields)
+    except ProtocolError:
+        return False
+    return True
+
+
+def test_the_lines_of_a_traceback_and_the_types_of_an_output_are_limited():
+    for lines in (protocol.MAX_TRACEBACK_LINES, protocol.MAX_TRACEBACK_LINES + 1):
+        error = {"output_type": "error", "ename": "E", "evalue": ""}
+        assert is_output(**error, traceback=["x"] * lines) == (lines == protocol.MAX_TRACEBACK_LINES)
+    for types in (protocol.MAX_MIME_TYPES, protocol.MAX_MIME_TYPES + 1):
+        data = {f"text/x-{number}": "" for number in range(types)}
+        display = {"output_type": "display_data", "metadata": {}, "data": data}
+        assert is_output(**display) == (types == protocol.MAX_MIME_TYPES)
+
+
+@pytest.mark.parametrize("name", ["", "stdin", "stdout\n", "STDOUT"])
+def test_a_stream_is_one_of_two(name):
+    assert is_output(output_type="stream", name="stderr", text="")
+    assert not is_output(output_type="stream", name=name, text="")

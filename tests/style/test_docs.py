@@ -1,5 +1,6 @@
 """The documentation says what is so: commands, links and tables hold, and the guide to a new lab works."""
 
+import ast
 import json
 import os
 import re
@@ -244,6 +245,33 @@ def run_limits(script):
 def test_the_page_of_limits_is_what_the_code_says():
     ran = run_limits(DOCS / "limits.py")
     assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def names_of_limits(source):
+    """Every name `MAX_…` that a source assigns, in a module, a class or a function."""
+    stores = (
+        node for node in ast.walk(ast.parse(source)) if isinstance(getattr(node, "ctx", None), ast.Store)
+    )
+    names = {getattr(node, "id", "") or getattr(node, "attr", "") for node in stores}
+    return {name.lstrip("_") for name in names if name.lstrip("_").startswith("MAX_")}
+
+
+def test_every_limit_of_the_code_is_in_the_list():
+    page = (DOCS / "limits.md").read_text("utf-8")
+    missing = set()
+    for folder in ("autograder", "course_import", "course_site", "similarity"):
+        for path in (ROOT / folder).rglob("*.py"):
+            rows = [row for row in page.splitlines() if path.name in row]
+            names = names_of_limits(path.read_text("utf-8"))
+            missing |= {f"{path}: {name}" for name in names if not any(f"`{name}`" in row for row in rows)}
+    assert missing == set()
+
+
+def test_limits_of_one_line_are_found_one_by_one():
+    source = (
+        "MAX_A, _MAX_B = 1, 2\nMAX_C: int = 3\ndef f():\n    MAX_D = 4\n    self.MAX_E = 5\n    x = MAX_F"
+    )
+    assert names_of_limits(source) == {"MAX_A", "MAX_B", "MAX_C", "MAX_D", "MAX_E"}
 
 
 def test_a_stale_page_of_limits_is_noticed(tmp_path):

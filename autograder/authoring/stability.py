@@ -1,0 +1,184 @@
+"""Find results in answer keys that hang on the processor or on the last digits of the inputs.
+
+The last digits of a product, of an exponential or of a least-squares solution differ between
+processors and with the number of threads. In an ill-conditioned computation they decide the first
+digits, too: an answer key would then be right on one machine only. So the results in the new keys
+are computed a second time, in a process whose NumPy works as on an old processor, and with inputs
+that are moved by a few units in the last place.
+"""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_info
+
+from autograder.authoring.exercise import Exercise, ExerciseError
+from autograder.authoring.lab import Lab, read_lab
+from autograder.core.blas_threads import THREAD_VARIABLES
+from autograder.core.course import read_course
+from autograder.core.errors import format_count
+from autograder.judging.compare import same_answer
+from autograder.judging.judge import adapt_rules_to_precision
+from autograder.student.answer_key import decode_key
+from autograder.student.reuse import marking_environment
+from autograder.values.case_inputs import (
+    ComparisonRules,
+    ExpectedError,
+    Question,
+    Value,
+    copy_with_layout,
+    memory_layout,
+)
+from autograder.values.value_types import map_inputs, values_agree
+
+_RESULTS_FILE = "unstable.json"
+_MOVE = 3  # units in the last place
+
+
+def find_unstable_results(lab: Lab, key_files: Mapping[str, Any]) -> list[str]:
+    """Return a sentence for each result of a lab that another processor may change too much.
+
+    Too much is more than the comparison of an answer with the expected result allows.
+
+    Parameters
+    ----------
+    key_files : mapping of str to bytes or str
+        Contents of the lab's answer key by file name, as they were computed in this process.
+
+    Raises
+    ------
+    ExerciseError
+        If the other process fails.
+    """
+    with TemporaryDirectory() as folder:
+        for name, content in key_files.items():
+            if name.endswith(".key"):
+                Path(folder, name).write_bytes(content)
+        command = [sys.executable, "-m", __name__, str(lab.course.root), lab.name, folder]
+        environment = {**marking_environment(lab.course.root), **other_processor()}
+        process = subprocess.run(
+            command, env=environment, capture_output=True, text=True, encoding="utf-8", errors="replace"
+        )
+        results = Path(folder, _RESULTS_FILE)
+        if process.returncode or not results.is_file():
+            lines = process.stderr.strip().splitlines() or [f"exit code {process.returncode}"]
+            raise ExerciseError(
+                f"{lab.name}: its results could not be computed a second time, as on another "
+                f"processor: {lines[-1]}"
+            )
+        return json.loads(results.read_text("utf-8"))
+
+
+def other_processor() -> dict[str, str]:
+    """Return environment variables with which NumPy computes as on another processor.
+
+    OpenBLAS uses the code for a processor of 2008 (or, if this one is as old, for one of 2013) and
+    two threads; NumPy uses none of the instructions that only newer processors have. Other linear
+    algebra libraries ignore the variables. Then only the moved inputs tell what is unstable.
+    """
+    here = {str(library.get("architecture")) for library in threadpool_info()}
+    return {
+        "OPENBLAS_CORETYPE": "Haswell" if "Nehalem" in here else "Nehalem",
+        "NPY_DISABLE_CPU_FEATURES": " ".join(optional_cpu_features()),
+        **dict.fromkeys(THREAD_VARIABLES, "2"),
+    }
+
+
+def optional_cpu_features() -> list[str]:
+    """Return the names of the CPU features that NumPy uses here and can do without."""
+    numpy_core = import_module("numpy._core._multiarray_umath")
+    return [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__.get(name)]
+
+
+def find_unstable_results_here(exercise: Exercise, questions: list[Question]) -> list[str]:
+    """Return a sentence for each result in a key that differs from what is computed here.
+
+    Parameters
+    ----------
+    questions : list of Question
+        Test cases of the exercise, read from an answer key.
+    """
+    labels: dict[str, list[str]] = {}  # the labels of the cases, by what gives another result in them
+    for question in questions:
+        for name in _names_of_unstable_results(exercise, question):
+            labels.setdefault(name, []).append(question.label)
+    sentences = []
+    for name, cases in labels.items():
+        sentences.append(
+            f"{exercise.lab.name}: {exercise.name}: {name} depends on the processor, or on the last "
+            f"digits of its inputs, in {format_count(len(cases), 'case')}, first in {cases[0]!r}. Draw "
+            "another case, compute it in another way, or take the misconception out."
+        )
+    return sentences
+
+
+def _names_of_unstable_results(exercise: Exercise, question: Question) -> Iterator[str]:
+    inputs = replace(map_inputs(question.inputs, move_last_digits), memory=None)
+    (moved,) = exercise.make_questions([(question.label, inputs, question.edge)])
+    rules = adapt_rules_to_precision(exercise.rules, question.expected)
+    if not _same_expected_value(question.expected, moved.expected, rules):
+        yield "the result of the reference"
+    if question.inputs.memory is not None:
+        return  # a large case, where the memory is judged: misconceptions would take long in it
+    for name, answer in question.mistakes.items():
+        if not same_answer(answer, moved.mistakes[name], rules):
+            yield f"the result of the misconception {name!r}"
+
+
+def _same_expected_value(first: Value, second: Value, rules: ComparisonRules) -> bool:
+    if isinstance(first, ExpectedError) or isinstance(second, ExpectedError):
+        return first == second
+    return values_agree(first, second, rules)
+
+
+def move_last_digits(value: Value) -> Value:
+    """Return an argument with its fractions moved by a few units in the last place.
+
+    Equal numbers stay equal, and whole numbers stay as they are, since they are often exact on
+    purpose. Arrays of float32 and float16 stay as well: a unit in their last place is a large step,
+    which no processor takes in a given input. Numbers in lists, tuples and mappings are moved.
+
+    >>> move_last_digits([0.3, 2.0, 7]) == [0.3, 2.0, 7], move_last_digits((2.0, 7))
+    (False, (2.0, 7))
+    """
+    if type(value) is float:
+        return float(_move_array(np.array(value)))
+    if isinstance(value, np.ndarray) and value.dtype == np.float64:
+        return copy_with_layout(_move_array(value), memory_layout(value))
+    if type(value) in (list, tuple):
+        return type(value)(map(move_last_digits, value))
+    if type(value) is dict:
+        return {name: move_last_digits(part) for name, part in value.items()}
+    return value
+
+
+def _move_array(array: np.ndarray) -> np.ndarray:
+    # The last bit of a number says whether it moves up or down: equal numbers move alike.
+    is_odd = np.array(array).view(np.uint64) % 2 == 1
+    step = _MOVE * np.finfo(np.float64).eps
+    moved = array * np.where(is_odd, 1 + step, 1 - step)
+    is_fraction = np.isfinite(array) & (array != np.rint(array))
+    return np.where(is_fraction, moved, array)
+
+
+def main() -> None:
+    """Compare the answer keys in a folder with what is computed here: ROOT LAB FOLDER."""
+    root, lab_name, folder = sys.argv[1:]
+    lab = read_lab(read_course(Path(root)), lab_name)
+    sentences = []
+    for exercise in lab.exercises.values():
+        _, questions = decode_key(Path(folder, f"{exercise.name}.key").read_bytes())
+        sentences += find_unstable_results_here(exercise, questions)
+    Path(folder, _RESULTS_FILE).write_text(json.dumps(sentences), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

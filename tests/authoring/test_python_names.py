@@ -1,0 +1,37 @@
+"""Names that a piece of code binds, changes or uses."""
+
+import ast
+
+import pytest
+
+from autograder.authoring.python_names import find_changed_names
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "x = 1",
+        "x += 1",
+        "x: int = 1",
+        "x[0] = 1",
+        "x[0][1] += 1",
+        "x.size = 1",
+        "x.shape[0] = 1",
+        "x.rows[0].name = 1",
+        "x.append(1)",
+        "x.rows.append(1)",
+        "(x, [*y]) = 1, [2]",
+        "for x in (): pass",
+        "with open(0) as x: pass",
+        "import x",
+        "def f():\n    import x",
+        "class x: pass",
+    ],
+)
+def test_a_name_that_code_changes_is_found(source):
+    assert "x" in find_changed_names(ast.parse(source))
+
+
+@pytest.mark.parametrize("source", ["print(x)", "y = x", "y[x] = 1", "x.sum()", "def f():\n    x = 1"])
+def test_a_name_that_code_only_reads_is_not_found(source):
+    assert "x" not in find_changed_names(ast.parse(source))

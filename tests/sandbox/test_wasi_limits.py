@@ -1,0 +1,105 @@
+"""Limits of the host of a WebAssembly guest: each call is refused one unit above its limit."""
+
+import ctypes
+import struct
+
+import pytest
+from test_webassembly import Memory, make_wasi
+
+from autograder.sandbox import wasi
+
+INVAL, NAMETOOLONG = 28, 37
+SECOND = 10**9
+
+
+@pytest.fixture
+def guest():
+    """A host, its memory, and the seconds that the guest slept."""
+    slept, memory = [], Memory(1 << 20)
+    host = make_wasi(sleep=slept.append, scratch=1 << 26)
+    host.attach_memory(memory.address, lambda: memory.size)
+    return host, memory, slept
+
+
+def write(memory, address, data):
+    ctypes.memmove(memory.address + address, bytes(data), len(data))
+
+
+def clock_subscription(seconds):
+    """A relative timeout of `poll_oneoff`, of 48 bytes."""
+    return struct.pack("<QB7xIxxxxQQHxxxxxx", 1, 0, 1, int(seconds * SECOND), 0, 0)
+
+
+@pytest.mark.parametrize("seconds", [0.5, 100.0, 5e9])
+def test_a_guest_sleeps_until_its_first_timeout_and_not_for_ever(guest, seconds):
+    host, memory, slept = guest
+    write(memory, 0, clock_subscription(seconds) + clock_subscription(seconds + 1))
+    assert host.get_call("poll_oneoff")(0, 1000, 2, 2000) == 0
+    assert slept == [min(seconds, wasi.MAX_SLEEP_SECONDS)]
+
+
+def test_subscriptions_are_limited(guest):
+    host, memory, _ = guest
+    for count in (wasi.MAX_SUBSCRIPTIONS, wasi.MAX_SUBSCRIPTIONS + 1):
+        write(memory, 0, clock_subscription(1) * count)
+        expected = 0 if count == wasi.MAX_SUBSCRIPTIONS else INVAL
+        assert host.get_call("poll_oneoff")(0, 10_000, count, 20_000) == expected
+    assert host.get_call("poll_oneoff")(0, 10_000, 0, 20_000) == INVAL
+
+
+def test_random_bytes_are_limited(guest):
+    host, _, _ = guest
+    assert host.get_call("random_get")(0, 1000) == 0
+    assert host.get_call("random_get")(0, wasi.MAX_RANDOM_BYTES + 1) == INVAL
+
+
+def test_buffers_of_one_call_are_limited(guest):
+    host, memory, _ = guest
+    write(memory, 0, struct.pack("<II", 500_000, 0) * (wasi.MAX_VECTORS + 1))
+    assert host.get_call("fd_write")(1, 0, wasi.MAX_VECTORS, 600_000) == 0
+    assert host.get_call("fd_write")(1, 0, wasi.MAX_VECTORS + 1, 600_000) == INVAL
+
+
+def test_one_call_writes_a_part_of_very_much(guest):
+    host, memory, _ = guest
+    size = memory.size // 2
+    count = wasi.MAX_WRITE_BYTES // size + 2
+    write(memory, 0, struct.pack("<II", 0, size) * count)
+    assert host.get_call("fd_write")(1, 0, count, 900_000) == 0
+    assert int.from_bytes(ctypes.string_at(memory.address + 900_000, 4), "little") == wasi.MAX_WRITE_BYTES
+
+
+@pytest.mark.parametrize(
+    ("length", "number"), [(wasi.MAX_NAME_BYTES, 0), (wasi.MAX_NAME_BYTES + 1, NAMETOOLONG)]
+)
+def test_names_are_limited(guest, length, number):
+    host, memory, _ = guest
+    path = b"tmp/" + b"x" * length
+    write(memory, 0, path)
+    assert host.get_call("path_create_directory")(3, 0, len(path)) == number
+
+
+def test_a_path_from_the_root_is_limited(guest):
+    host, memory, _ = guest
+    path, numbers = b"tmp", set()
+    while len(path) < 2 * wasi.MAX_FULL_NAME_CHARACTERS:
+        path += b"/" + b"x" * 100
+        write(memory, 0, path)
+        numbers.add(
+            (
+                len(path) > wasi.MAX_FULL_NAME_CHARACTERS,
+                host.get_call("path_create_directory")(3, 0, len(path)),
+            )
+        )
+    assert (False, 0) in numbers and (True, 0) not in numbers
+
+
+def test_files_and_folders_are_limited(guest):
+    host, memory, _ = guest
+    results = []
+    for number in range(wasi.MAX_NODES + 2):
+        path = b"tmp/%d" % number
+        write(memory, 0, path)
+        results.append(host.get_call("path_create_directory")(3, 0, len(path)))
+    assert results[0] == 0 and results[-1] != 0
+    assert results.count(0) <= wasi.MAX_NODES

@@ -1,0 +1,57 @@
+"""Each limit is named in a test. Those that are not yet are in a list that may only become shorter.
+
+`python tests/mutate.py MODULE --kind limit` says whether a test fails where a limit is lifted.
+"""
+
+import re
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WITHOUT_TEST = Path(__file__).with_name("limits_without_test.txt")
+
+sys.path.insert(0, str(ROOT / "docs"))
+import limits  # noqa: E402
+
+
+def all_limits():
+    """Yield each limit as "module: name"."""
+    for folder in limits._TITLES:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for limit in limits.find_limits(path):
+                yield f"{path.relative_to(ROOT).as_posix()}: {limit.name}"
+
+
+@cache
+def text_of_tests():
+    return "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "tests").rglob("*.py")))
+
+
+def is_named_in_tests(limit):
+    """Return True if a test names the limit, as `MAX_…` or as a field of a class of limits."""
+    name = limit.rpartition(": ")[2].rpartition(".")[2]
+    return re.search(rf"\b_?{name}\b", text_of_tests()) is not None
+
+
+def test_a_new_limit_is_named_in_a_test():
+    known = set(WITHOUT_TEST.read_text("utf-8").splitlines())
+    unnamed = [limit for limit in all_limits() if not is_named_in_tests(limit)]
+    assert [limit for limit in unnamed if limit not in known] == []
+
+
+def test_the_list_of_limits_without_a_test_becomes_shorter():
+    lines = WITHOUT_TEST.read_text("utf-8").splitlines()
+    assert lines == sorted(set(lines))
+    existing = set(all_limits())
+    assert [line for line in lines if line not in existing] == []
+    assert [line for line in lines if is_named_in_tests(line)] == [], "take these out of the list"
+
+
+@pytest.mark.parametrize(
+    "name", ["autograder/x.py: MAX_" + "NEW_BYTES", "autograder/x.py: RunLimits.new_" + "field"]
+)
+def test_a_limit_that_no_test_names_is_noticed(name):
+    assert not is_named_in_tests(name)

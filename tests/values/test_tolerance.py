@@ -1,0 +1,40 @@
+"""Tolerances: the least precise dtype widens them, and never narrows what the author allows."""
+
+import numpy as np
+import pytest
+
+from autograder.values.tolerance import arrays_agree, effective_tolerance
+
+HALF, SINGLE, DOUBLE = (np.empty(0, dtype) for dtype in (np.float16, np.float32, np.float64))
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "arrays", "expected"),
+    [
+        (1e-7, (DOUBLE, DOUBLE), (1e-7, 1e-10)),
+        (1e-7, (DOUBLE, SINGLE), (2e-4, 2e-6)),
+        (1e-7, (SINGLE, HALF), (2e-2, 2e-3)),
+        ((1e-3, 1e-9), (DOUBLE,), (1e-3, 1e-9)),
+        ((1e-3, 1e-9), (SINGLE,), (1e-3, 2e-6)),
+        ((1e-6, 1e-2), (SINGLE,), (2e-4, 1e-2)),
+        ((1e-6, 1e-9), (HALF, DOUBLE), (2e-2, 2e-3)),
+    ],
+)
+def test_the_least_precise_array_decides(tolerance, arrays, expected):
+    assert effective_tolerance(tolerance, *arrays) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(("dtype", "relative"), [(np.float16, 2e-2), (np.float32, 2e-4), (np.float64, 1e-7)])
+def test_numbers_agree_up_to_the_tolerance_and_no_further(dtype, relative):
+    expected = np.array([1.0, 100.0], dtype)
+    assert arrays_agree(expected, expected.astype(float) * (1 + 0.9 * relative), 1e-7)
+    assert not arrays_agree(expected, expected.astype(float) * (1 + 1.2 * relative), 1e-7)
+
+
+def test_infinities_agree_with_themselves_only():
+    expected = np.array([np.inf, -np.inf, np.nan, 1.0])
+    assert arrays_agree(expected, expected.copy(), 1e-7)
+    for place, value in ((0, -np.inf), (0, 1e308), (1, np.nan), (2, np.inf), (3, np.inf)):
+        other = expected.copy()
+        other[place] = value
+        assert not arrays_agree(expected, other, 1e-7), (place, value)
