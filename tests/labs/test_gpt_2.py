@@ -190,6 +190,10 @@ def test_gpt2_small_has_124_million_parameters(lab, stand_in):
 # Tokens.
 
 
+# `regex` may know a newer Unicode than Python, and takes four control characters for no space.
+KNOWN = st.characters(codec="utf-8", exclude_categories=["Cn"], exclude_characters="\x1c\x1d\x1e\x1f")
+
+
 def test_words_are_split_as_gpt2_splits_them():
     assert gpt2.split_words("Don't stop!  It's naïve²\xa0日本\n\n x_1\n") == [
         *(
@@ -214,7 +218,7 @@ def test_words_are_split_as_gpt2_splits_them():
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\x1c\x1d\x1e\x1f"), max_size=40))
+@given(st.text(alphabet=KNOWN, max_size=40))
 def test_words_are_split_as_openai_splits_them(text):
     """Against the published pattern, where the package `regex`, which it needs, is installed."""
     regex = pytest.importorskip("regex")
