@@ -45,7 +45,7 @@ from course_import.kept_tests import KeptTest, NotebookDefinitions
 from course_import.nbgrader_source import (
     HIDDEN_TESTS,
     CellImportReport,
-    NoSource,
+    NotASourceNotebook,
     SourceCell,
     read_cells,
     read_source,
@@ -165,7 +165,7 @@ def import_notebook(path: Path, course: Course) -> ImportReport:
 
     Raises
     ------
-    NoSource
+    NotASourceNotebook
         If the file is no source notebook of nbgrader or otter in Python.
     ImportFailed
         If the notebook passes none of its tests, so that it seems to have no solutions.
@@ -180,7 +180,7 @@ def import_notebook(path: Path, course: Course) -> ImportReport:
         notebook = otter_source.convert_to_nbgrader(notebook)
     cells = read_cells(notebook)
     if not any(cell.points for cell in cells):
-        raise NoSource(
+        raise NotASourceNotebook(
             f"{path} has no cell with points: it is no source notebook of nbgrader or otter.",
         )
     lab = _make_lab_name(path, course)
@@ -618,7 +618,7 @@ class _NotebookImporter:
         if problem:
             return f"it cannot be asked by itself: {problem}"
         if trial.weak:
-            plan = self._compare_instead(cell, test)
+            plan = self._compare_values_instead(cell, test)
             return plan or "quite other values of the same form pass it: assert more"
         plan = self._get_test_plan(test, cell)
         _add_new(plan.variables, [*test.variables, *large])
@@ -639,7 +639,7 @@ class _NotebookImporter:
                 return True
         return False
 
-    def _compare_instead(self, cell: SourceCell, test: KeptTest) -> ExercisePlan | None:
+    def _compare_values_instead(self, cell: SourceCell, test: KeptTest) -> ExercisePlan | None:
         """Compare values instead of only types and shapes; return None if there are no values."""
         calls = []
         for call in self.recording.calls:

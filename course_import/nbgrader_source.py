@@ -23,7 +23,7 @@ HIDDEN_TESTS = re.compile(
 _MAGIC_LINE = re.compile(r"\s*[%!]")
 
 
-class NoSource(UsageError):
+class NotASourceNotebook(UsageError):
     """Error for a file that is no source notebook of nbgrader or otter."""
 
 
@@ -111,18 +111,18 @@ class CellImportReport:
 
 
 def read_source(path: Path) -> NotebookNode:
-    """Read a Python notebook; raise NoSource if the file is anything else."""
+    """Read a Python notebook; raise NotASourceNotebook if the file is anything else."""
     try:
         if path.stat().st_size > MAX_NOTEBOOK_BYTES:
-            raise NoSource(
+            raise NotASourceNotebook(
                 f"{path} has more than {MAX_NOTEBOOK_BYTES >> 20} MB; clear its outputs first.",
             )
         notebook = nbformat.reads(path.read_text("utf-8"), as_version=4)
         nbformat.validate(notebook)
     except FileNotFoundError:
-        raise NoSource(f"There is no file {path}.") from None
+        raise NotASourceNotebook(f"There is no file {path}.") from None
     except IsADirectoryError:
-        raise NoSource(f"{path} is a folder; name the notebook in it.") from None
+        raise NotASourceNotebook(f"{path} is a folder; name the notebook in it.") from None
     except (
         OSError,
         ValueError,
@@ -131,14 +131,14 @@ def read_source(path: Path) -> NotebookNode:
         TypeError,
         nbformat.ValidationError,
     ) as error:
-        raise NoSource(
+        raise NotASourceNotebook(
             f"{path} is no notebook that can be read ({type(error).__name__}).",
         ) from None
     metadata = notebook.metadata
     default = metadata.get("language_info", {}).get("name", "python")
     language = metadata.get("kernelspec", {}).get("language") or default
     if str(language).lower() not in ("python", "python3", "ipython"):
-        raise NoSource(
+        raise NotASourceNotebook(
             f"{path} is written in {language}; only notebooks in Python can be imported.",
         )
     return notebook

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from autograder.core.errors import AutograderError, truncate
-from autograder.judging.call_answer import call_answer, pack_result
+from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.judging.function_tests import (
     CALL_EVENTS,
     compare_in_test,
@@ -34,7 +34,7 @@ from autograder.values.case_inputs import ComparisonRules, Inputs, Value
 from autograder.values.dataframes import DataTable
 from autograder.values.encoding import decode, encode
 from autograder.values.value_types import (
-    FrameError,
+    EncodingError,
     blank_like,
     copy_inputs,
     copy_value,
@@ -97,18 +97,18 @@ class Recording:
         encoded, else "".
     errors : dict of int to str
         Exceptions that cells raised.
-    trials : dict of str to TrialResult
+    trials : dict of str to TestTrial
         Results of the separate test functions, by their names.
     """
 
     calls: list[RecordedCall]
     variables: dict[tuple[int, str], tuple[Value, str]]
     errors: dict[int, str]
-    trials: dict[str, "TrialResult"]
+    trials: dict[str, "TestTrial"]
 
 
 @dataclass(frozen=True)
-class TrialResult:
+class TestTrial:
     """Outcome of trying a test function, made from a test cell, on the notebook's own solution.
 
     Parameters
@@ -168,7 +168,7 @@ def record_notebook(cells: Sequence[dict], folder: Path) -> Recording:
             ) from None
         try:
             return _unpack_recording((Path(exchange) / "recording").read_bytes())
-        except (OSError, FrameError, KeyError, TypeError, ValueError):
+        except (OSError, EncodingError, KeyError, TypeError, ValueError):
             last_line = process.stderr.decode("utf-8", "replace").strip().split("\n")[-1][:200]
             reason = last_line or f"exit code {process.returncode}"
             raise RecordingError(
@@ -206,7 +206,7 @@ def _unpack_recording(data: bytes) -> Recording:
         variables[cell, name] = (unpack_value(value, arrays), problem)
     trials = {}
     for name, values, problem, weak in header["trials"]:
-        trials[name] = TrialResult(unpack_value(values, arrays), problem, weak)
+        trials[name] = TestTrial(unpack_value(values, arrays), problem, weak)
     errors = {int(number): text for number, text in header["errors"].items()}
     return Recording(calls, variables, errors, trials)
 
@@ -291,7 +291,7 @@ def _to_value(value: Any) -> tuple[Value, str]:
 
 
 def _repeat_call(call: RecordedCall, function: Callable) -> RecordedCall:
-    repetition = call_answer(function, Inputs(call.args, call.kwargs))
+    repetition = call_student_function(function, Inputs(call.args, call.kwargs))
     problem = ""
     if repetition.modified and not call.error:
         problem = f"it changes its argument {repetition.modified[0]}"
@@ -308,12 +308,12 @@ def _try_test(
     test: dict,
     namespace: dict[str, Any],
     variables: dict[str, tuple[Value, str]],
-) -> TrialResult:
+) -> TestTrial:
     """Try a test function on the notebook's own solution, and return if it works and is strict."""
     for name in (*test["values"], *test["variables"]):
         problem = variables.get(name, (None, "not there"))[1]
         if problem:
-            return TrialResult({}, f"it uses `{name}`, which is {problem}")
+            return TestTrial({}, f"it uses `{name}`, which is {problem}")
     values = {name: variables[name][0] for name in test["values"]}
     answers = {name: variables[name][0] for name in test["variables"]}
     names = [name for name in (test["subject"], *test["helper_functions"]) if name]
@@ -327,19 +327,19 @@ def _try_test(
     _, expected = pack_result(events)
     if error:
         text = " ".join(f"it raises {type(error).__name__}: {error}".split())
-        return TrialResult({}, truncate(text, 120))
+        return TestTrial({}, truncate(text, 120))
     if expected is None:
-        return TrialResult({}, "it gives more than can be compared")
+        return TestTrial({}, "it gives more than can be compared")
     message = compare_in_test(expected, copy_value(expected), 0.0, copy_inputs(inputs))
     if message:
-        return TrialResult({}, f"it fails. {message}")
+        return TestTrial({}, f"it fails. {message}")
     alternatives = []
     for magnitude in (-1e6, 1e6):
         alternatives.append(copy_value([_replace_values(event, magnitude) for event in expected]))
     messages = [
         compare_in_test(expected, alternative, 0.0, copy_inputs(inputs)) for alternative in alternatives
     ]
-    return TrialResult(values, "", weak=messages == [None, None])
+    return TestTrial(values, "", weak=messages == [None, None])
 
 
 def _replace_values(value: Value, magnitude: float) -> Value:
@@ -389,7 +389,7 @@ class _NotebookRun:
         self.recorder = _NotebookCallRecorder()
         self.variables: list[tuple[int, str, Value, str]] = []
         self.errors: dict[int, str] = {}
-        self.trials: list[tuple[str, TrialResult]] = []
+        self.trials: list[tuple[str, TestTrial]] = []
         self.arrays: list = []
 
     def run_cell(self, cell: dict) -> None:

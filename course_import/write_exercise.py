@@ -269,7 +269,7 @@ def propose_domain(
         columns.append((parameters[index], "", [args[index] for args, _ in calls]))
     for key in sorted(calls[0][1]):
         columns.append((key, f"{key}=", [kwargs[key] for _, kwargs in calls]))
-    axes = _DomainAxes()
+    axes = _SharedSizes()
     arguments, flags = [], []
     has_random_argument = False
     for parameter, prefix, values in columns:
@@ -295,7 +295,7 @@ def propose_domain(
     )
 
 
-class _DomainAxes:
+class _SharedSizes:
     """Sizes in a domain. Axes whose lengths were equal in all calls share one size."""
 
     def __init__(self) -> None:
@@ -317,7 +317,7 @@ def _all_of_type(values: Sequence[Value], *types: type) -> bool:
     return all(type(value) in types for value in values)
 
 
-def _draw_argument(parameter: str, values: Sequence[Value], axes: _DomainAxes) -> tuple[str, bool]:
+def _draw_argument(parameter: str, values: Sequence[Value], axes: _SharedSizes) -> tuple[str, bool]:
     """Return source code that draws an argument at random, and True if it may give new values."""
     if _all_of_type(values, bool):
         return parameter, True
@@ -353,7 +353,7 @@ def _are_number_lists(values: Sequence[Value]) -> bool:
     return all(_all_of_type(value, float, int) for value in values)
 
 
-def _draw_array(values: Sequence[np.ndarray], axes: _DomainAxes, exact_dtype: bool) -> str:
+def _draw_array(values: Sequence[np.ndarray], axes: _SharedSizes, exact_dtype: bool) -> str:
     """Return source code for a random array like these; "" for special ones (probabilities)."""
     numbers = np.concatenate([*map(np.ravel, values)])
     if not numbers.size or numbers.dtype.kind not in "fiu" or not np.isfinite(numbers).all():

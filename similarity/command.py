@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from autograder.cli.options import class_options
+from autograder.cli.options import classroom_options
 from autograder.core.errors import format_count
 from autograder.core.files import write_file
 from autograder.gradebook.class_list import read_class_list
@@ -15,7 +15,7 @@ from similarity.pairs import find_class_pairs
 
 
 @click.command("similar")
-@class_options
+@classroom_options
 def find_similar(classroom: Classroom) -> None:
     """Write report/similar.html: pairs of submissions that share more than the lab and chance explain.
 

@@ -14,7 +14,7 @@ from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.grading.grade_submission import release_for_grading
 from autograder.grading.pool import count_cores
-from autograder.grading.worker import Worker, WorkerFailed, run_each
+from autograder.grading.worker import Worker, WorkerFailed, run_calls_in_workers
 from similarity.shared_passages import (
     PairScore,
     TokenStreams,
@@ -110,7 +110,7 @@ def _read_submissions(
     students = list(graded_submissions)
     released_sources = frozenset(cell.source for cell in release_for_grading(lab).cells)
     calls = [(str(classroom.notebook_path(student, lab.name)), released_sources) for student in students]
-    outcomes = run_each(
+    outcomes = run_calls_in_workers(
         read_notebook_as_json,
         calls,
         workers=count_cores(),

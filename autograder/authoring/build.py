@@ -20,7 +20,7 @@ from nbformat import NotebookNode
 from autograder.authoring.lab import Lab
 from autograder.authoring.release import BuildError, release_notebook
 from autograder.authoring.stability import find_unstable_results
-from autograder.authoring.verify import find_weaknesses
+from autograder.authoring.verify import find_definition_mistakes
 from autograder.core.course import LAB_INDEX, Course
 from autograder.core.errors import INSTALL_ALL, format_count, join_words
 from autograder.core.files import write_file
@@ -32,7 +32,7 @@ from autograder.core.notebook_cells import (
     make_nbgrader_metadata,
 )
 from autograder.student import answer_key
-from autograder.student.reuse import marking_environment
+from autograder.student.reuse import make_grading_environment
 
 MAX_CELL_SECONDS = 600  # a cell that trains a model takes a minute, or longer on a busy machine
 
@@ -71,7 +71,7 @@ def build_labs(
     Raises
     ------
     BuildError
-        If a lab cannot be built. See `normalize_notebook`, `run_notebook`, `find_weaknesses` and
+        If a lab cannot be built. See `normalize_notebook`, `run_notebook`, `find_definition_mistakes` and
         `find_unstable_results`.
     """
     drift = []
@@ -117,7 +117,7 @@ def build_pages(course: Course, *, check: bool = False) -> list[str]:
 def _build_lab(lab: Lab, check_only: bool, execute: bool, refresh_outputs: bool) -> list[str]:
     saved_text = lab.solution.read_text("utf-8")
     notebook = normalize_notebook(nbformat.reads(saved_text, as_version=4), lab)
-    weaknesses = find_weaknesses(lab)
+    weaknesses = find_definition_mistakes(lab)
     if weaknesses:
         raise BuildError("\n".join(weaknesses))
     key_files = _encode_answer_key_files(lab)
@@ -372,7 +372,7 @@ def kernel_environment(course: Path) -> dict[str, str]:
     """
     thread_variables = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
     one_thread = dict.fromkeys(thread_variables, "1")
-    return {**marking_environment(course), **one_thread, "COURSE_BUILD": "1"}
+    return {**make_grading_environment(course), **one_thread, "COURSE_BUILD": "1"}
 
 
 def _merge_consecutive_streams(outputs: Sequence[NotebookNode]) -> list[NotebookNode]:

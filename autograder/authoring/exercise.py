@@ -33,7 +33,7 @@ import numpy as np
 
 from autograder.authoring.domain import Domain, Sizes
 from autograder.core.errors import AutograderError, join_words
-from autograder.judging.call_answer import call_answer, list_parameter_names
+from autograder.judging.call_answer import call_student_function, list_parameter_names
 from autograder.judging.compare import first_difference
 from autograder.values.case_inputs import (
     Answer,
@@ -46,10 +46,10 @@ from autograder.values.case_inputs import (
     Question,
     Value,
 )
-from autograder.values.derived import Recorder
+from autograder.values.deferred_calls import Recorder
 from autograder.values.structural_mistakes import STRUCTURAL
 from autograder.values.value_types import (
-    FrameError,
+    EncodingError,
     UnsupportedValue,
     argument_to_value,
     map_inputs,
@@ -306,7 +306,7 @@ class Exercise:
                 )
             try:
                 return map_inputs(inputs, argument_to_value)
-            except (FrameError, UnsupportedValue) as error:
+            except (EncodingError, UnsupportedValue) as error:
                 raise ExerciseError(
                     f"{self.name}: {owner} has an argument that cannot be given to an answer: "
                     f"{error}. The supported types are listed in docs/kinds-of-answers.md."
@@ -521,14 +521,14 @@ class Exercise:
     def _call_misconception(
         self, functions: Mapping[str, Callable | None], inputs: Inputs, name: str
     ) -> Answer:
-        return call_answer(functions[name], inputs, self.rules.call)
+        return call_student_function(functions[name], inputs, self.rules.call)
 
     def _compute_expected_value(self, label: str, inputs: Inputs) -> Value:
         """Return the result of the right function (the reference) for the inputs of a case.
 
         Raises ExerciseError if the reference has no usable result.
         """
-        answer = call_answer(self.reference, inputs, self.rules.call)
+        answer = call_student_function(self.reference, inputs, self.rules.call)
         if self.rules.returns == "printed":
             return answer.printed
         expected_error = self._expected_errors.get(label)

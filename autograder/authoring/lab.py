@@ -257,7 +257,7 @@ class Lab:
                 points[metadata["grade_id"]] = metadata["points"]
         return points
 
-    def ancestors(self, exercise: Exercise) -> list[Exercise]:
+    def prerequisites(self, exercise: Exercise) -> list[Exercise]:
         """Return all exercises that an exercise builds on, directly or through other exercises.
 
         They are in the order of the notebook.

@@ -69,11 +69,11 @@ def make_settings(course: Course) -> Config:
     # Let `nbgrader autograde` grade in the same way as `autograder grade`: build the submission
     # anew from the released notebook, run it in the sandbox, and put the verdict on each answer
     # into the output of its test cell.
-    c.Autograde.exporter_class = "autograder.grading.nbgrader_autograde.Reader"
-    c.Autograde.pre_convert_hook = "autograder.grading.nbgrader_autograde.clean_submission_folders"
+    c.Autograde.exporter_class = "autograder.grading.nbgrader_autograde.ReleasedNotebookExporter"
+    c.Autograde.pre_convert_hook = "autograder.grading.nbgrader_autograde.prepare_submission_folders"
     c.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.ClearOutput"]
     c.Autograde.autograde_preprocessors = [
-        "autograder.grading.nbgrader_autograde.Judge",
+        "autograder.grading.nbgrader_autograde.GradingPreprocessor",
         "nbgrader.preprocessors.SaveAutoGrades",
         "nbgrader.preprocessors.AssignLatePenalties",
         "nbgrader.preprocessors.CheckCellMetadata",

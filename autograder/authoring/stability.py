@@ -28,7 +28,7 @@ from autograder.core.errors import format_count
 from autograder.judging.compare import same_answer
 from autograder.judging.judge import adapt_rules_to_precision
 from autograder.student.answer_key import decode_key
-from autograder.student.reuse import marking_environment
+from autograder.student.reuse import make_grading_environment
 from autograder.values.case_inputs import (
     ComparisonRules,
     ExpectedError,
@@ -63,7 +63,7 @@ def find_unstable_results(lab: Lab, key_files: Mapping[str, Any]) -> list[str]:
             if name.endswith(".key"):
                 Path(folder, name).write_bytes(content)
         command = [sys.executable, "-m", __name__, str(lab.course.root), lab.name, folder]
-        environment = {**marking_environment(lab.course.root), **other_processor()}
+        environment = {**make_grading_environment(lab.course.root), **other_processor()}
         process = subprocess.run(
             command, env=environment, capture_output=True, text=True, encoding="utf-8", errors="replace"
         )

@@ -13,7 +13,7 @@ from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.lab import Lab
 from autograder.core.errors import join_words
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_answer, pack_result
+from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.judging.compare import first_difference
 from autograder.judging.error_messages import classify_error
 from autograder.judging.function_tests import TEST_ARGUMENT, zero_recorded_values
@@ -31,7 +31,7 @@ from autograder.values.encoding import encode, pack_inputs
 from autograder.values.value_types import blank_like
 
 
-def find_weaknesses(lab: Lab) -> list[str]:
+def find_definition_mistakes(lab: Lab) -> list[str]:
     """Return a sentence for each mistake in the definitions of a lab's exercises.
 
     Such mistakes are a misconception that is accepted as right or recognised as another one, a
@@ -260,7 +260,7 @@ def answer_questions(
     questions: Sequence[Question],
 ) -> list[Answer]:
     """Return the outcome of a function in each test case of an exercise: its result or error."""
-    return [call_answer(function, question.inputs, exercise.rules.call) for question in questions]
+    return [call_student_function(function, question.inputs, exercise.rules.call) for question in questions]
 
 
 def judge_answers(

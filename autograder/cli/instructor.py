@@ -19,7 +19,7 @@ from autograder.cli.options import (
     SANDBOX_OPTION,
     WORKERS_OPTION,
     choose_labs,
-    class_options,
+    classroom_options,
     print_lines,
 )
 from autograder.core.course import find_course
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @main.command()
 @click.argument("paths", nargs=-1, required=True, type=PATH_TYPE, metavar="PATH...")
-@class_options
+@classroom_options
 @click.option(
     "--timezone",
     metavar="ZONE",
@@ -82,7 +82,7 @@ def collect(classroom: "Classroom", paths: Sequence[Path], **options: Any) -> No
 
 
 @main.command()
-@class_options
+@classroom_options
 def merge(classroom: "Classroom") -> None:
     """Merge the folders of each student who has several, as roster.csv says, with all marks.
 
@@ -103,7 +103,7 @@ def merge(classroom: "Classroom") -> None:
 
 @main.command()
 @LABS_ARGUMENT
-@class_options
+@classroom_options
 @click.option(
     "--json",
     "json_file",
@@ -213,12 +213,12 @@ def mark(
     Example:  autograder mark submission.ipynb --lab my-lab --as gradescope --output results.json
     """
     from autograder.core.files import write_file
-    from autograder.platforms.grade_one import grade_file
+    from autograder.platforms.grade_one import grade_for_platform
     from autograder.platforms.responses import RESPONSE_FORMATS
     from autograder.sandbox.choice import find_sandbox
 
     _warn_if_unprotected(sandbox)
-    outcome = grade_file(find_course(), notebook, lab, lambda: find_sandbox(sandbox).name)
+    outcome = grade_for_platform(find_course(), notebook, lab, lambda: find_sandbox(sandbox).name)
     if outcome.fault:
         print_lines("Fault", [outcome.fault])
     response = f"{RESPONSE_FORMATS[format_name](outcome)}\n"
@@ -251,7 +251,7 @@ def package(platform: str, labs: Sequence[str], output: Path | None) -> None:
 
 
 @main.command()
-@class_options
+@classroom_options
 @click.argument("student")
 @click.argument("labs", nargs=-1, metavar="[LAB]...")
 def show(classroom: "Classroom", student: str, labs: Sequence[str]) -> None:
@@ -266,7 +266,7 @@ def show(classroom: "Classroom", student: str, labs: Sequence[str]) -> None:
 
 
 @main.command()
-@class_options
+@classroom_options
 @click.argument("lab")
 @click.argument("question")
 @click.option("--anonymous", is_flag=True, help="Pseudonyms in place of names.")
@@ -323,7 +323,7 @@ def answers(
 
 @main.command()
 @LABS_ARGUMENT
-@class_options
+@classroom_options
 @WORKERS_OPTION
 @click.option("--force", is_flag=True, help="Make pages again that have not changed.")
 @click.option(
@@ -374,7 +374,7 @@ def feedback(
 
 
 @main.command()
-@class_options
+@classroom_options
 @click.option(
     "--anonymous",
     is_flag=True,

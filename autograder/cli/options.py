@@ -52,7 +52,7 @@ COURSE_OPTION = click.option(
 LABS_ARGUMENT = click.argument("labs", nargs=-1, metavar="[LAB]...")
 
 
-def class_options(command: Callable) -> Callable:
+def classroom_options(command: Callable) -> Callable:
     """Add the options --course, --classroom and --db to a command.
 
     The command function gets the `Classroom` that they name as its first argument.

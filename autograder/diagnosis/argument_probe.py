@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import same_answer
 from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Question, Value
 from autograder.values.value_types import arrays_in
@@ -84,7 +84,7 @@ class _ProbedFunction:
 
     def call(self, arguments: Arguments) -> Answer:
         bound = inspect.BoundArguments(self._signature, arguments)
-        return call_answer(self._function, Inputs(bound.args, bound.kwargs))
+        return call_student_function(self._function, Inputs(bound.args, bound.kwargs))
 
     def returns(self, arguments: Arguments, expected: Answer) -> bool:
         """Call the function. Return True if the answer is as expected, False if no calls remain."""

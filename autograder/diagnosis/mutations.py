@@ -241,7 +241,7 @@ class Mutator:
             yield from _alternative_subscripts(node, code)
             yield from self._variables_in_place_of(code)
         elif isinstance(node, ast.Attribute):
-            yield from _alternative_attributes(node, code)
+            yield from _yield_attribute_mutations(node, code)
         elif isinstance(node, ast.Call):
             yield from self._alternative_calls(node, code)
             yield from self._variables_in_place_of(code)
@@ -532,7 +532,7 @@ def _alternative_conditions(node: ast.BoolOp | ast.IfExp, code: str) -> Iterator
     yield Alternative(LEAVE_OUT, f"without the `if` in {code}", node.orelse)
 
 
-def _alternative_attributes(node: ast.Attribute, code: str) -> Iterator[Alternative]:
+def _yield_attribute_mutations(node: ast.Attribute, code: str) -> Iterator[Alternative]:
     if ast.unparse(node) not in _NUMBER_CONSTANTS:
         description = f"without `.{node.attr}` after {_quote(node.value)}"
         yield Alternative(LEAVE_OUT, description, node.value)
@@ -768,7 +768,7 @@ def apply_extra_step(number: int, value: Any) -> Any:
     return value if np.array_equal(value, result) else result
 
 
-def check_sizes(value: Any) -> Any:
+def refuse_negative_sizes(value: Any) -> Any:
     """Return an argument of `reshape` unchanged, but raise ValueError for a size below -1.
 
     NumPy would take any negative size for -1.
@@ -779,7 +779,7 @@ def check_sizes(value: Any) -> Any:
     return value
 
 
-def check_dtype(value: Any) -> Any:
+def refuse_array_as_dtype(value: Any) -> Any:
     """Return the value unchanged if it can stand for a dtype.
 
     Raise TypeError for an array or a NumPy number, whose own dtype NumPy would use.

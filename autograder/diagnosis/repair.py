@@ -14,7 +14,7 @@ A mutation that is right by accident is no advice. These rules decide what is of
 3. An extra step must have a meaning for its value: the absolute value, the sign and the order of
    a size or an index have none (`_EXTRA_STEPS`).
 4. No mutation may use what NumPy accepts by tolerance: any negative size in `reshape`, or a number
-   whose dtype is taken (`check_sizes`, `check_dtype`).
+   whose dtype is taken (`refuse_negative_sizes`, `refuse_array_as_dtype`).
 5. If the function raises an error that is explained by itself, such as a misspelt name, no mutation
    is searched (`FULLY_EXPLAINED_ERRORS`): most would only avoid the line.
 """
@@ -47,10 +47,10 @@ from autograder.diagnosis.mutations import (
     Mutation,
     Mutator,
     apply_extra_step,
-    check_dtype,
-    check_sizes,
+    refuse_array_as_dtype,
+    refuse_negative_sizes,
 )
-from autograder.judging.call_answer import NULL_OUTPUT, CapturedOutput, call_answer
+from autograder.judging.call_answer import NULL_OUTPUT, CapturedOutput, call_student_function
 from autograder.judging.compare import first_difference
 from autograder.values.case_inputs import ComparisonRules, Question, Value
 from autograder.values.value_types import copy_inputs
@@ -86,14 +86,14 @@ def find_repair(
         return ""
     with np.errstate(all="ignore"), warnings.catch_warnings(), CapturedOutput(NULL_OUTPUT):
         warnings.simplefilter("ignore")
-        likely = _MutatedCell.compile(function, (LEAVE_OUT, LEAVE_OUT_MORE, REPLACE))
+        likely = _CellWithMutations.compile(function, (LEAVE_OUT, LEAVE_OUT_MORE, REPLACE))
         if likely is None:
             return ""
         search = _RepairSearch(likely, failing, passing, rules)
         description = search.find_one_place_repair(likely)
         if description:
             return description
-        unlikely = _MutatedCell.compile(function, (EXTEND, COMBINE))
+        unlikely = _CellWithMutations.compile(function, (EXTEND, COMBINE))
         if unlikely:
             description = search.find_one_place_repair(unlikely)
         return description or search.find_two_place_repair(likely) or search.find_partial_repair(likely)
@@ -104,7 +104,7 @@ class _RepairSearch:
 
     def __init__(
         self,
-        cell: "_MutatedCell",
+        cell: "_CellWithMutations",
         failing: Sequence[Question],
         passing: Sequence[Question],
         rules: ComparisonRules,
@@ -122,7 +122,7 @@ class _RepairSearch:
     def _has_time(self) -> bool:
         return self._stopwatch.cpu_seconds() < MAX_SEARCH_SECONDS
 
-    def find_one_place_repair(self, cell: "_MutatedCell") -> str:
+    def find_one_place_repair(self, cell: "_CellWithMutations") -> str:
         """Describe the first small change (mutation) that repairs all cases; "" if none does."""
         self._stopwatch = Stopwatch()
         cell.activate()
@@ -138,7 +138,7 @@ class _RepairSearch:
                 self._improvements.append((share, number))
         return ""
 
-    def find_two_place_repair(self, cell: "_MutatedCell") -> str:
+    def find_two_place_repair(self, cell: "_CellWithMutations") -> str:
         """Describe two small changes (mutations) that together repair all cases; "" if none do.
 
         Either the first of them improves the result, or both leave something out.
@@ -160,7 +160,7 @@ class _RepairSearch:
                 )
         return ""
 
-    def _list_mutation_pairs(self, cell: "_MutatedCell") -> list[tuple[int, int]]:
+    def _list_mutation_pairs(self, cell: "_CellWithMutations") -> list[tuple[int, int]]:
         combinable = [n for n in cell.numbers_by_rank() if cell.mutations[n].is_combinable]
         self._improvements.sort(key=lambda improvement: -improvement[0])
         pairs = []
@@ -170,7 +170,7 @@ class _RepairSearch:
         removals = [number for number in combinable if cell.mutations[number].rank == LEAVE_OUT]
         return [*pairs, *combinations(removals, 2)]
 
-    def find_partial_repair(self, cell: "_MutatedCell") -> str:
+    def find_partial_repair(self, cell: "_CellWithMutations") -> str:
         """Describe a mutation that repairs half of the failing cases or more, and breaks no right case."""
         for share, number in self._improvements[:MAX_PARTIAL_REPAIRS]:
             cell.activate(number)
@@ -186,23 +186,23 @@ class _RepairSearch:
                 )
         return ""
 
-    def _first_failing(self, cell: "_MutatedCell") -> Question | None:
+    def _first_failing(self, cell: "_CellWithMutations") -> Question | None:
         for question in self._failing:
             if not self._is_right(cell, question):
                 return question
         return None
 
-    def _are_all_right(self, cell: "_MutatedCell") -> bool:
+    def _are_all_right(self, cell: "_CellWithMutations") -> bool:
         questions = (*self._failing, *self._passing)
         return all(self._is_right(cell, question) for question in questions)
 
-    def _is_right(self, cell: "_MutatedCell", question: Question) -> bool:
-        answer = cell.run(partial(call_answer, cell.function, question.inputs))
+    def _is_right(self, cell: "_CellWithMutations", question: Question) -> bool:
+        answer = cell.run(partial(call_student_function, cell.function, question.inputs))
         if answer is None:
             return False
         return first_difference(question.expected, answer, self._rules, question.inputs) is None
 
-    def _share_of_right_numbers(self, cell: "_MutatedCell", question: Question) -> float:
+    def _share_of_right_numbers(self, cell: "_CellWithMutations", question: Question) -> float:
         """Return the share of the numbers in a case's result that are right.
 
         Return 1 if the exercise has a comparison of its own. Only that comparison can tell.
@@ -270,7 +270,7 @@ class _TooManyTurns(Exception):
 _Places = list[tuple[int, set[int]]]
 
 
-class _MutatedCell:
+class _CellWithMutations:
     """The functions of one notebook cell, with all their mutations compiled in."""
 
     def __init__(self, function: Any, ranks: Sequence[int]) -> None:
@@ -300,8 +300,8 @@ class _MutatedCell:
             LOOP_TICK: self._count_turn,
             IDENTITY: _identity,
             EXTRA_STEP: apply_extra_step,
-            CHECK_SIZES: check_sizes,
-            CHECK_DTYPE: check_dtype,
+            CHECK_SIZES: refuse_negative_sizes,
+            CHECK_DTYPE: refuse_array_as_dtype,
         }
         self._namespace: dict[str, Any] = {**namespace, _ACTIVE: frozenset(), **helpers}
         module = ast.fix_missing_locations(ast.Module(body, []))
@@ -309,7 +309,7 @@ class _MutatedCell:
         self.function = self._namespace[code.co_name]
 
     @classmethod
-    def compile(cls, function: Any, ranks: Sequence[int]) -> "_MutatedCell | None":
+    def compile(cls, function: Any, ranks: Sequence[int]) -> "_CellWithMutations | None":
         """Compile a function's notebook cell with mutations of these ranks; None if impossible."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -392,7 +392,7 @@ class _MutatedCell:
 
     def count_loop_turns(self, question: Question) -> int:
         """Call the function on a case and return how often its loops turn."""
-        self.run(partial(call_answer, self.function, question.inputs))
+        self.run(partial(call_student_function, self.function, question.inputs))
         return self._loop_turns
 
     def _count_turn(self) -> None:

@@ -43,7 +43,7 @@ from autograder.gradebook.gradebook_records import (
 from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.gradebook.nbgrader_db import (
     GradebookError,
-    NotRecorded,
+    SubmissionRefused,
     error_sentence,
     gradebook_exists,
     lock_classroom,
@@ -127,7 +127,7 @@ class GradebookWriter:
         """nbgrader's records of the labs in the gradebook, which nbgrader calls assignments."""
         return list(self._gradebook.assignments)
 
-    def prepare_labs(self, labs: Sequence[Lab], policy: Policy) -> None:
+    def enter_labs(self, labs: Sequence[Lab], policy: Policy) -> None:
         """Write each lab into the gradebook, as an assignment with a due date and graded cells.
 
         The cells are those of the lab's current solution notebook. If course.toml has no due date
@@ -307,7 +307,7 @@ class GradebookWriter:
         for cell, (grade, points) in entries.grades.items():
             result = tests.get(cell) or results.get(cell)
             if result is None:
-                raise NotRecorded(f"there is no result for the cell {cell!r}.")
+                raise SubmissionRefused(f"there is no result for the cell {cell!r}.")
             if result.verdict is Verdict.FAULT:
                 # A manual mark is dropped only if the answer has changed. The autograder failed,
                 # so this is unknown: keep the mark.
@@ -600,7 +600,7 @@ class GradebookWriter:
         """Run `action`, which writes into the gradebook; repeat it if the connection breaks.
 
         With `writes_one_submission`, if the action fails twice although the connection is in order,
-        `NotRecorded` is raised for this submission, and the run can go on with the others. One
+        `SubmissionRefused` is raised for this submission, and the run can go on with the others. One
         failure is not enough, since another run may just have written the same rows.
         """
         for attempt in count(1):
@@ -614,7 +614,7 @@ class GradebookWriter:
                     error, "connection_invalidated", False
                 )
                 if writes_one_submission and attempt > 1 and not is_lost:
-                    raise NotRecorded(error_sentence(error)) from None
+                    raise SubmissionRefused(error_sentence(error)) from None
                 if attempt == MAX_TRIES:
                     raise GradebookError(
                         f"The gradebook {without_password(self.classroom.db)} could not be "
@@ -648,7 +648,7 @@ def refresh_gradebook(
         with GradebookWriter(classroom) as writer:
             assignments = {assignment.name for assignment in writer.assignments}
             names = [lab for lab in labs if lab in assignments]
-            writer.prepare_labs([labs[lab] for lab in names], policy)
+            writer.enter_labs([labs[lab] for lab in names], policy)
             writer.recompute_scores(names, policy, class_list)
     return policy
 

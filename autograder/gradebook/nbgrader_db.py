@@ -26,7 +26,7 @@ class GradebookError(GradingError):
     """Error for a gradebook that cannot be opened, read or written."""
 
 
-class NotRecorded(Exception):
+class SubmissionRefused(Exception):
     """Error for one submission that the gradebook does not accept, although it accepts others."""
 
 

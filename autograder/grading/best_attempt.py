@@ -41,7 +41,7 @@ _Attempts = Mapping[_Key, Mapping[str, _Attempt]]
 _Passes = dict[_Key, dict[str, list[str]]]
 
 
-def choose_attempts(
+def choose_best_attempts(
     classroom: Classroom,
     labs: Mapping[str, Lab],
     submissions: Iterable[tuple[str, str]],
@@ -69,7 +69,7 @@ def choose_attempts(
     class_list = read_class_list(classroom)
     deadlines = read_class_deadlines(classroom, policy, class_list)
     stated_times = class_list.read_submission_times(policy)
-    attempts = _collect_multiple_attempts(classroom, labs, submissions, stated_times, options)
+    attempts = _list_repeated_submissions(classroom, labs, submissions, stated_times, options)
     passes: _Passes = {}
     for key in attempts:
         passes[key] = {} if force else read_json(classroom.result_path(*key, "attempts"))
@@ -87,7 +87,7 @@ def choose_attempts(
         _store_passes_and_best_attempt(classroom, key, by_name, passes[key], policy, deadlines)
 
 
-def _collect_multiple_attempts(
+def _list_repeated_submissions(
     classroom: Classroom,
     labs: Mapping[str, Lab],
     submissions: Iterable[_Key],

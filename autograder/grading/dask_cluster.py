@@ -217,13 +217,13 @@ class ClusterClient:
         for worker in self._present:
             if worker not in {*self._slots, *self._trials, *self._excluded}:
                 self._start_trial(worker)
-        self._settle_trials()
+        self._finish_worker_tests()
         for worker in self._slots.keys() - self._present.keys():
             del self._slots[worker]
         if not self._slots and not self._trials:
             self._raise_or_report_no_workers()
 
-    def _settle_trials(self) -> None:
+    def _finish_worker_tests(self) -> None:
         """Handle each test that has ended, has taken too long, or whose worker has left."""
         for worker, (trial, deadline) in list(self._trials.items()):
             if worker not in self._present:

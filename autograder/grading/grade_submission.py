@@ -37,11 +37,11 @@ from autograder.grading.sanitise import (
     MAX_SHOWN_CHARACTERS,
     OutputCleaner,
     clean_text,
+    estimate_rendering_cost,
     make_output,
     make_plain_markdown,
-    prepare_code,
     prepare_markdown,
-    source_weight,
+    shorten_slow_code,
     truncate,
     truncate_source,
 )
@@ -87,7 +87,7 @@ def release_for_grading(lab: Lab) -> NotebookNode:
     return _releases[lab]
 
 
-def load_release(lab: Lab, text: str) -> None:
+def set_release(lab: Lab, text: str) -> None:
     """Load a lab's released notebook, which another process has made because making it is slow.
 
     Parameters
@@ -284,15 +284,15 @@ def _fill_outputs_and_list_results(
         name = cell_grade_id(cell)
         if cell.source not in release_sources:
             cell.source = truncate_source(cell.source, max(shown_budget, MIN_CELL_CHARACTERS))
-            shown_budget -= source_weight(cell.source)
+            shown_budget -= estimate_rendering_cost(cell.source)
         if name in cell_results.tests:
             result, cell.outputs = cell_results.tests[name]
             message = make_printable(truncate(result.message, MAX_MESSAGE_CHARACTERS))
             results.append(replace(result, message=message))
         elif cell.cell_type == "code":
             if cell.source not in release_sources:
-                coloured_budget -= source_weight(cell.source)
-                cell.source = prepare_code(cell.source, plain=coloured_budget < 0)
+                coloured_budget -= estimate_rendering_cost(cell.source)
+                cell.source = shorten_slow_code(cell.source, plain=coloured_budget < 0)
             outputs = _outputs_or_not_run_remark(cell, cell_results.runs, release_sources)
             cell.outputs = [clean(output) for output in outputs]
         elif cell.source not in release_sources:  # prose of the released notebook is kept
@@ -409,8 +409,8 @@ class SubmissionGrader:
         judged_again_without = frozenset[str]()
         if self._follows_through:
             names = find_external_names(self._answer_source(exercise))
-            ancestors = {ancestor.name for ancestor in self.lab.ancestors(exercise)}
-            judged_again_without = frozenset(names & ancestors)
+            prerequisites = {ancestor.name for ancestor in self.lab.prerequisites(exercise)}
+            judged_again_without = frozenset(names & prerequisites)
         return Cell(
             "",
             exercise=exercise.name,
@@ -429,7 +429,7 @@ class SubmissionGrader:
         run, answer_run : CellRun
             Records of running the test cell and the answer cell of the exercise.
         """
-        finding = _finding_if_no_answers(exercise, run, answer_run)
+        finding = _explain_missing_answers(exercise, run, answer_run)
         if finding is None:
             finding, text, html = self._judge_visible_then_hidden_cases(exercise, run.answers or [])
         else:
@@ -544,25 +544,25 @@ class SubmissionGrader:
                 failures.add(result.exercise)
         for test, (result, _) in list(results.tests.items()):
             exercise = self.lab.exercises[result.exercise]
-            ancestors = [e.name for e in self.lab.ancestors(exercise) if e.name in failures]
-            if result.exercise not in failures or not ancestors or self._is_stub(exercise):
+            prerequisites = [e.name for e in self.lab.prerequisites(exercise) if e.name in failures]
+            if result.exercise not in failures or not prerequisites or self._is_stub(exercise):
                 continue
             cells = _cells_up_to_test(self.notebook.cells, test, set(results.tests))
-            if not self._other_code_uses_exercises(set(ancestors), cells):
+            if not self._other_code_uses_exercises(set(prerequisites), cells):
                 continue  # a second run would give the same answers
             if seconds <= 0:
                 return
-            rerun = self._rerun_with_reference_answers(cells, ancestors, results, seconds)
+            rerun = self._rerun_with_reference_answers(cells, prerequisites, results, seconds)
             seconds -= sum(run.charged_seconds for run in rerun.runs.values())
             second_result, _ = rerun.tests[test]
-            combined_result = self._result_after_reference_run(exercise, result, second_result, ancestors)
+            combined_result = self._result_after_reference_run(exercise, result, second_result, prerequisites)
             if combined_result:
                 results.tests[test] = combined_result
 
     def _rerun_with_reference_answers(
         self,
         cells: list[NotebookNode],
-        ancestors: Iterable[str],
+        prerequisites: Iterable[str],
         results: CellResults,
         seconds: float,
     ) -> CellResults:
@@ -570,13 +570,13 @@ class SubmissionGrader:
 
         Parameters
         ----------
-        ancestors : iterable of str
+        prerequisites : iterable of str
             Exercises whose answers are replaced.
         results : CellResults
             Results of the first run.
         """
         notebook = NotebookNode(cells=deepcopy(cells))
-        answer_cells = {grade_id(name) for name in ancestors}
+        answer_cells = {grade_id(name) for name in prerequisites}
         for cell in notebook.cells:
             name = cell_grade_id(cell)
             if name in answer_cells:
@@ -586,14 +586,14 @@ class SubmissionGrader:
         return self.judge_cells(notebook, seconds)
 
     def _result_after_reference_run(
-        self, exercise: Exercise, first: Result, second: Result, ancestors: list[str]
+        self, exercise: Exercise, first: Result, second: Result, prerequisites: list[str]
     ) -> tuple[Result, list[NotebookNode]] | None:
         """Return an exercise's result and outputs after a second run, with reference solutions.
 
         None if the second run changes nothing. No text and no duration of the second run is shown:
         the student's code could read the reference solution in that run, and reveal it in them.
         """
-        names = join_words(f"`{name}`" for name in ancestors)
+        names = join_words(f"`{name}`" for name in prerequisites)
         if second.verdict is Verdict.PASS:
             message = FOLLOW_THROUGH_MESSAGE.format(names=names)
             result = replace(
@@ -601,7 +601,7 @@ class SubmissionGrader:
                 message=message,
                 seconds=first.seconds,
                 kind=ResultReason.FOLLOWED,
-                cause=ancestors[0],
+                cause=prerequisites[0],
             )
             return result, [_passed_output(f"{first.exercise}: {message}")]
         # In the second run the exercise still fails, but the judge has recognised the student's
@@ -687,7 +687,7 @@ def _explain_undefined_answer(run: CellRun) -> tuple[Verdict, str]:
     return Verdict.MISSING, ""
 
 
-def _finding_if_no_answers(
+def _explain_missing_answers(
     exercise: Exercise,
     run: CellRun,
     answer_run: CellRun,

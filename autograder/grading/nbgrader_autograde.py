@@ -38,7 +38,7 @@ def _read_assignment_lab(resources: dict[str, Any] | None) -> Lab:
     return read_lab(find_course(), (resources or {})["nbgrader"]["assignment"])
 
 
-def clean_submission_folders(assignment: str, student: str, notebooks: Sequence[str]) -> None:
+def prepare_submission_folders(assignment: str, student: str, notebooks: Sequence[str]) -> None:
     """Prepare a submission's folders for nbgrader: replace links, rename a bad timestamp.txt.
 
     nbgrader calls this before it converts the notebooks. A timestamp.txt that holds no time is
@@ -55,7 +55,7 @@ def clean_submission_folders(assignment: str, student: str, notebooks: Sequence[
                     replace_link_with_note(Path(parent, name))
 
 
-class Reader(NotebookExporter):
+class ReleasedNotebookExporter(NotebookExporter):
     """Exporter that gives nbgrader the released notebook instead of a submitted file.
 
     A submitted file may be so faulty that nbgrader cannot read it. The submitted file is later read
@@ -83,7 +83,7 @@ class Reader(NotebookExporter):
         return self.from_notebook_node(notebook, resources, **kw)
 
 
-class Judge(NbGraderPreprocessor):
+class GradingPreprocessor(NbGraderPreprocessor):
     """Preprocessor that grades the submission and writes verdicts into the test cells' outputs.
 
     It uses the secret in the course's classroom folder, so that the hidden cases, and with them the

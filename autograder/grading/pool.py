@@ -30,9 +30,9 @@ from autograder.grading.grade_submission import (
     SHOWING_STAGE,
     grade_submission,
     grade_unreadable_submission,
-    load_release,
     prepare_lab,
     release_for_grading,
+    set_release,
 )
 from autograder.grading.worker import (
     DEFAULT_MEGABYTES,
@@ -153,7 +153,7 @@ def grade_in_worker_as_json(
     def grade(data: bytes | None, note: str, plain: bool = False) -> str:
         arguments = course, lab_name, release, data, note, options, plain
         return _thread_worker_for_lab(lab_name).run(
-            grade_bytes, *arguments, seconds=seconds, memory=megabytes
+            grade_in_this_process, *arguments, seconds=seconds, memory=megabytes
         )
 
     try:
@@ -193,7 +193,7 @@ def _worker_megabytes(limits: RunLimits, options: GradingOptions) -> int:
     )
 
 
-def grade_bytes(
+def grade_in_this_process(
     course: str,
     lab_name: str,
     release: str,
@@ -221,7 +221,7 @@ def grade_bytes(
         Keep only the plain text of outputs and prose, which takes no time to render.
     """
     lab = read_lab_in(course, lab_name)
-    load_release(lab, release)
+    set_release(lab, release)
     if data is None:
         return grade_unreadable_submission(lab, note).to_json()
     is_drawing = any(marker in data for marker in _DRAWING_MARKERS)

@@ -30,7 +30,7 @@ MAX_ERROR_CHARACTERS = 500
 
 
 @dataclass
-class GradeRun:
+class GradingSummary:
     """Summary of a grading run.
 
     Parameters
@@ -60,7 +60,7 @@ def grade_class(
     scheduler: str | None = None,
     students: Sequence[str] = (),
     force: bool = False,
-) -> GradeRun:
+) -> GradingSummary:
     """Grade every submission of these labs.
 
     Parameters
@@ -129,7 +129,7 @@ class _ClassGrader:
         self.classroom, self.labs, self.points = classroom, labs, points
         self.options = GradingOptions(options.follow_through, options.sandbox, classroom.salt)
         self.on_result, self.progress = on_result, progress
-        self.run = GradeRun()
+        self.run = GradingSummary()
 
     def grade(
         self,
@@ -151,7 +151,7 @@ class _ClassGrader:
         ):
             if policy.best_attempt:
                 self.choose_best_attempts(submissions, labs, policy, pool, force)
-            cached_results = {} if force else self.load_cached(submissions)
+            cached_results = {} if force else self.load_cached_results(submissions)
             if len(cached_results) < len(submissions):
                 pool.start()
             # Import nbgrader while the workers start, since the import takes long. It must be done
@@ -164,9 +164,9 @@ class _ClassGrader:
             outcomes = pool.grade_all(self.classroom.read_submission(*key) for key in new_keys)
             self.set_aside_invalid_timestamps(submissions)
             writer = stack.enter_context(GradebookWriter(self.classroom))
-            writer.prepare_labs(labs, policy)
-            self.publish_cached(cached_results.values(), writer)
-            self.publish_new(outcomes, writer, pool)
+            writer.enter_labs(labs, policy)
+            self.record_cached_results(cached_results.values(), writer)
+            self.record_new_results(outcomes, writer, pool)
             writer.recompute_scores(lab_names, policy)
             self.run.notes += read_class_list(self.classroom).notes
 
@@ -192,13 +192,13 @@ class _ClassGrader:
     ) -> None:
         """Choose, for each student and lab, which of several submissions counts."""
         from autograder.gradebook.gradebook_writer import GradebookWriter
-        from autograder.grading.best_attempt import choose_attempts
+        from autograder.grading.best_attempt import choose_best_attempts
 
         # The best attempt depends on the late penalties, so first write the due dates of
         # course.toml into the gradebook.
         with GradebookWriter(self.classroom) as writer:
-            writer.prepare_labs(labs, policy)
-        self.run.notes += choose_attempts(
+            writer.enter_labs(labs, policy)
+        self.run.notes += choose_best_attempts(
             self.classroom, self.labs, submissions, policy, pool, self.options, force
         )
 
@@ -213,7 +213,7 @@ class _ClassGrader:
                     "timestamp.txt.unreadable now; no lateness is counted."
                 )
 
-    def load_cached(
+    def load_cached_results(
         self, submissions: Iterable[tuple[str, str]]
     ) -> dict[tuple[str, str], tuple[Submission, GradedSubmission]]:
         """Return the submissions with a valid cached result, and the results, by student and lab.
@@ -230,7 +230,7 @@ class _ClassGrader:
                 cached_results[key] = replace(submission, data=None), graded_submission
         return cached_results
 
-    def publish_cached(
+    def record_cached_results(
         self, cached_results: Iterable[tuple[Submission, GradedSubmission]], writer: "GradebookWriter"
     ) -> None:
         """Write cached results that the gradebook lacks into it, and report all cached results."""
@@ -238,7 +238,7 @@ class _ClassGrader:
             self.run.from_cache += 1
             self._save_and_report(writer, submission, graded_submission, is_new=False)
 
-    def publish_new(
+    def record_new_results(
         self,
         outcomes: Iterator[tuple[Submission, GradedSubmission | Exception]],
         writer: "GradebookWriter",

@@ -260,19 +260,19 @@ def truncate(text: str, max_characters: int) -> str:
     return f"{text[:max_characters]}\n[… {missing:,} characters more are not shown here]"
 
 
-def source_weight(source: str) -> int:
+def estimate_rendering_cost(source: str) -> int:
     """Return a measure of how long a page takes to show a notebook cell's source.
 
     It is the number of characters, but at least 60 for each line.
 
-    >>> source_weight("a = 1"), source_weight("a\\n" * 100)
+    >>> estimate_rendering_cost("a = 1"), estimate_rendering_cost("a\\n" * 100)
     (60, 6000)
     """
     return max(len(source), LINE_WEIGHT * len(source.splitlines()))
 
 
 def truncate_source(source: str, max_weight: int) -> str:
-    """Shorten a notebook cell's source to a maximum `source_weight`.
+    """Shorten a notebook cell's source to a maximum `estimate_rendering_cost`.
 
     A remark on how much was cut is appended.
     """
@@ -327,7 +327,7 @@ def render_markdown(text: str, attachments: Mapping = {}) -> str:
 def _make_safe_markdown_renderer(attachments: Mapping) -> Any:
     from nbconvert.filters.markdown_mistune import IPythonRenderer
 
-    class SafeMarkdownRenderer(IPythonRenderer):
+    class MathmlMarkdownRenderer(IPythonRenderer):
         """Markdown renderer that writes formulas as MathML and embeds the pasted pictures."""
 
         def inline_math(self, body: str) -> str:
@@ -349,7 +349,7 @@ def _make_safe_markdown_renderer(attachments: Mapping) -> Any:
                     return f'<img src="data:{mime};base64,{data}" alt="{html.escape(text)}">'
             return f"<em>(a picture that is not here: {html.escape(text or name[:100])})</em>"
 
-    return SafeMarkdownRenderer(
+    return MathmlMarkdownRenderer(
         escape=False,
         attachments=dict(attachments),
         exclude_anchor_links=True,
@@ -382,19 +382,19 @@ def render_formula(body: str, display: str = "inline") -> str:
 # Code of cells, for syntax colouring
 
 
-def prepare_code(source: str, plain: bool = False) -> str:
+def shorten_slow_code(source: str, plain: bool = False) -> str:
     """Return a cell's code, shortened or as comments where syntax colouring would be slow.
 
     Code that would take long is cut if necessary, and each of its lines becomes a comment.
 
-    >>> prepare_code("a = 1")
+    >>> shorten_slow_code("a = 1")
     'a = 1'
     """
     is_slow = plain or _is_slow_to_colour(source)
-    if not is_slow and source_weight(source) <= 5_000:
+    if not is_slow and estimate_rendering_cost(source) <= 5_000:
         return source
     shown_source = truncate_source(source, MAX_CODE_CHARACTERS)
-    if not is_slow and source_weight(source) <= MAX_CELL_COLOURED_CHARACTERS:
+    if not is_slow and estimate_rendering_cost(source) <= MAX_CELL_COLOURED_CHARACTERS:
         return shown_source
     lines = [f"# {line}" for line in _split_long_lines(shown_source)]
     title = "# (The grader shows this cell as a comment: it is very long, or unlike code.)\n"

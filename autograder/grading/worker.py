@@ -393,7 +393,7 @@ def kill_workers() -> None:
             process.kill()
 
 
-def run_each(
+def run_calls_in_workers(
     function: Callable[..., str],
     calls: Sequence[tuple],
     *,
@@ -423,7 +423,7 @@ def run_each(
 
     Examples
     --------
-    >>> sorted(run_each(str.upper, [("a",), ("b",)], workers=2))
+    >>> sorted(run_calls_in_workers(str.upper, [("a",), ("b",)], workers=2))
     [(0, 'A'), (1, 'B')]
     """
 

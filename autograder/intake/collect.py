@@ -16,7 +16,7 @@ from autograder.intake.find import FileOutcome, FileReport, SubmissionFinder
 from autograder.intake.ownership import IntakeSettings
 from autograder.intake.platform_metadata import find_timezone
 from autograder.intake.roster import Person, Roster, read_roster
-from autograder.intake.store import file_attempts, read_origins
+from autograder.intake.store import read_origins, store_submissions
 from autograder.intake.student_folders import describe_duplicate_folders, folder_by_student, match_folders
 from autograder.intake.upload_limits import ReadingBudget
 
@@ -250,8 +250,8 @@ def collect(
         finder = SubmissionFinder(settings, zips, budget)
         for path in inputs:
             finder.search_path(path, skip)
-        attempts = finder.match_attempts()
-        filed_reports = file_attempts(
+        attempts = finder.match_students()
+        filed_reports = store_submissions(
             attempts,
             root,
             budget,

@@ -191,7 +191,7 @@ class _SearchLocation:
 class SubmissionFinder:
     """Searcher of folders, zips and notebooks for submissions.
 
-    Call `search_path` for each path and then `match_attempts` once.
+    Call `search_path` for each path and then `match_students` once.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class SubmissionFinder:
             else:
                 raise Unmatched("It is neither a folder nor a zip nor a notebook.")
 
-    def match_attempts(self) -> list[Attempt]:
+    def match_students(self) -> list[Attempt]:
         """Return all submitted notebooks with their students. Call this once, after all paths."""
         lab_owners = [(attempt.lab, attempt.owner) for attempt in self._attempts]
         matcher = StudentMatcher(self.settings, lab_owners)
@@ -487,7 +487,7 @@ class SubmissionFinder:
             )
 
         def read_chunks(limit: int) -> Iterator[bytes]:
-            return self.budget.charge(student, file.read_chunks(limit), is_zip=True)
+            return self.budget.count_bytes(student, file.read_chunks(limit), is_zip=True)
 
         listing = self.zips.list_members(replace(file, read_chunks=read_chunks))
         self.junk_count += listing.junk_count
@@ -595,7 +595,7 @@ class SubmissionFinder:
         chunks = []
         try:
             content = file.read_chunks(LIMITS.max_notebook_bytes)
-            for chunk in self.budget.charge(owner.default_folder, content):
+            for chunk in self.budget.count_bytes(owner.default_folder, content):
                 chunks.append(chunk)
         except FileRefused:
             if not chunks:

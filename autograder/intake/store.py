@@ -183,7 +183,7 @@ def read_origin(root: Path, student: str, lab: str) -> Origin | None:
         Folder of the classroom.
     """
     try:
-        path = _ClassroomFolders(root).linkless_path("collected", student) / f"{lab}.json"
+        path = _ClassroomFolders(root).path_without_links("collected", student) / f"{lab}.json"
         record: Any = json.loads(read_file(path, MAX_ORIGIN_BYTES))
         if record.pop("version") != VERSION:
             return None
@@ -206,7 +206,7 @@ def read_origins(root: Path) -> dict[tuple[str, str], Origin]:
     return origins
 
 
-def file_attempts(
+def store_submissions(
     attempts: Sequence[Attempt],
     root: Path,
     budget: ReadingBudget,
@@ -270,7 +270,7 @@ def _file_attempts_of_student_and_lab(attempts: list[Attempt], options: "_Filing
     reports: list[FileReport] = []
     for *superseded_files, attempt in submissions:
         try:
-            report = _file_one_attempt(attempt, options)
+            report = _store_one_submission(attempt, options)
         except FileRefused as error:  # then refuse the other files of the submission, too
             for file in (*superseded_files, attempt):
                 reports.append(_make_file_report(file, FileOutcome.REFUSED, str(error)))
@@ -287,7 +287,7 @@ def _file_attempts_of_student_and_lab(attempts: list[Attempt], options: "_Filing
     return reports
 
 
-def _file_one_attempt(attempt: Attempt, options: "_FilingOptions") -> FileReport:
+def _store_one_submission(attempt: Attempt, options: "_FilingOptions") -> FileReport:
     """Store one submitted notebook in the student's folder; return a report on what was done.
 
     Raises
@@ -298,7 +298,7 @@ def _file_one_attempt(attempt: Attempt, options: "_FilingOptions") -> FileReport
         If the disk is full or cannot be written to.
     """
     try:
-        return _AttemptFiler(attempt, options).file_unless_older()
+        return _SubmissionWriter(attempt, options).file_unless_older()
     except FileRefused:
         raise
     except Exception as error:  # noqa: BLE001 - an error with one submission must not stop the run
@@ -367,7 +367,7 @@ class _ClassroomFolders:
     def __init__(self, root: Path):
         self.root = root
 
-    def linkless_path(self, *parts: str) -> Path:
+    def path_without_links(self, *parts: str) -> Path:
         """Return the path of a folder in the classroom, which need not exist.
 
         Raises `FileRefused` if a link or a file is in its place, or its name is unusable.
@@ -391,7 +391,7 @@ class _ClassroomFolders:
 
 @dataclass(frozen=True)
 class _FilingOptions:
-    """Settings for storing submissions: the classroom, and the options of `file_attempts`."""
+    """Settings for storing submissions: the classroom, and the options of `store_submissions`."""
 
     folders: _ClassroomFolders
     budget: ReadingBudget
@@ -399,21 +399,21 @@ class _FilingOptions:
     update_times: bool
 
 
-class _AttemptFiler:
+class _SubmissionWriter:
     """Writer of one submitted notebook, which never overwrites a newer submission."""
 
     def __init__(self, attempt: Attempt, options: _FilingOptions):
         self.attempt = attempt
         self._options, self._folders = options, options.folders
         self._student, self._lab = attempt.student, attempt.lab
-        self._folder = self._folders.linkless_path("submitted", self._student, self._lab)
+        self._folder = self._folders.path_without_links("submitted", self._student, self._lab)
         self._path = self._folder / f"{self._lab}.ipynb"
 
     def file_unless_older(self) -> FileReport:
         """Store the notebook unless a newer submission is in submitted/; return a report."""
         current_path, current = read_filed_submission(self._folders.root, self._student, self._lab)
         content = self.attempt.file.read_chunks(LIMITS.max_notebook_bytes)
-        self._data = b"".join(self._options.budget.charge(self._student, content))
+        self._data = b"".join(self._options.budget.count_bytes(self._student, content))
         new = replace(make_origin(self.attempt), sha256=hashlib.sha256(self._data).hexdigest())
         if current is None or current_path is None:
             return self._file_and_replace_current(new, None, None)
@@ -509,7 +509,7 @@ class _AttemptFiler:
 
     def _write_origin(self, origin: Origin) -> None:
         """Write the record of where the submission that is now in submitted/ came from."""
-        path = self._folders.linkless_path("collected", self._student) / f"{self._lab}.json"
+        path = self._folders.path_without_links("collected", self._student) / f"{self._lab}.json"
         record = {"version": VERSION, **asdict(origin)}
         write_file(path, json.dumps(record, ensure_ascii=True, indent=1) + "\n")
 
@@ -543,7 +543,7 @@ class _AttemptFiler:
 
     @property
     def _earlier_folder(self) -> Path:
-        return self._folders.linkless_path("submitted-earlier", self._student, self._lab)
+        return self._folders.path_without_links("submitted-earlier", self._student, self._lab)
 
     def _earlier_copies(self, origin: Origin) -> list[Path]:
         """Return the paths of the files in submitted-earlier/ with the same bytes as a notebook."""
@@ -608,7 +608,7 @@ def read_filed_submission(root: Path, student: str, lab: str) -> tuple[Path | No
         If something else is in the place of the notebook.
     """
     folders = _ClassroomFolders(root)
-    folder = folders.linkless_path("submitted", student, lab)
+    folder = folders.path_without_links("submitted", student, lab)
     path = folder / f"{lab}.ipynb"
     if not os.path.lexists(path):
         # In grading, a single notebook of another name counts as the submission, too.

@@ -55,7 +55,7 @@ class ReadingBudget:
         self._zip_bytes: Counter[str] = Counter()
         self.listed_files: Counter[str] = Counter()
 
-    def charge(
+    def count_bytes(
         self,
         student: str,
         chunks: Iterator[bytes],

@@ -29,7 +29,7 @@ from autograder.values.value_types import MAX_ANSWER_CHARACTERS, SizeBudget, Uns
 MAX_ERROR_CHARACTERS = 300
 
 
-def call_answer(function: Any, inputs: Inputs, call: str = "function") -> Answer:
+def call_student_function(function: Any, inputs: Inputs, call: str = "function") -> Answer:
     """Call `function` with copies of a test case's inputs; return the outcome as an `Answer`.
 
     An exception in the function becomes part of the answer. Only an interrupt, such as

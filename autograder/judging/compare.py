@@ -25,7 +25,7 @@ from autograder.values.case_inputs import (
     Question,
     Value,
 )
-from autograder.values.derived import describe_query
+from autograder.values.deferred_calls import describe_query
 from autograder.values.structural_mistakes import NOT_WRITTEN, Difference
 from autograder.values.wording import ResultWording, format_megabytes, ordinal, with_article
 
@@ -290,7 +290,7 @@ def _compare_modified_arguments(
     """Compare the arguments after an in-place call, and the returned value if one is expected.
 
     `expected` and `final_arguments` hold only the arguments that the call modified (see
-    `call_answer`). Arguments that are not in them count as unchanged.
+    `call_student_function`). Arguments that are not in them count as unchanged.
     """
     if not isinstance(final_arguments, dict):
         final_arguments = {}
@@ -405,7 +405,7 @@ def _strip_lines(text: str) -> str:
 # Check of properties that a result must have, for a wrong result that no misconception explains
 
 
-def find_failing_property(value: Value, inputs: Inputs, names: Sequence[str]) -> str | None:
+def describe_failing_property(value: Value, inputs: Inputs, names: Sequence[str]) -> str | None:
     """Return a sentence on the first required property that a result lacks, or None.
 
     `names` are those of functions that the course's author wrote, see `ComparisonRules.properties`.

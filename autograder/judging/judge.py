@@ -14,8 +14,8 @@ from autograder.core.errors import join_words
 from autograder.core.results import Verdict
 from autograder.judging.compare import (
     JudgedCase,
+    describe_failing_property,
     failing_cases,
-    find_failing_property,
     first_difference,
     same_answer,
 )
@@ -313,7 +313,7 @@ def _describe_unexplained_failures(
         pairs = _value_pairs(failing_cases(cases), difference.path)
         pattern = describe_length_difference(pairs)
     properties = shown_case.rules.properties
-    lacking = find_failing_property(shown_case.value, shown_case.inputs, properties)
+    lacking = describe_failing_property(shown_case.value, shown_case.inputs, properties)
     common = describe_failing_cases(cases)
     return _join_sentences(error, lacking, pattern, inner_note, common, modified_note)
 

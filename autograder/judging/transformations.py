@@ -298,7 +298,7 @@ class _AxisOrPartChoice:
     """Axes or parts of a result that a transformation, such as a swap of two axes, changes.
 
     `words` fill the braces of the transformation's sentences. `arguments` are passed to the
-    functions of its `_Rule`.
+    functions of its `_TransformationKind`.
     """
 
     words: dict[str, Any]
@@ -309,7 +309,7 @@ _NO_CHOICE = _AxisOrPartChoice({}, {})
 
 
 @dataclass(frozen=True)
-class _Rule:
+class _TransformationKind:
     """Kind of transformation, such as a swap of two axes, which is made for each choice of axes.
 
     Parameters
@@ -331,7 +331,7 @@ class _Rule:
 
 
 def _make_transformations(
-    rules: Sequence[_Rule],
+    rules: Sequence[_TransformationKind],
     expected: Value,
     value: Value,
     choices: Iterable[_AxisOrPartChoice] = (_NO_CHOICE,),
@@ -428,30 +428,30 @@ def _make_slice_zeroer(part: slice) -> Callable:
     return change
 
 
-_ARRAY_RULES: tuple[_Rule, ...] = (
-    _Rule("numbers-not-booleans", "",
+_ARRAY_RULES: tuple[_TransformationKind, ...] = (
+    _TransformationKind("numbers-not-booleans", "",
           "Besides, it holds the numbers 0 and 1 instead of True and False.",
           lambda v: v.astype(int), _only_expected_booleans),
     # This one is not combined with a misconception (hence the empty sentence): the negated result
     # of one misconception is often the result of another.
-    _Rule("the-other-way-round", "True and False are exchanged everywhere.", "",
+    _TransformationKind("the-other-way-round", "True and False are exchanged everywhere.", "",
           np.logical_not, _same_shape_booleans),
-    _Rule("other-sign", "Every number has the wrong sign; everything else is right.",
+    _TransformationKind("other-sign", "Every number has the wrong sign; everything else is right.",
           "Besides, every number has the wrong sign.", np.negative, _same_shape_numbers),
 )  # fmt: skip
-_AXIS_RULES: tuple[_Rule, ...] = (
-    _Rule("in-reverse-order",
+_AXIS_RULES: tuple[_TransformationKind, ...] = (
+    _TransformationKind("in-reverse-order",
           "The numbers are right, but their order along {axis} is reversed.", "",
           np.flip, _same_shape),
-    _Rule("one-place-off", "The numbers are right, but along {axis} each is one position too late.", "",
+    _TransformationKind("one-place-off", "The numbers are right, but along {axis} each is one position too late.", "",
           lambda v, axis: np.roll(v, 1, axis), _same_shape),
-    _Rule("one-place-off", "The numbers are right, but along {axis} each is one position too early.", "",
+    _TransformationKind("one-place-off", "The numbers are right, but along {axis} each is one position too early.", "",
           lambda v, axis: np.roll(v, -1, axis), _same_shape),
-    _Rule("places-left-empty", "The last entry along {axis} is {zero}; the others are right.", "",
+    _TransformationKind("places-left-empty", "The last entry along {axis} is {zero}; the others are right.", "",
           _make_slice_zeroer(slice(-1, None)), _same_shape),
-    _Rule("places-left-empty", "The first entry along {axis} is {zero}; the others are right.", "",
+    _TransformationKind("places-left-empty", "The first entry along {axis} is {zero}; the others are right.", "",
           _make_slice_zeroer(slice(0, 1)), _same_shape),
-    _Rule("places-left-empty", "Only the first entry along {axis} is right; the others are {zero}.", "",
+    _TransformationKind("places-left-empty", "Only the first entry along {axis} is right; the others are {zero}.", "",
           _make_slice_zeroer(slice(1, None)), _same_shape),
 )  # fmt: skip
 _OR_INVERSE = ", or the opposite step is missing"
@@ -467,62 +467,62 @@ _EXTRA_STEPS: tuple[tuple[str, Callable, str], ...] = (
     ("the softmax (along the first axis)", lambda v: _softmax(v, 0), ""),
     ("the cumulative sums (along the last axis)", lambda v: np.cumsum(v, axis=-1), ""),
 )
-_NUMBER_RULES: tuple[_Rule, ...] = (
-    _Rule("the-first-for-all",
+_NUMBER_RULES: tuple[_TransformationKind, ...] = (
+    _TransformationKind("the-first-for-all",
           "The first result is repeated along the first axis; only the first entry is right.", "",
           lambda v: np.repeat(v[:1], len(v), axis=0), _same_shape_batch),
-    *(_Rule("a-step-too-many",
+    *(_TransformationKind("a-step-too-many",
             f"Your numbers are {name} of the expected numbers. There is a step too many{inverse}.",
             "", function, _same_shape_floats)
       for name, function, inverse in _EXTRA_STEPS),
-    _Rule("one-minus-it", "Each of your numbers is 1 minus the expected number.", "",
+    _TransformationKind("one-minus-it", "Each of your numbers is 1 minus the expected number.", "",
           lambda v: 1 - v, _same_shape_floats),
 )  # fmt: skip
-_SWAP_RULES: tuple[_Rule, ...] = (
-    _Rule("transposed", "The numbers are right, but {axis1} and {axis2} are exchanged.",
+_SWAP_RULES: tuple[_TransformationKind, ...] = (
+    _TransformationKind("transposed", "The numbers are right, but {axis1} and {axis2} are exchanged.",
           "Besides, rows and columns are exchanged.", np.swapaxes, _transposed_matrix),
-    _Rule("axes-exchanged", "The numbers are right, but {axis1} and {axis2} are exchanged.",
+    _TransformationKind("axes-exchanged", "The numbers are right, but {axis1} and {axis2} are exchanged.",
           "Besides, {axis1} and {axis2} are exchanged.", np.swapaxes, _swapped_axes),
 )  # fmt: skip
-_PERMUTATION_RULES: tuple[_Rule, ...] = (
-    _Rule("axes-exchanged",
+_PERMUTATION_RULES: tuple[_TransformationKind, ...] = (
+    _TransformationKind("axes-exchanged",
           "The numbers are right, but the order of the axes is not: "
           "your axes are the axes {axes} (counted from 0) of the expected result.",
           "", np.transpose, _permuted_axes),
 )  # fmt: skip
-_SHAPE_RULES: tuple[_Rule, ...] = (
-    _Rule("one-of-several", "Your function returns only the first entry along {axis}; expected all of them.",
+_SHAPE_RULES: tuple[_TransformationKind, ...] = (
+    _TransformationKind("one-of-several", "Your function returns only the first entry along {axis}; expected all of them.",
           "Besides, your function returns only the first entry along {axis}.",
           lambda v, axis: np.take(v, 0, axis), _lacks_axis),
-    _Rule("one-of-several", "Your function returns only the last entry along {axis}; expected all of them.",
+    _TransformationKind("one-of-several", "Your function returns only the last entry along {axis}; expected all of them.",
           "Besides, your function returns only the last entry along {axis}.",
           lambda v, axis: np.take(v, -1, axis), _lacks_axis),
-    _Rule("an-axis-added-up", "The numbers were added along {axis}, an axis that should stay.", "",
+    _TransformationKind("an-axis-added-up", "The numbers were added along {axis}, an axis that should stay.", "",
           np.sum, _lacks_axis),
-    _Rule("an-axis-added-up", "The numbers were averaged along {axis}, an axis that should stay.", "",
+    _TransformationKind("an-axis-added-up", "The numbers were averaged along {axis}, an axis that should stay.", "",
           np.mean, _lacks_axis),
-    _Rule("missing-axis", STRUCTURAL["missing-axis"][0], "Besides, an axis of length 1 is missing.",
+    _TransformationKind("missing-axis", STRUCTURAL["missing-axis"][0], "Besides, an axis of length 1 is missing.",
           np.squeeze, _lacks_single_axis),
-    _Rule("extra-axis", STRUCTURAL["extra-axis"][0], "Besides, there is an extra axis of length 1.",
+    _TransformationKind("extra-axis", STRUCTURAL["extra-axis"][0], "Besides, there is an extra axis of length 1.",
           np.expand_dims, _has_extra_axis),
-    _Rule("one-place-short", "The numbers are right, but the last entry along {axis} is missing.", "",
+    _TransformationKind("one-place-short", "The numbers are right, but the last entry along {axis} is missing.", "",
           _make_slicer(slice(None, -1)), _other_length),
-    _Rule("one-place-short", "The numbers are right, but the first entry along {axis} is missing.", "",
+    _TransformationKind("one-place-short", "The numbers are right, but the first entry along {axis} is missing.", "",
           _make_slicer(slice(1, None)), _other_length),
 )  # fmt: skip
-_ONE_PART_RULES: tuple[_Rule, ...] = (
-    _Rule("one-part-only", "Your function returns only the {part} of the {count} values.",
+_ONE_PART_RULES: tuple[_TransformationKind, ...] = (
+    _TransformationKind("one-part-only", "Your function returns only the {part} of the {count} values.",
           "Besides, your function returns only the {part} of the {count} values.",
           lambda v, part: v[part], _is_always_sensible),
 )  # fmt: skip
-_PART_ORDER_RULES: tuple[_Rule, ...] = (
-    _Rule("parts-in-another-order",
+_PART_ORDER_RULES: tuple[_TransformationKind, ...] = (
+    _TransformationKind("parts-in-another-order",
           "The values are right, but their order is not: you return the {order} of the expected values.",
           "Besides, the order is wrong: you return the {order} of the expected values.",
           lambda v, order: tuple(v[i] for i in order), _is_always_sensible),
 )  # fmt: skip
-_LIST_RULES: tuple[_Rule, ...] = (
-    _Rule(
+_LIST_RULES: tuple[_TransformationKind, ...] = (
+    _TransformationKind(
         "returns-a-list",
         "",
         "Besides, it is a list; expected a NumPy array.",
@@ -535,10 +535,10 @@ _SCALAR_STEPS: tuple[tuple[str, Callable], ...] = (
     ("logarithm", lambda v: float(np.log(v))),
     ("root", lambda v: float(np.sqrt(v))),
 )
-_SCALAR_RULES: tuple[_Rule, ...] = (
-    _Rule("other-sign", "The number has the wrong sign.", "Besides, the number has the wrong sign.",
+_SCALAR_RULES: tuple[_TransformationKind, ...] = (
+    _TransformationKind("other-sign", "The number has the wrong sign.", "Besides, the number has the wrong sign.",
           operator.neg, _is_always_sensible),
-    *(_Rule("a-step-too-many", f"Your number is the {name} of the expected number. "
+    *(_TransformationKind("a-step-too-many", f"Your number is the {name} of the expected number. "
             "There is a step too many, or the opposite step is missing.",
             "", function, lambda expected, value: type(expected) is float)
       for name, function in _SCALAR_STEPS),

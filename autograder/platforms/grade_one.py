@@ -89,7 +89,7 @@ class PlatformResult:
         return sum(result.max_score for result in manual)
 
 
-def grade_file(
+def grade_for_platform(
     course: Course,
     path: Path,
     name: str | None,

@@ -291,7 +291,7 @@ def render_class_page(report: ClassReport) -> str:
         min_students=MIN_STUDENTS_FOR_DISCRIMINATION,
         display_name=report.display_name,
         **_statistics_for_template(report),
-        **_open_matters_for_template(report),
+        **_pending_matters_for_template(report),
     )
 
 
@@ -318,7 +318,7 @@ def _statistics_for_template(report: ClassReport) -> dict[str, Any]:
     }
 
 
-def _open_matters_for_template(report: ClassReport) -> dict[str, Any]:
+def _pending_matters_for_template(report: ClassReport) -> dict[str, Any]:
     """Return what the instructor has to act on, such as open regrade requests, by variable name."""
     marks = report.marks
     verdict_groups: list[tuple[Verdict, str, str, list[ExerciseGroup]]] = []

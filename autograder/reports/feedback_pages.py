@@ -21,7 +21,7 @@ from autograder.gradebook.nbgrader_db import GradebookError, gradebook_exists, w
 from autograder.gradebook.policy import read_policy
 from autograder.grading.progress import Progress
 from autograder.grading.run import describe_error
-from autograder.grading.worker import WorkerFailed, run_each
+from autograder.grading.worker import WorkerFailed, run_calls_in_workers
 from autograder.reports.feedback_summary import build_summary, read_released_lab
 from autograder.reports.marks import read_current_marks, read_marks
 from autograder.reports.student_page import FeedbackSummary, render_student_page
@@ -133,7 +133,7 @@ class _PageWriter:
         for page in pages:
             notebook = self.classroom.notebook_path(page.summary.student, page.summary.lab)
             calls.append((course, page.summary, str(notebook)))
-        outcomes = run_each(
+        outcomes = run_calls_in_workers(
             render_page_file,
             calls,
             workers=workers or count_cores(),

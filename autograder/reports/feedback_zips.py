@@ -28,7 +28,7 @@ from autograder.gradebook.policy import read_policy
 from autograder.grading.pool import count_cores
 from autograder.grading.run import describe_error
 from autograder.grading.sanitise import clean_output, make_output
-from autograder.grading.worker import WorkerFailed, run_each
+from autograder.grading.worker import WorkerFailed, run_calls_in_workers
 from autograder.intake import Origin
 from autograder.reports.feedback_pages import MAX_FAILURE_CHARACTERS, MAX_PAGE_SECONDS
 from autograder.reports.feedback_summary import build_summary
@@ -191,7 +191,7 @@ def _render_feedback_notebooks(
     for summary in summaries.values():
         notebook = classroom.notebook_path(summary.student, summary.lab)
         calls.append((course, summary, str(notebook)))
-    outcomes = run_each(
+    outcomes = run_calls_in_workers(
         render_notebook_file,
         calls,
         workers=count_cores(),
@@ -217,7 +217,7 @@ def render_notebook_file(
         Leave out the answers.
     """
     notebook = {"cells": []} if without_answers else json.loads(Path(notebook_path).read_bytes())
-    return render_feedback_notebook(summary, read_lab_in(course, summary.lab), notebook)
+    return make_canvas_feedback_notebook(summary, read_lab_in(course, summary.lab), notebook)
 
 
 def _page_file_name(student: str, lab: str) -> str:
@@ -260,7 +260,7 @@ def _canvas_file_name(origin: Origin) -> str:
     return f"{origin.original}{origin.file}".replace("/", "_")
 
 
-def render_feedback_notebook(
+def make_canvas_feedback_notebook(
     summary: FeedbackSummary,
     lab: Lab,
     notebook: Mapping[str, Any],

@@ -45,7 +45,7 @@ from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.gradebook.nbgrader_db import gradebook_exists
 from autograder.gradebook.regrade_requests import RegradeRequest
 from autograder.grading.sanitise import extract_pictures
-from autograder.grading.worker import run_each
+from autograder.grading.worker import run_calls_in_workers
 from autograder.intake.filenames import escape_unprintable, normalise_name
 from autograder.reports import safe_html
 from autograder.reports.feedback_summary import read_released_lab
@@ -327,7 +327,7 @@ def _answers_with_texts(question: QuestionAnswers, workers: int) -> Iterator[Stu
         notebook = str(classroom.notebook_path(answer.student, lab))
         calls.append((str(classroom.course.root), lab, question.name, notebook))
     limits = {"workers": workers, "seconds": MAX_ANSWER_SECONDS}
-    texts = dict(run_each(read_answer_as_json, calls, retry_plain=True, **limits))
+    texts = dict(run_calls_in_workers(read_answer_as_json, calls, retry_plain=True, **limits))
     for i, answer in enumerate(question.answers):
         text = texts[i]
         if isinstance(text, str):

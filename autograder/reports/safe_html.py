@@ -24,9 +24,9 @@ from autograder.grading.sanitise import (
     clean_html,
     extract_pictures,
     is_picture,
-    prepare_code,
     render_formula,
     render_markdown,
+    shorten_slow_code,
     truncate,
 )
 
@@ -63,7 +63,7 @@ class StudentTextRenderer:
         It has syntax colours unless the page's limit for coloured code is reached.
         """
         self._code_characters -= len(source)
-        if self._code_characters < 0 or prepare_code(source) != source:
+        if self._code_characters < 0 or shorten_slow_code(source) != source:
             return escape(truncate(source, MAX_TEXT_CHARACTERS))
         return highlight_python(source)
 

@@ -145,7 +145,7 @@ class ExerciseGroup:
 
 
 @dataclass(frozen=True)
-class NeedsAttention:
+class StudentInNeed:
     """Student whom the instructor may want to talk to, with the reasons as sentences."""
 
     student: str
@@ -359,7 +359,7 @@ def find_students_in_need(
     marks: ClassMarks,
     missing: Mapping[str, Sequence[str]],
     labs: Sequence[str],
-) -> list[NeedsAttention]:
+) -> list[StudentInNeed]:
     """Return the students who may need help, beginning with those without any mark.
 
     Reasons are missing submissions, a low percentage, many attempts and unreadable files.
@@ -392,7 +392,7 @@ def find_students_in_need(
             if mark.attempts >= MANY_ATTEMPTS:
                 reasons.append(f"Has submitted {mark.lab} {mark.attempts} times.")
         if reasons:
-            students.append(NeedsAttention(student, percent, tuple(reasons)))
+            students.append(StudentInNeed(student, percent, tuple(reasons)))
     return sorted(
         students,
         key=lambda need: (need.percent is not None, need.percent or 0.0, -len(need.reasons)),

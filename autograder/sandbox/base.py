@@ -61,7 +61,7 @@ class Cell:
     questions : sequence of Inputs
         The arguments of each call.
     call : {"function", "in place", "figure"} or str
-        Kind of result, as in `autograder.judging.call_answer.call_answer`.
+        Kind of result, as in `autograder.judging.call_answer.call_student_function`.
     judged_again_without : frozenset of str
         Functions that this one calls, and without which the grader will try it again. If one of
         them takes too long, this test cell gets a tenth of the time: the same wait is paid once.
@@ -116,7 +116,7 @@ class Sandbox(ABC):
         self.limits = limits or RunLimits()
         self._preload = tuple(preload)
         self._env = dict(env or {})
-        self._library = _resolve_library_folders(library)
+        self._library = _check_library_folders(library)
         self._course = course
         self._lock = Lock()
 
@@ -331,7 +331,7 @@ class Sandbox(ABC):
                     raise protocol.ProtocolError("a report that nobody asked for")
                 previous = index
                 if not order["replay"]:
-                    _decode_answers_into_run(run, values, cells[index])
+                    _store_decoded_answers(run, values, cells[index])
                     stopped_now = (
                         index in runs
                         and runs[index].status is CellOutcome.OK
@@ -403,7 +403,7 @@ def _split_questions_by_process(questions: Sequence[Inputs]) -> list[list[Inputs
     return groups or [[]]
 
 
-def _decode_answers_into_run(run: CellRun, values: list[np.ndarray], cell: Cell) -> None:
+def _store_decoded_answers(run: CellRun, values: list[np.ndarray], cell: Cell) -> None:
     """Decode the results of a test cell's function calls; set `run.answers` and `run.status`."""
     if cell.exercise is not None:
         groups = _split_questions_by_process(cell.questions)
@@ -492,7 +492,7 @@ def _decode_answers(data: bytes, max_answers: int, budget: list[int]) -> tuple[l
     return answers, ""
 
 
-def _resolve_library_folders(library: Sequence[Path]) -> tuple[Path, ...]:
+def _check_library_folders(library: Sequence[Path]) -> tuple[Path, ...]:
     """Return the folders of the course's library as absolute paths.
 
     Raise SandboxError if a folder is missing, or would hide a module of the same name.

@@ -14,7 +14,7 @@ from pathlib import Path
 import autograder
 from autograder.sandbox import bubblewrap_wheel
 from autograder.sandbox.base import SandboxError
-from autograder.sandbox.forking import Forking
+from autograder.sandbox.forking import ForkServerSandbox
 from autograder.sandbox.inside import SANDBOX_COURSE, SANDBOX_HOME
 
 VENV = "/venv"  # path of the virtual environment in the sandbox
@@ -32,7 +32,7 @@ _GENERATED_FILES = {
 }
 
 
-class Bubblewrap(Forking):
+class Bubblewrap(ForkServerSandbox):
     """Sandbox in the program bubblewrap; each submission gets Linux namespaces of its own."""
 
     name = "bubblewrap"

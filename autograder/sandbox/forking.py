@@ -31,7 +31,7 @@ from autograder.sandbox.inside.run_limits import RunLimits
 STARTUP_SECONDS = 120
 
 
-class Forking(Sandbox):
+class ForkServerSandbox(Sandbox):
     """Sandbox whose submissions are all forked from one prepared process, the fork server."""
 
     _process: subprocess.Popen[bytes] | None = None

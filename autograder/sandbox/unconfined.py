@@ -11,12 +11,12 @@ from pathlib import Path
 import psutil
 
 import autograder
-from autograder.sandbox.forking import Forking
+from autograder.sandbox.forking import ForkServerSandbox
 
 _INSIDE = Path(__file__).with_name("inside")
 
 
-class Unconfined(Forking):
+class Unconfined(ForkServerSandbox):
     """Sandbox "none": submissions run as ordinary processes, with all rights of the grader."""
 
     name = "none"

@@ -319,7 +319,7 @@ class _WasmDriver(driver.SubmissionDriver):
         is_question = header["op"] == "ask"
         self._save_or_restore_memory(header, is_question)
         order = encoding.encode(header, arrays)
-        check: Callable[[], None] = self.check_time
+        check: Callable[[], None] = self.enforce_time_limits
         if self._memory_limit is not None:
             # Start to measure memory before the guest decodes the arguments of the call. The
             # student's code may have replaced the decoding functions, and their memory must count
@@ -334,7 +334,7 @@ class _WasmDriver(driver.SubmissionDriver):
             self._sandbox.run_watched(self._instance, check, f"{EXECUTOR_NAME}.execute_next()")
         except driver.SubmissionStopped as stop:
             self._after_output, is_question = stop, False
-        except OutputFlood:
+        except OutputLimitExceeded:
             self._after_output, is_question = protocol.ProtocolError("it says too much"), False
         except _AnswerTimeUp:
             pass
@@ -371,13 +371,13 @@ class _WasmDriver(driver.SubmissionDriver):
         self._has_spare_memory = self._memory_limit is not None
         if self._has_spare_memory:
             with suppress(Exception):  # this fails if the student's code has damaged NumPy
-                self._sandbox.run_watched(self._instance, self.check_time, GROW_MEMORY_CODE)
+                self._sandbox.run_watched(self._instance, self.enforce_time_limits, GROW_MEMORY_CODE)
         self._image = self._sandbox.save_image(self._instance)
         if self._instance.has_ended:
             self._instance = self._sandbox.restore_instance(self._image, self._instance)
 
     def _check_time_and_sample_memory(self) -> None:
-        self.check_time()
+        self.enforce_time_limits()
         start = time.monotonic()
         # Measure memory also while the function runs. Before it returns, the student's code could
         # undo its changes to the memory.
@@ -391,7 +391,7 @@ class _WasmDriver(driver.SubmissionDriver):
         try:
             if self._output.remaining:
                 with suppress(_AnswerTimeUp):
-                    self.check_time()  # reading takes time, too
+                    self.enforce_time_limits()  # reading takes time, too
                 max_header = 4 * self.limits.output_bytes + (1 << 20)
                 max_payload = 8 * encoding.MAX_ANSWER_NUMBERS
                 return encoding.read_frame(self._output.read, max_header, max_payload, MAX_EVENT_NODES)
@@ -408,7 +408,7 @@ class _WasmDriver(driver.SubmissionDriver):
         """Return a sentence on how the guest ended."""
         return self._death or protocol.describe_exit(None)
 
-    def note_progress(self, written: bytearray) -> None:
+    def handle_answer_bytes(self, written: bytearray) -> None:
         """Do nothing: progress is already recorded at the moment when the guest writes output."""
 
     def start_memory_measurement(self, memory: int | None) -> None:
@@ -438,7 +438,7 @@ class _AnswerTimeUp(Exception):
     """The student's function was stopped, because its calls exceeded their time limit."""
 
 
-class OutputFlood(Exception):
+class OutputLimitExceeded(Exception):
     """A guest has written more output than it may."""
 
 
@@ -593,7 +593,7 @@ class GuestInstance:
             self.stderr = (self.stderr + data)[-4000:]
             return
         if len(self._output) + len(data) > self._max_output:
-            raise OutputFlood
+            raise OutputLimitExceeded
         self._output += data
         self._on_output()
 

@@ -60,7 +60,7 @@ class AnswerKeyError(AutograderError):
 
 
 @dataclass(frozen=True)
-class LabKey:
+class LabDescription:
     """Description of a lab, from its `lab.json`.
 
     Parameters
@@ -112,14 +112,14 @@ class ExerciseKey:
     unused_arrays: tuple[str, ...] = ()
 
 
-def load_lab_keys() -> dict[str, LabKey]:
+def load_lab_keys() -> dict[str, LabDescription]:
     """Return the descriptions of all available labs by the lab's name, in the course's order."""
     return _load_lab_keys(tuple(course.list_answer_folders()))
 
 
 @cache
-def _load_lab_keys(folders: tuple[Path, ...]) -> dict[str, LabKey]:
-    keys: dict[str, LabKey] = {}
+def _load_lab_keys(folders: tuple[Path, ...]) -> dict[str, LabDescription]:
+    keys: dict[str, LabDescription] = {}
     for folder in folders:
         if (folder / LAB_INDEX).is_file():
             key = _read_lab_key(folder)
@@ -129,17 +129,17 @@ def _load_lab_keys(folders: tuple[Path, ...]) -> dict[str, LabKey]:
     return dict(sorted(keys.items(), key=lambda item: item[1].order))
 
 
-def _read_lab_key(folder: Path) -> LabKey:
+def _read_lab_key(folder: Path) -> LabDescription:
     try:
         entries = json.loads((folder / LAB_INDEX).read_text("utf-8"))
         if entries.pop("version") != KEY_VERSION:
             raise ValueError("of another version")
-        return LabKey(folder=folder, **entries)
+        return LabDescription(folder=folder, **entries)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise AnswerKeyError.unreadable(folder / LAB_INDEX, error) from None
 
 
-def read_criteria(lab: LabKey) -> dict[str, str]:
+def read_criteria(lab: LabDescription) -> dict[str, str]:
     """Return the marking schemes of a lab's manually graded questions, by grade_id.
 
     The result is empty if the course does not show the schemes to students.
@@ -165,7 +165,7 @@ def encode_criteria(schemes: Mapping[str, str]) -> bytes:
     return (json.dumps(encoded_schemes, indent=1) + "\n").encode()
 
 
-def find_lab(exercise: str) -> LabKey:
+def find_lab(exercise: str) -> LabDescription:
     """Return the description of the lab that has this exercise; raise KeyError if none has it."""
     for key in load_lab_keys().values():
         if exercise in key.points:
@@ -245,7 +245,7 @@ def encode_lab_index(
     Parameters
     ----------
     lab_facts : dict
-        Fields of `LabKey`: order, title, minutes, difficulty and packages, and if the lab has them
+        Fields of `LabDescription`: order, title, minutes, difficulty and packages, and if the lab has them
         also certificate and call_seconds.
     exercises : sequence of autograder.authoring.Exercise
         The exercises of the lab.

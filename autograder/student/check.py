@@ -21,11 +21,11 @@ from autograder.core.time_limit import TimeLimitExceeded, deadline
 from autograder.diagnosis.argument_probe import explain_by_arguments
 from autograder.diagnosis.render import render_html, render_text
 from autograder.diagnosis.repair import find_repair
-from autograder.judging.call_answer import call_answer, list_parameter_names
+from autograder.judging.call_answer import call_student_function, list_parameter_names
 from autograder.judging.error_messages import FULLY_EXPLAINED_ERRORS
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
 from autograder.student import answer_key, reuse
-from autograder.student.answer_key import ExerciseKey, LabKey
+from autograder.student.answer_key import ExerciseKey, LabDescription
 from autograder.student.cell_history import describe_changed_cell, watch_cells
 from autograder.student.notebook_names import explain_missing_name
 from autograder.student.progress_note import announce_slow_check
@@ -173,7 +173,7 @@ def ready(*answers: Any) -> bool:
     namespace = _get_caller_namespace()
     wrong_exercises = []
     for answer in answers:
-        key = answer_key.load_key(_require_exercise_name(answer, namespace))
+        key = answer_key.load_key(_identify_exercise(answer, namespace))
         try:
             is_right = _judge_answer(key, answer).verdict is Verdict.PASS
         except TimeLimitExceeded:
@@ -307,7 +307,7 @@ def criteria(question: str | None = None) -> None:
         print(text)
 
 
-def _notebook_path(lab: LabKey) -> Path:
+def _notebook_path(lab: LabDescription) -> Path:
     """Return the path at which a lab's notebook lies if the working directory is the lab's."""
     return Path.cwd() / f"{lab.lab}.ipynb"
 
@@ -333,7 +333,7 @@ def _judge_answer(key: ExerciseKey, answer: Any, misconceptions: Any = ()) -> Fi
     with deadline(call_seconds, _get_code(answer).co_filename) as limit:
         for question in key.questions:
             limit.begin(question.label)
-            results.append(call_answer(answer, question.inputs, key.rules.call))
+            results.append(call_student_function(answer, question.inputs, key.rules.call))
     names = list_parameter_names(answer) if key.rules.is_function_exercise else ()
     return judge(key.questions, results, key.rules, misconceptions, key.name, argument_names=names)
 
@@ -509,14 +509,14 @@ def _load_key_of_function(answer: Any, namespace: Mapping[str, Any]) -> Exercise
             f"check needs the function itself, not {description}: write its name without quotes, "
             "brackets or arguments, as in check(softmax)."
         )
-    key = answer_key.load_key(_require_exercise_name(answer, namespace))
+    key = answer_key.load_key(_identify_exercise(answer, namespace))
     if key.rules.is_function_exercise:
         for question in key.questions:
             _require_fitting_signature(answer, key.name, question.inputs)
     return key
 
 
-def _require_lab_keys() -> dict[str, LabKey]:
+def _require_lab_keys() -> dict[str, LabDescription]:
     """Return the answer keys of the available labs; raise `CheckFailed` if there is none."""
     keys = answer_key.load_lab_keys()
     if not keys:
@@ -527,7 +527,7 @@ def _require_lab_keys() -> dict[str, LabKey]:
     return keys
 
 
-def _require_exercise_name(answer: Any, namespace: Mapping[str, Any]) -> str:
+def _identify_exercise(answer: Any, namespace: Mapping[str, Any]) -> str:
     """Return the name of the exercise that a student's function is for.
 
     Raise `CheckFailed` if there is no such exercise, or no answer key.

@@ -16,7 +16,7 @@ from autograder.core.errors import UsageError
 from autograder.core.notebook_cells import cell_grade_id, grade_id, grade_id_of_test
 from autograder.student import answer_key
 from autograder.student.check import CheckFailed, NotWrittenYet
-from autograder.student.reuse import marking_environment
+from autograder.student.reuse import make_grading_environment
 
 _CHECK_ERRORS = {CheckFailed.__name__, NotWrittenYet.__name__}
 MAX_CELL_CPU_SECONDS = 300  # a lab that trains a model takes about a minute
@@ -140,7 +140,7 @@ def _run_notebook(notebook: NotebookNode, folder: Path) -> None:
     watcher = threading.Thread(target=watch_cpu_time, daemon=True)
     watcher.start()
     try:
-        client.execute(env=marking_environment(course.find_course_folder(folder)))
+        client.execute(env=make_grading_environment(course.find_course_folder(folder)))
     except (CellTimeoutError, DeadKernelError) as error:
         if isinstance(error, CellTimeoutError) or not watcher.is_alive():
             raise NotebookError(

@@ -24,7 +24,7 @@ from autograder.values.value_types import (
     MAX_ANSWER_PARTS,
     MAX_DEPTH,
     Arrays,
-    FrameError,
+    EncodingError,
     SingleUseArrays,
     SizeBudget,
     UnsupportedValue,
@@ -82,17 +82,17 @@ class ArrayType(ValueType):
         if name == "array":
             return value_types.get_array(arrays, data)
         if isinstance(arrays, SingleUseArrays):  # only arguments state their memory layout
-            raise FrameError("no such kind of value")
+            raise EncodingError("no such kind of value")
         if name == "repeated":
             return self._unpack_repeated(data, arrays)
         return copy_with_layout(value_types.get_array(arrays, data), name)
 
     def _unpack_repeated(self, data: Any, arrays: Arrays) -> np.ndarray:
         if not isinstance(data, list) or len(data) != 2 or type(data[1]) is not int:
-            raise FrameError("expected an array and how often it is repeated")
+            raise EncodingError("expected an array and how often it is repeated")
         row, count = value_types.get_array(arrays, data[0]), data[1]
         if len(row.shape) == 0 or len(row) != 1 or not 1 < count <= MAX_REPEATED_ROWS:
-            raise FrameError("no such repetition")
+            raise EncodingError("no such repetition")
         return np.broadcast_to(row, (count, *row.shape[1:]))
 
     def copy(self, value: np.ndarray) -> np.ndarray:
@@ -155,7 +155,7 @@ class ArrayType(ValueType):
 
 
 @dataclass(frozen=True)
-class TextOrDateArray:
+class FlatTextArray:
     """Array of texts or dates as plain data: its shape, and a tuple of its items as texts.
 
     Dates are held as ISO texts with microseconds, whatever NumPy unit the array has.
@@ -171,13 +171,13 @@ class TextOrDateArray:
         return "texts" if self.dtype == "str" else "dates"
 
 
-def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateArray:
+def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> FlatTextArray:
     """Convert a NumPy array of texts or dates; raise UnsupportedValue for any other array."""
     description = f"ndarray of {array.dtype.name}"
     budget.spend(description, parts=array.size)
     if array.dtype.kind == "M":
         dates = np.datetime_as_string(array.astype(_DATE_DTYPE).ravel()).tolist()
-        return TextOrDateArray(array.dtype.name, array.shape, tuple(dates))
+        return FlatTextArray(array.dtype.name, array.shape, tuple(dates))
     if array.dtype.kind not in "OU":
         raise UnsupportedValue(description)
     items = array.ravel().tolist()
@@ -185,56 +185,56 @@ def to_text_or_date_array(array: np.ndarray, budget: SizeBudget) -> TextOrDateAr
     if is_empty or not all(type(item) is str for item in items):
         raise UnsupportedValue(description)
     budget.spend("ndarray of too many characters", characters=sum(map(len, items)))
-    return TextOrDateArray("str", array.shape, tuple(items))
+    return FlatTextArray("str", array.shape, tuple(items))
 
 
 class TextOrDateArrayType(ValueType):
-    """Type of values: a NumPy array of texts or dates, stored as a `TextOrDateArray`."""
+    """Type of values: a NumPy array of texts or dates, stored as a `FlatTextArray`."""
 
     names = ("texts",)
 
     def matches(self, value: Value) -> bool:
-        return isinstance(value, TextOrDateArray)
+        return isinstance(value, FlatTextArray)
 
-    def pack(self, value: TextOrDateArray, arrays: list[np.ndarray]) -> dict:
+    def pack(self, value: FlatTextArray, arrays: list[np.ndarray]) -> dict:
         return {"texts": [value.dtype, list(value.shape), list(value.items)]}
 
-    def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> TextOrDateArray:
+    def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> FlatTextArray:
         if not isinstance(data, list) or len(data) != 3:
-            raise FrameError("expected an array of texts")
+            raise EncodingError("expected an array of texts")
         dtype, shape, items = data
         if not isinstance(shape, list) or not isinstance(items, list):
-            raise FrameError("expected an array of texts")
+            raise EncodingError("expected an array of texts")
         is_dtype = dtype == "str" or (isinstance(dtype, str) and _DATE_UNIT.fullmatch(dtype))
         is_shape = len(shape) <= MAX_DEPTH and all(
             type(axis) is int and 0 <= axis <= MAX_ANSWER_PARTS for axis in shape
         )
         if not is_dtype or not is_shape or math.prod(shape) != len(items):
-            raise FrameError("no such array of texts")
+            raise EncodingError("no such array of texts")
         for item in items:
             if not isinstance(item, str) or (dtype != "str" and not _DATE.fullmatch(item)):
-                raise FrameError("not a text, or not a date")
-        return TextOrDateArray(dtype, tuple(shape), tuple(items))
+                raise EncodingError("not a text, or not a date")
+        return FlatTextArray(dtype, tuple(shape), tuple(items))
 
-    def copy(self, value: TextOrDateArray) -> np.ndarray:
+    def copy(self, value: FlatTextArray) -> np.ndarray:
         array = np.array(value.items, dtype="str" if value.dtype == "str" else _DATE_DTYPE)
         return array.astype(value.dtype).reshape(value.shape)
 
-    def blank(self, value: TextOrDateArray) -> TextOrDateArray:
+    def blank(self, value: FlatTextArray) -> FlatTextArray:
         item = "" if value.dtype == "str" else "NaT"
         return replace(value, items=(item,) * len(value.items))
 
-    def is_unchanged(self, original: TextOrDateArray, current: Any) -> bool:
+    def is_unchanged(self, original: FlatTextArray, current: Any) -> bool:
         try:
             return value_types.result_to_value(current, SizeBudget.for_argument()) == original
         except UnsupportedValue:
             return False
 
-    def is_comparable(self, expected: TextOrDateArray, value: Value) -> bool:
-        return isinstance(value, TextOrDateArray) and value.noun == expected.noun
+    def is_comparable(self, expected: FlatTextArray, value: Value) -> bool:
+        return isinstance(value, FlatTextArray) and value.noun == expected.noun
 
     def find_difference(
-        self, expected: TextOrDateArray, value: Value, rules: ComparisonRules, wording: ResultWording
+        self, expected: FlatTextArray, value: Value, rules: ComparisonRules, wording: ResultWording
     ) -> Difference | None:
         if value.shape != expected.shape:
             return Difference("shape", wording.shape_sentence(value.shape, expected.shape))
@@ -252,16 +252,16 @@ class TextOrDateArrayType(ValueType):
         sentence += f"your value is {value_text}, expected {expected_text}."
         return Difference("values", wording.complete(sentence))
 
-    def _format_item(self, value: TextOrDateArray, position: int) -> str:
+    def _format_item(self, value: FlatTextArray, position: int) -> str:
         item = value.items[position]
         if value.dtype == "str":
             return truncate(repr(item), 60)
         return item.removesuffix(".000000").removesuffix("T00:00:00")
 
-    def describe(self, value: TextOrDateArray) -> str:
+    def describe(self, value: FlatTextArray) -> str:
         return f"a NumPy array of {value.noun} of shape {value.shape}"
 
-    def short_repr(self, value: TextOrDateArray) -> str:
+    def short_repr(self, value: FlatTextArray) -> str:
         return f"{value.shape} {value.noun}"
 
 

@@ -68,7 +68,7 @@ class Inputs:
         """Return these inputs with more to evaluate on the call's result, such as `result(2.0)`.
 
         For example, `inputs(…).then(result(2.0))` also calls the returned function with 2.0. See
-        `autograder.values.derived.result`.
+        `autograder.values.deferred_calls.result`.
         """
         return replace(self, result_queries=(*self.result_queries, *queries))
 

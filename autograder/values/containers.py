@@ -12,7 +12,7 @@ from autograder.values.case_inputs import ComparisonRules, Value
 from autograder.values.structural_mistakes import Difference
 from autograder.values.value_types import (
     Arrays,
-    FrameError,
+    EncodingError,
     SizeBudget,
     UnsupportedValue,
     ValueType,
@@ -35,7 +35,7 @@ class SequenceType(ValueType):
 
     def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:
         if type(value) not in (tuple, list):
-            raise FrameError(f"a {type(value).__name__} is no value")
+            raise EncodingError(f"a {type(value).__name__} is no value")
         return {type(value).__name__: [value_types.pack_value(part, arrays) for part in value]}
 
     def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> Value:
@@ -107,7 +107,7 @@ def _holds_sequences_for_arrays(expected: list, value: Value) -> bool:
 
 def _unpack_list(data: Any, arrays: Arrays, depth: int) -> list[Value]:
     if not isinstance(data, list):
-        raise FrameError("no such kind of value")
+        raise EncodingError("no such kind of value")
     return [value_types.unpack_value(part, arrays, depth + 1) for part in data]
 
 
@@ -147,19 +147,19 @@ class MappingType(ValueType):
         if name == "mapping" and isinstance(data, dict):
             return {key: value_types.unpack_value(data[key], arrays, depth + 1) for key in data}
         if name == "mapping" or not isinstance(data, list):
-            raise FrameError("no such kind of value")
+            raise EncodingError("no such kind of value")
         entries = []
         for pair in data:
             if not isinstance(pair, list) or len(pair) != 2:
-                raise FrameError("expected a key and a value")
+                raise EncodingError("expected a key and a value")
             key, part = _unpack_list(pair, arrays, depth)
             entries.append((key, part))
         try:
             if value_types.have_colliding_hashes(key for key, _ in entries):
-                raise FrameError("too many keys of one hash")
+                raise EncodingError("too many keys of one hash")
             return dict(entries)
         except TypeError:
-            raise FrameError("a key that has no hash, such as a list") from None
+            raise EncodingError("a key that has no hash, such as a list") from None
 
     def map_parts(self, value: Value, function: Callable[[Value], Value]) -> dict:
         return {key: function(part) for key, part in value.items()}
@@ -223,10 +223,10 @@ class SetType(ValueType):
         members = _unpack_list(data, arrays, depth)
         try:
             if value_types.have_colliding_hashes(members):
-                raise FrameError("too many members of one hash")
+                raise EncodingError("too many members of one hash")
             return set(members)
         except TypeError:
-            raise FrameError("a member of a set that has no hash, such as a list") from None
+            raise EncodingError("a member of a set that has no hash, such as a list") from None
 
     def copy(self, value: Value) -> Value:
         return type(value)(value)

@@ -5,7 +5,7 @@ Each is one frame of bytes: a fixed prefix, a JSON object, and the raw bytes of 
     b"ALW1" | length of the JSON, 4 bytes | length of the arrays, 8 bytes | JSON | arrays
 
 The sender may be hostile, because it runs students' code. So every length is checked before
-anything is allocated, nothing is unpickled, and anything unexpected raises `FrameError`.
+anything is allocated, nothing is unpickled, and anything unexpected raises `EncodingError`.
 """
 
 import json
@@ -23,7 +23,7 @@ from autograder.values.value_types import (
     MAX_ANSWER_NUMBERS,
     MAX_ANSWER_PARTS,
     Arrays,
-    FrameError,
+    EncodingError,
     SingleUseArrays,
 )
 
@@ -66,7 +66,7 @@ def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
     try:
         text = _to_json({**header, "arrays": layouts})
     except (TypeError, ValueError, RecursionError) as error:
-        raise FrameError(f"not plain JSON: {error}") from None
+        raise EncodingError(f"not plain JSON: {error}") from None
     data = text.encode("utf-8", "replace")  # a lone surrogate becomes "?"
     blobs = [array.data if array.flags.c_contiguous else array.tobytes() for array in native]
     prefix = PREFIX.pack(MAGIC, len(data), sum(array.nbytes for array in native))
@@ -75,7 +75,7 @@ def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
 
 def _to_native(array: np.ndarray) -> np.ndarray:
     if dtype_name(array.dtype) not in DTYPES:
-        raise FrameError(f"an array of {array.dtype.name} cannot be encoded")
+        raise EncodingError(f"an array of {array.dtype.name} cannot be encoded")
     if not array.dtype.isnative:
         return array.astype(array.dtype.newbyteorder("="))
     return array
@@ -100,35 +100,35 @@ def read_frame(
 
     Raises
     ------
-    FrameError
+    EncodingError
         For anything that `encode` would not have written, or that is too large.
     """
     magic, header_size, payload_size = PREFIX.unpack(read(PREFIX.size))
     if magic != MAGIC:
-        raise FrameError("no frame begins here")
+        raise EncodingError("no frame begins here")
     if header_size > max_header or payload_size > max_payload:
-        raise FrameError(f"a frame of {header_size} + {payload_size} bytes is too large")
+        raise EncodingError(f"a frame of {header_size} + {payload_size} bytes is too large")
     header = _decode_json_header(bytes(read(header_size)), max_nodes)
     layouts = [_parse_array_layout(item) for item in _check_list(header.pop("arrays", None), MAX_ARRAYS)]
     if sum(size for *_, size in layouts) != payload_size:
-        raise FrameError("the arrays have another length than their shapes say")
+        raise EncodingError("the arrays have another length than their shapes say")
     return header, [_array_from_bytes(read(size), dtype, shape) for dtype, shape, size in layouts]
 
 
 def decode(data: bytes, **limits: int) -> Frame:
-    """Decode the bytes of one message (frame); raise FrameError if they are not exactly one.
+    """Decode the bytes of one message (frame); raise EncodingError if they are not exactly one.
 
     `limits` are the arguments `max_header` and `max_payload` of `read_frame`.
     """
     reader = ByteReader(data)
     frame = read_frame(reader.read, **limits)
     if reader.remaining:
-        raise FrameError("bytes after the frame")
+        raise EncodingError("bytes after the frame")
     return frame
 
 
 class ByteReader:
-    """Reader of bytes in memory, piece by piece; it raises FrameError at their end."""
+    """Reader of bytes in memory, piece by piece; it raises EncodingError at their end."""
 
     def __init__(self, data: bytes):
         self._data, self._position = memoryview(data), 0
@@ -143,7 +143,7 @@ class ByteReader:
         """Return the next `n` bytes."""
         if n > self.remaining:
             self.hit_end = True
-            raise FrameError("the bytes end in the middle of a frame")
+            raise EncodingError("the bytes end in the middle of a frame")
         self._position += n
         return self._data[self._position - n : self._position]
 
@@ -154,15 +154,15 @@ def _decode_json_header(data: bytes, max_nodes: int = MAX_JSON_NODES) -> dict:
     # too high.
     may_be_large = _count_nodes(data) > max_nodes
     if may_be_large and _count_nodes(_JSON_TEXT.sub(b"", data)) > max_nodes:
-        raise FrameError("too much JSON")
+        raise EncodingError("too much JSON")
     try:
         header = _from_json(data.decode("utf-8"))
-    except FrameError:
+    except EncodingError:
         raise
     except (ValueError, RecursionError) as error:
-        raise FrameError(f"not JSON: {type(error).__name__}") from None
+        raise EncodingError(f"not JSON: {type(error).__name__}") from None
     if not isinstance(header, dict):
-        raise FrameError("a frame's JSON must be an object")
+        raise EncodingError("a frame's JSON must be an object")
     _refuse_unsafe_json(header, has_escapes=b"\\u" in data)
     return header
 
@@ -179,13 +179,13 @@ def _count_nodes(data: bytes) -> int:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise FrameError(f"{name} is not JSON")
+    raise EncodingError(f"{name} is not JSON")
 
 
 def _unique_keys(pairs: list) -> dict:
     mapping = dict(pairs)
     if len(mapping) != len(pairs):
-        raise FrameError("a key appears twice")
+        raise EncodingError("a key appears twice")
     return mapping
 
 
@@ -199,7 +199,7 @@ _from_json = json.JSONDecoder(
 
 
 def _refuse_unsafe_json(header: dict, has_escapes: bool) -> None:
-    """Raise FrameError if JSON is nested too deep, too large, or has numbers that are too large.
+    """Raise EncodingError if JSON is nested too deep, too large, or has numbers that are too large.
 
     If `has_escapes`, refuse texts with lone surrogates as well: they cannot be written as UTF-8.
     """
@@ -208,13 +208,13 @@ def _refuse_unsafe_json(header: dict, has_escapes: bool) -> None:
     while level:
         count += len(level)
         if count > MAX_JSON_NODES or depth > MAX_JSON_DEPTH:
-            raise FrameError("too deep or too much JSON")
+            raise EncodingError("too deep or too much JSON")
         children: list[Any] = []
         for item in level:
             kind = type(item)
             if kind is str:
                 if has_escapes and any("\ud800" <= character <= "\udfff" for character in item):
-                    raise FrameError("text that is not Unicode")
+                    raise EncodingError("text that is not Unicode")
             elif kind is list:
                 children += item
             elif kind is dict:
@@ -222,32 +222,32 @@ def _refuse_unsafe_json(header: dict, has_escapes: bool) -> None:
                 children += item.values()
             elif kind is int:
                 if not -(2**63) <= item < 2**63:
-                    raise FrameError("an integer too large")
+                    raise EncodingError("an integer too large")
             elif kind is float and not abs(item) < _INFINITY:
-                raise FrameError("a number too large")  # 1e999 is parsed as infinity
+                raise EncodingError("a number too large")  # 1e999 is parsed as infinity
         level, depth = children, depth + 1
 
 
 def _check_list(value: Any, max_items: int) -> list:
     if not isinstance(value, list) or len(value) > max_items:
-        raise FrameError(f"expected a list of at most {max_items} items")
+        raise EncodingError(f"expected a list of at most {max_items} items")
     return value
 
 
 def _parse_array_layout(item: Any) -> tuple[np.dtype, tuple[int, ...], int]:
     """Check the description of an array in a message; return its dtype, shape and size in bytes."""
     if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
-        raise FrameError("an array needs a dtype and a shape")
+        raise EncodingError("an array needs a dtype and a shape")
     name, shape = item
     if name not in _DTYPES:
-        raise FrameError("no such dtype")
+        raise EncodingError("no such dtype")
     numbers = 1
     for axis in _check_list(shape, MAX_AXES):
         if type(axis) is not int or not 0 <= axis <= MAX_ANSWER_NUMBERS:
-            raise FrameError("no such shape")
+            raise EncodingError("no such shape")
         numbers *= max(axis, 1)  # a 0 must not hide sizes whose product NumPy refuses
     if numbers > MAX_ANSWER_NUMBERS:
-        raise FrameError("too large an array")
+        raise EncodingError("too large an array")
     if 0 in shape:
         numbers = 0
     dtype = _DTYPES[name]
@@ -260,7 +260,7 @@ def _array_from_bytes(
     shape: tuple[int, ...],
 ) -> np.ndarray:
     if dtype.kind == "b" and bytes(data).translate(None, b"\x00\x01"):
-        raise FrameError("a boolean is 0 or 1")
+        raise EncodingError("a boolean is 0 or 1")
     if not isinstance(data, bytearray):
         data = bytearray(data)  # so that the array can be written to
     return np.ndarray(shape, dtype, data)
@@ -336,9 +336,9 @@ def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
 
 
 def unpack_answer(data: Any, arrays: Arrays) -> Answer:
-    """Decode the outcome of a call that `pack_answer` encoded; raise FrameError for other data."""
+    """Decode the outcome of a call that `pack_answer` encoded; raise EncodingError for other data."""
     if not isinstance(data, dict):
-        raise FrameError("expected an answer")
+        raise EncodingError("expected an answer")
     if isinstance(arrays, SingleUseArrays):
         arrays.begin_answer()
     type_name, value = data.get("type"), data.get("value")
@@ -348,22 +348,22 @@ def unpack_answer(data: Any, arrays: Arrays) -> Answer:
     fields = check_fields({**ANSWER_DEFAULTS, **data}, _ANSWER_TYPES)
     texts = [*(fields[name] for name in _TEXTS), *fields["modified"]]
     if len(texts) > _MAX_TEXTS:
-        raise FrameError("an answer has too many texts")
+        raise EncodingError("an answer has too many texts")
     if not all(isinstance(text, str) and len(text) <= MAX_TEXT_CHARACTERS for text in texts):
-        raise FrameError("an answer's texts are too long, or not texts")
+        raise EncodingError("an answer's texts are too long, or not texts")
     if len(fields["printed"]) > MAX_ANSWER_CHARACTERS:
-        raise FrameError("an answer prints too much")
+        raise EncodingError("an answer prints too much")
     if fields["value"] is not None:
         fields["value"] = value_types.unpack_value(fields["value"], arrays)
     return Answer(**{**fields, "modified": tuple(fields["modified"])})
 
 
 def check_fields(data: Any, types: dict[str, Any]) -> dict:
-    """Return `data` if it is a dict with exactly these keys and types; else raise FrameError."""
+    """Return `data` if it is a dict with exactly these keys and types; else raise EncodingError."""
     if not isinstance(data, dict) or data.keys() != types.keys():
-        raise FrameError(f"expected the fields {', '.join(types)}")
+        raise EncodingError(f"expected the fields {', '.join(types)}")
     for name, expected_type in types.items():
         is_bool_for_int = expected_type is int and isinstance(data[name], bool)
         if not isinstance(data[name], expected_type) or is_bool_for_int:
-            raise FrameError(f"{name} is of another type")
+            raise EncodingError(f"{name} is of another type")
     return data

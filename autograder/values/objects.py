@@ -11,12 +11,12 @@ from autograder.core.errors import AutograderError
 from autograder.values import value_types
 from autograder.values.case_inputs import ComparisonRules, DeferredCall, ExpectedError, Value
 from autograder.values.dataframes import DataTable, InvalidTable, is_pandas, table_from_pandas
-from autograder.values.derived import format_call
+from autograder.values.deferred_calls import format_call
 from autograder.values.plots import Drawing, InvalidDrawing
 from autograder.values.structural_mistakes import Difference
 from autograder.values.value_types import (
     Arrays,
-    FrameError,
+    EncodingError,
     SingleUseArrays,
     SizeBudget,
     UnsupportedValue,
@@ -54,7 +54,7 @@ class TableType(ValueType):
         try:
             return DataTable.from_plain(value_types.unpack_value(data, arrays, depth + 1))
         except InvalidTable as error:
-            raise FrameError(str(error)) from None
+            raise EncodingError(str(error)) from None
 
     def copy(self, value: DataTable) -> Any:
         return value.to_pandas()
@@ -107,7 +107,7 @@ class DrawingType(ValueType):
         try:
             return Drawing.from_plain(value_types.unpack_value(data, arrays, depth + 1))
         except InvalidDrawing as error:
-            raise FrameError(str(error)) from None
+            raise EncodingError(str(error)) from None
 
     def map_parts(self, value: Drawing, function: Callable[[Value], Value]) -> Drawing:
         return Drawing(function(value.plots))
@@ -144,10 +144,10 @@ class ExpectedErrorType(ValueType):
 
     def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> ExpectedError:
         if not isinstance(data, list) or len(data) != 2:
-            raise FrameError("no such kind of value")
+            raise EncodingError("no such kind of value")
         name, part = data
         if not isinstance(name, str) or not isinstance(part, str):
-            raise FrameError("no such kind of value")
+            raise EncodingError("no such kind of value")
         return ExpectedError(name, part)
 
     def describe(self, value: ExpectedError) -> str:
@@ -176,9 +176,9 @@ class DeferredCallType(ValueType):
         # Refuse a function in a student's result: decoding it would make the grader import a
         # module of the student's choice.
         if isinstance(arrays, SingleUseArrays):
-            raise FrameError("no such kind of value")
+            raise EncodingError("no such kind of value")
         if not isinstance(data, list) or len(data) not in (1, 3) or not isinstance(data[0], str):
-            raise FrameError("expected a function's name")
+            raise EncodingError("expected a function's name")
         parts = [value_types.unpack_value(part, arrays, depth + 1) for part in data[1:]]
         return DeferredCall(data[0], *parts)
 

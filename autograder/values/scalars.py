@@ -13,7 +13,7 @@ from autograder.values.structural_mistakes import Difference
 from autograder.values.tolerance import numbers_agree
 from autograder.values.value_types import (
     Arrays,
-    FrameError,
+    EncodingError,
     SizeBudget,
     UnsupportedValue,
     ValueType,
@@ -87,7 +87,7 @@ class ScalarType(ValueType):
         if name == "scalar":
             array = value_types.get_array(arrays, data)
             if array.ndim:
-                raise FrameError("a scalar has no axes")
+                raise EncodingError("a scalar has no axes")
             return array[()]
         if name == "value" and (data is None or type(data) in (bool, int, float, str)):
             return data
@@ -102,8 +102,8 @@ class ScalarType(ValueType):
                 if max(len(real), len(imaginary)) <= _MAX_FLOAT_CHARACTERS:
                     return complex(float(real), float(imaginary))
         except (KeyError, ValueError, TypeError):
-            raise FrameError("no such number") from None
-        raise FrameError("no such kind of value")
+            raise EncodingError("no such number") from None
+        raise EncodingError("no such kind of value")
 
     def is_comparable(self, expected: Value, value: Value) -> bool:
         return True  # an int may be accepted for a float
@@ -185,14 +185,14 @@ class DtypeType(ValueType):
 
     def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> type:
         if not isinstance(data, str) or data not in DTYPES:
-            raise FrameError("no such kind of value")
+            raise EncodingError("no such kind of value")
         return np.dtype(data).type
 
     def short_repr(self, value: type) -> str:
         return value.__name__
 
 
-class DateType(ValueType):
+class DateTimeType(ValueType):
     """Type of values: a date, datetime or timedelta. Those of NumPy and pandas are converted."""
 
     names = ("date", "datetime", "timedelta")
@@ -233,7 +233,7 @@ class DateType(ValueType):
 
     def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> Value:
         if not isinstance(data, str) or len(data) > _MAX_DATE_CHARACTERS:
-            raise FrameError("expected a date")
+            raise EncodingError("expected a date")
         try:
             if name == "timedelta":
                 return dt.timedelta(microseconds=int(data))
@@ -241,7 +241,7 @@ class DateType(ValueType):
                 return dt.date.fromisoformat(data)
             return dt.datetime.fromisoformat(data)
         except (ValueError, OverflowError):
-            raise FrameError("no such date") from None
+            raise EncodingError("no such date") from None
 
     def blank(self, value: Value) -> Value:
         if isinstance(value, dt.timedelta):

@@ -26,7 +26,7 @@ from autograder.values.case_inputs import (
     dtype_name,
 )
 from autograder.values.dataframes import is_pandas
-from autograder.values.derived import Recorder
+from autograder.values.deferred_calls import Recorder
 from autograder.values.structural_mistakes import Difference
 from autograder.values.wording import PLAIN_WORDING, ResultWording, with_article
 
@@ -38,7 +38,7 @@ MAX_ANSWER_CHARACTERS = 20_000  # of text in one answer, and of printed text
 _MAX_QUOTED_CHARACTERS = 80
 
 
-class FrameError(ValueError):
+class EncodingError(ValueError):
     """Error for an encoded message that is damaged or forged, or an object without encoding."""
 
 
@@ -97,10 +97,10 @@ class SingleUseArrays:
         self._parts = 0
 
     def count_part(self) -> None:
-        """Count one part of the current result; raise FrameError if it has too many parts."""
+        """Count one part of the current result; raise EncodingError if it has too many parts."""
         self._parts += 1
         if self._parts > MAX_ANSWER_PARTS:
-            raise FrameError("an answer of too many parts")
+            raise EncodingError("an answer of too many parts")
 
     def __len__(self) -> int:
         return len(self._arrays)
@@ -108,7 +108,7 @@ class SingleUseArrays:
     def __getitem__(self, index: int) -> np.ndarray:
         array, self._arrays[index] = self._arrays[index], None
         if array is None:
-            raise FrameError("an array is used twice")
+            raise EncodingError("an array is used twice")
         return array
 
 
@@ -157,7 +157,7 @@ class ValueType:
         raise NotImplementedError
 
     def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> Value:
-        """Decode a value from `data`, made by `pack`; raise FrameError if they are malformed."""
+        """Decode a value from `data`, made by `pack`; raise EncodingError if they are malformed."""
         raise NotImplementedError
 
     def map_parts(self, value: Value, function: Callable[[Value], Value]) -> Value:
@@ -204,14 +204,14 @@ class ValueType:
 
 
 def type_of(value: Value) -> ValueType:
-    """Return the object for the type of a value; raise FrameError if no type fits."""
+    """Return the object for the type of a value; raise EncodingError if no type fits."""
     value_type = _TYPE_BY_CLASS.get(type(value))
     if value_type is not None:
         return value_type
     for value_type in VALUE_TYPES:
         if value_type.matches(value):
             return value_type
-    raise FrameError(f"a {type(value).__name__} is no value")
+    raise EncodingError(f"a {type(value).__name__} is no value")
 
 
 def result_to_value(result: Any, budget: SizeBudget, depth: int = 0) -> Value:
@@ -250,14 +250,14 @@ def have_colliding_hashes(keys: Iterable[Value]) -> bool:
 
 
 def unpack_value(data: Any, arrays: Arrays, depth: int = 0) -> Value:
-    """Decode a value that `pack_value` encoded; raise FrameError for any other data."""
+    """Decode a value that `pack_value` encoded; raise EncodingError for any other data."""
     if not isinstance(data, dict) or len(data) != 1 or depth > MAX_DEPTH:
-        raise FrameError("a value is an object with one key, nested not too deep")
+        raise EncodingError("a value is an object with one key, nested not too deep")
     if isinstance(arrays, SingleUseArrays):
         arrays.count_part()
     ((name, content),) = data.items()
     if name not in _TYPE_BY_NAME:
-        raise FrameError("no such kind of value")
+        raise EncodingError("no such kind of value")
     return _TYPE_BY_NAME[name].unpack(name, content, arrays, depth)
 
 
@@ -313,7 +313,7 @@ def argument_to_value(argument: Any) -> Value:
         argument = replace(argument, function=importable_name(argument.function))
     if isinstance(argument, (np.datetime64, np.timedelta64)):
         name = type(argument).__name__
-        raise FrameError(f"a {name} is no value by itself: give Python's own, or an array")
+        raise EncodingError(f"a {name} is no value by itself: give Python's own, or an array")
     if isinstance(argument, np.ndarray) and dtype_name(argument.dtype) not in DTYPES:
         return result_to_value(argument, SizeBudget.for_argument())
     return type_of(argument).map_parts(argument, argument_to_value)
@@ -429,7 +429,7 @@ def import_function(name: str) -> Callable[..., Any]:
 def importable_name(function: Any) -> str:
     """Return the text "module:function" by which every process can import a function.
 
-    Raise FrameError if this name does not give the function, or if students lack the module.
+    Raise EncodingError if this name does not give the function, or if students lack the module.
 
     >>> importable_name(np.sin), importable_name(len)
     ('numpy:sin', 'builtins:len')
@@ -443,7 +443,7 @@ def importable_name(function: Any) -> str:
             return f"{module}:{name}"
     except (ImportError, AttributeError, ValueError):
         pass
-    raise FrameError(
+    raise EncodingError(
         f"{name or with_article(type(function).__name__)} is not found by its name in the course's "
         "library, nor in what else students have: define it at the top of a module of the library"
     )
@@ -466,7 +466,7 @@ def is_tensor(result: Any) -> bool:
 
 
 def get_array(arrays: Any, index: Any) -> Any:
-    """Return the array with this index in an encoded message. Raise FrameError if there is none."""
+    """Return the array with this index in an encoded message. Raise EncodingError if there is none."""
     if type(index) is not int or not 0 <= index < len(arrays):
-        raise FrameError("no such item")
+        raise EncodingError("no such item")
     return arrays[index]

@@ -15,7 +15,7 @@ from our_course import COURSE
 
 from autograder.authoring.domain import Domain
 from autograder.authoring.lab import read_labs
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
 from autograder.values.case_inputs import LAYOUTS, Inputs, copy_with_layout, memory_layout
 
@@ -137,7 +137,7 @@ def questions(exercise, seed: int | None):
 
 def is_caught(exercise, function: Callable, seed: int | None) -> bool:
     cases = questions(exercise, seed)
-    answers = (call_answer(function, question.inputs, exercise.rules.call) for question in cases)
+    answers = (call_student_function(function, question.inputs, exercise.rules.call) for question in cases)
     return any(first_difference(q.expected, a, exercise.rules) for q, a in zip(cases, answers))
 
 
@@ -160,7 +160,7 @@ def test_a_local_mistake_is_caught(exercise, record_property):
 def test_the_reference_is_right_in_all_of_its_domain(exercise):
     rng = np.random.default_rng(11)
     for _ in range(10):
-        answer = call_answer(exercise.reference, draw_inputs(exercise, rng), exercise.rules.call)
+        answer = call_student_function(exercise.reference, draw_inputs(exercise, rng), exercise.rules.call)
         assert not answer.error and not answer.modified
 
 

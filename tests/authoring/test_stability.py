@@ -104,7 +104,7 @@ def test_the_other_process_computes_as_another_processor():
     for name, variables in {"here": {}, "there": stability.other_processor()}.items():
         ran = subprocess.run(
             [sys.executable, "-c", code],
-            env={**stability.marking_environment(ROOT), **variables},
+            env={**stability.make_grading_environment(ROOT), **variables},
             capture_output=True,
             text=True,
             check=True,

@@ -10,8 +10,8 @@ from small_lab import lab_of
 from autograder.authoring import Exercise, inputs
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import read_labs
-from autograder.authoring.verify import find_doubts, find_weaknesses
-from autograder.judging.call_answer import call_answer
+from autograder.authoring.verify import find_definition_mistakes, find_doubts
+from autograder.judging.call_answer import call_student_function
 
 
 def draw_vector(rng):
@@ -43,7 +43,7 @@ def draw_vector(rng):
     ],
 )
 def test_an_exercise_that_a_thoughtless_answer_passes_is_refused(reference, cases, rules, words):
-    (sentence,) = (s for s in find_weaknesses(lab_of(reference, *cases, **rules)) if words in s)
+    (sentence,) = (s for s in find_definition_mistakes(lab_of(reference, *cases, **rules)) if words in s)
     beginning = f"a-lab: answer: {words} is right in every case;"
     assert sentence.startswith(f"{beginning} add one in which it is not.")
 
@@ -57,7 +57,7 @@ def test_an_exercise_that_a_thoughtless_answer_passes_is_refused(reference, case
     ],
 )
 def test_an_exercise_that_takes_some_thought_is_not_refused(reference, cases, rules):
-    assert find_weaknesses(lab_of(reference, *cases, **rules)) == []
+    assert find_definition_mistakes(lab_of(reference, *cases, **rules)) == []
 
 
 @pytest.mark.parametrize(
@@ -81,14 +81,14 @@ def test_work_in_place_is_refused_in_lists_and_mappings_too(change, argument):
     lab = lab_of(change, lambda rng: inputs(argument))
     message = r"changes its argument .*let it work on a copy, and return that"
     with pytest.raises(ExerciseError, match=message):
-        find_weaknesses(lab)
-    assert call_answer(change, inputs(argument)).modified == ("x",)
+        find_definition_mistakes(lab)
+    assert call_student_function(change, inputs(argument)).modified == ("x",)
 
 
 def test_an_argument_that_is_only_read_is_not_changed():
     argument = [1, 2.0, "a", None, True, float("nan"), [np.ones(2)], {"a": (1,)}, np.float32]
-    assert call_answer(lambda x: sorted(map(str, x)), inputs(argument, np.array([np.nan]))).error
-    assert call_answer(lambda x, y: str(x), inputs(argument, np.array([np.nan]))).modified == ()
+    assert call_student_function(lambda x: sorted(map(str, x)), inputs(argument, np.array([np.nan]))).error
+    assert call_student_function(lambda x, y: str(x), inputs(argument, np.array([np.nan]))).modified == ()
 
 
 def test_an_exercise_with_visible_cases_only_is_warned_about():
@@ -117,7 +117,7 @@ def find_weaknesses_with(function, reference=lambda x: -x, case=draw_vector, **o
     """Return the weaknesses of an exercise with a further misconception."""
     lab = lab_of(reference, case)
     lab.exercises["answer"].misconception(means="m", nudge="n", **options)(function)
-    return find_weaknesses(lab)
+    return find_definition_mistakes(lab)
 
 
 def no_product(x):
@@ -177,7 +177,7 @@ def test_a_result_in_an_edge_case_does_not_excuse_errors():
     answer.domain(sizes={"n": (1, 9)})(lambda rng, n: inputs(rng.normal(size=n)))
     answer.misconception(means="m", nudge="n")(works_in_edge_cases)
     message = "'works-in-edge-cases' raises in every case, ValueError"
-    assert any(message in sentence for sentence in find_weaknesses(lab))
+    assert any(message in sentence for sentence in find_definition_mistakes(lab))
 
 
 def test_a_misconception_that_calls_an_exercise_for_its_function_is_refused():
@@ -195,14 +195,14 @@ def test_a_structural_mistake_that_is_an_error_may_raise():
         return xs  # noqa: F821
 
     lab.exercises["answer"].structural(name_not_defined)
-    assert find_weaknesses(lab) == []
+    assert find_definition_mistakes(lab) == []
     lab = lab_of(lambda x: -x, draw_vector)
 
     def transposed(x):
         return xs.T  # noqa: F821
 
     lab.exercises["answer"].structural(transposed)
-    assert any("'transposed' raises NameError" in sentence for sentence in find_weaknesses(lab))
+    assert any("'transposed' raises NameError" in sentence for sentence in find_definition_mistakes(lab))
 
 
 def test_a_pair_may_raise_the_error_of_one_misconception():
@@ -211,4 +211,4 @@ def test_a_pair_may_raise_the_error_of_one_misconception():
     answer.misconception(means="m", nudge="n", raises=ValueError)(no_product)
     answer.misconception(means="m", nudge="n")(twice)
     answer.both(no_product, twice)(lambda x: np.ones(2) @ x)
-    assert not any("raises" in sentence for sentence in find_weaknesses(lab))
+    assert not any("raises" in sentence for sentence in find_definition_mistakes(lab))

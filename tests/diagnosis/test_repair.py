@@ -10,7 +10,7 @@ import pytest
 
 from autograder.core.time_limit import TimeLimitExceeded
 from autograder.diagnosis.repair import MAX_SEARCH_SECONDS, find_repair
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
 from autograder.student import check as student
 from autograder.student.check import CheckFailed, check
@@ -47,7 +47,7 @@ def make_questions(right=RIGHT):
 
 def make_questions_for(right, case_inputs):
     reference = in_a_cell(right)
-    return [Question("", item, call_answer(reference, item).value, {}) for item in case_inputs]
+    return [Question("", item, call_student_function(reference, item).value, {}) for item in case_inputs]
 
 
 def describe_repair(answer, right=RIGHT, **names):
@@ -57,7 +57,7 @@ def describe_repair(answer, right=RIGHT, **names):
 def find_repair_for(function, questions):
     failing, passing = [], []
     for question in questions:
-        answer = call_answer(function, question.inputs)
+        answer = call_student_function(function, question.inputs)
         if first_difference(question.expected, answer, ComparisonRules()):
             failing.append(question)
         else:

@@ -12,7 +12,7 @@ from autograder.core.files import write_file
 from autograder.gradebook.regrade_requests import RegradeRequestError
 from autograder.reports.class_page import write_report
 from autograder.reports.feedback_pages import write_feedback_pages
-from autograder.reports.feedback_zips import render_feedback_notebook
+from autograder.reports.feedback_zips import make_canvas_feedback_notebook
 from autograder.reports.manual_marks import read_question_answers, write_marking_sheet
 from autograder.reports.terminal import describe_student
 
@@ -117,7 +117,7 @@ def test_it_is_in_the_form_for_canvas_and_in_no_report_without_names(classroom):
     sheet = FeedbackSummary("c", "ada", "Ada", "t", LAB, "0 of 13 points", (), (line,))
     first = (
         nbformat.reads(
-            render_feedback_notebook(sheet, lab(LAB), {"cells": []}),
+            make_canvas_feedback_notebook(sheet, lab(LAB), {"cells": []}),
             as_version=4,
         )
         .cells[0]

@@ -238,7 +238,7 @@ def write_term(room, facts, labs, attempts) -> None:
     write_roster(room, facts)
     policy = read_policy(room.course, labs)
     with GradebookWriter(room) as writer:
-        writer.prepare_labs(list(labs.values()), policy)
+        writer.enter_labs(list(labs.values()), policy)
         for (student, lab), attempt in attempts.items():
             time = attempt.submitted_at and f"{attempt.submitted_at:%Y-%m-%d %H:%M:%S} UTC"
             write_file(room.submitted / student / lab / f"{lab}.ipynb", "{}")

@@ -27,5 +27,5 @@ def test_the_note_on_a_file_reaches_the_grader_whatever_the_sandbox(tmp_path, mo
     monkeypatch.setattr(nbgrader_autograde, "find_sandbox", lambda name: WebAssembly)
     monkeypatch.setattr(nbgrader_autograde, "explain_fallback", lambda sandbox: "It does not start here.")
     resources = {"nbgrader": {"student": "ada", "assignment": LAB, "notebook": LAB}}
-    nbgrader_autograde.Judge().preprocess(nbformat.v4.new_notebook(), resources)
+    nbgrader_autograde.GradingPreprocessor().preprocess(nbformat.v4.new_notebook(), resources)
     assert notes == [f"The file was called 'my own name.ipynb'; it was taken as {LAB}.ipynb."]

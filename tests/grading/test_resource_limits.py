@@ -59,7 +59,7 @@ from autograder.grading.rebuild_notebook import (
     read_cells,
     rebuild_notebook,
 )
-from autograder.grading.worker import CallFailed, LimitExceeded, Worker, WorkerDied, run_each
+from autograder.grading.worker import CallFailed, LimitExceeded, Worker, WorkerDied, run_calls_in_workers
 from autograder.judging.judge import judge
 from autograder.reports import nbgrader_formgrader
 from autograder.reports.platform_csv import escape_formula
@@ -67,7 +67,7 @@ from autograder.reports.pseudonyms import assign_pseudonyms
 from autograder.sandbox.inside.outputs import CellOutputs, OutputBudget
 from autograder.values.case_inputs import Answer
 from autograder.values.encoding import read_frame
-from autograder.values.value_types import FrameError
+from autograder.values.value_types import EncodingError
 from similarity import shared_passages as similarity
 
 LAB = "additive-attention"
@@ -127,10 +127,10 @@ def test_what_one_leaves_behind_is_not_counted_against_the_next(worker):
 
 def test_a_process_that_died_by_chance_is_tried_again_and_the_others_go_on(tmp_path):
     calls = [("sleep", 0)] * 3
-    results = dict(run_each(sleep_with_a_stage, calls, workers=2))
+    results = dict(run_calls_in_workers(sleep_with_a_stage, calls, workers=2))
     assert list(results.values()) == ["sleep"] * 3
-    assert dict(run_each(die_once, [(str(tmp_path / "once"),)], workers=2)) == {0: "alive"}
-    mixed_results = dict(run_each(die_or_not, [(n,) for n in range(6)], workers=2))
+    assert dict(run_calls_in_workers(die_once, [(str(tmp_path / "once"),)], workers=2)) == {0: "alive"}
+    mixed_results = dict(run_calls_in_workers(die_or_not, [(n,) for n in range(6)], workers=2))
     assert [
         isinstance(
             mixed_results[n],
@@ -347,7 +347,7 @@ def test_what_would_take_a_renderer_long_is_shown_plain(name):
 
     kind, text = TAKES_LONG[name]
     if kind == "code":
-        prepared_text = sanitise.prepare_code(text)
+        prepared_text = sanitise.shorten_slow_code(text)
         assert seconds_of(lambda: Highlight2HTML(pygments_lexer="ipython3")(prepared_text)) < 6
     else:
         prepared_text = sanitise.prepare_markdown(text)
@@ -358,7 +358,7 @@ def test_what_would_take_a_renderer_long_is_shown_plain(name):
 def test_much_code_in_small_cells_is_not_coloured():
     """IPython's lexer takes 50 ms for each cell of 2,000 such characters, of up to 1,000."""
     line = "?a" * 240
-    sources = {sanitise.prepare_code(line, plain=plain)[:3] for plain in (False, True)}
+    sources = {sanitise.shorten_slow_code(line, plain=plain)[:3] for plain in (False, True)}
     assert sources == {"?a?", "# ("}
     notebook = nbformat.v4.new_notebook()
     notebook.cells = [nbformat.v4.new_code_cell(f"{line}\n{n}", id=f"own-{n}") for n in range(400)]
@@ -607,10 +607,10 @@ def test_any_bytes_are_a_frame_or_none(data):
     def take(count):
         piece = stream.read(count)
         if len(piece) < count:
-            raise FrameError("ends")
+            raise EncodingError("ends")
         return piece
 
-    with pytest.raises(FrameError):
+    with pytest.raises(EncodingError):
         read_frame(take)
 
 
@@ -654,7 +654,7 @@ def test_any_text_can_be_shown(text):
     assert RenderedPage(rendered_by_nbconvert(sanitise.make_plain_markdown(text))).acts == []
     assert RenderedPage(sanitise.render_markdown(text)).acts == []
     assert RenderedPage(sanitise.clean_html(text)).acts == []
-    sanitise.prepare_code(text)
+    sanitise.shorten_slow_code(text)
     sanitise.render_formula(text)
     assert make_printable(text).replace("\n", "").replace("\t", "").isprintable()
 
@@ -975,7 +975,7 @@ def test_a_folder_of_results_on_another_disk_is_the_instructors(tmp_path):
 
 
 def test_links_beside_a_notebook_are_put_aside_before_nbgrader_copies_what_they_lead_to(tmp_path):
-    from autograder.grading.nbgrader_autograde import clean_submission_folders as hook
+    from autograder.grading.nbgrader_autograde import prepare_submission_folders as hook
 
     folder = tmp_path / "submitted" / "ada" / LAB
     (folder / "below").mkdir(parents=True)
@@ -992,23 +992,23 @@ def test_short_lines_cost_as_much_as_they_are_many(text):
     """Regression: a page of 50,000 short lines blocked the formgrader for 3 s each time."""
     from autograder.grading.sanitise import (
         MAX_CODE_CHARACTERS,
-        prepare_code,
-        source_weight,
+        estimate_rendering_cost,
+        shorten_slow_code,
         truncate_source,
     )
 
-    for record in (prepare_code(text), truncate_source(text, MAX_CODE_CHARACTERS)):
+    for record in (shorten_slow_code(text), truncate_source(text, MAX_CODE_CHARACTERS)):
         assert len(record.splitlines()) < 4_000 and "lines more are not shown here" in record
-    assert source_weight(prepare_code(text)) < 1.1 * MAX_CODE_CHARACTERS
+    assert estimate_rendering_cost(shorten_slow_code(text)) < 1.1 * MAX_CODE_CHARACTERS
 
 
 def test_a_forged_frame_is_named_to_the_instructor_and_told_calmly_to_the_student():
     from autograder.core.results import CellOutcome, Verdict
-    from autograder.grading.grade_submission import _finding_if_no_answers
+    from autograder.grading.grade_submission import _explain_missing_answers
     from autograder.sandbox import CellRun
 
     exercise = next(iter(lab(LAB).exercises.values()))
-    finding = _finding_if_no_answers(
+    finding = _explain_missing_answers(
         exercise, CellRun(status=CellOutcome.CRASH, answers=[], forged=True), CellRun()
     )
     assert finding.verdict is Verdict.CRASH

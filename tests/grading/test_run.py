@@ -24,7 +24,7 @@ from autograder.core.notebook_cells import cell_grade_id
 from autograder.core.results import ResultReason
 from autograder.gradebook.graded_submission import GradingOptions
 from autograder.grading.grade_submission import grade_submission, release_for_grading
-from autograder.grading.pool import PRELOAD, grade_bytes
+from autograder.grading.pool import PRELOAD, grade_in_this_process
 from autograder.judging.judge import describe_broken_dependency
 from autograder.platforms.grade_one import make_platform_result
 from autograder.sandbox.bubblewrap import Bubblewrap
@@ -303,7 +303,7 @@ def outputs_at_the_end(name, code):
     notebook.cells.append(nbformat.v4.new_code_cell(code))
     data = nbformat.writes(notebook).encode()
     graded_submission = json.loads(
-        grade_bytes(
+        grade_in_this_process(
             str(ROOT),
             name,
             json.dumps(release_for_grading(lab(name))),

@@ -616,9 +616,11 @@ def test_two_students_are_not_one_where_the_file_system_thinks_so(classroom, tmp
         store.FileRefused,
         match=r"^submitted/Anna cannot be told from a folder that is there",
     ):
-        store._ClassroomFolders(classroom.root).linkless_path("submitted", "Anna", "qkv-attention")
+        store._ClassroomFolders(classroom.root).path_without_links("submitted", "Anna", "qkv-attention")
     assert (
-        store._ClassroomFolders(classroom.root).linkless_path("submitted", "anna", "qkv-attention").is_dir()
+        store._ClassroomFolders(classroom.root)
+        .path_without_links("submitted", "anna", "qkv-attention")
+        .is_dir()
     )
     monkeypatch.setattr(files, "_IS_WINDOWS", True)
     for name in ("con", "Aux.txt", "a:b", "ada.", "ada "):

@@ -8,8 +8,8 @@ import pytest
 
 from autograder.core.results import Result, Verdict
 from autograder.diagnosis.render import describe_inputs, render_html, render_tables, render_text
-from autograder.judging.call_answer import call_answer, pack_result
-from autograder.judging.compare import find_failing_property, first_difference, same_answer
+from autograder.judging.call_answer import call_student_function, pack_result
+from autograder.judging.compare import describe_failing_property, first_difference, same_answer
 from autograder.judging.judge import judge
 from autograder.values.case_inputs import (
     Answer,
@@ -101,12 +101,18 @@ def test_calling_an_answer_never_raises_and_never_changes_the_inputs():
         x += 1
         return x
 
-    answer = call_answer(shout, case_inputs)
+    answer = call_student_function(shout, case_inputs)
     assert answer.modified == ("x",)
     assert case_inputs.args[0].tolist() == [0, 1, 2]
-    assert call_answer(lambda x, scale: 1 / 0, case_inputs).error == "ZeroDivisionError: division by zero"
-    assert call_answer(lambda x, scale: exec("raise SystemExit(3)"), case_inputs).error == "SystemExit: 3"
-    assert call_answer(lambda x, scale: np.zeros(2_000_000), case_inputs).value is None
+    assert (
+        call_student_function(lambda x, scale: 1 / 0, case_inputs).error
+        == "ZeroDivisionError: division by zero"
+    )
+    assert (
+        call_student_function(lambda x, scale: exec("raise SystemExit(3)"), case_inputs).error
+        == "SystemExit: 3"
+    )
+    assert call_student_function(lambda x, scale: np.zeros(2_000_000), case_inputs).value is None
 
 
 def test_an_object_that_equals_everything_is_no_right_answer():
@@ -121,7 +127,7 @@ def test_an_object_that_equals_everything_is_no_right_answer():
         __eq__ = __array__ = lambda self, *a, **k: True
 
     for answer in (EXPECTED.view(Yes), Always()):
-        packed_answer = call_answer(partial(lambda value: value, answer), Inputs())
+        packed_answer = call_student_function(partial(lambda value: value, answer), Inputs())
         assert first_difference(EXPECTED, packed_answer, RULES) is not None
 
 
@@ -142,15 +148,15 @@ def test_an_object_that_equals_everything_is_no_right_answer():
 )
 def test_properties_say_what_fails_and_keep_quiet_otherwise(name, value, case_inputs, text):
     names = [f"attention_labs.comparers:{name}"]
-    assert text in find_failing_property(value, case_inputs, names)
-    assert find_failing_property(np.eye(3), Inputs((0, 0, np.eye(3)), {"axis": 0}), names) is None
+    assert text in describe_failing_property(value, case_inputs, names)
+    assert describe_failing_property(np.eye(3), Inputs((0, 0, np.eye(3)), {"axis": 0}), names) is None
 
 
 QUESTION = Question("a small case", Inputs((np.ones((3, 2)),), {"axis": 1}), EXPECTED, {})
 
 
 def test_messages_name_case_shapes_and_what_to_do():
-    answer = call_answer(lambda x, axis: EXPECTED.tolist(), QUESTION.inputs)
+    answer = call_student_function(lambda x, axis: EXPECTED.tolist(), QUESTION.inputs)
     finding = judge([QUESTION], [answer], RULES, [])
     text = render_text(finding)
     assert "In the case “a small case”, inputs (3, 2), axis=1: Your function returned a list" in text
@@ -159,7 +165,7 @@ def test_messages_name_case_shapes_and_what_to_do():
 
 def test_a_vector_is_written_as_a_vector():
     question = Question("a vector", Inputs((np.ones(2),), {}), np.array([1.0, 2.0]), {})
-    answer = call_answer(lambda x: x * 3, question.inputs)
+    answer = call_student_function(lambda x: x * 3, question.inputs)
     finding = judge([question], [answer], RULES, [])
     values_text, _, expected_text = render_text(finding).splitlines()[-3:]
     assert values_text.startswith("[3.") and expected_text.startswith("[1.")
@@ -170,7 +176,7 @@ def test_the_stub_gets_a_clean_message():
     def stub(x, axis):
         raise NotImplementedError
 
-    answer = call_answer(stub, QUESTION.inputs)
+    answer = call_student_function(stub, QUESTION.inputs)
     finding = judge([QUESTION], [answer], RULES, [])
     assert (finding.verdict, finding.misconception) == (Verdict.ERROR, None)
     assert render_text(finding).startswith(NOT_WRITTEN)
@@ -180,7 +186,7 @@ def test_the_html_escapes_what_the_student_raised():
     def hostile(x, axis):
         raise ValueError("<script>alert(1)</script>")
 
-    answer = call_answer(hostile, QUESTION.inputs)
+    answer = call_student_function(hostile, QUESTION.inputs)
     html = render_html(judge([QUESTION], [answer], RULES, []))
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
@@ -219,7 +225,7 @@ def make_questions(function, cases, *wrong):
             label,
             case_inputs,
             function(*case_inputs.args),
-            {m.name: call_answer(m.function, case_inputs) for m in wrong},
+            {m.name: call_student_function(m.function, case_inputs) for m in wrong},
         )
         for label, case_inputs in cases
     ]
@@ -236,7 +242,7 @@ def judge_answer(answer, *wrong):
     questions = make_questions(total, CASES, *wrong)
     return judge(
         questions,
-        [call_answer(answer, q.inputs) for q in questions],
+        [call_student_function(answer, q.inputs) for q in questions],
         RULES,
         wrong,
         "total",
@@ -266,7 +272,7 @@ def test_a_feature_of_all_failing_cases_is_named():
     assert "2 of 4 cases are right" in finding.means
     rows = [(label, Inputs((np.arange(12.0).reshape(3, 4) + n, 0))) for n, (label, _) in enumerate(CASES)]
     questions = make_questions(total, rows)
-    double_answers = [call_answer(lambda x, axis: 2 * total(x, axis), q.inputs) for q in questions]
+    double_answers = [call_student_function(lambda x, axis: 2 * total(x, axis), q.inputs) for q in questions]
     finding = judge(questions, double_answers, RULES, [])
     assert "Every number is 2 times the expected one." in finding.means
 
@@ -319,9 +325,9 @@ def test_numbers_of_numpy_are_numbers():
 
 def test_what_a_call_prints_can_be_the_answer():
     rules = ComparisonRules(returns="printed")
-    right = call_answer(lambda: print("one \ntwo\n"), Inputs())
+    right = call_student_function(lambda: print("one \ntwo\n"), Inputs())
     assert first_difference("one\ntwo", right, rules) is None
-    wrong = call_answer(lambda: print("one\nthree"), Inputs())
+    wrong = call_student_function(lambda: print("one\nthree"), Inputs())
     assert "says in line 2 'three'; expected 'two'" in first_difference("one\ntwo", wrong, rules).observation
 
 

@@ -15,7 +15,7 @@ from autograder.core.results import CellOutcome, Verdict
 from autograder.gradebook.classroom import Classroom
 from autograder.grading.grade_submission import (
     _describe_passed_cases,
-    _finding_if_no_answers,
+    _explain_missing_answers,
     _reword_without_hidden_inputs,
     hidden_case_seed,
 )
@@ -137,10 +137,10 @@ def test_only_existing_kinds_of_cases_are_counted():
 def test_a_missing_answer_is_called_a_function_or_a_class(call, noun):
     exercise = Exercise("softmax", points=1, call=call)
     assert (
-        _finding_if_no_answers(exercise, CellRun(missing=True), CellRun()).message
+        _explain_missing_answers(exercise, CellRun(missing=True), CellRun()).message
         == f"There is no {noun} `softmax` to try."
     )
-    finding = _finding_if_no_answers(
+    finding = _explain_missing_answers(
         Exercise("Account", points=1, call=call), CellRun(missing=True), CellRun()
     )
     assert finding.message == "There is no class `Account` to try."
@@ -168,16 +168,16 @@ def test_a_missing_answer_is_called_a_function_or_a_class(call, noun):
     ],
 )
 def test_a_run_without_answers_is_described_by_its_end(run, verdict, message):
-    finding = _finding_if_no_answers(Exercise("softmax", points=1), run, CellRun())
+    finding = _explain_missing_answers(Exercise("softmax", points=1), run, CellRun())
     assert finding.verdict is verdict and finding.message.startswith(message)
-    assert _finding_if_no_answers(Exercise("softmax", points=1), CellRun(answers=[]), CellRun()) is None
+    assert _explain_missing_answers(Exercise("softmax", points=1), CellRun(answers=[]), CellRun()) is None
 
 
 def test_a_missing_answer_has_the_verdict_of_the_cell_that_should_define_it():
     timeout_run = CellRun(status=CellOutcome.TIMEOUT)
     error_run = CellRun(outputs=[{"output_type": "error", "ename": "NameError", "evalue": "no x."}])
     findings = [
-        _finding_if_no_answers(Exercise("softmax", points=1), CellRun(missing=True), run)
+        _explain_missing_answers(Exercise("softmax", points=1), CellRun(missing=True), run)
         for run in (timeout_run, error_run)
     ]
     assert [finding.verdict for finding in findings] == [Verdict.TIMEOUT, Verdict.MISSING]

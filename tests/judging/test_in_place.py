@@ -6,9 +6,9 @@ from small_lab import lab_of
 
 from autograder.authoring import inputs
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.verify import answer_questions, find_weaknesses, judge_answers
+from autograder.authoring.verify import answer_questions, find_definition_mistakes, judge_answers
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
 from autograder.values.case_inputs import Answer, ComparisonRules, ExpectedError
 from autograder.values.encoding import decode, encode, pack_answer, unpack_answer
@@ -20,9 +20,9 @@ UNCHANGED = "Your function left its first argument unchanged; expected {} there.
 
 def judge_in_place(reference, answer, case_inputs):
     """The sentence on an answer that was encoded as by a sandbox; None for a right one."""
-    expected = call_answer(reference, case_inputs, "in place")
+    expected = call_student_function(reference, case_inputs, "in place")
     arrays = []
-    packed_answer = pack_answer(call_answer(answer, case_inputs, "in place"), arrays)
+    packed_answer = pack_answer(call_student_function(answer, case_inputs, "in place"), arrays)
     header, received_arrays = decode(encode({"answer": packed_answer}, arrays))
     difference = first_difference(
         expected.value,
@@ -184,7 +184,7 @@ def test_the_result_counts_where_the_reference_returns_one():
 
 
 def test_an_in_place_call_may_have_to_raise_an_error():
-    answer = call_answer(sort, inputs([1], []), "in place")
+    answer = call_student_function(sort, inputs([1], []), "in place")
     assert first_difference(ExpectedError("ValueError", ""), answer, IN_PLACE).observation == (
         "Your function finished without an error; it should raise a ValueError here."
     )
@@ -209,12 +209,12 @@ def test_a_build_tests_mistakes_and_right_answers():
         rebinds
     )
     exercise.variant(swaps)
-    assert find_weaknesses(lab) == []
+    assert find_definition_mistakes(lab) == []
     questions = exercise.questions()
     finding = judge_answers(exercise, questions, answer_questions(lambda v, s: None, exercise, questions))
     assert (finding.verdict, finding.misconception) == (Verdict.WRONG, "rebinds")
     exercise.variant(reverses)
-    (sentence,) = find_weaknesses(lab)
+    (sentence,) = find_definition_mistakes(lab)
     assert sentence.startswith(
         "a-lab: answer: the right answer 'reverses' is refused. In its argument `values`"
     )
@@ -229,13 +229,15 @@ def test_a_build_tests_mistakes_and_right_answers():
     ],
 )
 def test_a_build_refuses_exercises_with_trivial_answers(reference, words):
-    sentences = find_weaknesses(lab_of(reference, lambda rng: inputs([3, 1]), call="in place"))
+    sentences = find_definition_mistakes(lab_of(reference, lambda rng: inputs([3, 1]), call="in place"))
     assert bool(sentences) is bool(words)
     assert not words or any(f"{words} is right in every case" in sentence for sentence in sentences)
 
 
 def test_a_build_names_the_way_to_work_in_place():
     with pytest.raises(ExerciseError, match='say `call="in place"`, and what it leaves there is judged'):
-        find_weaknesses(lab_of(sort, random_inputs))
-    (sentence,) = (s for s in find_weaknesses(lab_of(lambda v, s: None, random_inputs)) if "`pass`" in s)
+        find_definition_mistakes(lab_of(sort, random_inputs))
+    (sentence,) = (
+        s for s in find_definition_mistakes(lab_of(lambda v, s: None, random_inputs)) if "`pass`" in s
+    )
     assert 'is judged with `call="in place"`' in sentence

@@ -7,7 +7,7 @@ from our_course import lab
 from autograder.authoring.verify import judge_answers
 from autograder.core.results import Verdict
 from autograder.diagnosis.mutations import _EXTRA_STEPS, apply_extra_step
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
 from autograder.judging.judge import judge
 from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Question
@@ -18,12 +18,14 @@ RULES = ComparisonRules()
 def judge_function(lab_name, name, function, seed=None):
     exercise = lab(lab_name).exercises[name]
     questions = exercise.questions(seed)
-    answers = [call_answer(function, question.inputs, exercise.rules.call) for question in questions]
+    answers = [
+        call_student_function(function, question.inputs, exercise.rules.call) for question in questions
+    ]
     return judge_answers(exercise, questions, answers)
 
 
 def test_a_number_in_float32_is_named_like_an_array_in_float32():
-    answer = call_answer(lambda: np.float32(2.5697), Inputs())
+    answer = call_student_function(lambda: np.float32(2.5697), Inputs())
     difference = first_difference(2.569705, answer, RULES)
     assert difference.mistake == "lower-precision" and "a float32; expected" in difference.observation
     assert first_difference(3.0, answer, RULES).mistake is None  # more than digits is wrong
@@ -32,7 +34,7 @@ def test_a_number_in_float32_is_named_like_an_array_in_float32():
 
 def test_values_beside_an_expected_list_are_not_taken_for_its_parts():
     expected = [np.ones(2), np.ones(3)]
-    difference = first_difference(expected, call_answer(lambda: (expected, 3.0), Inputs()), RULES)
+    difference = first_difference(expected, call_student_function(lambda: (expected, 3.0), Inputs()), RULES)
     assert difference.mistake == "more-than-the-list"
     assert difference.observation == (
         "Your function returned a tuple of 2 values; expected a list of 2 values."
@@ -77,7 +79,7 @@ def test_an_approximation_of_a_gradient_never_passes(seed):
 
     exercise = lab("learning-to-align").exercises["cross_entropy_backward"]
     small = [question for question in exercise.questions(seed) if question.inputs.args[0].size <= 100]
-    answers = [call_answer(cross_entropy_backward, question.inputs) for question in small]
+    answers = [call_student_function(cross_entropy_backward, question.inputs) for question in small]
     finding = judge_answers(exercise, small, answers)
     assert finding.verdict is Verdict.WRONG
     assert finding.cases_correct.count(True) <= len(small) / 2

@@ -9,7 +9,7 @@ import pytest
 
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference, same_answer
 from autograder.judging.judge import judge
 from autograder.student import answer_key
@@ -51,7 +51,7 @@ def exercise():
 
 def judge_function(exercise, function, questions=None):
     questions = questions or exercise.questions()
-    answers = [call_answer(function, question.inputs) for question in questions]
+    answers = [call_student_function(function, question.inputs) for question in questions]
     return judge(questions, answers, exercise.rules, exercise.misconceptions, exercise.name)
 
 
@@ -114,7 +114,7 @@ def test_a_key_records_which_mistakes_take_too_much_memory(exercise, tmp_path):
     ]
     finding = judge(
         key.questions,
-        [call_answer(square_sums, question.inputs) for question in key.questions],
+        [call_student_function(square_sums, question.inputs) for question in key.questions],
         key.rules,
         key.misconceptions,
         "sums",
@@ -133,10 +133,14 @@ def test_only_the_memory_of_the_call_itself_counts(tracing):
         tracemalloc.start()
     try:
         del (garbage := [np.ones((LENGTH, LENGTH))])[:]
-        answer = call_answer(lambda x: x + 1, type(case_inputs)(case_inputs.args, case_inputs.kwargs, LIMIT))
+        answer = call_student_function(
+            lambda x: x + 1, type(case_inputs)(case_inputs.args, case_inputs.kwargs, LIMIT)
+        )
         assert 8 * LENGTH <= answer.peak_bytes < 30 * LENGTH
         assert tracemalloc.is_tracing() is tracing
         assert not garbage
     finally:
         tracemalloc.stop()
-    assert call_answer(lambda x: x + 1, case_inputs).peak_bytes == 0, "measured only where there is a limit"
+    assert call_student_function(lambda x: x + 1, case_inputs).peak_bytes == 0, (
+        "measured only where there is a limit"
+    )

@@ -9,7 +9,7 @@ from our_course import lab
 
 from autograder.authoring.verify import judge_answers
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
 from autograder.judging.error_messages import classify_error
 from autograder.judging.failure_patterns import list_features
@@ -31,7 +31,7 @@ def judge_source(name, source, **extra_names):
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     exec(compile(source, file, "exec"), names)
     questions = exercise.questions()
-    answers = [call_answer(names[name], q.inputs, exercise.rules.call) for q in questions]
+    answers = [call_student_function(names[name], q.inputs, exercise.rules.call) for q in questions]
     return judge_answers(exercise, questions, answers)
 
 
@@ -206,7 +206,7 @@ def test_an_error_inside_a_called_function_names_that_function():
     ],
 )  # fmt: skip
 def test_usual_errors_are_put_into_plain_words(function, mistake, text):
-    answer = call_answer(function, Inputs())
+    answer = call_student_function(function, Inputs())
     assert classify_error(answer.error) == mistake, answer.error
     difference = first_difference(np.ones(2), answer, RULES)
     assert difference.mistake == mistake
@@ -274,7 +274,9 @@ def choose(logits, temperature, uniform):
     names = {"np": np}
     exec(source, names)
     questions = exercise.questions()
-    finding = judge_answers(exercise, questions, [call_answer(names["choose"], q.inputs) for q in questions])
+    finding = judge_answers(
+        exercise, questions, [call_student_function(names["choose"], q.inputs) for q in questions]
+    )
     assert finding.verdict is Verdict.WRONG and finding.misconception is None
 
 

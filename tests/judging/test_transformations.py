@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.judge import judge
 from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Misconception, Question
 from autograder.values.structural_mistakes import STRUCTURAL
@@ -33,14 +33,14 @@ def judge_answer(answer, reference=right, case_inputs=None, misconceptions=MISCO
         Question(
             "",
             item,
-            call_answer(reference, item).value,
-            {m.name: call_answer(m.function, item) for m in misconceptions},
+            call_student_function(reference, item).value,
+            {m.name: call_student_function(m.function, item) for m in misconceptions},
         )
         for item in case_inputs
     ]
     return judge(
         questions,
-        [call_answer(answer, item) for item in case_inputs],
+        [call_student_function(answer, item) for item in case_inputs],
         RULES,
         misconceptions,
         "answer",

@@ -18,11 +18,11 @@ from autograder.authoring.lab import read_lab
 from autograder.authoring.verify import answer_questions, judge_answers
 from autograder.core.course import read_course
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.error_messages import classify_error
 from autograder.judging.judge import judge
 from autograder.values.case_inputs import inputs
-from autograder.values.derived import result
+from autograder.values.deferred_calls import result
 from autograder.values.structural_mistakes import NOT_WRITTEN
 from autograder.values.value_types import argument_to_value, map_inputs
 
@@ -60,7 +60,7 @@ def finding(exercise, function, seed):
     if (exercise.name, seed) not in _cases:
         _cases[exercise.name, seed] = exercise.questions(seed)
     questions = _cases[exercise.name, seed]
-    answers = [call_answer(function, q.inputs, exercise.rules.call) for q in questions]
+    answers = [call_student_function(function, q.inputs, exercise.rules.call) for q in questions]
     return judge(questions, answers, exercise.rules, exercise.misconceptions)
 
 
@@ -88,7 +88,7 @@ def assert_named(exercise, name, function):
 )  # fmt: skip
 def test_a_backends_error_is_put_into_plain_words_and_shown_without_its_own_names(keras, does, mistake):
     left, right = np.ones((2, 3), np.float32), np.ones((4, 5), np.float32)
-    answer = call_answer(lambda: does(keras.ops, left, right), inputs())
+    answer = call_student_function(lambda: does(keras.ops, left, right), inputs())
     assert classify_error(answer.error) == mistake, answer.error
     assert "{{" not in answer.error and "[Op" not in answer.error and not answer.error.endswith("name:")
 
@@ -397,7 +397,7 @@ def test_error_inside_a_layer_is_told_in_its_own_words(keras):
             raise ValueError("no such axis")
 
     ones = np.ones((1, 2, 3))
-    answer = call_answer(
+    answer = call_student_function(
         Broken,
         map_inputs(inputs().then(result(ones, ones, ones, d_k=3)), argument_to_value),
     )
@@ -408,7 +408,7 @@ def test_error_inside_a_layer_is_told_in_its_own_words(keras):
 def test_dtype_policy_is_put_back(keras):
     policy = keras.config.dtype_policy().name
     half = np.ones((1, 2, 3), np.float16)
-    answer = call_answer(
+    answer = call_student_function(
         BY_NAME["HalfPrecisionAttention"].reference,
         inputs(half, half, half, d_k=3),
         "attention_labs.layers:asked_in_their_dtype",
@@ -513,7 +513,7 @@ def test_a_question_is_compiled_once(keras):
     cases = [case for _, case, _ in exercise.draw(None)]
     compilations.clear()
     for case in cases:
-        assert not call_answer(exercise.reference, case, exercise.rules.call).error
+        assert not call_student_function(exercise.reference, case, exercise.rules.call).error
     assert sum("backend_compile" in event for event in compilations) <= len(cases)
 
 

@@ -14,7 +14,7 @@ from autograder.authoring.lab import read_labs
 from autograder.authoring.verify import answer_questions, judge_answers
 from autograder.core.course import read_course
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.values.case_inputs import Answer
 
 LABS = read_labs(read_course(Path(__file__).parents[2]))
@@ -220,7 +220,7 @@ def arrays_in_one_piece_only(encoder_states, decoder_state, **layers):
 @pytest.mark.parametrize(("name", "edge", "function"), WRONG_AT_AN_EDGE)
 def test_what_is_wrong_at_one_edge_only_is_refused(name, edge, function):
     case_questions = questions(name, None)
-    result = finding(name, [call_answer(function, q.inputs) for q in case_questions], None)
+    result = finding(name, [call_student_function(function, q.inputs) for q in case_questions], None)
     assert result.verdict is Verdict.WRONG
     assert {q.edge for q, right in zip(case_questions, result.cases_correct, strict=True) if not right} == {
         edge,
@@ -230,6 +230,6 @@ def test_what_is_wrong_at_one_edge_only_is_refused(name, edge, function):
 def test_to_ask_whether_a_mistake_is_known_computes_nothing(monkeypatch):
     """Each form of a wrong answer is looked for beside every mistake, of which most are then left out."""
     first = EXERCISES["causal_mask"].questions(5)[0]
-    monkeypatch.setattr("autograder.authoring.exercise.call_answer", None)
+    monkeypatch.setattr("autograder.authoring.exercise.call_student_function", None)
     assert all(name in first.mistakes for name in first.mistakes)
     assert "no-such-mistake" not in first.mistakes

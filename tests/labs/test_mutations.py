@@ -12,7 +12,7 @@ from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
 from autograder.core.notebook_cells import grade_id
 from autograder.core.results import Verdict
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
 from autograder.judging.judge import judge
 
@@ -182,7 +182,7 @@ def survives(exercise, source):
     for seed in (None, 1):
         case_questions, answers = questions(exercise, seed), []
         for question in case_questions:
-            answers.append(call_answer(namespace[exercise.name], question.inputs))
+            answers.append(call_student_function(namespace[exercise.name], question.inputs))
             if first_difference(question.expected, answers[-1], exercise.rules, question.inputs):
                 return False  # what is said of it is nothing to this
         if judge(case_questions, answers, exercise.rules, ()).verdict is not Verdict.PASS:

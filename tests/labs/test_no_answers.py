@@ -15,7 +15,7 @@ import pytest
 from our_course import COURSE, ROOT
 
 from autograder.authoring.lab import read_labs
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
 
 LABS = [lab for lab in read_labs(COURSE).values() if not lab.needs]
@@ -58,7 +58,7 @@ def _fits(function, inputs):
 
 
 def _right(function, question, rules):
-    answer = call_answer(function, question.inputs, rules.call)
+    answer = call_student_function(function, question.inputs, rules.call)
     return first_difference(question.expected, answer, rules, question.inputs) is None
 
 

@@ -161,8 +161,8 @@ DRAWN_PICTURES = {
     "bytes": (cheaper_attention.bytes_a_token, ({"one": 10**4, "two": 10**5},)),
     "route": (gpt_2.route, ("a b", ["a", "Ġb"], [1, 2])),
     "merges": (gpt_2.merge_tree, (("t", "h", "e"), [(("th", "e"), 0), (("the",), 2)])),
-    "gpt-2 heads": (gpt_2.head_map, ({"one": SQUARE, "two": SQUARE},)),
-    "gpt-2 ablated": (gpt_2.losses, ({"none": np.arange(3.0), "one": np.ones(3)}, 2)),
+    "head map": (gpt_2.head_map, ({"one": SQUARE, "two": SQUARE},)),
+    "ablation losses": (gpt_2.losses, ({"none": np.arange(3.0), "one": np.ones(3)}, 2)),
     "guesses": (gpt_2.lens, (["block 0", "block 1"], ["a", "Ġb"], ["ab", "cd"], SQUARE)),
     "memory": (long_contexts.memory, ([256, 512], {"all": [10**6, 4 * 10**6], "blocks": [10**5, 2 * 10**5]})),
 }

@@ -16,7 +16,7 @@ from our_course import COURSE, lab, release
 from sample_class import perfect, with_answer, wrong_answer
 
 from autograder.platforms import responses
-from autograder.platforms.grade_one import grade_file, make_platform_result
+from autograder.platforms.grade_one import grade_for_platform, make_platform_result
 from autograder.platforms.responses import RESPONSE_FORMATS
 from autograder.sandbox import SandboxError
 from autograder.sandbox.choice import why_unavailable
@@ -193,7 +193,7 @@ def grade(tmp_path_factory):
         if not isinstance(content, bytes):
             content = nbformat.writes(content).encode()
         path.write_bytes(content)
-        result = grade_file(COURSE, path, name, sandbox)
+        result = grade_for_platform(COURSE, path, name, sandbox)
         return {
             format_name: parse_response(format_name, format_result(result))
             for format_name, format_result in RESPONSE_FORMATS.items()

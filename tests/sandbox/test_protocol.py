@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 from autograder.sandbox import Cell, CellRun, SandboxError
 from autograder.sandbox.base import _decode_answers
 from autograder.sandbox.inside import protocol
-from autograder.sandbox.inside.executor import encode_answers
+from autograder.sandbox.inside.executor import call_and_encode_results
 from autograder.sandbox.inside.protocol import Channel, ProtocolError
 from autograder.sandbox.unconfined import Unconfined
 from autograder.values import encoding
@@ -371,7 +371,9 @@ ODD_BUT_HONEST = {
 @pytest.mark.parametrize("name", ODD_BUT_HONEST)
 def test_what_an_answer_may_hold_the_grader_reads(name):
     answer, times = ODD_BUT_HONEST[name], 20 if "characters" in name else 2
-    written = b"".join(encode_answers(answer, "function", [Inputs((number,)) for number in range(times)]))
+    written = b"".join(
+        call_and_encode_results(answer, "function", [Inputs((number,)) for number in range(times)])
+    )
     answers, problem = _decode_answers(
         written, times, [times * MAX_ARRAYS, times * encoding.MAX_PAYLOAD_BYTES]
     )
@@ -380,7 +382,7 @@ def test_what_an_answer_may_hold_the_grader_reads(name):
 
 @pytest.mark.parametrize("value", [{0: [1, 2]}, {(1, "a"): None}, {None: {1, 2}}, {2.5}, {"a": {3: "b"}}])
 def test_an_answer_of_any_plain_keys_is_sent(value):
-    written = b"".join(encode_answers(lambda: value, "function", [Inputs()] * 3))
+    written = b"".join(call_and_encode_results(lambda: value, "function", [Inputs()] * 3))
     header, _ = read_frame(ByteReader(written).read, 10_000, 0)
     assert [encoding.unpack_answer(answer, SingleUseArrays([])).value for answer in header["answers"]] == [
         value

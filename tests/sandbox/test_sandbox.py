@@ -35,7 +35,7 @@ from autograder.sandbox.inside.ipython_shell import _is_plain_python
 from autograder.sandbox.unconfined import Unconfined
 from autograder.values import encoding as frames_module
 from autograder.values.case_inputs import inputs
-from autograder.values.derived import result
+from autograder.values.deferred_calls import result
 from autograder.values.value_types import argument_to_value, map_inputs
 
 ROOT = Path(autograder.__file__).parents[1]
@@ -641,20 +641,20 @@ FORGED_MEASUREMENTS = {
     "the measuring patched": """
 import autograder.sandbox.inside.executor as executor
 from dataclasses import replace
-ask = executor.call_answer
-executor.call_answer = lambda *given: replace(ask(*given), peak_bytes=0)
+ask = executor.call_student_function
+executor.call_student_function = lambda *given: replace(ask(*given), peak_bytes=0)
 """,
     "answered by the submission itself": """
 import autograder.sandbox.inside.executor as executor
 import autograder.sandbox.inside.forked_executor as forked_executor
 from dataclasses import replace
-frames, ask = executor.encode_answers, executor.call_answer
-executor.call_answer = lambda *given: replace(ask(*given), peak_bytes=0)
+frames, ask = executor.call_and_encode_results, executor.call_student_function
+executor.call_student_function = lambda *given: replace(ask(*given), peak_bytes=0)
 def at_once(self, function, call, questions, last):
     for frame in frames(holds, call, questions):
         self._emitter.send({"op": "answers"}, [np.frombuffer(frame, np.uint8)])
     return 0
-forked_executor.ForkedExecutor._answer_questions = at_once
+forked_executor.ForkedExecutor._call_and_send_results = at_once
 """,
     "shared memory from before": f"import mmap\nroom = np.frombuffer(mmap.mmap(-1, {TABLE_BYTES}), float)\nroom[:] = 1",
     "a bytearray": "table = bytearray",
@@ -720,14 +720,14 @@ def let_go():
 import autograder.sandbox.inside.executor as executor
 import autograder.sandbox.inside.forked_executor as forked_executor
 from dataclasses import replace
-frames, ask = executor.encode_answers, executor.call_answer
+frames, ask = executor.call_and_encode_results, executor.call_student_function
 room = np.ones(5_000_000)
-executor.call_answer = lambda *given: replace(ask(*given), peak_bytes=0)
+executor.call_student_function = lambda *given: replace(ask(*given), peak_bytes=0)
 def at_once(self, function, call, questions, last):
     for frame in frames(holds, call, questions):
         self._emitter.send({"op": "answers"}, [np.frombuffer(frame, np.uint8)])
     return 0
-forked_executor.ForkedExecutor._answer_questions = at_once
+forked_executor.ForkedExecutor._call_and_send_results = at_once
 """,
     "a thread of the submission, in memory that no fork gets": f"""
 import mmap, os, threading

@@ -61,7 +61,7 @@ def test_what_is_taken_away_is_gone(code, message):
 def test_a_worker_is_limited_in_time_and_memory_there():
     code = """
 from worker_functions import grow, sleep_with_a_stage
-from autograder.grading.worker import LimitExceeded, Worker, run_each
+from autograder.grading.worker import LimitExceeded, Worker, run_calls_in_workers
 import time
 worker = Worker()
 for work, limits in [((time.sleep, 60), {"seconds": 0.3}), ((grow, 900), {"memory": 300})]:
@@ -69,7 +69,7 @@ for work, limits in [((time.sleep, 60), {"seconds": 0.3}), ((grow, 900), {"memor
         worker.run(*work, **limits)
     except LimitExceeded as why:
         print(why)
-print(dict(run_each(sleep_with_a_stage, [("next", 0)], workers=1)))
+print(dict(run_calls_in_workers(sleep_with_a_stage, [("next", 0)], workers=1)))
 """
     ran = run_python("-c", code)
     assert ran.stdout.splitlines() == [

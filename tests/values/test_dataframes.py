@@ -16,9 +16,9 @@ from test_functions_as_values import submission_path
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.lab import read_labs
 from autograder.authoring.skeleton import write_course
-from autograder.authoring.verify import find_weaknesses
+from autograder.authoring.verify import find_definition_mistakes
 from autograder.core.course import read_course
-from autograder.judging.call_answer import call_answer, pack_result
+from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.judging.compare import first_difference
 from autograder.sandbox.choice import why_unavailable
 from autograder.values.case_inputs import Answer, ComparisonRules, inputs
@@ -26,7 +26,7 @@ from autograder.values.dataframes import MAX_COLUMNS, DataTable
 from autograder.values.encoding import decode, encode
 from autograder.values.value_types import (
     MAX_ANSWER_NUMBERS,
-    FrameError,
+    EncodingError,
     SingleUseArrays,
     argument_to_value,
     blank_like,
@@ -180,9 +180,9 @@ def test_a_call_gets_a_copy_and_a_change_in_it_is_noticed():
         return len(people)
 
     arguments = inputs(argument_to_value(PEOPLE))
-    answer = call_answer(adds, arguments)
+    answer = call_student_function(adds, arguments)
     assert (answer.value, answer.modified) == (3, ("people",))
-    assert call_answer(lambda people: len(people), arguments).modified == ()
+    assert call_student_function(lambda people: len(people), arguments).modified == ()
     assert list(copy_value(arguments.args[0]).columns) == ["name", "age", "height"]
 
 
@@ -219,9 +219,9 @@ def plain_table(**parts):
 def test_invalid_table_data_are_refused(parts):
     arrays = []
     data = {"table": pack_value(plain_table(**parts), arrays)}
-    with pytest.raises(FrameError):
+    with pytest.raises(EncodingError):
         unpack_value(data, SingleUseArrays(arrays))
-    with pytest.raises(FrameError):
+    with pytest.raises(EncodingError):
         unpack_value({"table": {"value": 1}}, [])
     valid_arrays = []
     valid_data = {"table": pack_value(plain_table(), valid_arrays)}
@@ -392,4 +392,4 @@ def test_an_exercise_whose_answer_has_a_column_of_bools_is_built(tmp_path):
         return inputs(pd.DataFrame({"age": rng.integers(1, 90, 6)}))
 
     exercise.lab = SimpleNamespace(name="a-lab", exercises={"grown": exercise})
-    assert find_weaknesses(exercise.lab) == []
+    assert find_definition_mistakes(exercise.lab) == []

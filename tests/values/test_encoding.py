@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as arrays_of
 from autograder.authoring.lab import read_lab
 from autograder.authoring.skeleton import write_course
 from autograder.core.course import read_course
-from autograder.judging.call_answer import call_answer, pack_result
+from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.student import answer_key
 from autograder.values import encoding, value_types
 from autograder.values.case_inputs import (
@@ -37,7 +37,7 @@ from autograder.values.value_types import (
     MAX_ANSWER_NUMBERS,
     MAX_ANSWER_PARTS,
     MAX_DEPTH,
-    FrameError,
+    EncodingError,
     SingleUseArrays,
     find_difference,
     is_unchanged,
@@ -172,9 +172,9 @@ def nest(levels):
 
 def test_a_value_nested_too_deep_is_refused_on_both_sides():
     assert identical(round_trip(nest(MAX_DEPTH)), nest(MAX_DEPTH))
-    with pytest.raises(FrameError, match="not too deep"):
+    with pytest.raises(EncodingError, match="not too deep"):
         round_trip(nest(MAX_DEPTH + 1))
-    with pytest.raises(FrameError, match="too deep"):
+    with pytest.raises(EncodingError, match="too deep"):
         decode(encode({"value": pack_value(nest(40), [])}))
     assert pack_result(nest(MAX_DEPTH))[1] is not None
     assert pack_result(nest(MAX_DEPTH + 1)) == ("int of too many parts", None)
@@ -184,9 +184,9 @@ def test_an_array_of_an_answer_is_used_once():
     arrays = [np.zeros(3)]
     data = {"tuple": [{"array": 0}, {"array": 0}]}
     assert len(unpack_value(data, arrays)) == 2  # in an answer key, which is trusted
-    with pytest.raises(FrameError, match="an array is used twice"):
+    with pytest.raises(EncodingError, match="an array is used twice"):
         unpack_value(data, SingleUseArrays(arrays))
-    with pytest.raises(FrameError, match="no such kind"):  # no copy into another layout
+    with pytest.raises(EncodingError, match="no such kind"):  # no copy into another layout
         unpack_value({"F": 0}, SingleUseArrays([np.zeros((2, 2))]))
 
 
@@ -202,13 +202,13 @@ def test_an_array_of_an_answer_is_used_once():
     ],
 )  # fmt: skip
 def test_invalid_value_data_are_refused(data):
-    with pytest.raises(FrameError):
+    with pytest.raises(EncodingError):
         unpack_value(data, [np.zeros(2)])
 
 
 @pytest.mark.parametrize("value", [{1, b"a"}, b"a", object(), np.zeros(2, complex), len])
 def test_an_unsupported_object_is_refused(value):
-    with pytest.raises(FrameError):
+    with pytest.raises(EncodingError):
         round_trip(value)
     kind, plain = pack_result(value)
     assert plain is None and kind
@@ -222,14 +222,14 @@ def test_the_size_of_an_answer_is_limited():
     assert pack_result([np.zeros(MAX_ANSWER_NUMBERS // 2 + 1, bool)] * 2)[1] is None
     assert pack_result([0] * (MAX_ANSWER_PARTS - 1))[1] is not None
     assert pack_result([0] * MAX_ANSWER_PARTS)[1] is None  # the list itself is a part, too
-    with pytest.raises(FrameError, match="prints too much"):
+    with pytest.raises(EncodingError, match="prints too much"):
         data = pack_answer(Answer(1), [])
         unpack_answer({**data, "printed": "x" * (MAX_ANSWER_CHARACTERS + 1)}, SingleUseArrays([]))
 
 
 def test_a_list_that_became_a_tuple_is_changed():
     arguments = Inputs(({"a": [1, 2]},))
-    answer = call_answer(lambda table: table.update(a=(1, 2)), arguments)
+    answer = call_student_function(lambda table: table.update(a=(1, 2)), arguments)
     assert answer.modified == ("table",)
 
 
@@ -247,7 +247,7 @@ def test_sets_are_compared_copied_and_checked_for_changes():
         names.add("new")
 
     arguments = Inputs(({"old"},))
-    assert call_answer(adds, arguments).modified == ("names",) and arguments.args[0] == {"old"}
+    assert call_student_function(adds, arguments).modified == ("names",) and arguments.args[0] == {"old"}
 
 
 def test_changed_arguments_are_noticed_in_every_kind_of_value():
@@ -257,7 +257,7 @@ def test_changed_arguments_are_noticed_in_every_kind_of_value():
         return len(names)
 
     arguments = Inputs((np.zeros(2), ["a", "b"], {"a": np.ones(2)}))
-    answer = call_answer(changes, arguments)
+    answer = call_student_function(changes, arguments)
     assert (answer.value, answer.modified) == (3, ("names", "table"))
     assert arguments.args[1] == ["a", "b"] and arguments.args[2]["a"][0] == 1
 
@@ -371,7 +371,7 @@ def test_large_and_complex_numbers_and_any_plain_key_survive_a_round_trip(value)
     {"entries": [[{"value": 1}]]}, {"entries": [[{"list": []}, {"value": 1}]]}, {"raised": ["a"]},
 ])  # fmt: skip
 def test_invalid_data_of_numbers_keys_and_errors_are_refused(data):
-    with pytest.raises(FrameError):
+    with pytest.raises(EncodingError):
         unpack_value(data, [])
 
 
@@ -390,7 +390,7 @@ PRIME = 2**61 - 1  # Python hashes whole numbers modulo this prime
 def test_keys_of_one_hash_are_refused_before_a_table_is_made_of_them(value):
     """A hash table of these keys would take quadratic time: 80 seconds."""
     began = time.process_time()
-    with pytest.raises(FrameError, match="too many"):
+    with pytest.raises(EncodingError, match="too many"):
         value_types.unpack_value(value, [])
     assert time.process_time() - began < 5
 
@@ -412,7 +412,7 @@ def test_a_result_with_many_keys_of_one_hash_is_reported():
 
 @pytest.mark.parametrize("part", [b"[]", b"1", b'""', b"{}"])
 def test_json_of_very_many_parts_is_refused_before_it_is_read(part):
-    with pytest.raises(FrameError, match="too much JSON"):
+    with pytest.raises(EncodingError, match="too much JSON"):
         encoding._decode_json_header(b'{"x": [' + b",".join([part] * 2_100_000) + b"]}")
 
 
@@ -423,7 +423,7 @@ def test_punctuation_in_texts_is_not_counted():
 
 def test_an_answer_of_too_many_parts_is_refused():
     parts = [{"value": 1}] * value_types.MAX_ANSWER_PARTS
-    with pytest.raises(FrameError, match="too many parts"):
+    with pytest.raises(EncodingError, match="too many parts"):
         value_types.unpack_value({"list": parts}, value_types.SingleUseArrays([]))
     arrays = value_types.SingleUseArrays([])
     for _ in range(3):  # the parts of each answer are counted anew
@@ -435,5 +435,5 @@ def test_an_answer_of_too_many_parts_is_refused():
 def test_a_reader_may_allow_fewer_values_in_the_json():
     frame = encode({"op": "output", "parts": [{"": 0}] * 1000})
     assert len(decode(frame, max_nodes=2100)[0]["parts"]) == 1000
-    with pytest.raises(FrameError, match="too much JSON"):
+    with pytest.raises(EncodingError, match="too much JSON"):
         decode(frame, max_nodes=1900)

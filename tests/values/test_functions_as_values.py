@@ -16,13 +16,13 @@ from autograder.authoring import Exercise, inputs, made
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import read_labs
 from autograder.authoring.skeleton import write_course
-from autograder.authoring.verify import answer_questions, find_weaknesses, judge_answers
+from autograder.authoring.verify import answer_questions, find_definition_mistakes, judge_answers
 from autograder.core.course import COURSE_VARIABLE, read_course
 from autograder.core.errors import AutograderError
 from autograder.core.notebook_cells import grade_id, grade_id_of_test
 from autograder.core.results import Verdict
 from autograder.diagnosis.render import describe_inputs
-from autograder.judging.call_answer import call_answer, pack_result
+from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.sandbox.choice import why_unavailable
 from autograder.values import value_types
 from autograder.values.case_inputs import Answer, DeferredCall
@@ -34,7 +34,7 @@ from autograder.values.encoding import (
     unpack_answer,
     unpack_inputs,
 )
-from autograder.values.value_types import FrameError, SingleUseArrays, argument_to_value, map_inputs
+from autograder.values.value_types import EncodingError, SingleUseArrays, argument_to_value, map_inputs
 
 CURVES = '''\
 """What the exercises give out."""
@@ -211,7 +211,7 @@ def test_a_function_is_imported_by_its_name_and_a_deferred_call_is_made_anew(cur
         return f(0.5), functions[0](2.0), functions[1]("abc"), key(3.0), key.calls
 
     for _ in range(2):
-        outcome = call_answer(answer, arguments)
+        outcome = call_student_function(answer, arguments)
         assert (outcome.value, outcome.modified) == ((np.sin(0.5), 6.0, 3, 7.0, 3), ())
 
 
@@ -236,10 +236,10 @@ FORGED_CALL = ["os:system", {"list": [{"value": "id"}]}, {"mapping": {}}]
 def test_an_answer_names_no_function(data, monkeypatch):
     forbid_import = lambda name: pytest.fail("it was imported")  # noqa: E731
     monkeypatch.setattr(value_types, "import_function", forbid_import)
-    with pytest.raises(FrameError):
+    with pytest.raises(EncodingError):
         unpack_answer({"type": "f", "value": {"made": data}}, SingleUseArrays([]))
     assert pack_result(DeferredCall("builtins:len", ("abc",))) == ("DeferredCall", None)
-    with pytest.raises(FrameError):  # forged in the encoded answer
+    with pytest.raises(EncodingError):  # forged in the encoded answer
         forged_answer = Answer([DeferredCall("builtins:len", ("abc",))])
         unpack_answer(pack_answer(forged_answer, []), SingleUseArrays([]))
 
@@ -249,13 +249,13 @@ def test_a_function_missing_from_the_library_is_reported(curves):
     value_types.import_function.cache_clear()
     del curves.cubic
     with pytest.raises(AutograderError, match="no curves:cubic here: get the labs anew"):
-        call_answer(len, arguments)
+        call_student_function(len, arguments)
 
 
 def test_a_build_accepts_the_exercise_and_a_check_describes_its_inputs(curves):
     lab = read_labs(read_course(Path(curves.__file__).parents[1]))["first-steps"]
     exercise = lab.exercises["root"]
-    assert find_weaknesses(lab) == []
+    assert find_definition_mistakes(lab) == []
     assert {label for label, *_ in exercise.draw(1)} > {"f = cubic", "f = polynomial(-1.0, 1.0)"}
     questions = exercise.questions()
     finding = judge_answers(
@@ -267,7 +267,7 @@ def test_a_build_accepts_the_exercise_and_a_check_describes_its_inputs(curves):
 
 def test_an_answer_that_returns_its_function_argument_is_never_right():
     lab = lab_of(lambda f, x: f(x), lambda rng: inputs(np.cos, rng.normal()))
-    assert find_weaknesses(lab) == []
+    assert find_definition_mistakes(lab) == []
 
 
 @pytest.mark.long

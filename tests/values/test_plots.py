@@ -8,14 +8,14 @@ from small_lab import lab_of
 from test_functions_as_values import course_of, grading_messages, run, submission_path, submit
 
 from autograder.authoring import inputs
-from autograder.authoring.verify import find_weaknesses
-from autograder.judging.call_answer import call_answer
+from autograder.authoring.verify import find_definition_mistakes
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.judge import judge
 from autograder.sandbox.choice import why_unavailable
 from autograder.values.case_inputs import Answer, ComparisonRules, Question
 from autograder.values.encoding import decode, encode, pack_answer, unpack_answer
 from autograder.values.plots import Drawing, InvalidDrawing
-from autograder.values.value_types import FrameError, SingleUseArrays, pack_value, unpack_value
+from autograder.values.value_types import EncodingError, SingleUseArrays, pack_value, unpack_value
 
 FIGURE_RULES = ComparisonRules(call="figure")
 X = np.arange(10.0)
@@ -23,10 +23,10 @@ X = np.arange(10.0)
 
 def message_for(reference, answer, *args):
     """Return the message about an answer after a round trip; None if it is right."""
-    expected = call_answer(reference, inputs(*args), "figure")
+    expected = call_student_function(reference, inputs(*args), "figure")
     assert isinstance(expected.value, Drawing), expected
     arrays = []
-    data = pack_answer(call_answer(answer, inputs(*args), "figure"), arrays)
+    data = pack_answer(call_student_function(answer, inputs(*args), "figure"), arrays)
     header, arrays = decode(encode({"answer": data}, arrays))
     result = unpack_answer(header["answer"], SingleUseArrays(arrays))
     question = Question("", inputs(*args), expected.value, {})
@@ -170,7 +170,7 @@ def test_open_figures_are_left_unchanged():
     plt.close(open_figure)
 
 
-PLOT = call_answer(draw_lines, inputs(X), "figure").value.plots[0]
+PLOT = call_student_function(draw_lines, inputs(X), "figure").value.plots[0]
 
 
 @pytest.mark.parametrize("parts", [
@@ -183,11 +183,11 @@ PLOT = call_answer(draw_lines, inputs(X), "figure").value.plots[0]
 def test_invalid_figure_data_are_refused(parts):
     arrays = []
     data = {"drawing": pack_value([{**PLOT, **parts}], arrays)}
-    with pytest.raises(FrameError):
+    with pytest.raises(EncodingError):
         unpack_value(data, SingleUseArrays(arrays))
     with pytest.raises(InvalidDrawing):
         Drawing.from_plain([PLOT] * 101)
-    with pytest.raises(FrameError):
+    with pytest.raises(EncodingError):
         unpack_value({"drawing": {"value": 1}}, [])
 
 
@@ -195,7 +195,7 @@ def test_invalid_figure_data_are_refused(parts):
     "value", [5, None, X, [PLOT], Drawing([]), Drawing([{**PLOT, "y limits": (np.nan, np.inf)}])]
 )
 def test_a_forged_figure_is_wrong_and_does_not_stop_the_judge(value):
-    expected = call_answer(draw_lines, inputs(X), "figure").value
+    expected = call_student_function(draw_lines, inputs(X), "figure").value
     answer = Answer(value, "Drawing")
     question = Question("", inputs(X), expected, {})
     finding = judge([question], [answer], FIGURE_RULES, [], "draw")
@@ -232,9 +232,9 @@ def test_a_build_refuses_a_figure_that_zeros_pass():
     mistake = exercise.misconception(means="You drew them upside down.", nudge="Up?")
     mistake(lambda x: draw_lines(-x))
     exercise.variant(by_pyplot)
-    assert find_weaknesses(lab) == []
+    assert find_definition_mistakes(lab) == []
     zero_lab = lab_of(lambda x: plt.plot(0 * x, 0 * x), draw_inputs, call="figure")
-    (sentence,) = find_weaknesses(zero_lab)
+    (sentence,) = find_definition_mistakes(zero_lab)
     assert "zeros of the right shape" in sentence
 
 

@@ -7,8 +7,8 @@ import pytest
 from small_lab import lab_of
 
 from autograder.authoring import inputs
-from autograder.authoring.verify import find_weaknesses
-from autograder.judging.call_answer import call_answer, pack_result
+from autograder.authoring.verify import find_definition_mistakes
+from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.judging.judge import judge
 from autograder.values.case_inputs import ComparisonRules, Question
 from autograder.values.encoding import (
@@ -20,7 +20,7 @@ from autograder.values.encoding import (
     unpack_inputs,
 )
 from autograder.values.value_types import (
-    FrameError,
+    EncodingError,
     SingleUseArrays,
     argument_to_value,
     copy_value,
@@ -39,9 +39,9 @@ def message_for(argument, answer):
     arrays = []
     header, arrays = decode(encode({"given": pack_inputs(arguments, arrays)}, arrays))
     sent_arguments = unpack_inputs(header["given"], arrays)
-    expected = call_answer(lambda x: x, arguments).value
+    expected = call_student_function(lambda x: x, arguments).value
     arrays = []
-    data = pack_answer(call_answer(answer, sent_arguments), arrays)
+    data = pack_answer(call_student_function(answer, sent_arguments), arrays)
     header, arrays = decode(encode({"answer": data}, arrays))
     result = unpack_answer(header["answer"], SingleUseArrays(arrays))
     question = Question("", arguments, expected, {})
@@ -106,7 +106,7 @@ def test_a_copied_array_keeps_dtype_shape_and_items(array):
 
 
 def test_a_numpy_date_by_itself_is_refused():
-    with pytest.raises(FrameError, match="a datetime64 is no value by itself"):
+    with pytest.raises(EncodingError, match="a datetime64 is no value by itself"):
         argument_to_value(np.datetime64("2024-02-29"))
 
 
@@ -151,7 +151,7 @@ def test_a_hostile_date_is_compared_by_its_fields():
     {"timedelta": "1" * 99}, {"datetime": "2024-02-29T12:30:00" + " " * 30},
 ])  # fmt: skip
 def test_invalid_data_of_texts_and_dates_are_refused(data):
-    with pytest.raises(FrameError):
+    with pytest.raises(EncodingError):
         unpack_value(data, SingleUseArrays([]))
 
 
@@ -165,6 +165,6 @@ def test_a_build_refuses_an_exercise_that_an_argument_passes():
     def right(x, moment):
         return np.char.add(x, "!"), moment.date(), moment - NOON
 
-    assert find_weaknesses(lab_of(right, draw_inputs)) == []
-    (sentence,) = find_weaknesses(lab_of(lambda x, moment: x, draw_inputs))
+    assert find_definition_mistakes(lab_of(right, draw_inputs)) == []
+    (sentence,) = find_definition_mistakes(lab_of(lambda x, moment: x, draw_inputs))
     assert "argument 1 given back is right in every case" in sentence

@@ -150,7 +150,7 @@ class SubmissionDriver(ABC):
         self.limits, self._seconds = limits, seconds
         self._slow_functions: set[str] = set()  # those that took too long in this run
         self.total_watch = Stopwatch(self._submission_cpu_seconds)
-        self.start_part(seconds, 0)
+        self.start_time_limit(seconds, 0)
 
     @abstractmethod
     def _submission_cpu_seconds(self) -> float:
@@ -195,12 +195,12 @@ class SubmissionDriver(ABC):
         """End the measurement of memory; return the peak in bytes if over the limit, else 0."""
 
     @abstractmethod
-    def note_progress(self, written: bytearray) -> None:
+    def handle_answer_bytes(self, written: bytearray) -> None:
         """Record that more results of calls have arrived; `written` are all bytes so far."""
 
     # Time limits
 
-    def start_part(self, seconds: float, stop_requests: int, is_question: bool = False) -> None:
+    def start_time_limit(self, seconds: float, stop_requests: int, is_question: bool = False) -> None:
         """Start to measure the time of the next cell, or of all calls that test an exercise.
 
         Parameters
@@ -220,7 +220,7 @@ class SubmissionDriver(ABC):
         self._is_question = is_question
         self.stop_requested = False
 
-    def check_time(self) -> None:
+    def enforce_time_limits(self) -> None:
         """Enforce the time limits; subclasses call this every few milliseconds during the run."""
         self.measure_usage()
         if self.total_watch.charged_seconds() > self._seconds:
@@ -283,7 +283,7 @@ class SubmissionDriver(ABC):
                 else:
                     questions = arrays[cell["first_array"] :]
                     is_last = index == last
-                    self._ask_questions(cell, questions, report, answer_arrays, outputs, is_last)
+                    self._call_tested_function(cell, questions, report, answer_arrays, outputs, is_last)
                 report.ended_process = False
             except SubmissionStopped as stop:
                 report.status, report.reason = stop.status, stop.reason
@@ -310,7 +310,7 @@ class SubmissionDriver(ABC):
         report: CellRun,
         outputs: CellOutputs,
     ) -> None:
-        self.start_part(self.limits.cell_seconds, MAX_INTERRUPTS)
+        self.start_time_limit(self.limits.cell_seconds, MAX_INTERRUPTS)
         self.send_order({"op": "run", "source": source, "count": execution_count})
         while True:
             header, _ = self._next_event()
@@ -329,7 +329,7 @@ class SubmissionDriver(ABC):
             raise protocol.ProtocolError("no such status")
         report.status = CellOutcome(header["status"])
 
-    def _ask_questions(
+    def _call_tested_function(
         self,
         cell: dict[str, Any],
         questions: Sequence[np.ndarray],
@@ -349,7 +349,7 @@ class SubmissionDriver(ABC):
         is_slow = cell["slow"] or not self._slow_functions.isdisjoint(cell["judged_again_without"])
         if is_slow:
             call_seconds *= SLOW_CALLEE_SHARE
-        self.start_part(OVERTIME_FACTOR * call_seconds, 1, is_question=True)
+        self.start_time_limit(OVERTIME_FACTOR * call_seconds, 1, is_question=True)
         remaining_bytes = MAX_ANSWERS_BYTES
         for number, group in enumerate(cell["groups"], 1):
             is_last_group = is_last and number == len(cell["groups"]) and group["memory"] is None
@@ -407,7 +407,7 @@ class SubmissionDriver(ABC):
                     written += chunk.tobytes()
                 if len(written) > max_bytes:
                     raise SubmissionStopped(CellOutcome.CRASH, protocol.TOO_LARGE_MESSAGE)
-                self.note_progress(written)
+                self.handle_answer_bytes(written)
             else:
                 outputs.add_event(header, None)
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from autograder.judging.call_answer import call_answer
+from autograder.judging.call_answer import call_student_function
 from autograder.sandbox.inside import protocol
 from autograder.values import encoding as frames
 from autograder.values.case_inputs import Inputs, Value
@@ -97,7 +97,7 @@ class SubmissionExecutor:
         function = self._require_shell().user_ns.get(order["exercise"], missing)
         exit_code = 0
         if function is not missing:
-            exit_code = self._answer_questions(function, order["call"], questions, order["last"])
+            exit_code = self._call_and_send_results(function, order["call"], questions, order["last"])
         self._emitter.send({"op": "asked", "missing": function is missing, "exit": exit_code})
 
     def _require_shell(self) -> "Shell":
@@ -128,7 +128,7 @@ class SubmissionExecutor:
     def _after_cell(self) -> None:
         """Clean up after each cell, successful or not; subclasses define how."""
 
-    def _answer_questions(
+    def _call_and_send_results(
         self,
         function: Any,
         call: str,
@@ -139,13 +139,13 @@ class SubmissionExecutor:
 
         Return 0, the exit code for success; a subclass may answer in another process.
         """
-        for frame in encode_answers(function, call, questions):
+        for frame in call_and_encode_results(function, call, questions):
             for part in protocol.split_bytes(frame):
                 self._emitter.send({"op": "answers"}, [part])
         return 0
 
 
-def encode_answers(function: Any, call: str, questions: Sequence[Inputs]) -> Iterator[bytes]:
+def call_and_encode_results(function: Any, call: str, questions: Sequence[Inputs]) -> Iterator[bytes]:
     """Call a student's function on each question's arguments, and yield the results as messages.
 
     Small results are gathered in one frame for up to 50 ms.
@@ -158,7 +158,7 @@ def encode_answers(function: Any, call: str, questions: Sequence[Inputs]) -> Ite
         # driver measures it from outside.
         if question.memory is not None:
             question = replace(question, memory=None)
-        answer = call_answer(function, question, call)
+        answer = call_student_function(function, question, call)
         answer_size = _estimate_size(answer.value) + len(answer.printed) + len(answer.error)
         if records and (size + answer_size > BATCH_BYTES or monotonic() > deadline):
             yield frames.encode({"first": first, "answers": records}, arrays)

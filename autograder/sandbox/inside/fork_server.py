@@ -74,7 +74,7 @@ def _run_fork_server(
     # Keep the garbage collector from writing to the memory that all submissions share: the kernel
     # would copy it for each.
     gc.freeze()
-    linux.collapse_pages()
+    linux.use_huge_pages()
     # A submission runs too briefly for Python's frequent garbage collections to be worth it.
     gc.set_threshold(20_000)
     supervisor.sendall(b"+")

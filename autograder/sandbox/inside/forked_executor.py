@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from autograder.sandbox.inside import linux, protocol
-from autograder.sandbox.inside.executor import SubmissionExecutor, encode_answers
+from autograder.sandbox.inside.executor import SubmissionExecutor, call_and_encode_results
 from autograder.values.case_inputs import Inputs
 
 if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
@@ -67,7 +67,7 @@ class ForkedExecutor(SubmissionExecutor):
             # the cell, and must not execute any further orders.
             os._exit(0)
 
-    def _answer_questions(
+    def _call_and_send_results(
         self,
         function: Any,
         call: str,
@@ -82,17 +82,17 @@ class ForkedExecutor(SubmissionExecutor):
         # If cells have left threads running, fork even for the last exercise: a fork has only one
         # thread. Never fork once JAX was used, because JAX hangs in a fork.
         if (last and not _thread._count()) or "jax" in sys.modules:
-            with linux.spare_limits():
-                status = super()._answer_questions(function, call, questions, last)
+            with linux.raise_limits():
+                status = super()._call_and_send_results(function, call, questions, last)
             self._after_cell()
             return status
         status = 1
-        with suppress(OSError), linux.spare_limits():
+        with suppress(OSError), linux.raise_limits():
             answers, reports = os.pipe()
             linux.enlarge_pipe(reports)
             pid = os.fork()
             if pid == 0:
-                _write_answers_and_exit(function, call, questions, reports)
+                _call_function_and_exit(function, call, questions, reports)
             os.close(reports)
             status = self._forward_answers(answers, pid)
             os.close(answers)
@@ -147,7 +147,7 @@ def _wait_for_exit(pid: int, options: int) -> int | None:
     return os.waitstatus_to_exitcode(status) if ended_pid else None
 
 
-def _write_answers_and_exit(
+def _call_function_and_exit(
     function: Any,
     call: str,
     questions: Sequence[Inputs],
@@ -159,7 +159,7 @@ def _write_answers_and_exit(
         with suppress(OSError):
             os.setpgid(0, 0)
         os.closerange(3, 5)
-        for frame in encode_answers(function, call, questions):
+        for frame in call_and_encode_results(function, call, questions):
             remaining = memoryview(frame)
             while remaining:
                 remaining = remaining[os.write(descriptor, remaining) :]

@@ -360,7 +360,7 @@ def set_limits(limits: "RunLimits", address_space: int, processes: int | None = 
 
 
 @contextmanager
-def spare_limits() -> Iterator[None]:
+def raise_limits() -> Iterator[None]:
     """Raise the limits a little within the `with` block.
 
     So an exercise can be tested even if the cells have used up their limits.
@@ -382,7 +382,7 @@ def enlarge_pipe(pipe: int) -> None:
         fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 1 << 20)
 
 
-def collapse_pages() -> None:
+def use_huge_pages() -> None:
     """Convert this process's private memory to huge pages, so that it can be forked faster.
 
     A fork copies the page table, which is shorter with huge pages. If a forked process writes to a

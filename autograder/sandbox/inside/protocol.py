@@ -23,7 +23,7 @@ from autograder.values.encoding import (
     read_frame,
 )
 from autograder.values.value_types import MAX_ANSWER_NUMBERS
-from autograder.values.value_types import FrameError as ProtocolError
+from autograder.values.value_types import EncodingError as ProtocolError
 
 MAX_TRACEBACK_LINES = 1_000
 MAX_MIME_TYPES = 50  # in one output
@@ -102,7 +102,7 @@ def check_output(output: Any) -> dict:
     if len(lines) > MAX_TRACEBACK_LINES or not all(isinstance(line, str) for line in lines):
         raise ProtocolError("a traceback is some lines of text")
     if "data" in output:
-        output |= {"data": _keep_text_mime_types(output["data"]), "metadata": {}}
+        output |= {"data": _keep_string_contents(output["data"]), "metadata": {}}
     return output
 
 
@@ -111,7 +111,7 @@ def is_json(mime: str) -> bool:
     return mime == "application/json" or mime.endswith("+json")
 
 
-def _keep_text_mime_types(data: dict) -> dict:
+def _keep_string_contents(data: dict) -> dict:
     """Return the texts of a MIME bundle, without its JSON data.
 
     JSON is never shown, and deeply nested JSON could crash a program that reads it.

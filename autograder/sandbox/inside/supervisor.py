@@ -49,7 +49,7 @@ class ProcessUsage(NamedTuple):
     cpu: float
 
 
-def measure_processes(root: int) -> dict[psutil.Process, ProcessUsage]:
+def measure_process_tree(root: int) -> dict[psutil.Process, ProcessUsage]:
     """Return CPU time and memory of a process and all its descendants; empty except on Linux."""
     usage: dict[psutil.Process, ProcessUsage] = {}
     if not psutil.LINUX:
@@ -198,7 +198,7 @@ class Supervisor(SubmissionDriver):
 
     def measure_usage(self) -> None:
         """Measure CPU time and memory of all processes of the submission."""
-        self._usage = measure_processes(self._child)
+        self._usage = measure_process_tree(self._child)
         # The CPU time of an ended process is missing in the sum if its parent did not wait for it.
         # Then keep the earlier, larger sum.
         cpu_seconds = sum(usage.cpu for usage in self._usage.values())
@@ -231,7 +231,7 @@ class Supervisor(SubmissionDriver):
             self._memory_limit = memory
             self._submission.every = MEMORY_CHECK_INTERVAL_SECONDS
 
-    def note_progress(self, written: bytearray) -> None:
+    def handle_answer_bytes(self, written: bytearray) -> None:
         """Record that more results of calls of a student's function have arrived.
 
         If memory is measured and the answer is complete, kill the process that gave it.
@@ -272,7 +272,7 @@ class Supervisor(SubmissionDriver):
             if current_time < self._next_check:
                 return
         self._next_check = current_time + CHECK_INTERVAL_SECONDS
-        self.check_time()
+        self.enforce_time_limits()
         if self._has_exited():
             # The submission's process has ended, but its child processes would keep its pipe open:
             # end them as well.

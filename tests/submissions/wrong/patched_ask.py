@@ -1,4 +1,4 @@
-"""`call_answer` in its own process is replaced; it can only send other wrong arrays."""
+"""`call_student_function` in its own process is replaced; it can only send other wrong arrays."""
 
 # %% padding-mask
 import autograder.judging.call_answer
@@ -8,7 +8,10 @@ def call(function, given, call="function"):
     return autograder.judging.call_answer.Answer(np.ones((3, 1, 5), dtype=bool), "ndarray", "", ())
 
 
-real_call, autograder.judging.call_answer.call_answer = autograder.judging.call_answer.call_answer, call
+real_call, autograder.judging.call_answer.call_student_function = (
+    autograder.judging.call_answer.call_student_function,
+    call,
+)
 
 
 def padding_mask(lengths, size):
@@ -16,4 +19,4 @@ def padding_mask(lengths, size):
 
 
 # %% after test-padding-mask
-autograder.judging.call_answer.call_answer = real_call
+autograder.judging.call_answer.call_student_function = real_call

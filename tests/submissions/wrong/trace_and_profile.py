@@ -8,7 +8,7 @@ import threading
 
 def trace(frame, event, argument):
     if frame.f_code.co_name in (
-        "call_answer",
+        "call_student_function",
         "pack_result",
         "result_to_value",
         "copy_value",

@@ -9,8 +9,8 @@ from test_functions_as_values import course_of, grading_messages, run, submissio
 
 from autograder.authoring import first, inputs, made, result
 from autograder.authoring.exercise import ExerciseError
-from autograder.authoring.verify import answer_questions, find_weaknesses, judge_answers
-from autograder.judging.call_answer import call_answer
+from autograder.authoring.verify import answer_questions, find_definition_mistakes, judge_answers
+from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
 from autograder.judging.judge import judge
 from autograder.sandbox.choice import why_unavailable
@@ -29,13 +29,13 @@ from autograder.values.value_types import SingleUseArrays, argument_to_value, ma
 def message_for(reference, answer, arguments):
     """Return the message about an answer after a round trip; None if it is right."""
     arguments = map_inputs(arguments, argument_to_value)
-    expected = call_answer(reference, arguments)
+    expected = call_student_function(reference, arguments)
     assert not expected.error, expected
     arrays = []
     header, arrays = decode(encode({"given": pack_inputs(arguments, arrays)}, arrays))
     sent_arguments = unpack_inputs(header["given"], arrays)
     arrays = []
-    data = pack_answer(call_answer(answer, sent_arguments), arrays)
+    data = pack_answer(call_student_function(answer, sent_arguments), arrays)
     header, arrays = decode(encode({"answer": data}, arrays))
     result_answer = unpack_answer(header["answer"], SingleUseArrays(arrays))
     question = Question("", arguments, expected.value, {})
@@ -138,16 +138,16 @@ def test_queries_of_a_result_are_compared(reference, answer, arguments, sentence
 
 def test_the_value_of_a_query_is_copied_when_it_is_evaluated():
     arguments = map_inputs(inputs(1).then(result.log, result.deposit(2).log), argument_to_value)
-    assert call_answer(Account, arguments).value == ([], [2])
-    assert call_answer(Account, arguments).value == ([], [2])  # each call has a result of its own
+    assert call_student_function(Account, arguments).value == ([], [2])
+    assert call_student_function(Account, arguments).value == ([], [2])  # each call has a result of its own
 
 
 def test_a_query_may_be_expected_to_raise():
     arguments = map_inputs(inputs(1).then(result.pay(5)), argument_to_value)
     expected = ExpectedError("ValueError", "too little")
-    answer = call_answer(Account, arguments)
+    answer = call_student_function(Account, arguments)
     assert first_difference(expected, answer, ComparisonRules(), arguments) is None
-    answer = call_answer(account_with(pay=lambda self, amount: 0), arguments)
+    answer = call_student_function(account_with(pay=lambda self, amount: 0), arguments)
     assert first_difference(expected, answer, ComparisonRules(), arguments).observation == (
         "Your function returned a tuple; it should raise a ValueError here."
     )
@@ -201,22 +201,22 @@ def test_a_hostile_object_is_wrong_and_costs_little():
 ])  # fmt: skip
 def test_an_invalid_query_is_reported(case, rules, words):
     with pytest.raises(ExerciseError, match=words):
-        find_weaknesses(lab_of(line, case, **rules))
+        find_definition_mistakes(lab_of(line, case, **rules))
 
 
 def test_a_reference_that_returns_nothing_cannot_be_queried():
     with pytest.raises(ExerciseError, match="returned None"):
-        find_weaknesses(lab_of(lambda x: None, lambda rng: inputs(1).then(result(1))))
+        find_definition_mistakes(lab_of(lambda x: None, lambda rng: inputs(1).then(result(1))))
 
 
 def test_an_exercise_that_zeros_pass_is_refused_and_others_are_not():
     def draw_inputs(rng):
         return inputs(2.0, rng.normal()).then(result(rng.normal()))
 
-    assert find_weaknesses(lab_of(line, draw_inputs)) == []
-    (sentence,) = find_weaknesses(lab_of(lambda a, b: lambda x: 0.0, draw_inputs))
+    assert find_definition_mistakes(lab_of(line, draw_inputs)) == []
+    (sentence,) = find_definition_mistakes(lab_of(lambda a, b: lambda x: 0.0, draw_inputs))
     assert "what gives zeros of the right shape is right in every case" in sentence
-    assert find_weaknesses(lab_of(Account, lambda rng: inputs(7).then(result.balance))) == []
+    assert find_definition_mistakes(lab_of(Account, lambda rng: inputs(7).then(result.balance))) == []
 
 
 def test_a_mistake_that_raises_the_expected_error_is_recognised_by_its_results():
