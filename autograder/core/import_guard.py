@@ -31,7 +31,7 @@ from autograder.core.errors import join_words
 # in import statements.
 ENGINE_PACKAGES = frozenset(
     "autograder click IPython ipywidgets matplotlib mpl_toolkits".split()
-    + "nbclient nbformat numpy rich".split()
+    + "nbclient nbformat numpy rich safetensors".split()
 )
 # Environment variable of a lab's sandbox: the lab's packages, separated by commas.
 PACKAGES_VARIABLE = "AUTOGRADER_PACKAGES"
