@@ -1,5 +1,7 @@
 """A missing name is explained by the cell of the saved notebook that defines it."""
 
+import re
+
 import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -7,7 +9,11 @@ from our_course import COURSE
 
 from autograder.student import check as check_module
 from autograder.student.check import CheckFailed, check
-from autograder.student.notebook_names import explain_missing_name, list_defined_names
+from autograder.student.notebook_names import (
+    MAX_QUOTED_CHARACTERS,
+    explain_missing_name,
+    list_defined_names,
+)
 
 
 @pytest.fixture
@@ -42,6 +48,15 @@ def test_the_cell_that_defines_a_name_is_quoted_with_its_section(lab_folder):
 @pytest.mark.parametrize("name", ["inside", "broken", "stats"])
 def test_a_name_that_no_cell_defines_is_not_explained(lab_folder, name):
     assert explain_missing_name(name) == ""
+
+
+def test_a_long_first_line_is_cut(lab_folder):
+    path = lab_folder / "a-lab.ipynb"
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.append(new_code_cell("long_name = [" + "1, " * 100 + "]"))
+    nbformat.write(notebook, path)
+    (quoted,) = re.findall(r"begins with `(.*?)`", explain_missing_name("long_name"))
+    assert quoted.startswith("long_name = [1, 1") and len(quoted) == MAX_QUOTED_CHARACTERS
 
 
 def test_without_a_saved_notebook_nothing_is_explained(tmp_path, monkeypatch):
