@@ -3,7 +3,7 @@
 import numpy as np
 
 from autograder.core.errors import truncate
-from autograder.values.case_inputs import Inputs
+from autograder.values.case_records import Inputs
 from autograder.values.wording import format_number, with_article
 
 # Views: functions that compute from a result what is compared instead of the result.

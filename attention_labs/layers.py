@@ -15,7 +15,7 @@ import numpy as np
 
 from attention_labs.comparers import within_the_values
 from attention_labs.keras_start import let_go
-from autograder.values.case_inputs import Inputs
+from autograder.values.case_records import Inputs
 
 OUTPUT, AGAIN = "output", "output of a second call"
 GRADIENTS = ("gradient of the queries", "gradient of the keys", "gradient of the values")

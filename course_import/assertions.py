@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from autograder.authoring.python_names import find_definitions, find_used_names, get_called_name
-from autograder.values.case_inputs import Tolerance
+from autograder.values.case_records import Tolerance
 
 EXACT = 1e-7  # tolerance in place of `==` of numbers: rounding is no mistake
 

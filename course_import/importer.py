@@ -30,7 +30,7 @@ from autograder.core.course import Course
 from autograder.core.errors import AutograderError, format_count, join_words, truncate
 from autograder.core.files import write_file
 from autograder.core.notebook_cells import grade_id, grade_id_of_test, make_nbgrader_metadata
-from autograder.values.case_inputs import Tolerance, Value
+from autograder.values.case_records import Tolerance, Value
 from course_import import otter_source
 from course_import.assertions import EXACT, Assertion, read_assertions, uncomment_autotests
 from course_import.dependencies import (

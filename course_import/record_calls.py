@@ -30,7 +30,7 @@ from autograder.judging.function_tests import (
     inputs_for_test,
     record_test_calls,
 )
-from autograder.values.case_inputs import ComparisonRules, Inputs, Value
+from autograder.values.case_records import ComparisonRules, Inputs, Value
 from autograder.values.dataframes import DataTable
 from autograder.values.encoding import decode, encode
 from autograder.values.value_types import (

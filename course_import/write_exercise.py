@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from autograder.values.case_inputs import ComparisonRules, Value
+from autograder.values.case_records import ComparisonRules, Value
 from autograder.values.dataframes import Column, DataTable, Labels, table_from_pandas
 from autograder.values.value_types import arrays_in, values_agree
 

@@ -16,10 +16,10 @@ from nbformat import NotebookNode
 
 from autograder.authoring.exercise import Exercise
 from autograder.authoring.lab import Lab, read_lab
-from autograder.authoring.release import release_notebook
+from autograder.authoring.released_notebook import release_notebook
 from autograder.core.course import find_course
 from autograder.core.notebook_cells import cell_grade_id, grade_id
-from autograder.values.case_inputs import Misconception
+from autograder.values.case_records import Misconception
 
 _FIRST = (
     "Ada Bela Chloé Dmitri Emeka Fatima Goran Hana Ines Jonas Kavya Lars Mei Nadia Omar Paula "

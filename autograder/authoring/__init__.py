@@ -2,7 +2,7 @@
 
 from autograder.authoring.exercise import Exercise, sizes
 from autograder.judging.function_tests import call_in_test, compare_in_test, inputs_for_test
-from autograder.values.case_inputs import Inputs, inputs
+from autograder.values.case_records import Inputs, inputs
 from autograder.values.deferred_calls import first, made, result
 
 __all__ = [

@@ -18,7 +18,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.authoring.lab import Lab
-from autograder.authoring.release import BuildError, release_notebook
+from autograder.authoring.released_notebook import BuildError, release_notebook
 from autograder.authoring.stability import find_unstable_results
 from autograder.authoring.verify import find_definition_mistakes
 from autograder.core.course import LAB_INDEX, Course

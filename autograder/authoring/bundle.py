@@ -151,7 +151,7 @@ def _lies_in(path: Path, folders: Iterable[Path]) -> bool:
     return any(path.is_relative_to(folder) for folder in folders)
 
 
-def write_bundle(course: Course, target: Path | None = None) -> Path:
+def write_students_zip(course: Course, target: Path | None = None) -> Path:
     """Write the students' zip, by default to `dist/<course id>.zip`, and return its path.
 
     Raises

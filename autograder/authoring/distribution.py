@@ -367,13 +367,13 @@ def write_release(course: Course, target: Path) -> list[Path]:
     They are the wheels of the engine and of the course's library, constraints.txt with the pinned
     versions, and the students' zip.
     """
-    from autograder.authoring.bundle import write_bundle
+    from autograder.authoring.bundle import write_students_zip
 
     engine_wheel = build_wheel(collect_engine_files(), target)
     library_wheel = build_wheel(collect_library_files(course), target)
     constraints = target / "constraints.txt"
     constraints.write_bytes(read_root_file("constraints.txt"))
-    student_zip = write_bundle(course, target / f"{course.id}.zip")
+    student_zip = write_students_zip(course, target / f"{course.id}.zip")
     return [engine_wheel, library_wheel, constraints, student_zip]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autograder.values.case_inputs import DeferredCall, Inputs, Value, copy_with_layout
+from autograder.values.case_records import DeferredCall, Inputs, Value, copy_with_layout
 from autograder.values.value_types import (
     argument_to_value,
     arrays_in,

@@ -35,7 +35,7 @@ from autograder.authoring.domain import Domain, Sizes
 from autograder.core.errors import AutograderError, join_words
 from autograder.judging.call_answer import call_student_function, list_parameter_names
 from autograder.judging.compare import first_difference
-from autograder.values.case_inputs import (
+from autograder.values.case_records import (
     Answer,
     ComparisonRules,
     DeferredCall,
@@ -111,7 +111,7 @@ class Exercise:
         Exercises of this lab whose functions this exercise's function calls. If a student's answer
         to one of them is wrong, this exercise is graded with a right function in its place.
     call, view, compare, properties
-        See `autograder.values.case_inputs.ComparisonRules`. Functions must be defined in a module
+        See `autograder.values.case_records.ComparisonRules`. Functions must be defined in a module
         that students have, too.
     **rules
         Other fields of `ComparisonRules`.

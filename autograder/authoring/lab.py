@@ -289,7 +289,7 @@ class Lab:
         return tuple(statements)
 
     @cached_property
-    def packages(self) -> frozenset[str]:
+    def required_packages(self) -> frozenset[str]:
         """Modules that the lab needs, out of the list `imports` in course.toml.
 
         Only imports in set-up and answer cells count, since the lab can be graded if another cell
@@ -307,7 +307,7 @@ class Lab:
         A lab that needs one of the course's `imports` allows all of them, since they belong
         together, as Keras and its backends do. A lab that needs none of them allows none.
         """
-        imports = self.course.imports if self.packages else ()
+        imports = self.course.imports if self.required_packages else ()
         return frozenset((*self.course.library, *imports))
 
     @cached_property

@@ -29,7 +29,7 @@ from autograder.judging.compare import same_answer
 from autograder.judging.judge import adapt_rules_to_precision
 from autograder.student.answer_key import decode_key
 from autograder.student.reuse import make_grading_environment
-from autograder.values.case_inputs import (
+from autograder.values.case_records import (
     ComparisonRules,
     ExpectedError,
     Question,

@@ -18,7 +18,7 @@ from autograder.judging.compare import first_difference
 from autograder.judging.error_messages import classify_error
 from autograder.judging.function_tests import TEST_ARGUMENT, zero_recorded_values
 from autograder.judging.judge import Finding, judge
-from autograder.values.case_inputs import (
+from autograder.values.case_records import (
     Answer,
     ComparisonRules,
     ExpectedError,

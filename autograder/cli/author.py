@@ -98,7 +98,7 @@ def bundle(output: Path | None) -> None:
     \b
     Example:  autograder bundle --output statistics.zip
     """
-    from autograder.authoring.bundle import write_bundle
+    from autograder.authoring.bundle import write_students_zip
 
-    archive = write_bundle(find_course(), output)
+    archive = write_students_zip(find_course(), output)
     click.echo(f"{archive}: {archive.stat().st_size / 1e6:.1f} MB")

@@ -17,7 +17,7 @@ import numpy as np
 
 from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import same_answer
-from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Question, Value
+from autograder.values.case_records import Answer, ComparisonRules, Inputs, Question, Value
 from autograder.values.value_types import arrays_in
 from autograder.values.wording import ordinal
 

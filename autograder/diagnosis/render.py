@@ -8,7 +8,7 @@ import numpy as np
 
 from autograder.core.errors import backticks_to_html
 from autograder.judging.judge import Finding
-from autograder.values.case_inputs import Answer, Inputs, Tolerance
+from autograder.values.case_records import Answer, Inputs, Tolerance
 from autograder.values.tolerance import elements_agree
 from autograder.values.value_types import apply_view, short_repr
 

@@ -52,7 +52,7 @@ from autograder.diagnosis.mutations import (
 )
 from autograder.judging.call_answer import NULL_OUTPUT, CapturedOutput, call_student_function
 from autograder.judging.compare import first_difference
-from autograder.values.case_inputs import ComparisonRules, Question, Value
+from autograder.values.case_records import ComparisonRules, Question, Value
 from autograder.values.value_types import copy_inputs
 
 MAX_MUTATIONS = 2_000  # in one copy of the code

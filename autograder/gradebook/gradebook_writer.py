@@ -429,31 +429,31 @@ class GradebookWriter:
             else:
                 path.unlink(missing_ok=True)
 
-    def record_manual_marks(
+    def record_marks_of_question(
         self,
         lab: Lab,
-        name: str,
-        marks: Mapping[str, tuple[str, str]],
+        question: str,
+        marks_by_student: Mapping[str, tuple[str, str]],
     ) -> None:
         """Write the manual marks of one question for several students, all or none.
 
         Parameters
         ----------
-        marks : mapping of str to (str, str)
+        marks_by_student : mapping of str to (str, str)
             Points and comment by student. With "" as points, the student's old points are kept.
         """
-        self._write_with_retries(partial(self._write_manual_marks, lab, name, marks))
+        self._write_with_retries(partial(self._write_manual_marks, lab, question, marks_by_student))
 
     def _write_manual_marks(
         self,
         lab: Lab,
-        name: str,
-        marks: Mapping[str, tuple[str, str]],
+        question: str,
+        marks_by_student: Mapping[str, tuple[str, str]],
     ) -> None:
-        grade_cell = comment_cell = name
-        if name in lab.exercises:
-            grade_cell, comment_cell = grade_id_of_test(name), grade_id(name)
-        for student, (points, words) in marks.items():
+        grade_cell = comment_cell = question
+        if question in lab.exercises:
+            grade_cell, comment_cell = grade_id_of_test(question), grade_id(question)
+        for student, (points, words) in marks_by_student.items():
             notebook = self._gradebook.find_submission_notebook(lab.name, lab.name, student)
             for grade in notebook.grades:
                 if grade.name == grade_cell and points:

@@ -24,7 +24,7 @@ from nbformat.v4 import new_markdown_cell
 from autograder.authoring.exercise import DrawnCase, Exercise
 from autograder.authoring.lab import Lab
 from autograder.authoring.python_names import find_definitions, find_external_names, parse_code
-from autograder.authoring.release import release_notebook
+from autograder.authoring.released_notebook import release_notebook
 from autograder.core.errors import backticks_to_html, join_words, make_printable
 from autograder.core.import_guard import find_imports
 from autograder.core.notebook_cells import cell_grade_id, grade_id, nbgrader_metadata
@@ -48,7 +48,7 @@ from autograder.grading.sanitise import (
 from autograder.grading.worker import limited_stage
 from autograder.judging.judge import Finding, describe_broken_dependency, judge
 from autograder.sandbox import Cell, CellRun, Sandbox, SandboxError
-from autograder.values.case_inputs import Question
+from autograder.values.case_records import Question
 from autograder.values.structural_mistakes import STRUCTURAL
 
 # Names of the two stages of work on a submission that have a time limit of their own (see
@@ -354,7 +354,7 @@ class SubmissionGrader:
         self._follows_through = follow_through
         results = self.judge_cells(self.notebook, self.sandbox.limits.total_seconds)
         if follow_through:
-            self.follow_through(results)
+            self.judge_with_reference_answers(results)
         return results
 
     def judge_cells(self, notebook: NotebookNode, seconds: float) -> CellResults:
@@ -530,7 +530,7 @@ class SubmissionGrader:
                 return cell.source
         return ""
 
-    def follow_through(self, results: CellResults) -> None:
+    def judge_with_reference_answers(self, results: CellResults) -> None:
         """Judge failed exercises again, with reference solutions of exercises that they build on.
 
         The notebook is run once more for each such exercise, with the reference solution in place

@@ -105,7 +105,7 @@ def find_sandbox_for(labs: Iterable[Lab], choice: str) -> type[Sandbox]:
     """
     sandbox = find_sandbox(choice)
     for lab in labs:
-        problem = sandbox.explain_missing_packages(lab.packages)
+        problem = sandbox.explain_missing_packages(lab.required_packages)
         if problem:
             fallback = explain_fallback(sandbox) if choice == "auto" else ""
             reasons = " ".join(filter(None, (problem, fallback)))

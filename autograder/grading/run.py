@@ -162,7 +162,7 @@ class _ClassGrader:
             # Begin with the grading: the workers grade while this process opens the gradebook.
             new_keys = [key for key in submissions if key not in cached_results]
             outcomes = pool.grade_all(self.classroom.read_submission(*key) for key in new_keys)
-            self.set_aside_invalid_timestamps(submissions)
+            self.rename_invalid_timestamp_files(submissions)
             writer = stack.enter_context(GradebookWriter(self.classroom))
             writer.enter_labs(labs, policy)
             self.record_cached_results(cached_results.values(), writer)
@@ -202,7 +202,7 @@ class _ClassGrader:
             self.classroom, self.labs, submissions, policy, pool, self.options, force
         )
 
-    def set_aside_invalid_timestamps(self, submissions: Iterable[tuple[str, str]]) -> None:
+    def rename_invalid_timestamp_files(self, submissions: Iterable[tuple[str, str]]) -> None:
         """Rename each timestamp.txt that holds no valid time, and add a note for the instructor."""
         from autograder.gradebook.deadlines import set_aside_invalid_timestamp
 

@@ -33,11 +33,10 @@ from autograder.intake.filenames import (
     is_zip,
     stem,
 )
-from autograder.intake.identify import StudentMatcher, Unmatched
 from autograder.intake.ownership import (
     DownloadOwnership,
     IntakeSettings,
-    Owner,
+    SubmissionAccount,
     holds_several_students,
 )
 from autograder.intake.platform_metadata import (
@@ -49,6 +48,7 @@ from autograder.intake.platform_metadata import (
     read_gradescope_metadata,
 )
 from autograder.intake.roster import Identity, Person
+from autograder.intake.student_matching import StudentMatcher, Unmatched
 from autograder.intake.upload_limits import LIMITS, FileRefused, ReadingBudget
 
 MAX_TIMESTAMP_BYTES = 200
@@ -118,7 +118,7 @@ class Attempt:
     ----------
     source : str
         Path of the notebook, with the zips around it.
-    owner : Owner
+    owner : SubmissionAccount
         Account of the platform that the notebook belongs to.
     submission_key : str
         Text that is equal for all files of one submission. Only one of these files is filed.
@@ -143,7 +143,7 @@ class Attempt:
 
     source: str
     lab: str
-    owner: Owner
+    owner: SubmissionAccount
     file: IncomingFile
     submission_key: str
     submitted_at: datetime | None = None
@@ -294,7 +294,9 @@ class SubmissionFinder:
         self.reports.append(report)
 
     @contextmanager
-    def _turn_errors_into_reports(self, source: str, owner: Owner | None = None) -> Iterator[None]:
+    def _turn_errors_into_reports(
+        self, source: str, owner: SubmissionAccount | None = None
+    ) -> Iterator[None]:
         """Turn an exception in the `with` block into a report on the file, so that the run goes on.
 
         Parameters
@@ -349,7 +351,7 @@ class SubmissionFinder:
             ),
         )
 
-        def find_owner(file: IncomingFile) -> Owner | str:
+        def find_owner(file: IncomingFile) -> SubmissionAccount | str:
             return self._owner_with_timestamp(ownership.find_owner(file.path), file, by_path)
 
         # Number the downloads, since two of them may have the same name.
@@ -359,7 +361,7 @@ class SubmissionFinder:
     def _search_files(
         self,
         files: list[IncomingFile],
-        find_owner: Callable[[IncomingFile], Owner | str],
+        find_owner: Callable[[IncomingFile], SubmissionAccount | str],
         location: _SearchLocation,
     ) -> None:
         """Search all files of a download or of a student's zip.
@@ -378,7 +380,7 @@ class SubmissionFinder:
             owner = find_owner(file)
             source = location.source_of(file)
             if file.problem:
-                student = owner.default_folder if isinstance(owner, Owner) else ""
+                student = owner.default_folder if isinstance(owner, SubmissionAccount) else ""
                 self._add_report(source, FileOutcome.REFUSED, file.problem, student)
             elif not location.student_zip and ONLINE_TEXT.match(file.path):
                 reason = "It is text typed into a page; only a notebook can be marked."
@@ -402,7 +404,7 @@ class SubmissionFinder:
     def _add_attempts_of_submission(
         self,
         file: IncomingFile,
-        owner: Owner,
+        owner: SubmissionAccount,
         location: _SearchLocation,
         is_alone: bool,
     ) -> None:
@@ -445,8 +447,8 @@ class SubmissionFinder:
             return {}
 
     def _owner_with_timestamp(
-        self, owner: Owner | str, file: IncomingFile, by_path: Mapping[str, IncomingFile]
-    ) -> Owner | str:
+        self, owner: SubmissionAccount | str, file: IncomingFile, by_path: Mapping[str, IncomingFile]
+    ) -> SubmissionAccount | str:
         """Return the file's owner, with the time in a timestamp.txt beside it if that is valid.
 
         Only a timestamp.txt in a folder of nbgrader counts. In any other folder, the student may
@@ -472,7 +474,9 @@ class SubmissionFinder:
                 return replace(owner, time=time)
         return replace(owner, note="The timestamp.txt beside it cannot be read.")
 
-    def _search_student_zip(self, file: IncomingFile, owner: Owner, location: _SearchLocation) -> None:
+    def _search_student_zip(
+        self, file: IncomingFile, owner: SubmissionAccount, location: _SearchLocation
+    ) -> None:
         """Search a zip that one student submitted. All files in it belong to that student."""
         depth = location.depth + 1
         if depth > LIMITS.max_zip_depth:
@@ -520,7 +524,7 @@ class SubmissionFinder:
     def _make_attempt(
         self,
         file: IncomingFile,
-        owner: Owner,
+        owner: SubmissionAccount,
         location: _SearchLocation,
         lab: str,
     ) -> Attempt:
@@ -552,7 +556,7 @@ class SubmissionFinder:
             notes=tuple(notes),
         )
 
-    def _find_lab_of_notebook(self, file: IncomingFile, owner: Owner, is_alone: bool) -> str:
+    def _find_lab_of_notebook(self, file: IncomingFile, owner: SubmissionAccount, is_alone: bool) -> str:
         """Return the lab that a notebook is for, as its name, its cells or its folders tell.
 
         Parameters
@@ -587,7 +591,7 @@ class SubmissionFinder:
             f"{labs[0]}.ipynb, and collect it again."
         )
 
-    def _read_up_to_failure(self, file: IncomingFile, owner: Owner) -> bytes:
+    def _read_up_to_failure(self, file: IncomingFile, owner: SubmissionAccount) -> bytes:
         """Return a notebook's bytes, or those before the place where reading failed.
 
         Raises `FileRefused` if no byte can be read.

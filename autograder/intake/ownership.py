@@ -48,7 +48,7 @@ _PROBE_ZONE = timezone(timedelta(hours=13, minutes=37))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Owner:
+class SubmissionAccount:
     """Account that submitted a file, and what the file's name tells about the submission.
 
     Two owners are equal if they are the same account. The fields about the submission, such as
@@ -201,7 +201,7 @@ class DownloadOwnership:
         self._repositories, self._receipts, self._metadata = repositories, receipts, metadata
         self._owners: dict[
             str,
-            Owner | str,
+            SubmissionAccount | str,
         ] = {}  # by path; the owner of a folder, such as "ada/", is the owner of all files in it
         self._student_levels: list[str] = []  # paths of folders that hold the students' folders
         if settings.pattern:
@@ -218,7 +218,7 @@ class DownloadOwnership:
         else:
             self._assign_owners_in_folder("", [path.split("/") for path in sorted(paths)], name)
 
-    def find_owner(self, path: str) -> Owner | str:
+    def find_owner(self, path: str) -> SubmissionAccount | str:
         """Return the account that a file belongs to, or a message to the instructor if unsure."""
         if path in self._owners:
             return self._owners[path]
@@ -260,7 +260,7 @@ class DownloadOwnership:
         for path, readings in names.readings.items():
             owner = self._owner_from_majority_pattern(readings, platform, path, folder_path)
             self._owners[folder_path + path] = owner
-            if isinstance(owner, Owner) and owner.platform_path.endswith("/"):
+            if isinstance(owner, SubmissionAccount) and owner.platform_path.endswith("/"):
                 self._owners[folder_path + owner.platform_path] = owner  # the whole folder
         if platform == "":
             self._assign_files_named_after_students(folder_path, names.files)
@@ -339,7 +339,7 @@ class DownloadOwnership:
         platform: str | None,
         path: str,
         folder_path: str,
-    ) -> Owner | str:
+    ) -> SubmissionAccount | str:
         """Return a file's owner, or a message if most names beside it have another pattern.
 
         A student who chooses the name of a file could imitate the pattern of another platform.
@@ -397,7 +397,7 @@ class DownloadOwnership:
         )
         for folder, subpaths in folders.items():
             if folder in containers:
-                owner: Owner | str = _several_students_message(folder)
+                owner: SubmissionAccount | str = _several_students_message(folder)
             else:
                 owner = self._owner_of_student_folder(folder, subpaths, is_student_level)
             self._owners[f"{folder_path}{folder}/"] = owner
@@ -418,7 +418,7 @@ class DownloadOwnership:
         folder: str,
         subpaths: list[list[str]],
         is_student_level: bool,
-    ) -> Owner | str:
+    ) -> SubmissionAccount | str:
         """Return the owner of a folder, or a sentence if the folder could hold a whole class.
 
         Parameters
@@ -498,7 +498,7 @@ class DownloadOwnership:
 
     def _owner_from_pattern(
         self, pattern: FilenamePattern, groups: PatternGroups, path: str, folder_path: str
-    ) -> Owner | str:
+    ) -> SubmissionAccount | str:
         """Return the owner that a path names in a platform's pattern, or a message if uncertain.
 
         Parameters
@@ -547,7 +547,9 @@ class DownloadOwnership:
             )
         return self._owner_with_time_in_name(owner, time, zone) if time else owner
 
-    def _owner_with_time_in_name(self, owner: Owner, time_text: str, zone: tzinfo | None) -> Owner:
+    def _owner_with_time_in_name(
+        self, owner: SubmissionAccount, time_text: str, zone: tzinfo | None
+    ) -> SubmissionAccount:
         """Return the owner with the time of submission that the file's name states.
 
         Parameters
@@ -568,8 +570,8 @@ class DownloadOwnership:
         return replace(owner, time=time, in_default_zone=in_default_zone, note="")
 
     def _owner_from_gradescope_list(
-        self, owner: Owner, submission_folder: str, export_folder: str
-    ) -> Owner | str:
+        self, owner: SubmissionAccount, submission_folder: str, export_folder: str
+    ) -> SubmissionAccount | str:
         """Return the owner with the submitters and the time that Gradescope's list states.
 
         Return a sentence if the list cannot be used or has no submitter.
@@ -603,7 +605,9 @@ class DownloadOwnership:
             time=entry.time,
         )
 
-    def _owner_with_blackboard_login(self, owner: Owner, receipt: PlatformSubmission | None) -> Owner | str:
+    def _owner_with_blackboard_login(
+        self, owner: SubmissionAccount, receipt: PlatformSubmission | None
+    ) -> SubmissionAccount | str:
         """Return the owner with the login in Blackboard's file name, or a sentence if uncertain.
 
         If there is a receipt for the login, the owner gets the student's name from it.
@@ -659,11 +663,11 @@ def _owner_from_pattern_groups(
     groups: PatternGroups,
     path: str,
     platform_path: str,
-) -> Owner:
+) -> SubmissionAccount:
     """Return the account that a file's name describes, given the parts that a pattern found."""
     identity = Identity(**{key: groups[key] for key in groups.keys() & _IDENTITY_FIELDS})
     number = groups.get("number", "")
-    return Owner(
+    return SubmissionAccount(
         platform=pattern.platform,
         identities=(identity,),
         default_folder=identity.default_folder,
@@ -678,16 +682,16 @@ def _owner_from_pattern_groups(
     )
 
 
-def _replace_identity(owner: Owner, identity: Identity, account: str) -> Owner:
+def _replace_identity(owner: SubmissionAccount, identity: Identity, account: str) -> SubmissionAccount:
     """Return a copy of the owner with another identity and account."""
     folder = identity.default_folder
     return replace(owner, identities=(identity,), default_folder=folder, account=account)
 
 
-def _owner_named_by_folder(folder: str) -> Owner:
+def _owner_named_by_folder(folder: str) -> SubmissionAccount:
     """Return the owner of a folder that is named after a student."""
     identity = Identity(any_identifier=folder)
-    return Owner(
+    return SubmissionAccount(
         platform="folder",
         identities=(identity,),
         default_folder=identity.default_folder,
@@ -696,7 +700,7 @@ def _owner_named_by_folder(folder: str) -> Owner:
     )
 
 
-def _owner_named_by_file(path: str) -> Owner:
+def _owner_named_by_file(path: str) -> SubmissionAccount:
     """Return the owner of a file that is named after a student."""
     return replace(
         _owner_named_by_folder(stem(path)),

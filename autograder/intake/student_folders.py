@@ -59,7 +59,7 @@ def folder_by_student(people: Mapping[str, Person]) -> dict[str, str]:
     Parameters
     ----------
     people : mapping of str to Person
-        Owner of each folder, from `match_folders`.
+        SubmissionAccount of each folder, from `match_folders`.
 
     Returns
     -------

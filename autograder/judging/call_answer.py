@@ -2,7 +2,7 @@
 
 The student's Jupyter kernel, the grader's sandbox, and the code that computes the answers of
 misconceptions all call functions by this module, so that answers are judged alike everywhere. An
-`Answer` holds values (see `autograder.values.case_inputs`) and text only.
+`Answer` holds values (see `autograder.values.case_records`) and text only.
 """
 
 import builtins
@@ -21,7 +21,7 @@ import numpy as np
 
 from autograder.core.errors import truncate
 from autograder.values import value_types
-from autograder.values.case_inputs import Answer, Inputs, Value
+from autograder.values.case_records import Answer, Inputs, Value
 from autograder.values.objects import evaluate_query
 from autograder.values.plots import capture_drawing
 from autograder.values.value_types import MAX_ANSWER_CHARACTERS, SizeBudget, UnsupportedValue
@@ -38,7 +38,7 @@ def call_student_function(function: Any, inputs: Inputs, call: str = "function")
     Parameters
     ----------
     call : str
-        See `autograder.values.case_inputs.ComparisonRules`.
+        See `autograder.values.case_records.ComparisonRules`.
     """
     copies = value_types.copy_inputs(inputs)
     output = _LimitedOutputBuffer()

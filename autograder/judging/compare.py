@@ -17,7 +17,7 @@ from autograder.judging.error_messages import (
     says_what_to_write,
 )
 from autograder.values import value_types
-from autograder.values.case_inputs import (
+from autograder.values.case_records import (
     Answer,
     ComparisonRules,
     ExpectedError,

@@ -19,7 +19,7 @@ from autograder.judging.foreign_names import (
     describe_library,
     find_equivalent,
 )
-from autograder.values.case_inputs import Answer
+from autograder.values.case_records import Answer
 from autograder.values.wording import with_article
 
 # Patterns in the error messages of Python, NumPy and Keras's three backends, each with the mistake

@@ -8,7 +8,7 @@ import numpy as np
 
 from autograder.core.errors import join_words
 from autograder.judging.compare import JudgedCase, same_answer
-from autograder.values.case_inputs import (
+from autograder.values.case_records import (
     Answer,
     ComparisonRules,
     DeferredCall,
@@ -432,7 +432,7 @@ _SIZE_PATTERNS: PatternTable = [
 # Results of which some parts are right
 
 
-def describe_right_return_values(pairs: Sequence[tuple[Value, Value]], rules: ComparisonRules) -> str:
+def describe_parts_right_in_all_cases(pairs: Sequence[tuple[Value, Value]], rules: ComparisonRules) -> str:
     """Say which of several returned values are right in all pairs; "" if none is."""
     if not isinstance(pairs[0][0], (tuple, list)):
         return ""

@@ -21,7 +21,7 @@ from typing import Any
 
 from autograder.core.errors import truncate
 from autograder.judging.call_answer import pack_result
-from autograder.values.case_inputs import ComparisonRules, Inputs, Value
+from autograder.values.case_records import ComparisonRules, Inputs, Value
 from autograder.values.value_types import (
     argument_to_value,
     blank_like,

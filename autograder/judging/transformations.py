@@ -18,7 +18,7 @@ import numpy as np
 from autograder.core.errors import join_words
 from autograder.judging.compare import JudgedCase, failing_cases, same_answer
 from autograder.judging.error_messages import SPECIFIC_FAMILIES
-from autograder.values.case_inputs import Answer, Inputs, Misconception, Value
+from autograder.values.case_records import Answer, Inputs, Misconception, Value
 from autograder.values.structural_mistakes import STRUCTURAL
 from autograder.values.tolerance import elements_agree
 from autograder.values.wording import describe_axis, ordinal, prefix_place

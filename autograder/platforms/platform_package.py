@@ -82,7 +82,7 @@ def _require_built_without_keras(platform: str, lab: Lab) -> None:
     if not lab.release_path.is_file():
         problem = f"{lab.name} is not released: there is no file {lab.release_path}."
         raise AutograderError(f"{problem} Run `autograder build`.")
-    keras_modules = sorted(lab.packages & set(distribution.KERAS_MODULES))
+    keras_modules = sorted(lab.required_packages & set(distribution.KERAS_MODULES))
     if keras_modules:
         raise UsageError(
             f"{lab.name} imports {join_words(keras_modules)}, which a package for {platform} does "

@@ -26,11 +26,11 @@ from autograder.core.results import Result, Verdict
 from autograder.gradebook import result_store
 from autograder.gradebook.class_list import alphabetical_key
 from autograder.gradebook.classroom import Classroom
-from autograder.reports.marks import ClassMarks, Mark, display_name, read_current_marks
+from autograder.reports.marks import ClassMarks, Mark, display_name, refresh_and_read_marks
 from autograder.reports.platform_csv import (
     PlatformTable,
     build_platform_tables,
-    format_grades_csv,
+    format_all_marks_csv,
     select_platforms,
 )
 from autograder.reports.pseudonyms import assign_pseudonyms
@@ -122,7 +122,7 @@ def build_report(classroom: Classroom, now: datetime | None = None) -> "ClassRep
             "run `autograder grade`."
         )
     classroom.require_writable()
-    marks = read_current_marks(classroom, labs)
+    marks = refresh_and_read_marks(classroom, labs)
     readable_results, unreadable_results = {}, []
     for (student, lab), submission in result_store.load_all_results(classroom).items():
         if lab not in labs:
@@ -149,7 +149,7 @@ def _replace_report_files(classroom: Classroom, report: "ClassReport") -> None:
     html = render_class_page(report)
     for old_table in classroom.report.glob("*.csv"):  # perhaps of another platform
         old_table.unlink()
-    write_file(classroom.report / "grades.csv", format_grades_csv(report.marks))
+    write_file(classroom.report / "grades.csv", format_all_marks_csv(report.marks))
     if report.terms:
         write_file(classroom.report / "term.csv", format_term_csv(report.terms, report.marks))
     for table in report.files:

@@ -23,7 +23,7 @@ from autograder.grading.progress import Progress
 from autograder.grading.run import describe_error
 from autograder.grading.worker import WorkerFailed, run_calls_in_workers
 from autograder.reports.feedback_summary import build_summary, read_released_lab
-from autograder.reports.marks import read_current_marks, read_marks
+from autograder.reports.marks import read_marks, refresh_and_read_marks
 from autograder.reports.student_page import FeedbackSummary, render_student_page
 
 MAX_PAGE_SECONDS = 30  # an ordinary page takes a fiftieth of a second
@@ -105,7 +105,7 @@ class _PageWriter:
     def find_changed_pages(self, force: bool) -> list[_ChangedPage]:
         """Return the pages whose summary or notebook has changed; with `force`, all pages."""
         classroom, changed_pages = self.classroom, []
-        marks = read_current_marks(classroom, self.labs)
+        marks = refresh_and_read_marks(classroom, self.labs)
         stored_results = result_store.load_all_results(classroom)
         submissions = self._list_graded_submissions()
         self.progress.start(len(submissions))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 
 from autograder.authoring.lab import Lab
-from autograder.authoring.release import release_notebook
+from autograder.authoring.released_notebook import release_notebook
 from autograder.core.errors import format_count, join_words
 from autograder.core.notebook_cells import cell_grade_id, grade_id
 from autograder.core.results import Result, ResultReason, Verdict

@@ -49,7 +49,7 @@ from autograder.grading.worker import run_calls_in_workers
 from autograder.intake.filenames import escape_unprintable, normalise_name
 from autograder.reports import safe_html
 from autograder.reports.feedback_summary import read_released_lab
-from autograder.reports.marks import ClassMarks, Mark, full_name, read_current_marks
+from autograder.reports.marks import ClassMarks, Mark, full_name, refresh_and_read_marks
 from autograder.reports.platform_csv import escape_formula
 from autograder.reports.pseudonyms import assign_pseudonyms
 from autograder.reports.student_page import render_question
@@ -196,7 +196,7 @@ def read_question_answers(
         raise AutograderError(
             "There is no gradebook yet, so there is nothing to grade manually; run `autograder grade`."
         )
-    marks = read_current_marks(classroom, {lab.name: lab})
+    marks = refresh_and_read_marks(classroom, {lab.name: lab})
     points = marks.policy.points[lab.name]
     if name not in points:
         raise UsageError(
@@ -493,7 +493,7 @@ def import_sheets(classroom: Classroom, lab: Lab, name: str, sheets: Sequence[Pa
     new_marks = merge_sheets(question, sheets)
     old_marks = question.marks
     with GradebookWriter(classroom) as gradebook:
-        gradebook.record_manual_marks(lab, name, new_marks)
+        gradebook.record_marks_of_question(lab, name, new_marks)
     # Writing has copied each mark to all members of a group. So read the marks again.
     ungraded_count = read_question_answers(classroom, lab, name).ungraded_count
     point_count = comment_count = 0

@@ -403,7 +403,7 @@ def read_marks(
     return marks
 
 
-def read_current_marks(classroom: Classroom, labs: Mapping[str, Lab]) -> ClassMarks:
+def refresh_and_read_marks(classroom: Classroom, labs: Mapping[str, Lab]) -> ClassMarks:
     """Update the gradebook from course.toml and the roster, then read the marks.
 
     Parameters

@@ -58,7 +58,7 @@ class PlatformTable:
     omission_reason: str = ""
 
 
-def format_grades_csv(marks: ClassMarks) -> str:
+def format_all_marks_csv(marks: ClassMarks) -> str:
     """Return all marks as CSV, with a row for each student and lab.
 
     The columns are those of `nbgrader export`, and some more. The column `score` is empty if there

@@ -32,7 +32,7 @@ from autograder.reports.marks import (
     Mark,
     MarkState,
     full_name,
-    read_current_marks,
+    refresh_and_read_marks,
 )
 from autograder.reports.platform_csv import (
     CSV_FORMATS,
@@ -418,7 +418,7 @@ def write_term_pages(classroom: Classroom, now: datetime | None = None) -> int:
     rules = read_term_rules(classroom.course)
     if rules is None:
         return 0
-    marks = read_current_marks(classroom, read_labs(classroom.course))
+    marks = refresh_and_read_marks(classroom, read_labs(classroom.course))
     terms = compute_terms(rules, marks, now)
     for person in marks.enrolled:
         html = render_page(

@@ -10,7 +10,7 @@ from autograder.gradebook import result_store
 from autograder.gradebook.class_list import alphabetical_key, read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.graded_submission import GradedSubmission, apply_points
-from autograder.reports.marks import ClassMarks, Mark, full_name, read_current_marks
+from autograder.reports.marks import ClassMarks, Mark, full_name, refresh_and_read_marks
 from autograder.reports.safe_html import format_time
 from autograder.reports.term import StudentTerm, compute_terms, read_term_rules
 
@@ -43,7 +43,7 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
     rules = read_term_rules(classroom.course)
     # The result of the term depends on all labs. So read them all, not only those to show.
     course_labs = read_labs(classroom.course, None if rules else lab_names)
-    marks = read_current_marks(classroom, course_labs)
+    marks = refresh_and_read_marks(classroom, course_labs)
     stored_results = result_store.load_all_results(classroom, student)
     paragraphs = []
     for lab in submitted_labs:

@@ -30,7 +30,7 @@ from autograder.sandbox.inside.driver import CellReport, CellRun
 from autograder.sandbox.inside.run_limits import RunLimits
 from autograder.student import STUDENT_PACKAGES
 from autograder.values import encoding
-from autograder.values.case_inputs import Answer, Inputs
+from autograder.values.case_records import Answer, Inputs
 from autograder.values.value_types import SingleUseArrays
 
 PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")

@@ -26,7 +26,7 @@ from autograder.core.cpu_time import DEFAULT_CALL_SECONDS
 from autograder.core.errors import AutograderError
 from autograder.diagnosis.argument_probe import find_unused_arrays
 from autograder.judging.judge import adapt_rules_to_precision
-from autograder.values.case_inputs import (
+from autograder.values.case_records import (
     Answer,
     ComparisonRules,
     Misconception,

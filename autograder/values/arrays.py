@@ -9,7 +9,7 @@ import numpy as np
 
 from autograder.core.errors import truncate
 from autograder.values import value_types
-from autograder.values.case_inputs import (
+from autograder.values.case_records import (
     DTYPES,
     LAYOUTS,
     ComparisonRules,

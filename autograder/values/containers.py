@@ -8,7 +8,7 @@ import numpy as np
 
 from autograder.core.errors import format_count, truncate
 from autograder.values import value_types
-from autograder.values.case_inputs import ComparisonRules, Value
+from autograder.values.case_records import ComparisonRules, Value
 from autograder.values.structural_mistakes import Difference
 from autograder.values.value_types import (
     Arrays,

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 
 from autograder.core.errors import format_count, join_words, truncate
-from autograder.values.case_inputs import DTYPES, ComparisonRules
+from autograder.values.case_records import DTYPES, ComparisonRules
 from autograder.values.structural_mistakes import Difference
 from autograder.values.tolerance import all_true, elements_agree
 from autograder.values.wording import format_number

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
-from autograder.values.case_inputs import DeferredCall, Value
+from autograder.values.case_records import DeferredCall, Value
 
 CALL, ATTRIBUTE, ITEM = "operator:call", "builtins:getattr", "operator:getitem"
 

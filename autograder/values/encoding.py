@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from autograder.values import value_types
-from autograder.values.case_inputs import DTYPES, Answer, Inputs, dtype_name
+from autograder.values.case_records import DTYPES, Answer, Inputs, dtype_name
 from autograder.values.value_types import (
     MAX_ANSWER_CHARACTERS,
     MAX_ANSWER_NUMBERS,
@@ -54,7 +54,7 @@ def encode(header: dict, arrays: Sequence[np.ndarray] = ()) -> bytes:
     header : dict
         Plain JSON values, without the key "arrays".
     arrays : sequence of numpy.ndarray
-        Arrays with the dtypes in `autograder.values.case_inputs.DTYPES`.
+        Arrays with the dtypes in `autograder.values.case_records.DTYPES`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numpy as np
 
 from autograder.core.errors import truncate
 from autograder.values import value_types
-from autograder.values.case_inputs import DTYPES, ComparisonRules, Value, dtype_name
+from autograder.values.case_records import DTYPES, ComparisonRules, Value, dtype_name
 from autograder.values.structural_mistakes import Difference
 from autograder.values.tolerance import numbers_agree
 from autograder.values.value_types import (

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from autograder.values.case_inputs import ComparisonRules, Tolerance
+from autograder.values.case_records import ComparisonRules, Tolerance
 
 # Smallest sensible tolerances for float16 and float32 numbers: relative error, absolute error.
 _FLOAT16 = (2e-2, 2e-3)

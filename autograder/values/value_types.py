@@ -1,6 +1,6 @@
 """Define the base class for types of values, which convert, encode, compare and describe values.
 
-A value is an argument or a result of a call (see `autograder.values.case_inputs`). The result of a
+A value is an argument or a result of a call (see `autograder.values.case_records`). The result of a
 call is converted to a value once. Everything else is done with that value, by the class for its
 type. To support another type of value, add a class. The classes are in `scalars`, `arrays`, `containers` and
 `objects`; each registers itself when it is defined.
@@ -17,7 +17,7 @@ import numpy as np
 
 from autograder.core.errors import truncate
 from autograder.core.import_guard import allowed_packages
-from autograder.values.case_inputs import (
+from autograder.values.case_records import (
     DTYPES,
     ComparisonRules,
     DeferredCall,

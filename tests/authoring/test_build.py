@@ -17,7 +17,7 @@ from autograder.authoring import build as building
 from autograder.authoring.build import build_labs, build_pages, normalize_notebook
 from autograder.authoring.lab import read_lab, read_labs
 from autograder.authoring.preprocessors import KeepOutputs
-from autograder.authoring.release import BuildError, release_notebook
+from autograder.authoring.released_notebook import BuildError, release_notebook
 from autograder.core.course import read_course
 from autograder.core.notebook_cells import cell_grade_id, grade_id
 from autograder.student import answer_key

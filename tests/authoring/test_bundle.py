@@ -30,7 +30,7 @@ LAB = "additive-attention"
 @pytest.fixture(scope="module")
 def student_folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("student")
-    with zipfile.ZipFile(bundling.write_bundle(COURSE, folder / "labs.zip")) as archive:
+    with zipfile.ZipFile(bundling.write_students_zip(COURSE, folder / "labs.zip")) as archive:
         archive.extractall(folder)
     return folder / COURSE.id
 
@@ -147,15 +147,15 @@ def test_the_project_installs_the_core_and_the_packages_of_the_labs(student_fold
 
 
 def test_the_zip_has_the_same_bytes_each_time(tmp_path):
-    first_zip = bundling.write_bundle(COURSE, tmp_path / "one.zip")
-    second_zip = bundling.write_bundle(COURSE, tmp_path / "two.zip")
+    first_zip = bundling.write_students_zip(COURSE, tmp_path / "one.zip")
+    second_zip = bundling.write_students_zip(COURSE, tmp_path / "two.zip")
     assert first_zip.read_bytes() == second_zip.read_bytes()
 
 
 def test_a_missing_file_is_named(tmp_path):
     (tmp_path / "course.toml").write_text('title = "A"\nid = "a"\nlabs = ["one"]\n', "utf-8")
     with pytest.raises(AutograderError, match=r"one\.ipynb; run `autograder build` first"):
-        bundling.write_bundle(read_course(tmp_path))
+        bundling.write_students_zip(read_course(tmp_path))
 
 
 def test_packages_for_students_have_the_versions_installed_here(tmp_path):
@@ -226,10 +226,10 @@ def test_what_a_course_names_stays_inside_its_zip(tmp_path, entry, problem):
     head = 'title = "A"\nid = "a"\nlabs = []\n[bundle]\n'
     (course / "course.toml").write_text(head + entry)
     with pytest.raises(AutograderError, match=problem):
-        bundling.write_bundle(read_course(course))
+        bundling.write_students_zip(read_course(course))
     assert not (course / "dist").exists()
     (course / "course.toml").write_text(head + 'renamed = { "docs/a.txt" = "fine.txt" }')
-    with zipfile.ZipFile(bundling.write_bundle(read_course(course))) as archive:
+    with zipfile.ZipFile(bundling.write_students_zip(read_course(course))) as archive:
         assert archive.read("a/docs/a.txt") == b"fine"
 
 

@@ -17,7 +17,7 @@ from autograder.authoring.domain import Domain
 from autograder.authoring.lab import read_labs
 from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
-from autograder.values.case_inputs import LAYOUTS, Inputs, copy_with_layout, memory_layout
+from autograder.values.case_records import LAYOUTS, Inputs, copy_with_layout, memory_layout
 
 LABS = [lab for lab in read_labs(COURSE).values() if not lab.unavailable_reason() and not lab.needs]
 EXERCISES = [e for lab in LABS for e in lab.exercises.values() if e.declared_domain is not None]

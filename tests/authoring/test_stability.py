@@ -13,7 +13,7 @@ from autograder.authoring import inputs, stability
 from autograder.authoring.build import build_labs
 from autograder.authoring.exercise import ExerciseError
 from autograder.authoring.lab import read_lab
-from autograder.authoring.release import BuildError
+from autograder.authoring.released_notebook import BuildError
 from autograder.core.course import read_course
 
 SHIFT_MATRIX = "solutions/positions/shift_matrix.py"

@@ -19,7 +19,7 @@ from autograder.sandbox.bubblewrap import Bubblewrap
 from autograder.sandbox.choice import why_unavailable
 from autograder.sandbox.webassembly import WebAssembly
 from autograder.student import answer_key
-from autograder.values.case_inputs import Answer, ComparisonRules
+from autograder.values.case_records import Answer, ComparisonRules
 from autograder.values.dataframes import table_from_pandas
 from autograder.values.value_types import values_agree
 from course_import.assertions import EXACT, read_assertions

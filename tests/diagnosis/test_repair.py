@@ -14,7 +14,7 @@ from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
 from autograder.student import check as student
 from autograder.student.check import CheckFailed, check
-from autograder.values.case_inputs import ComparisonRules, Inputs, Question
+from autograder.values.case_records import ComparisonRules, Inputs, Question
 
 RIGHT = """
 def scaled(x, y, size=2):

@@ -422,7 +422,7 @@ def test_a_shared_mark_of_an_exercise_goes_when_its_answer_is_replaced(classroom
     fill(classroom, {name: results(name, wrong=["softmax"]) for name in ("ada", "bo")}, gradebook=prepared)
     make_group(classroom, "ada", "bo")
     with GradebookWriter(classroom) as writer:
-        writer.record_manual_marks(lab(LAB), "softmax", {"ada": ("1.5", "Nearly.")})
+        writer.record_marks_of_question(lab(LAB), "softmax", {"ada": ("1.5", "Nearly.")})
     mark = read_marks_again(classroom)["bo", LAB]
     assert (mark.scores["softmax"], mark.comments["softmax"]) == (1.5, "Nearly.")
     record_path = classroom.result_path("bo", LAB, "recorded")

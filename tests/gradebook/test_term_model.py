@@ -29,7 +29,7 @@ from autograder.gradebook.policy import read_policy
 from autograder.grading.best_attempt import find_best_attempt
 from autograder.intake import Person
 from autograder.reports.marks import Assignment, ClassMarks, Mark, read_marks
-from autograder.reports.platform_csv import format_grades_csv
+from autograder.reports.platform_csv import format_all_marks_csv
 from autograder.reports.term import compute_terms, format_term_csv, read_term_rules
 
 TERMS = int(os.environ.get("TERMS", 200))
@@ -124,7 +124,7 @@ def compare_marks(facts, marks: ClassMarks) -> None:
             deadline = marks.find_deadline(student, lab)
             deadline = deadline and deadline.astimezone(UTC)
             assert deadline == model.find_deadline(facts, student, lab), (student, lab)
-    rows = csv.DictReader(io.StringIO(format_grades_csv(marks)))
+    rows = csv.DictReader(io.StringIO(format_all_marks_csv(marks)))
     for row in rows:
         key = (row["student_id"], row["assignment"])
         mark = expected_marks.get(key)
@@ -246,7 +246,7 @@ def write_term(room, facts, labs, attempts) -> None:
             write_file(room.result_path(student, lab), json.dumps(graded.to_fields()))
             writer.record_submission(Submission(student, lab, b"", "", time), graded.with_student(student))
         for (student, lab, name), points in facts.manual.items():
-            writer.record_manual_marks(labs[lab], name, {student: (repr(points), "")})
+            writer.record_marks_of_question(labs[lab], name, {student: (repr(points), "")})
     with Gradebook(room.db, room.course.id) as gradebook:
         for lab, due in facts.gradebook_due.items():
             if policy.due[lab] is None:

@@ -15,7 +15,7 @@ from autograder.core.notebook_cells import MAX_NOTEBOOK_BYTES
 from autograder.grading.grade_submission import grade_submission
 from autograder.grading.rebuild_notebook import UnreadableNotebook, read_cells, rebuild_notebook
 from autograder.sandbox import CellRun, RunLimits
-from autograder.values.case_inputs import Answer
+from autograder.values.case_records import Answer
 
 STUB = "def softmax(x, axis=0):\n    # YOUR CODE HERE\n    raise NotImplementedError()"
 ANSWER = STUB.replace("raise NotImplementedError()", "return x")

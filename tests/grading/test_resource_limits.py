@@ -65,7 +65,7 @@ from autograder.reports import nbgrader_formgrader
 from autograder.reports.platform_csv import escape_formula
 from autograder.reports.pseudonyms import assign_pseudonyms
 from autograder.sandbox.inside.outputs import CellOutputs, OutputBudget
-from autograder.values.case_inputs import Answer
+from autograder.values.case_records import Answer
 from autograder.values.encoding import read_frame
 from autograder.values.value_types import EncodingError
 from similarity import shared_passages as similarity
@@ -414,7 +414,7 @@ def test_errors_are_limited_in_sum():
         outputs = CellOutputs(budget)
         for _ in range(3):
             error = {"output_type": "error", "ename": "E", "evalue": "x" * 49_000, "traceback": []}
-            outputs.add_event({"op": "output", "output": error, "id": None, "update": False}, None)
+            outputs.handle_message({"op": "output", "output": error, "id": None, "update": False}, None)
         record += sum(len(o.get("evalue", "")) for o in outputs.to_list())
     assert 0 < record < 1_000_000
 

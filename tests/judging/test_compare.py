@@ -11,7 +11,7 @@ from autograder.diagnosis.render import describe_inputs, render_html, render_tab
 from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.judging.compare import describe_failing_property, first_difference, same_answer
 from autograder.judging.judge import judge
-from autograder.values.case_inputs import (
+from autograder.values.case_records import (
     Answer,
     ComparisonRules,
     ExpectedError,

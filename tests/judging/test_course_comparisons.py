@@ -12,7 +12,7 @@ from autograder.core.results import Verdict
 from autograder.judging import compare
 from autograder.judging.call_answer import call_student_function
 from autograder.judging.judge import judge
-from autograder.values.case_inputs import Answer, ComparisonRules, Question
+from autograder.values.case_records import Answer, ComparisonRules, Question
 
 
 def adds_up(expected, value, tolerance, case_inputs):

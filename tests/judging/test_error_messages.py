@@ -11,7 +11,7 @@ from autograder.judging.error_messages import (
     classify_error,
     explain_error,
 )
-from autograder.values.case_inputs import Answer, ComparisonRules
+from autograder.values.case_records import Answer, ComparisonRules
 from autograder.values.structural_mistakes import STRUCTURAL
 
 

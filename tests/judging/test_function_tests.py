@@ -9,7 +9,7 @@ from autograder.authoring import call_in_test, compare_in_test, inputs_for_test
 from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
 from autograder.judging.failure_patterns import list_features
-from autograder.values.case_inputs import ComparisonRules, Inputs, Question
+from autograder.values.case_records import ComparisonRules, Inputs, Question
 
 RULES = ComparisonRules(
     call="autograder.judging.function_tests:call_in_test",

@@ -10,7 +10,7 @@ from autograder.authoring.verify import answer_questions, find_definition_mistak
 from autograder.core.results import Verdict
 from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
-from autograder.values.case_inputs import Answer, ComparisonRules, ExpectedError
+from autograder.values.case_records import Answer, ComparisonRules, ExpectedError
 from autograder.values.encoding import decode, encode, pack_answer, unpack_answer
 from autograder.values.value_types import SingleUseArrays
 

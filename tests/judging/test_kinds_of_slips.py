@@ -10,7 +10,7 @@ from autograder.diagnosis.mutations import _EXTRA_STEPS, apply_extra_step
 from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
 from autograder.judging.judge import judge
-from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Question
+from autograder.values.case_records import Answer, ComparisonRules, Inputs, Question
 
 RULES = ComparisonRules()
 

@@ -13,7 +13,7 @@ from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference, same_answer
 from autograder.judging.judge import judge
 from autograder.student import answer_key
-from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, inputs
+from autograder.values.case_records import Answer, ComparisonRules, Inputs, inputs
 from autograder.values.structural_mistakes import STRUCTURAL
 
 RULES = ComparisonRules()

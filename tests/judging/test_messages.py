@@ -14,7 +14,7 @@ from autograder.judging.compare import first_difference
 from autograder.judging.error_messages import classify_error
 from autograder.judging.failure_patterns import list_features
 from autograder.judging.judge import judge
-from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Misconception, Question
+from autograder.values.case_records import Answer, ComparisonRules, Inputs, Misconception, Question
 from autograder.values.structural_mistakes import STRUCTURAL
 
 RULES = ComparisonRules()

@@ -5,7 +5,7 @@ import pytest
 
 from autograder.judging.call_answer import call_student_function
 from autograder.judging.judge import judge
-from autograder.values.case_inputs import Answer, ComparisonRules, Inputs, Misconception, Question
+from autograder.values.case_records import Answer, ComparisonRules, Inputs, Misconception, Question
 from autograder.values.structural_mistakes import STRUCTURAL
 
 RULES = ComparisonRules()

@@ -21,7 +21,7 @@ from autograder.core.results import Verdict
 from autograder.judging.call_answer import call_student_function
 from autograder.judging.error_messages import classify_error
 from autograder.judging.judge import judge
-from autograder.values.case_inputs import inputs
+from autograder.values.case_records import inputs
 from autograder.values.deferred_calls import result
 from autograder.values.structural_mistakes import NOT_WRITTEN
 from autograder.values.value_types import argument_to_value, map_inputs

@@ -15,7 +15,7 @@ from autograder.authoring.verify import answer_questions, judge_answers
 from autograder.core.course import read_course
 from autograder.core.results import Verdict
 from autograder.judging.call_answer import call_student_function
-from autograder.values.case_inputs import Answer
+from autograder.values.case_records import Answer
 
 LABS = read_labs(read_course(Path(__file__).parents[2]))
 ALL_MISCONCEPTIONS = {e.name: e for lab in LABS.values() for e in lab.exercises.values()}

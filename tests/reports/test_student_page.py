@@ -19,7 +19,7 @@ from graded_class import (
 )
 from our_course import COURSE, Silent, lab
 
-from autograder.authoring.release import release_notebook
+from autograder.authoring.released_notebook import release_notebook
 from autograder.core.notebook_cells import cell_grade_id
 from autograder.core.results import ResultReason
 from autograder.gradebook.nbgrader_db import GradebookError

@@ -17,7 +17,7 @@ def error(text):
 def texts(*events, output_bytes=1_000_000, number=200):
     cell = CellOutputs(OutputBudget(output_bytes=output_bytes, outputs=number))
     for event in events:
-        cell.add_event(event, count=1)
+        cell.handle_message(event, count=1)
     return [output.get("text") or output.get("evalue") for output in cell.to_list()]
 
 
@@ -48,7 +48,7 @@ def test_the_reserve_for_errors_is_shared_by_all_cells():
     kept = 0
     for _ in range(3 * outputs.MAX_ERRORS_BYTES // size):
         cell = CellOutputs(budget)
-        cell.add_event(error("x" * size), count=1)
+        cell.handle_message(error("x" * size), count=1)
         kept += any(
             output["output_type"] == "error" and output["evalue"][:1] == "x" for output in cell.to_list()
         )
@@ -59,7 +59,7 @@ def test_cells_share_the_budget_for_output():
     budget, kept = OutputBudget(output_bytes=1_000, outputs=200), []
     for _ in range(5):
         cell = CellOutputs(budget)
-        cell.add_event(stream("x" * 300), count=1)
+        cell.handle_message(stream("x" * 300), count=1)
         kept.append(sum(output.get("text", "").count("x") for output in cell.to_list()))
     assert kept[0] == 300 and kept[-1] == 0
     assert sum(kept) <= 1_000 and budget.remaining_bytes >= 0

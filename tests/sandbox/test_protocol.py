@@ -19,7 +19,7 @@ from autograder.sandbox.inside.executor import call_and_encode_results
 from autograder.sandbox.inside.protocol import Channel, ProtocolError
 from autograder.sandbox.unconfined import Unconfined
 from autograder.values import encoding
-from autograder.values.case_inputs import DTYPES, Answer, Inputs, inputs
+from autograder.values.case_records import DTYPES, Answer, Inputs, inputs
 from autograder.values.encoding import MAX_ARRAYS, ByteReader, decode, encode, read_frame
 from autograder.values.value_types import MAX_ANSWER_CHARACTERS, MAX_ANSWER_PARTS, SingleUseArrays
 

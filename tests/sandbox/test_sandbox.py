@@ -34,7 +34,7 @@ from autograder.sandbox.inside import linux
 from autograder.sandbox.inside.ipython_shell import _is_plain_python
 from autograder.sandbox.unconfined import Unconfined
 from autograder.values import encoding as frames_module
-from autograder.values.case_inputs import inputs
+from autograder.values.case_records import inputs
 from autograder.values.deferred_calls import result
 from autograder.values.value_types import argument_to_value, map_inputs
 
@@ -1689,7 +1689,7 @@ def test_the_supervisor_keeps_no_more_of_ids_than_of_outputs():
     display = {"output_type": "display_data", "data": {"text/plain": "x"}, "metadata": {}}
     for number in range(100):
         event = {"op": "output", "output": dict(display), "id": f"{number:1000}", "update": False}
-        outputs.add_event(event, count=1)
+        outputs.handle_message(event, count=1)
     assert sum(map(len, outputs._ids)) < 10_000 and len(outputs.to_list()) < 12
 
 
@@ -1699,7 +1699,7 @@ def test_after_a_flood_three_errors_of_a_cell_are_kept():
     outputs = CellOutputs(OutputBudget(output_bytes=10, outputs=200))
     for number in range(5):
         error = {"output_type": "error", "ename": "E", "evalue": f"{number}", "traceback": []}
-        outputs.add_event({"op": "output", "output": error, "id": None, "update": False}, count=1)
+        outputs.handle_message({"op": "output", "output": error, "id": None, "update": False}, count=1)
     assert [output.get("evalue") for output in outputs.to_list()] == ["0", "1", "2", None]
 
 

@@ -26,7 +26,7 @@ from autograder.sandbox import MB, Cell, RunLimits, SandboxError, choice, webass
 from autograder.sandbox.bubblewrap import Bubblewrap
 from autograder.sandbox.wasi import GuestExit, ReadOnlyFile, Wasi, add_node
 from autograder.sandbox.webassembly import WebAssembly
-from autograder.values.case_inputs import inputs
+from autograder.values.case_records import inputs
 
 ROOT = Path(autograder.__file__).parents[1]
 LIMITS = RunLimits(cell_seconds=3, call_seconds=2, total_seconds=60, memory=200 * MB, output_bytes=MB)

@@ -25,7 +25,7 @@ from autograder.student import check_notebook as notebook_module
 from autograder.student.check import CheckFailed, check, criteria, progress, ready
 from autograder.student.check_notebook import NotebookError, check_notebook
 from autograder.student.workspace import reset_copy
-from autograder.values.case_inputs import ComparisonRules, Inputs, Question
+from autograder.values.case_records import ComparisonRules, Inputs, Question
 from autograder.values.structural_mistakes import NOT_WRITTEN
 
 

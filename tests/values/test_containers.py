@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autograder.values.case_inputs import ComparisonRules
+from autograder.values.case_records import ComparisonRules
 from autograder.values.value_types import find_difference
 
 

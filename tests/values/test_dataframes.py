@@ -21,7 +21,7 @@ from autograder.core.course import read_course
 from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.judging.compare import first_difference
 from autograder.sandbox.choice import why_unavailable
-from autograder.values.case_inputs import Answer, ComparisonRules, inputs
+from autograder.values.case_records import Answer, ComparisonRules, inputs
 from autograder.values.dataframes import MAX_COLUMNS, DataTable
 from autograder.values.encoding import decode, encode
 from autograder.values.value_types import (
@@ -244,7 +244,7 @@ def test_the_judge_needs_no_pandas(tmp_path):
     code = (
         "import sys, numpy as np\nsys.modules['pandas'] = None\n"
         "from autograder.values.value_types import *\n"
-        "from autograder.values.case_inputs import ComparisonRules\n"
+        "from autograder.values.case_records import ComparisonRules\n"
         "from autograder.values.encoding import decode\n"
         "header, arrays = decode(sys.stdin.buffer.read())\n"
         "one, two = (unpack_value(part, arrays) for part in header['two'])\n"

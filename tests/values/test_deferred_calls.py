@@ -14,7 +14,7 @@ from autograder.judging.call_answer import call_student_function
 from autograder.judging.compare import first_difference
 from autograder.judging.judge import judge
 from autograder.sandbox.choice import why_unavailable
-from autograder.values.case_inputs import Answer, ComparisonRules, ExpectedError, Question
+from autograder.values.case_records import Answer, ComparisonRules, ExpectedError, Question
 from autograder.values.encoding import (
     decode,
     encode,

@@ -16,7 +16,7 @@ from autograder.core.course import read_course
 from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.student import answer_key
 from autograder.values import encoding, value_types
-from autograder.values.case_inputs import (
+from autograder.values.case_records import (
     DTYPES,
     Answer,
     ComparisonRules,

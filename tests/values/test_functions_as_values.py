@@ -25,7 +25,7 @@ from autograder.diagnosis.render import describe_inputs
 from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.sandbox.choice import why_unavailable
 from autograder.values import value_types
-from autograder.values.case_inputs import Answer, DeferredCall
+from autograder.values.case_records import Answer, DeferredCall
 from autograder.values.encoding import (
     decode,
     encode,
@@ -116,7 +116,7 @@ ANSWERS = {
      "a function, which cannot be compared."),
     "forges": (
         "from autograder.judging import call_answer as answer\nfrom "
-        "autograder.values.case_inputs import DeferredCall\n"
+        "autograder.values.case_records import DeferredCall\n"
         "answer.pack_result = lambda result: ('float', DeferredCall('curves:cubic', (1.0,)))\n" + RIGHT,
         "writes where only its answers may go",
     ),

@@ -12,7 +12,7 @@ from autograder.authoring.verify import find_definition_mistakes
 from autograder.judging.call_answer import call_student_function
 from autograder.judging.judge import judge
 from autograder.sandbox.choice import why_unavailable
-from autograder.values.case_inputs import Answer, ComparisonRules, Question
+from autograder.values.case_records import Answer, ComparisonRules, Question
 from autograder.values.encoding import decode, encode, pack_answer, unpack_answer
 from autograder.values.plots import Drawing, InvalidDrawing
 from autograder.values.value_types import EncodingError, SingleUseArrays, pack_value, unpack_value

@@ -10,7 +10,7 @@ from autograder.authoring import inputs
 from autograder.authoring.verify import find_definition_mistakes
 from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.judging.judge import judge
-from autograder.values.case_inputs import ComparisonRules, Question
+from autograder.values.case_records import ComparisonRules, Question
 from autograder.values.encoding import (
     decode,
     encode,

@@ -24,7 +24,7 @@ from autograder.sandbox.inside import protocol
 from autograder.sandbox.inside.outputs import CellOutputs, OutputBudget
 from autograder.sandbox.inside.run_limits import RunLimits
 from autograder.values import encoding
-from autograder.values.case_inputs import Answer
+from autograder.values.case_records import Answer
 
 MAX_INTERRUPTS = 3  # a cell over its time limit is interrupted up to 3 times, then it is killed
 # CPU time in which a submission must react to an interrupt. If the process that called a student's
@@ -319,7 +319,7 @@ class SubmissionDriver(ABC):
             if header["op"] == "step":
                 report.completed_statements += 1
             else:
-                outputs.add_event(header, execution_count)
+                outputs.handle_message(header, execution_count)
         if self.stop_requested:
             report.status = CellOutcome.TIMEOUT
             report.reason = self.describe_timeout(finished=False)
@@ -409,7 +409,7 @@ class SubmissionDriver(ABC):
                     raise SubmissionStopped(CellOutcome.CRASH, protocol.TOO_LARGE_MESSAGE)
                 self.handle_answer_bytes(written)
             else:
-                outputs.add_event(header, None)
+                outputs.handle_message(header, None)
 
     def _next_event(self) -> encoding.Frame:
         header, arrays = self.receive_event()

@@ -24,7 +24,7 @@ import numpy as np
 from autograder.judging.call_answer import call_student_function
 from autograder.sandbox.inside import protocol
 from autograder.values import encoding as frames
-from autograder.values.case_inputs import Inputs, Value
+from autograder.values.case_records import Inputs, Value
 
 if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
     from autograder.sandbox.inside.ipython_shell import Shell
@@ -59,9 +59,9 @@ class SubmissionExecutor:
         send: Callable[..., None],
         output_bytes: int,
     ) -> None:
-        self._shell, self._receive, self._emitter = shell, receive, Emitter(send, output_bytes)
+        self._shell, self._receive, self._emitter = shell, receive, OutputSender(send, output_bytes)
 
-    def prepare_process(self) -> None:
+    def redirect_streams_and_seed(self) -> None:
         """Send this process's output to the grader from now on, and seed the random numbers."""
         if self._shell is not None:
             self._shell.attach_emitter(self._emitter)
@@ -194,7 +194,7 @@ def _refuse_input(prompt: object = "", /) -> NoReturn:
     raise StdinNotImplementedError(message)
 
 
-class Emitter:
+class OutputSender:
     """Sender of the output of cells to the driver; it gathers printed text for up to 50 ms."""
 
     def __init__(self, send: Callable[..., None], output_bytes: int) -> None:
@@ -276,7 +276,7 @@ class OutputStream(io.TextIOBase):
 
     encoding = "utf-8"
 
-    def __init__(self, name: str, emitter: Emitter) -> None:
+    def __init__(self, name: str, emitter: OutputSender) -> None:
         self.name, self._emitter = f"<{name}>", emitter
         self._stream = name
 

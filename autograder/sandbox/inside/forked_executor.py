@@ -18,7 +18,7 @@ import numpy as np
 
 from autograder.sandbox.inside import linux, protocol
 from autograder.sandbox.inside.executor import SubmissionExecutor, call_and_encode_results
-from autograder.values.case_inputs import Inputs
+from autograder.values.case_records import Inputs
 
 if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
     from autograder.sandbox.inside.ipython_shell import Shell
@@ -48,7 +48,7 @@ class ForkedExecutor(SubmissionExecutor):
 
     def serve(self) -> NoReturn:
         """Execute orders until the supervisor has this process killed."""
-        self.prepare_process()
+        self.redirect_streams_and_seed()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._emitter.send({"op": "ready"})
         while True:

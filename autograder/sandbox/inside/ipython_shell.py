@@ -18,7 +18,7 @@ from traitlets import Type
 from traitlets.config import Config
 
 from autograder.sandbox.inside import protocol
-from autograder.sandbox.inside.executor import Emitter
+from autograder.sandbox.inside.executor import OutputSender
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07]*\x07|\x1b.")
 # Parts of a cell that IPython may change although they are valid Python: prompts such as `>>>`,
@@ -36,8 +36,8 @@ _MAX_TRACEBACK_CHARACTERS = 20_000
 _MAX_ERROR_NAME_CHARACTERS, _MAX_ERROR_MESSAGE_CHARACTERS = 200, 2000
 
 
-def _get_emitter(part: Any) -> Emitter:
-    """Return the `Emitter`, which sends a shell's output; `part` is an object of the shell."""
+def _get_emitter(part: Any) -> OutputSender:
+    """Return the `OutputSender`, which sends a shell's output; `part` is an object of the shell."""
     return cast(Shell, part.shell).emitter
 
 
@@ -85,7 +85,7 @@ class Shell(InteractiveShell):
     display_pub_class = Type(_DisplayOutputPublisher)
     displayhook_class = Type(_DisplayHook)
 
-    def attach_emitter(self, emitter: Emitter) -> None:
+    def attach_emitter(self, emitter: OutputSender) -> None:
         """Send all output from now on through this emitter."""
         self.emitter = emitter
 
@@ -200,7 +200,7 @@ def prepare_shell(kind: type[Shell] = Shell) -> Shell:
 
 def _run_warm_up_cells(shell: Shell) -> None:
     """Run a few typical cells, so that every submission inherits the modules that they load."""
-    shell.attach_emitter(Emitter(lambda header, arrays=(): None, 0))
+    shell.attach_emitter(OutputSender(lambda header, arrays=(): None, 0))
     cells = ["1 + 1", "import asyncio", "import nothing_of_this_name", "%time 1", "("]
     if "matplotlib.pyplot" in sys.modules:
         cells += ["%matplotlib inline", _FIGURE_CODE]

@@ -35,7 +35,7 @@ class CellOutputs:
     >>> for text in ("a", "b"):
     ...     stream = {"output_type": "stream", "name": "stdout", "text": text}
     ...     event = {"op": "output", "output": stream, "id": None, "update": False}
-    ...     outputs.add_event(event, count=1)
+    ...     outputs.handle_message(event, count=1)
     >>> outputs.to_list()
     [{'output_type': 'stream', 'name': 'stdout', 'text': 'ab'}]
     """
@@ -47,7 +47,7 @@ class CellOutputs:
         self._clear_pending = self._is_cut = False
         self._errors = 0
 
-    def add_event(self, event: dict[str, Any], count: int | None) -> None:
+    def handle_message(self, event: dict[str, Any], count: int | None) -> None:
         """Handle a message of the submission: add an output, or delete the outputs so far.
 
         Raise ProtocolError for any other message. `count` is the cell's execution count.

@@ -229,5 +229,5 @@ def prepare_guest(modules: Sequence[str], output_bytes: int) -> None:
     import_guard.guard_imports()
     receive = partial(encoding.read_frame, _read_order_bytes)
     executor = SubmissionExecutor(shell, receive, _send_frame, output_bytes)
-    executor.prepare_process()
+    executor.redirect_streams_and_seed()
     setattr(builtins, EXECUTOR_NAME, executor)

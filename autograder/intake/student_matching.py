@@ -17,7 +17,7 @@ from autograder.intake.filenames import (
     safe_folder_name,
     to_nfc,
 )
-from autograder.intake.ownership import ROSTER_REMEDY, IntakeSettings, Owner
+from autograder.intake.ownership import ROSTER_REMEDY, IntakeSettings, SubmissionAccount
 from autograder.intake.roster import Identity, Person, find_contradiction
 
 # Words for "participant", by which Moodle names every student in blind marking.
@@ -38,7 +38,7 @@ _DISTINGUISHING_COLUMNS = {
 }
 _LOGIN_COLUMN = "a column Login, and folders called after the logins"
 
-LabOwner = tuple[str, Owner]  # a lab, and the owner of a submission for it
+LabOwner = tuple[str, SubmissionAccount]  # a lab, and the owner of a submission for it
 
 
 class Unmatched(Exception):
@@ -72,7 +72,7 @@ class StudentMatcher:
 
     Parameters
     ----------
-    lab_owners : iterable of (lab, Owner)
+    lab_owners : iterable of (lab, SubmissionAccount)
         All owners of the run. They are compared, since two of them may get the same folder.
     """
 
@@ -87,14 +87,14 @@ class StudentMatcher:
         self._refuse_ambiguous_accounts()
         self._refuse_folders_differing_in_case()
 
-    def match(self, lab: str, owner: Owner) -> tuple[MatchedStudent, ...]:
+    def match(self, lab: str, owner: SubmissionAccount) -> tuple[MatchedStudent, ...]:
         """Return all students who submitted a file; raises `Unmatched` if they are not certain."""
         match = self._matches[lab, owner]
         if isinstance(match, str):
             raise Unmatched(match)
         return match
 
-    def _match_one_owner(self, owner: Owner) -> tuple[MatchedStudent, ...] | str:
+    def _match_one_owner(self, owner: SubmissionAccount) -> tuple[MatchedStudent, ...] | str:
         """Return the students of one account, or a message if there are none.
 
         Other accounts are not compared here.
@@ -118,7 +118,7 @@ class StudentMatcher:
             students.append(MatchedStudent(folder=folder, identity=member))
         return tuple(students)
 
-    def _find_folder_by_account(self, owner: Owner, identity: Identity) -> str:
+    def _find_folder_by_account(self, owner: SubmissionAccount, identity: Identity) -> str:
         """Return a person's folder in submitted/, found by the platform's number of the person.
 
         The folder is found by the number, since people change their names.
@@ -127,7 +127,7 @@ class StudentMatcher:
             return ""
         return self._settings.folder_by_account.get((owner.platform, identity.lms_id), "")
 
-    def _match_by_roster(self, owner: Owner) -> tuple[MatchedStudent, ...] | str:
+    def _match_by_roster(self, owner: SubmissionAccount) -> tuple[MatchedStudent, ...] | str:
         """Return the people of the roster who submitted a file, or a sentence if uncertain.
 
         The name of an owner may be that of a group. Then all members of the group are returned.
@@ -155,7 +155,7 @@ class StudentMatcher:
     def _choose_folder_of_person(
         self,
         person: Person,
-        owner: Owner,
+        owner: SubmissionAccount,
         identity: Identity,
         is_group: bool,
     ) -> str:
@@ -237,27 +237,29 @@ class StudentMatcher:
                 )
         return messages
 
-    def _group_owners_by_folder(self) -> dict[tuple[str, str], list[Owner]]:
+    def _group_owners_by_folder(self) -> dict[tuple[str, str], list[SubmissionAccount]]:
         """Return the accounts that would get each folder of a student, by (lab, folder)."""
-        by_folder: dict[tuple[str, str], dict[tuple[str, str], Owner]] = defaultdict(dict)
+        by_folder: dict[tuple[str, str], dict[tuple[str, str], SubmissionAccount]] = defaultdict(dict)
         for (lab, owner), match in self._matches.items():
             if isinstance(match, tuple):
                 for student in match:
                     by_folder[lab, student.folder][owner.platform, owner.account] = owner
         return {key: list(accounts.values()) for key, accounts in by_folder.items()}
 
-    def _is_group_only(self, owner: Owner) -> bool:
+    def _is_group_only(self, owner: SubmissionAccount) -> bool:
         """Return True if the roster has an account's name as a group's, but not as a person's."""
         if not self._roster.people:
             return False
         return not any(self._roster.find(identity) for identity in owner.identities)
 
-    def _ambiguity_message(self, folder: str, owner: Owner, owners: list[Owner]) -> str:
+    def _ambiguity_message(
+        self, folder: str, owner: SubmissionAccount, owners: list[SubmissionAccount]
+    ) -> str:
         """Return the message for an account that would get the same folder as other accounts.
 
         Parameters
         ----------
-        owners : list of Owner
+        owners : list of SubmissionAccount
             All accounts that would get the folder, with this owner.
         """
         accounts = []
@@ -302,7 +304,7 @@ class StudentMatcher:
                 )
 
 
-def _find_blind_marking_names(owners: Iterable[Owner]) -> set[str]:
+def _find_blind_marking_names(owners: Iterable[SubmissionAccount]) -> set[str]:
     """Return the words, such as "Participant", that Moodle writes for names in blind marking."""
     accounts: dict[str, set[str]] = defaultdict(set)
     for owner in owners:
