@@ -229,7 +229,7 @@ def all_ones(words):
     nudge="What are the values of the mapping `words`?",
 )
 def number_of_words(words):
-    return counting(words, pairs=lambda symbols: set(pairs_of(symbols)), times=lambda n: 1)
+    return counting(words, pairs=lambda symbols: list(dict.fromkeys(pairs_of(symbols))), times=lambda n: 1)
 
 
 @count_pairs.misconception(
