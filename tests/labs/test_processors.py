@@ -58,7 +58,8 @@ def environment_of(processor):
 
 
 def run_pytest(processor, arguments):
-    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", *arguments]
+    options = ["-q", "-n", "0", "-p", "no:cacheprovider", "--timeout", "1200"]
+    command = [sys.executable, "-m", "pytest", *options, *arguments]
     ran = subprocess.run(
         command, cwd=ROOT, env=environment_of(processor), text=True, capture_output=True, timeout=1200
     )
