@@ -57,7 +57,7 @@ def find_leaks(files):
     return [
         (name, line)
         for name, data in files.items()
-        if not name.endswith((".npz", ".key"))
+        if not name.endswith((".npz", ".key", ".safetensors"))
         for line in lines
         if data.decode("utf-8").count(line) > visible_texts.get(name, "").count(line)
     ]

@@ -144,6 +144,17 @@ def test_outside_the_course_the_answer_keys_list_the_allowed_imports(tmp_path, m
             check(uses_a_module)
 
 
+def test_where_submissions_run_the_environment_lists_the_packages(tmp_path, monkeypatch):
+    """A sandbox has no course; the grader passes on the list of the lab that it grades."""
+    monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(import_guard.PACKAGES_VARIABLE, "attention_labs,keras")
+    packages = import_guard.allowed_packages()
+    assert {"numpy", "attention_labs", "keras"} <= packages and "scipy" not in packages
+    monkeypatch.setenv(import_guard.PACKAGES_VARIABLE, "")
+    assert "keras" not in import_guard.allowed_packages()
+
+
 def test_without_a_course_and_without_keys_nothing_is_refused(tmp_path, monkeypatch):
     monkeypatch.delenv("AUTOGRADER_COURSE", raising=False)
     monkeypatch.chdir(tmp_path)
