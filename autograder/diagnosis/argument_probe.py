@@ -438,8 +438,7 @@ _COMBINATIONS: list[tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] 
 def _describe_result_combined_with_argument(
     calls: Sequence[_WrongCall], paths: Sequence[ArgumentPath]
 ) -> str:
-    """Say that every wrong result is the expected one combined with an argument (their sum,
-    say)."""
+    """Say that every wrong result is the expected one combined with an argument, as by a sum."""
     expected = calls[0].expected
     parts: Sequence[int | None] = [None]
     if isinstance(expected, (tuple, list)):

@@ -261,8 +261,7 @@ class Mutator:
             yield Alternative(REPLACE, description, _name_node(name))
 
     def _extended_expressions(self, node: ast.expr, code: str) -> Iterator[Alternative]:
-        """Yield the expression with one step more (a square root, say), or with a variable
-        added."""
+        """Yield the expression with one step more, such as a square root, or one variable more."""
         if isinstance(node, (ast.BinOp, ast.Call, ast.Name, ast.Subscript)):
             for number, (description, _, _) in enumerate(_EXTRA_STEPS):
                 step = ast.Call(_name_node(EXTRA_STEP), [ast.Constant(number), node], [])

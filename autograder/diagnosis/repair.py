@@ -172,8 +172,7 @@ class _RepairSearch:
         return [*pairs, *combinations(removals, 2)]
 
     def find_partial_repair(self, cell: "_CellWithMutations") -> str:
-        """Describe a mutation that corrects half of the failing test cases or more, and spoils
-        none."""
+        """Describe a mutation that corrects half of the failing test cases and spoils none."""
         for share, number in self._improvements[:MAX_PARTIAL_REPAIRS]:
             cell.activate(number)
             if share < 1 or not cell.mutations[number].is_combinable:
@@ -403,8 +402,7 @@ class _CellWithMutations:
             raise _TooManyTurns
 
     def run(self, call: Callable[[], Any]) -> Any:
-        """Return the result of a call of changed code; None after an error or too many loop
-        turns."""
+        """Return the result of a call of changed code; None after an error or too many loops."""
         self._loop_turns = 0
         try:
             return call()
