@@ -1,4 +1,4 @@
-"""Compare a student's answer with the expected result, and describe the first difference."""
+"""Compare a student's result with the expected one, and describe the first difference."""
 
 import builtins
 import inspect
@@ -63,7 +63,7 @@ def same_answer(
 
 
 def _error_cause_key(error: str, rules: ComparisonRules) -> tuple[str, str]:
-    """Return an error's type and what it is about. Errors equal in both have the same cause."""
+    """Return a pair of texts that is the same for two errors if they have the same cause."""
     type_name = error.partition(": ")[0]
     if rules.returns == "tensor":
         if type_name in {"ValueError", "InvalidArgumentError", "RuntimeError", "TypeError"}:
@@ -181,8 +181,8 @@ def _compare_result(
     difference = value_types.find_difference(expected, answer.value, rules)
     is_rounded_scalar = type(expected) is float and answer.type in ("float32", "float16")
     if difference and is_rounded_scalar and _is_nearly_equal(expected, answer.value):
-        # The scalar is a Python number here, without a dtype, but the name of its type was
-        # recorded.
+        # A scalar result has become a Python number by now. Its dtype is lost, but the name of its
+        # type is known.
         text = difference.observation.replace(";", f", a {answer.type};", 1)
         return Difference("values", text, "lower-precision", nearly_right=True)
     return difference
@@ -237,7 +237,7 @@ def _is_error_subtype(name: str, expected_name: str) -> bool:
 def _compare_query_responses(
     expected: Value, responses: Value, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare the results of queries, such as calls, on a returned object with the expected."""
+    """Compare the results of queries (such as calls) on a returned object with those expected."""
     for i, (query, expected_response, response) in enumerate(
         zip(inputs.result_queries, expected, responses, strict=False)
     ):

@@ -128,7 +128,7 @@ def classify_error(error: str) -> str | None:
 
 
 def error_subject(error: str) -> str:
-    """Return what an error is about. Errors of one type and subject have the same cause."""
+    """Return a text that is the same for two errors of one type if they have the same cause."""
     text = error.partition(": ")[2]
     mistake = classify_error(error)
     if mistake is None:
@@ -205,7 +205,7 @@ def explain_error(mistake: str, answer: Answer) -> str:
 
 
 def says_what_to_write(mistake: str, answer: Answer) -> bool:
-    """Return True if the explanation of an error names the right code, so that no hint is needed."""
+    """Return True if an error's explanation names the right code, so that no hint is needed."""
     error = answer.error
     if mistake == "attribute-that-is-not-there":
         name = re.search(r"has no attribute '(\w+)'", error)

@@ -181,7 +181,8 @@ ArrayPair = tuple[np.ndarray, np.ndarray, np.ndarray]
 # Test for a pattern in the three arrays of an `ArrayPair`, which are its arguments. It returns None
 # if the arrays are too small to show the pattern, for example.
 Predicate = Callable[[np.ndarray, np.ndarray, np.ndarray], bool | None]
-# Rows of a sentence that describes a pattern, and the test (predicate) for that pattern.
+# Table of patterns: each row has a sentence that describes a pattern, and the test (predicate) for
+# it.
 PatternTable = Sequence[tuple[str, Predicate]]
 
 

@@ -497,7 +497,7 @@ def _shapes_differ(first: Value, second: Value) -> bool:
 
 
 def _is_misconception_wrong_in(misconception: Misconception, case: JudgedCase) -> bool:
-    """Return True if a misconception predicts a wrong result here, and not only an imprecise one.
+    """Return True if a misconception predicts a wrong result, not only an imprecise one.
 
     If a misconception is right in a case, it explains nothing there.
     """
@@ -525,7 +525,7 @@ def _are_float_arrays(*values: Value) -> bool:
 
 
 def _is_specific(answer: Answer) -> bool:
-    """Return True if two such results are hardly equal by chance: no errors or integers."""
+    """Return True if a result hardly equals another by chance: it is no error or integer."""
     return not answer.error and not isinstance(answer.value, (bool, int))
 
 

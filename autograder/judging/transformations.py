@@ -446,8 +446,8 @@ _ARRAY_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("numbers-not-booleans", "",
           "Besides, it holds the numbers 0 and 1 instead of True and False.",
           lambda v: v.astype(int), _only_expected_booleans),
-    # The next transformation is never combined with a misconception (so its second sentence is
-    # empty): the negated result of one misconception is often the result of another.
+    # The next transformation has no text for a combination with a misconception, so that it is
+    # never combined: the negated result of one misconception is often the result of another.
     _TransformationKind("the-other-way-round", "True and False are exchanged everywhere.", "",
           np.logical_not, _same_shape_booleans),
     _TransformationKind("other-sign", "Every number has the wrong sign; everything else is right.",
