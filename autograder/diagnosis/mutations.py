@@ -183,7 +183,7 @@ class Mutator:
         return self._add_alternatives(node, mutated_node)
 
     def _add_alternatives(self, node: ast.expr, mutated_node: Any) -> Any:
-        """Return a conditional expression that selects an expression or one of its alternatives."""
+        """Return a conditional expression: it selects an expression or code meant in its place."""
         new, code = mutated_node, ast.unparse(node)
         codes = {code}
         for rank, description, alternative in self._alternatives_to_expression(node):
@@ -281,7 +281,7 @@ class Mutator:
                     yield Alternative(COMBINE, text, ast.BinOp(node, operation, factor))
 
     def _variables_perhaps_missing_in_line(self, node: ast.expr) -> Iterator[tuple[str, bool]]:
-        """Yield variables that may be missing in a line of the student's code, each with a flag.
+        """Yield variables that may be missing in a line of code; a flag tells if one is used there.
 
         They are the unused parameters, and the variables that an earlier line assigns. The flag is
         True if the line holds the variable already.
@@ -334,8 +334,8 @@ def _list_variables(function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> list
     for node in nodes:
         if isinstance(node, ast.FunctionDef) and node is not function:
             excluded_names.add(node.name)
-        # Exclude names with a `global` or `nonlocal` declaration: Python forbids to use them before
-        # it.
+        # Exclude names with a `global` or `nonlocal` declaration: Python forbids the use of a name
+        # before its declaration.
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             excluded_names.update(node.names)
         if isinstance(node, (ast.FunctionDef, ast.Lambda)):
@@ -431,8 +431,8 @@ def _is_module(node: ast.expr) -> bool:
     return ast.unparse(node) in ("np", "numpy", "math", "np.linalg")
 
 
-# The functions below yield alternatives for statements and expressions, one function for each type
-# of node.
+# The functions below yield the code that a student may have meant in place of a statement or an
+# expression. There is one function for each type of node.
 
 
 def _alternative_statements(node: ast.stmt) -> Iterator[Alternative]:
@@ -588,7 +588,7 @@ def _similar_slices(node: ast.Slice) -> Iterator[ast.Slice]:
         yield _copy_node(node, step=ast.UnaryOp(ast.USub(), node.step))
 
 
-# The functions below yield alternatives for calls.
+# The functions below yield the code that a student may have meant in place of a call.
 
 
 def _calls_of_similar_functions(node: ast.Call, code: str) -> Iterator[Alternative]:
@@ -808,7 +808,7 @@ def _wrap_arguments_in_checks(call: ast.Call, args: list[ast.expr]) -> list[ast.
 
 
 def _wrap_call(name: str, node: ast.expr) -> ast.expr:
-    """Return the node of the call `name(node)`. Of a starred argument `*x`, return `*name(x)`."""
+    """Return the syntax node for the call `name(node)`; for a starred argument `*x`, `*name(x)`."""
     if isinstance(node, ast.Starred):
         return _copy_node(node, value=_wrap_call(name, node.value))
     return ast.copy_location(ast.Call(_name_node(name), [node], []), node)

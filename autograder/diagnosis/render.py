@@ -163,7 +163,8 @@ def render_tables(expected: np.ndarray, values: np.ndarray, tolerance: Tolerance
 
 Scale = Callable[[float], str]  # from a number to a CSS colour
 
-# Both scales are safe for colour-blind readers; their ends differ in lightness from the middle.
+# Both colour scales are safe for colour-blind readers: their ends differ in lightness from the
+# middle.
 _BLUES = ((237, 244, 252), (88, 150, 205))
 _ORANGE_TO_PURPLE = ((230, 145, 56), (250, 250, 250), (130, 125, 190))
 

@@ -402,7 +402,8 @@ class _CellWithMutations:
             raise _TooManyTurns
 
     def run(self, call: Callable[[], Any]) -> Any:
-        """Return the result of a call of changed code; None after an error or too many loops."""
+        """Return the result of a call of changed code; None after an error or too many turns of a
+        loop."""
         self._loop_turns = 0
         try:
             return call()
