@@ -165,7 +165,7 @@ def _make_mount_arguments(
     visible_files: Mapping[str, Path],
     generated_files: Mapping[int, str],
 ) -> list[str]:
-    """Return the arguments of bwrap that mount the visible files read-only.
+    """Return the arguments of bwrap that mount, read-only, the files that submissions can see.
 
     These are files of the system, of Python, of the autograder and of the course.
     """

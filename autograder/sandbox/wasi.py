@@ -495,7 +495,7 @@ class Wasi:
         return self.files.entries.get(name) or self._read_only.get(name)
 
     def _resolve_path(self, fd: int, address: int, length: int) -> tuple[str, Node | None]:
-        """Return the full path for a path, and its file or folder; None if that does not exist.
+        """Return a path's full form, and the file or folder there; None if that does not exist.
 
         Raise RefusedCall if a folder above it does not exist. The path is relative to the open
         folder `fd`. As on Unix, ".." in the root is the root.
@@ -549,7 +549,8 @@ class Wasi:
         length: int,
         *times: int,
     ) -> None:
-        # Fail for a missing file, but leave the times of an existing file as they are.
+        # This call sets the times of a file. Fail for a missing file, but leave the times of an
+        # existing file as they are.
         self._resolve_existing(fd, path, length)
 
     def _path_open(

@@ -88,7 +88,7 @@ class SubmissionExecutor:
         self._order = order, questions
 
     def execute_order(self) -> None:
-        """Execute the order (run a cell, call a function) that `receive_order` returned."""
+        """Execute the order (run a cell, call a function) that `receive_order` has received."""
         order, questions = self._order
         if order["op"] == "run":
             self._execute_cell(order["source"], order["count"])

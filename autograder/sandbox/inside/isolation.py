@@ -101,7 +101,7 @@ class NamespaceIsolation(Isolation):
         return linux.fork_as_init(self._own_pids)
 
     def enter_submission(self, limits: RunLimits) -> None:
-        """Enter the submission's own namespaces, with empty scratch folders."""
+        """Enter the submission's own namespaces, with empty temporary folders."""
         linux.enter_namespaces(limits.scratch_bytes)
 
     def restrict_submission(self, limits: RunLimits, address_space: int) -> None:

@@ -68,8 +68,8 @@ class MemoryMonitor:
             self._tracked_threads.update(_thread_ids(first))
         held_bytes = max(0, _peak_anonymous_bytes(self._root) - self._root_peak)
         for pid, peak in peaks.items():
-            # The first process is a fork of the submission, so only the memory that it gained
-            # counts. Of any further process, all memory counts.
+            # The first of the new processes is a fork of the submission's process, so only the
+            # memory that it has gained counts. Of any further process, all memory counts.
             inherited_bytes = self._root_anonymous if pid == first else 0
             held_bytes += max(0, peak - inherited_bytes)
         written = sum(map(_measure_written_bytes, peaks))

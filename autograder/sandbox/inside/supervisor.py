@@ -108,7 +108,7 @@ def serve_runs(control: socket.socket, fork_server: socket.socket, pid: int) -> 
 
 
 class Supervisor(SubmissionDriver):
-    """Supervisor of one submission: it lets it run each cell, and sends the results to the grader.
+    """Supervisor of one submission: lets it run each cell, and sends the results to the grader.
 
     Parameters
     ----------
@@ -162,8 +162,8 @@ class Supervisor(SubmissionDriver):
             self._start_submission(job["limits"], commands, reports)
             plan, arrays = self._grader.receive()
             for report, values in self.run_cells(plan["cells"], arrays):
-                # The grader needs none of these reports before the last, so several can be sent
-                # together.
+                # The grader needs no report on a cell before the last, so several reports can be
+                # sent together.
                 self._grader.send(report.to_fields(), values, buffer=True)
         finally:
             with suppress(protocol.ChannelClosed):
