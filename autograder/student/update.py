@@ -25,7 +25,7 @@ Notebook = dict[str, Any]
 
 
 def handed_out_path(copy: Path) -> Path:
-    """Return the path at which the course's notebook, as it was when copied, is kept for a copy."""
+    """Return the path of the notebook as it was handed out, from which a copy was made."""
     return copy.parent.parent / HANDED_OUT_FOLDER / copy.name
 
 
@@ -153,7 +153,7 @@ def _collect_student_only_cells(
 
 
 def save_handed_out(copy: Path, content: bytes) -> None:
-    """Save the course's notebook as it was when it was copied to `copy` for a student."""
+    """Save the notebook that the course has handed out as the student's copy at `copy`."""
     write_file(handed_out_path(copy), content)
 
 

@@ -365,7 +365,7 @@ def _read_title(page: Path) -> str:
 
 
 def _render_progress_table(labs: Sequence[LabProgress]) -> str:
-    """Return a Markdown table with a row for each lab; the first unfinished one is marked "next"."""
+    """Return a Markdown table with a row for each lab; the first unfinished one is marked."""
     lines = ["| state | lab | time | difficulty | exercises right |", "|---|---|---|---|---|"]
     has_next = False
     for lab in labs:
