@@ -65,7 +65,7 @@ class Inputs:
         return f"argument {index + 1}"
 
     def then(self, *queries: Any) -> "Inputs":
-        """Return inputs with which the test case also does something with the result of the call.
+        """Return these inputs with queries added on the call's result, such as `result(2.0)`.
 
         For example, `inputs(…).then(result(2.0))` also calls the returned function with 2.0. See
         `autograder.values.deferred_calls.result`.

@@ -262,7 +262,7 @@ class DataTable:
 
     @property
     def description(self) -> str:
-        """Description of the table in words: "a DataFrame of 3 rows and the columns `a` and `b`"."""
+        """Description of the table in words: "a DataFrame of 3 rows and the column `a`"."""
         rows = format_count(len(self.index), "row")
         if self.columns is None:
             return f"a Series of {rows}"

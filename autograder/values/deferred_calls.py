@@ -44,7 +44,7 @@ result = Recorder(DeferredCall(""))
 
 
 def made(function: Callable, *args: Value, **kwargs: Value) -> Recorder:
-    """Record a call that makes an argument of the student's function; it is called later.
+    """Record a call, made only later, whose result is an argument of the student's function.
 
     The function must be in the course's library or in another module that students have. In a query
     of a result, `result` may be one of the arguments.

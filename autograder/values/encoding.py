@@ -335,7 +335,7 @@ def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
 
 
 def unpack_answer(data: Any, arrays: Arrays) -> Answer:
-    """Decode the outcome of a call that `pack_answer` encoded; raise EncodingError for other data."""
+    """Decode a call's outcome that `pack_answer` encoded; raise EncodingError for other data."""
     if not isinstance(data, dict):
         raise EncodingError("expected an answer")
     if isinstance(arrays, SingleUseArrays):
