@@ -135,7 +135,7 @@ class Deadline:
             raise TimeLimitExceeded
 
     def _disarm(self) -> None:
-        """Stop no code from now on; cancel an exception that is about to be raised for that."""
+        """End the time limit: stop no code from now on, and cancel an exception that is pending."""
         with self._lock:
             self._is_armed = False
         if self._is_watched and not self._uses_signal:
