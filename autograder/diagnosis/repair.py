@@ -402,8 +402,7 @@ class _CellWithMutations:
             raise _TooManyTurns
 
     def run(self, call: Callable[[], Any]) -> Any:
-        """Return the result of a call of changed code; None after an error or too many turns of a
-        loop."""
+        """Return the result of a call of changed code; None after an error or endless loop."""
         self._loop_turns = 0
         try:
             return call()
