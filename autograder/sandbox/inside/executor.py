@@ -288,7 +288,7 @@ class OutputStream(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Do nothing: the emitter sends the text within 50 ms anyway."""
+        """Do nothing: the text is sent within 50 ms anyway."""
 
     def writable(self) -> bool:
         """Return True: some libraries ask before they print."""

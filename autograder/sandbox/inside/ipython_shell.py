@@ -86,7 +86,7 @@ class Shell(InteractiveShell):
     displayhook_class = Type(_DisplayHook)
 
     def attach_emitter(self, emitter: OutputSender) -> None:
-        """Send all output through this emitter from now on."""
+        """Send all output of cells through this sender from now on."""
         self.emitter = emitter
 
     def init_virtualenv(self) -> None:
