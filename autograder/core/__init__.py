@@ -1,1 +1,1 @@
-"""Modules that the whole autograder uses: course, files, errors, time limits, result record."""
+"""Modules that the whole autograder uses: course, files, errors, time limits, record of results."""

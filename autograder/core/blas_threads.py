@@ -1,4 +1,4 @@
-"""Limit NumPy's linear algebra (BLAS) to one thread in a student's kernel, as in grading.
+"""Limit NumPy's linear algebra (BLAS) to one thread in a student's notebook, as in grading.
 
 For small matrices, several threads are no faster than a single one. On a machine that many users
 share, they wait for each other, and cells that train a model take five to twenty times as long.
@@ -12,7 +12,7 @@ THREAD_VARIABLES = tuple(f"{library}_NUM_THREADS" for library in _LIBRARIES)
 
 
 def set_thread_variables() -> bool:
-    """Let processes that this process starts from now on compute with one thread.
+    """Let processes that are started from now on compute with one thread each.
 
     Return False, and do nothing, if the user has set one of the variables `THREAD_VARIABLES`.
     """

@@ -1,4 +1,4 @@
-"""Read a course's settings from its course.toml, and locate the course's files.
+"""Read the settings of a course from its file course.toml, and locate the course's files.
 
 course.toml                   settings: title, id, names of the labs and so on
 solutions/<lab>/              a lab's solution notebook and exercises, for the course's author
@@ -120,22 +120,22 @@ class Course:
         return self.notebooks / lab / f"{lab}.ipynb"
 
     def page_notebook(self, name: str) -> Path:
-        """Return the path of the notebook that is made from a Markdown page for students."""
+        """Return the path of the notebook that is made from a Markdown page of the course."""
         return self.notebooks / f"{Path(name).stem}.ipynb"
 
     def answers_folder(self, lab: str) -> Path:
-        """Return the folder of a lab's answer key: test cases and results for students' checks."""
+        """Return the folder of a lab's answer key: test cases and expected results for `check`."""
         return self.notebooks / lab / ANSWERS_FOLDER
 
     def require_lab(self, name: str) -> str:
-        """Return `name` if it is a lab of this course; raise `UsageError` otherwise."""
+        """Return `name` if it is the name of a lab of this course; raise `UsageError` otherwise."""
         if name not in self.labs:
             raise UsageError(f"There is no lab {name!r}; the labs are {join_words(self.labs)}.")
         return name
 
 
 def find_course_folder(start: Path | None = None) -> Path | None:
-    """Return the folder of the course, the nearest one with a course.toml; None if there is none.
+    """Return the folder of the course, the nearest one above with a course.toml; None if none has.
 
     It is the folder in the environment variable AUTOGRADER_COURSE, else the nearest folder with a
     course.toml among `start` (by default the working directory) and the folders above it.
@@ -151,7 +151,9 @@ def find_course_folder(start: Path | None = None) -> Path | None:
 
 
 def list_answer_folders() -> list[Path]:
-    """Return the folders that may hold answer keys, the files that students' checks compare with.
+    """Return the folders that may hold answer keys (test cases with their expected results).
+
+    Students' checks compare with them.
 
     Inside a course there is one for each lab. Outside of a course, they are the folders `answers`
     in the working directory, in its subfolders and in the folders beside it.
@@ -244,7 +246,7 @@ def _check_lab_list(path: Path, entries: Mapping[str, Any]) -> None:
 
 
 def _overlaps_private_folder(root: Path, name: str) -> bool:
-    """Return True if a folder of the course contains, or lies in, one of `private_folders`."""
+    """Return True if a folder contains a private folder of the course, or lies in one."""
     folder = (root / name).resolve()
     private = private_folders(root)
     return any(

@@ -1,4 +1,4 @@
-"""Measure the time that a student's code takes, mainly as CPU time.
+"""Measure the time that a student's code takes against its limit, mainly as CPU time.
 
 On a busy machine, the same code takes longer by the clock, but about the same CPU time. So limits
 are given in CPU time. Code that only waits takes no CPU time. So there is also a limit of
@@ -10,13 +10,14 @@ from math import ceil
 from time import monotonic, process_time
 
 WALL_SECONDS_PER_CPU_SECOND = 6  # the limit of wall-clock time is 6 times that of CPU time
-# Stop a student's function only at 1.5 times its limit. So the message can tell how long it takes
-# if it is only a little too slow.
+# A student's function is stopped only at 1.5 times its limit. So a function that is a little too
+# slow finishes, and the message can tell how long it took.
 OVERTIME_FACTOR = 1.5
-# A function that is stopped counts as stuck in an endless loop, and not as slow, if it made no
-# progress in the last 19/20 of its time.
+# If a stopped function made no progress in the last 19/20 of its time, the message says that it
+# seems to be in an endless loop, and not that it is slow.
 STUCK_RATIO = 20
-# Limit of CPU time for all calls of an exercise's function together; a lab may set another limit.
+# Limit of CPU time in seconds for all calls of one exercise's function together. A lab may set
+# another limit.
 DEFAULT_CALL_SECONDS = 10
 
 
@@ -36,11 +37,11 @@ class Stopwatch:
         self._progress_seconds = 0.0
 
     def cpu_seconds(self) -> float:
-        """Return the CPU time used since the stopwatch was made, in seconds."""
+        """Return the CPU time in seconds since the stopwatch was created."""
         return max(0.0, self._cpu() - self._start_cpu)
 
     def charged_seconds(self) -> float:
-        """Return the seconds that count against a limit: CPU time, or a part of the waiting time.
+        """Return the seconds that count against a limit: CPU time, or a share of the waiting.
 
         This is the CPU time or, for code that waits, a fraction of the wall-clock time.
         """
@@ -55,7 +56,7 @@ class Stopwatch:
         self._progress_seconds = self.cpu_seconds()
 
     def is_stuck(self) -> bool:
-        """Return True if the finished parts took almost no time, and the current part all of it.
+        """Return True if almost all the time went into one unfinished part, such as a call.
 
         Then the code is probably in an endless loop. The share must be nearly all of the time: of
         code that is only slow, the largest part may well take most of the time.

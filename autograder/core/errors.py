@@ -9,8 +9,8 @@ text without a traceback.
 
 import re
 
-# Colours and titles in a terminal are set by escape sequences. Each begins with the character ESC
-# or with its 8-bit form.
+# A terminal's colours and titles are set by escape sequences. Each begins with the character ESC or
+# with its 8-bit form.
 _ESCAPES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b\]|\x9d)[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
@@ -48,7 +48,7 @@ def join_words(words: object, conjunction: str = "and") -> str:
 
 
 def format_count(number: float, singular: str, plural: str = "") -> str:
-    """Return a number with its noun in the singular or plural.
+    """Return a count with its noun in the singular or plural, such as "1 lab" or "2 labs".
 
     >>> format_count(1, "submission"), format_count(2, "copy"), format_count(2, "person", "people")
     ('1 submission', '2 copies', '2 people')
@@ -103,7 +103,7 @@ def make_printable(text: str) -> str:
 
 
 def truncate(text: str, max_characters: int) -> str:
-    """Shorten a text to at most `max_characters`, with dots at its end.
+    """Shorten a text to at most `max_characters`, and end it with dots if it was longer.
 
     >>> truncate("a long text", 8), truncate("short", 8)
     ('a lon...', 'short')
@@ -114,7 +114,7 @@ def truncate(text: str, max_characters: int) -> str:
 
 
 def backticks_to_html(sentence: str) -> str:
-    """Return a sentence with its parts in `backticks` marked up as code in HTML.
+    """Return a sentence as HTML, with its parts in `backticks` marked up as code.
 
     >>> backticks_to_html("End with `return`.")
     'End with <code>return</code>.'

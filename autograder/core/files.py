@@ -1,4 +1,4 @@
-"""Write files atomically, and read files from untrusted people or unknown programs safely."""
+"""Write files completely or not at all, and read files from untrusted people safely."""
 
 import errno
 import hashlib
@@ -21,7 +21,7 @@ _UNUSABLE_ON_WINDOWS = re.compile(
 
 
 def is_disk_error(error: BaseException) -> bool:
-    """Return True if the disk is full or read-only, so that no other file can be written."""
+    """Return True if an error means that no file can be written: the disk is full or read-only."""
     return isinstance(error, OSError) and error.errno in _DISK_ERRORS
 
 
@@ -50,14 +50,14 @@ def write_file(path: Path, content: str | bytes, mode: int | None = None) -> Non
     except BaseException as error:
         with suppress(OSError):
             temporary.unlink()
-        # Python's error for a full disk does not name the file, so add the name.
+        # Python's error for a full disk does not name the file, so add the file's name.
         if isinstance(error, OSError) and error.filename is None:
             error.filename = str(path)
         raise
 
 
 def explain_unusable_name(parent: Path, name: str) -> str:
-    """Return the reason why `parent` cannot hold a folder of exactly this name; "" if it can.
+    """Return why the folder `parent` cannot have a subfolder with exactly this name; "" if it can.
 
     The reason is the second half of a sentence that begins with the name. For Windows "a." is the
     same name as "a". For Windows and macOS "Anna" is the same name as "anna". So two students
@@ -103,13 +103,13 @@ def open_regular_file(path: Path) -> BufferedReader:
 
 
 def read_regular_file(path: Path, max_bytes: int) -> bytes:
-    """Return the first `max_bytes` of a file; raise NotRegularFile for a link or a pipe."""
+    """Return the first `max_bytes` of a regular file; raise NotRegularFile for a link or a pipe."""
     with open_regular_file(path) as file:
         return file.read(max_bytes)
 
 
 def hash_parts(*parts: bytes | str) -> str:
-    """Return one SHA-256 of several texts, which also depends on where one text ends.
+    """Return one SHA-256 for several texts; it differs if the same letters are split otherwise.
 
     >>> hash_parts("ab", "c") == hash_parts("a", "bc")
     False

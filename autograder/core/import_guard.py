@@ -33,7 +33,7 @@ ENGINE_PACKAGES = frozenset(
     "autograder click IPython ipywidgets matplotlib mpl_toolkits".split()
     + "nbclient nbformat numpy rich safetensors".split()
 )
-# Environment variable of a lab's sandbox: the lab's packages, separated by commas.
+# Environment variable that names a lab's additional packages to its sandbox, separated by commas.
 PACKAGES_VARIABLE = "AUTOGRADER_PACKAGES"
 _IMPORT_LINE = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)|import[ \t]+([^#;\n]{1,500}))", re.M)
 
@@ -55,7 +55,7 @@ def allowed_packages(lab_packages: Collection[str] | None = None) -> frozenset[s
 
 
 def _read_course_packages() -> frozenset[str] | None:
-    """Return the packages that are allowed in addition to those of every course."""
+    """Return the packages that a course allows in addition to those that every course allows."""
     if PACKAGES_VARIABLE in os.environ:
         return frozenset(filter(None, os.environ[PACKAGES_VARIABLE].split(",")))
     root = course.find_course_folder()
@@ -67,7 +67,7 @@ def _read_course_packages() -> frozenset[str] | None:
 
 @cache
 def _read_allowed_packages(folders: tuple[Path, ...]) -> frozenset[str] | None:
-    """Return the packages that the answer keys in these folders allow; None if there is no key."""
+    """Return the packages that the answer keys in these folders allow; None if no key is there."""
     packages: set[str] | None = None
     for folder in folders:
         with suppress(OSError, ValueError, KeyError, TypeError):
@@ -93,7 +93,7 @@ def find_imports(source: str) -> set[str]:
 
 
 def describe_refusal(package: str, lab_packages: Collection[str] | None = None) -> str:
-    """Return the error sentence for a package that may not be imported."""
+    """Return a sentence for the student: this package may not be imported."""
     packages = _read_course_packages() if lab_packages is None else lab_packages
     names = ["Python's standard library", "numpy", "matplotlib", *sorted(packages or ())]
     return (
@@ -103,7 +103,7 @@ def describe_refusal(package: str, lab_packages: Collection[str] | None = None) 
 
 
 def guard_imports() -> None:
-    """From now on, let import statements in notebook cells fail for packages that are not allowed.
+    """Let import statements in notebook cells fail for packages that are not allowed.
 
     Imports within libraries are not restricted.
     """
@@ -129,7 +129,7 @@ def find_forbidden_package(
     namespace: Mapping[str, Any],
     lab_packages: Collection[str] | None = None,
 ) -> str:
-    """Return the first package that code uses although it is not allowed; "" if there is none.
+    """Return the first package in a cell's code that is not allowed; "" if there is none.
 
     Parameters
     ----------

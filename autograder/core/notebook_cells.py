@@ -5,7 +5,7 @@ from typing import Any
 
 MAX_NOTEBOOK_BYTES = 20_000_000  # including pictures; a finished lab has less than 2 MB
 
-# Metadata for every notebook that the autograder writes.
+# Metadata of every notebook file that the autograder writes.
 NOTEBOOK_METADATA = {
     "kernelspec": {
         "display_name": "Python 3 (ipykernel)",
@@ -17,7 +17,7 @@ NOTEBOOK_METADATA = {
 
 
 def grade_id(exercise: str) -> str:
-    """Return the grade_id (nbgrader's name) of the cell in which students answer an exercise.
+    """Return the name of the cell in which students answer an exercise; nbgrader calls it grade_id.
 
     >>> grade_id("stable_softmax")
     'stable-softmax'
@@ -26,7 +26,7 @@ def grade_id(exercise: str) -> str:
 
 
 def grade_id_of_test(exercise: str) -> str:
-    """Return the grade_id (nbgrader's name) of the cell that tests an exercise.
+    """Return the name of the cell that tests an exercise; nbgrader calls it grade_id.
 
     >>> grade_id_of_test("stable_softmax")
     'test-stable-softmax'
@@ -35,7 +35,7 @@ def grade_id_of_test(exercise: str) -> str:
 
 
 def cell_source(cell: Mapping[str, Any]) -> str:
-    """Return the source of a saved notebook cell as one text. The file may hold a list of lines.
+    """Return the source of a notebook cell as one text; the notebook file may hold a list of lines.
 
     >>> cell_source({"source": ["x = 1\\n", "y"]}), cell_source({})
     ('x = 1\\ny', '')
@@ -75,7 +75,7 @@ def make_nbgrader_metadata(name: str, points: float | None = None, **roles: bool
 
 
 def cell_grade_id(cell: Mapping[str, Any]) -> str:
-    """Return the grade_id (nbgrader's name) of a notebook cell; "" if the cell has none.
+    """Return the name of a notebook cell, nbgrader's grade_id; "" if the cell has none.
 
     >>> cell_grade_id({"metadata": {"nbgrader": {"grade_id": "softmax"}}})
     'softmax'

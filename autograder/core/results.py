@@ -20,7 +20,7 @@ class Verdict(StrEnum):
 
 
 class CellOutcome(StrEnum):
-    """Outcome of running a notebook cell, in any sandbox."""
+    """Outcome of running a notebook cell in a sandbox."""
 
     OK = "ok"
     ERROR = "error"  # the cell raised an exception
@@ -30,12 +30,12 @@ class CellOutcome(StrEnum):
 
 
 class ResultReason(StrEnum):
-    """Reason for a verdict, for programs, which then need not analyse the message."""
+    """Reason for a verdict, as a fixed word, so that programs need not analyse the message."""
 
     JUDGED = "judged"
     STUB = "stub"  # the student has not changed the exercise's cell
-    # The answer is correct if it calls correct versions of the other exercises, instead of the
-    # student's own (follow-through).
+    # The student's answer is correct if the other exercises' functions that it calls are replaced
+    # by correct ones (follow-through).
     FOLLOWED = "followed"
     SKIPPED = "skipped"  # not tested, because the time for the notebook was used up
 
@@ -96,7 +96,7 @@ class Result:
         return cls(**{**fields, "verdict": verdict, "kind": ResultReason(fields["kind"])})
 
     def rescore(self, points: float) -> "Result":
-        """Return this result with its score for an exercise that is worth `points`."""
+        """Return this result with the score for an exercise that is worth `points`."""
         score: float | None = 0.0
         if self.score is None:
             score = None

@@ -22,14 +22,14 @@ SAMPLE_SECONDS = 0.05  # interval at which the thread with the student's functio
 
 
 class TimeLimitExceeded(BaseException):
-    """Error for a student's function that took too long; the text gives the times.
+    """Error for a student's function that took too long; the text says how long, and the limit.
 
     It derives from BaseException, so that `except Exception` in a student's code does not catch it.
     """
 
 
 class Deadline:
-    """Time limit for a block of code that calls a student's function; see `deadline`."""
+    """Time limit for a block of code that calls a student's function, made by `deadline`."""
 
     def __init__(self, limit_seconds: float, code_filename: str) -> None:
         self._limit_seconds = limit_seconds
@@ -38,8 +38,8 @@ class Deadline:
         self._part = ""
         self._line_samples: Counter[tuple[str, int]] = Counter()
         self._thread = threading.get_ident()
-        # Prefer a signal for stopping the code: a signal also interrupts `time.sleep`. Windows has
-        # no such signal, and only the main thread can handle one.
+        # Stop the code by a signal if possible, since a signal also interrupts `time.sleep`.
+        # Windows has no such signal, and only the main thread can handle one.
         has_signals = hasattr(signal, "pthread_kill")
         is_main_thread = threading.current_thread() is threading.main_thread()
         self._uses_signal = has_signals and is_main_thread
@@ -50,7 +50,7 @@ class Deadline:
         self._finished = threading.Event()
 
     def begin(self, part: str) -> None:
-        """Record that the next test case begins; `part` is its name, for the message."""
+        """Record that the next test case begins; `part` is its name, which the message quotes."""
         if self._was_stopped:  # the student's code has caught the exception
             raise TimeLimitExceeded
         self._stopwatch.mark_progress()
@@ -58,7 +58,7 @@ class Deadline:
 
     @contextmanager
     def enforce(self) -> Iterator[None]:
-        """Limit the time of a `with` block: leave it at the deadline, without an error."""
+        """Limit the time of a `with` block: at the deadline, the block is left without an error."""
         watcher = threading.Thread(target=self._stop_thread_on_overrun, daemon=True)
         previous_handler = None
         if self._uses_signal:
@@ -80,7 +80,7 @@ class Deadline:
                 signal.signal(signal.SIGALRM, previous_handler)
 
     def describe_overrun(self) -> str:
-        """Return sentences on the time that was needed; "" if it was within the limit."""
+        """Return sentences on how long the function took; "" if it kept to the limit."""
         seconds = self._stopwatch.cpu_seconds()
         if not self._was_stopped and seconds <= self._limit_seconds:
             return ""
@@ -108,7 +108,7 @@ class Deadline:
                         self._stop_thread()
 
     def _count_running_line(self, frame: FrameType | None) -> None:
-        """Find the line of the notebook that is running now, and count it once more."""
+        """Find the notebook's line that is running now, and count it to find the slowest line."""
         while frame is not None:
             file = frame.f_code.co_filename
             if file == self._code_filename or frame.f_globals.get("__name__") == "__main__":
@@ -117,7 +117,7 @@ class Deadline:
             frame = frame.f_back
 
     def _describe_hottest_line(self) -> str:
-        """Describe the line that was running most of the time; "" if there is no such line."""
+        """Describe the notebook's line that was running most of the time; "" if no line was."""
         for (file, number), samples in self._line_samples.most_common(1):
             text = linecache.getline(file, number).strip()[:80]
             if text and 2 * samples > self._line_samples.total():
@@ -135,14 +135,14 @@ class Deadline:
             raise TimeLimitExceeded
 
     def _disarm(self) -> None:
-        """From now on, stop no code; also cancel an exception that is about to be raised."""
+        """End the time limit: stop no code from now on, and cancel an exception that is pending."""
         with self._lock:
             self._is_armed = False
         if self._is_watched and not self._uses_signal:
             self._set_pending_exception(None)
 
     def _set_pending_exception(self, exception: object) -> None:
-        """Let the watched thread raise an exception at its next step; None cancels this."""
+        """Let the thread with the student's code raise an exception next; None cancels that."""
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread), exception)
 
 

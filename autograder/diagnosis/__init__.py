@@ -1,1 +1,1 @@
-"""Find out why a student's function is wrong, by small changes of it, and show what was found."""
+"""Find out why a student's function is wrong by changing it in small ways, and show the result."""

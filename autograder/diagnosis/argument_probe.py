@@ -30,14 +30,14 @@ _PLAUSIBLE_DEFAULTS = (None, False, True, 0, 1, -1)
 _SCALAR_TYPES = (type(None), bool, int, float, str)
 
 Arguments = dict[str, Value]  # all arguments of a call by name, including defaults
-# Change of a call's arguments: a sentence about it, and the function that makes it, which may raise
-# an exception.
+# Change of a call's arguments: a sentence that describes it, and the function that makes it, which
+# may raise an exception.
 ArgumentChange = tuple[str, Callable[[Arguments], Arguments]]
 
 
 @dataclass(frozen=True)
 class ArgumentPath:
-    """Location of a value among a call's arguments: an argument, or an entry of a dict."""
+    """Path to a value among a call's arguments: an argument's name, or that and a dict's key."""
 
     argument: str
     key: Any = None
@@ -63,18 +63,18 @@ class ArgumentPath:
 
 
 class _ProbedFunction:
-    """A function that is called again with changed arguments, at most `MAX_CALLS` times."""
+    """Student's function that is called again with changed arguments, at most `MAX_CALLS` times."""
 
     def __init__(self, function: Any, rules: ComparisonRules) -> None:
         self._function, self._rules, self._remaining_calls = function, rules, MAX_CALLS
         self._signature = inspect.signature(function)
 
     def passed_arguments(self, question: Question) -> Arguments:
-        """Return the arguments that a case passes, without defaults."""
+        """Return the arguments that a test case passes to the function, by name."""
         return self._bind(question).arguments
 
     def all_arguments(self, question: Question) -> Arguments:
-        """Return all the arguments in a case, including defaults."""
+        """Return all arguments of the call in a test case, including defaults, by name."""
         bound = self._bind(question)
         bound.apply_defaults()
         return bound.arguments
@@ -87,7 +87,10 @@ class _ProbedFunction:
         return call_student_function(self._function, Inputs(bound.args, bound.kwargs))
 
     def returns(self, arguments: Arguments, expected: Answer) -> bool:
-        """Call the function. Return True if the answer is as expected, False if no calls remain."""
+        """Call the function; return True if its result is the expected one.
+
+        Return False if the function was called `MAX_CALLS` times before.
+        """
         self._remaining_calls -= 1
         if self._remaining_calls < 0:
             return False
@@ -97,7 +100,7 @@ class _ProbedFunction:
 
 @dataclass(frozen=True)
 class _WrongCall:
-    """A failing case: its arguments, the expected value, and the returned value."""
+    """Call that gave a wrong result: its arguments, the expected value, and the returned value."""
 
     arguments: Arguments
     expected: Value
@@ -111,7 +114,7 @@ def explain_by_arguments(
     unused_arrays: Sequence[str] = (),
     passing: Sequence[Question] = (),
 ) -> str:
-    """Say which argument the results ignore, or which change of an argument makes them right.
+    """Say which argument the student's function ignores, or which change of one makes it right.
 
     Return "" if nothing is found.
 
@@ -163,7 +166,7 @@ def _describe_ignored_array(
     paths: Sequence[ArgumentPath],
     unused_arrays: Sequence[str],
 ) -> str:
-    """Say that the results ignore an array: other numbers in it change no observed answer."""
+    """Say that the function ignores an array: other numbers in it give the same result."""
     arguments = observations[0][0]
     for path in paths:
         if path.name in unused_arrays or not _is_finite_array(path.get(arguments)):
@@ -194,7 +197,7 @@ def _describe_repairing_change(
     failing: Sequence[Question],
     paths: Sequence[ArgumentPath],
 ) -> str:
-    """Describe a change of the arguments that makes every failing case right."""
+    """Describe a change of the arguments that makes the result of every failing test case right."""
     omitted_names = set(calls[0]).difference(*map(probe.passed_arguments, failing))
     for description, change in _list_argument_changes(calls[0], paths, omitted_names):
         if _change_repairs_all_cases(probe, change, calls, failing):
@@ -222,7 +225,12 @@ def _change_repairs_all_cases(
 def find_unused_arrays(
     reference: Any, questions: Sequence[Question], rules: ComparisonRules
 ) -> tuple[str, ...]:
-    """Return the names of arrays that the right result of the largest case does not depend on."""
+    """Return the names of the array arguments on which the right result does not depend.
+
+    Only the largest test case that is small enough to be called many times is tried.
+
+    The largest test case that is small enough to be called many times decides.
+    """
     question = max(filter(is_repeatable, questions), key=count_input_numbers, default=None)
     if question is None or rules.call != "function" or not _is_sensitive(question.expected):
         return ()
@@ -237,18 +245,18 @@ def find_unused_arrays(
 
 
 def is_repeatable(question: Question) -> bool:
-    """Return True if a case is small enough to be called many times."""
+    """Return True if a test case is small enough to be called many times."""
     return count_input_numbers(question) <= MAX_INPUT_NUMBERS and question.inputs.memory is None
 
 
 def count_input_numbers(question: Question) -> int:
-    """Count the numbers in the arrays of a case's inputs."""
+    """Count the numbers in all arrays among the inputs of a test case."""
     values = (*question.inputs.args, *question.inputs.kwargs.values())
     return sum(array.size for array in arrays_in(values))
 
 
 def _is_sensitive(value: Value) -> bool:
-    """Return True if a result holds floats, so that small changes of the inputs would change it.
+    """Return True if a result holds floats: then small changes of the inputs change it.
 
     A result of whole numbers, such as the index of a token, may stay the same.
     """
@@ -266,7 +274,7 @@ def _perturb(array: np.ndarray) -> np.ndarray:
 
 
 def _list_paths(arguments: Arguments) -> Iterator[ArgumentPath]:
-    """Yield the path of every argument. For a dict, yield the paths of its entries instead."""
+    """Yield the path to the value of every argument. For a dict, yield one for each entry."""
     for name, value in arguments.items():
         if isinstance(value, dict):
             yield from (ArgumentPath(name, key) for key in value)
@@ -282,13 +290,13 @@ def _is_array_of(value: Value, kinds: str) -> bool:
     return isinstance(value, np.ndarray) and value.dtype.kind in kinds
 
 
-# Changes of the arguments that undo the effect of a mistake
+# The functions below make changes of the arguments that may undo the effect of a mistake.
 
 
 def _list_argument_changes(
     arguments: Arguments, paths: Sequence[ArgumentPath], omitted_names: Collection[str]
 ) -> Iterator[ArgumentChange]:
-    """Yield changes to try: other defaults, two arguments exchanged, one argument changed."""
+    """Yield changes of the arguments to try: another default, two exchanged, one changed."""
     for path in paths:
         default = path.get(arguments)
         if path.name not in omitted_names or type(default) not in _SCALAR_TYPES:
@@ -413,7 +421,8 @@ _SINGLE_CHANGES: list[tuple[Callable[[Value], bool], str, Callable[[Value], Valu
 ]  # fmt: skip
 
 
-# Results that are the expected ones combined with an argument, such as their sum
+# The functions below recognise results that are the expected ones combined with an argument, such
+# as the sum of both.
 
 _COMBINATIONS: list[tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] = [
     ("the expected result plus `{}`", lambda expected, argument: expected + argument),
@@ -429,7 +438,7 @@ _COMBINATIONS: list[tuple[str, Callable[[np.ndarray, np.ndarray], np.ndarray]]] 
 def _describe_result_combined_with_argument(
     calls: Sequence[_WrongCall], paths: Sequence[ArgumentPath]
 ) -> str:
-    """Say that all wrong results are the expected ones combined with an argument (plus, times…)."""
+    """Say that every wrong result is the expected one combined with an argument, as by a sum."""
     expected = calls[0].expected
     parts: Sequence[int | None] = [None]
     if isinstance(expected, (tuple, list)):
@@ -481,7 +490,7 @@ def _is_part_combined_with_argument(
 
 
 def _describe_miscount_by_product(calls: Sequence[_WrongCall], paths: Sequence[ArgumentPath]) -> str:
-    """Say by which product of integer arguments every returned number is too large or too small."""
+    """Say that every returned number is too large or small by the same product of arguments."""
     if len(calls) < 2 or not all(type(call.value) is type(call.expected) is int for call in calls):
         return ""
     gaps = [call.value - call.expected for call in calls]

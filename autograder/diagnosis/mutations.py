@@ -1,4 +1,4 @@
-"""Small changes (mutations) of a student's function that may be what the student meant.
+"""Make small changes (mutations) of a student's function, to find what the student may have meant.
 
 All are compiled into one copy of the function, where each can be switched on.
 """
@@ -14,14 +14,15 @@ import numpy as np
 
 from autograder.core.errors import truncate
 
-# Names of helper functions in the mutated code. The blank in each name avoids a clash with the
-# student's names.
+# Names of helper functions that the changed code calls. Each begins with a blank, so that it cannot
+# be a name in the student's code.
 LOOP_TICK = " tick"  # called in every turn of a loop
 IDENTITY = " same"
 EXTRA_STEP = " step"  # applies a function of `_EXTRA_STEPS`, given by its index
 CHECK_SIZES, CHECK_DTYPE = " sizes", " dtype"  # refuse arguments that NumPy would misunderstand
 
-# Ranks of mutations. The lower the rank, the likelier the student meant the mutated code.
+# Ranks of mutations (small changes of the code). The lower the rank, the likelier the student meant
+# the changed code.
 LEAVE_OUT, LEAVE_OUT_MORE, REPLACE, EXTEND, COMBINE = range(5)
 
 MAX_QUOTED_CHARACTERS = 40
@@ -29,7 +30,7 @@ MAX_WORD_CHARACTERS = 30  # of a text constant that replaces another
 
 
 class Alternative(NamedTuple):
-    """Syntax node that the student may have meant instead of the one in the code.
+    """Piece of code (a syntax node) that the student may have meant in place of another.
 
     `node` is None if the statement is to be removed.
     """
@@ -41,7 +42,7 @@ class Alternative(NamedTuple):
 
 @dataclass(frozen=True)
 class Mutation:
-    """One small change of the student's code.
+    """One small change of the student's code, with its description.
 
     The description is the middle of a sentence. It stands between "In line 3 of its cell, `…`:" and
     ", every case is right."
@@ -53,7 +54,7 @@ class Mutation:
 
     @property
     def is_combinable(self) -> bool:
-        """True if the mutation is worth a try together with another one.
+        """True if the mutation is worth a try together with a mutation at another place.
 
         A mutation that puts a variable in place of other code is not: together with another
         mutation it makes too many wrong functions right by chance.
@@ -63,7 +64,9 @@ class Mutation:
 
 
 class Mutator:
-    """Builder of a copy of a function's code with all mutations, each behind a condition.
+    """Builder of a copy of a function's code that holds all mutations, each behind a condition.
+
+    A mutation is a small change of the code.
 
     Parameters
     ----------
@@ -103,10 +106,10 @@ class Mutator:
                     self._assignment_line.setdefault(node.id, node.lineno)
 
     def mutate(self) -> ast.FunctionDef:
-        """Return the mutated function, with the signature and the decorators of the original."""
+        """Return the function with all mutations, with its original signature and decorators."""
         return _copy_node(self._function, body=self._mutate_body(self._function.body))
 
-    # Mutation of statements
+    # The methods below add mutations (small changes) to the statements of a function.
 
     def _mutate_body(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         new = [self._mutate_statement(node) for node in body]
@@ -144,7 +147,7 @@ class Mutator:
         return new
 
     def _mutate_fields(self, node: ast.AST) -> dict[str, Any]:
-        """Return the fields of a syntax node that hold code, with mutations added to them."""
+        """Return those fields of a syntax node that hold code, with mutations added to the code."""
         fields: dict[str, Any] = {}
         for name, value in ast.iter_fields(node):
             is_function = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
@@ -162,7 +165,7 @@ class Mutator:
                 fields[name] = self._mutate_node(value)
         return fields
 
-    # Mutation of expressions
+    # The methods below add mutations to expressions.
 
     def _mutate_node(self, node: Any) -> Any:
         """Return a syntax node with mutations added to all expressions in it."""
@@ -180,7 +183,7 @@ class Mutator:
         return self._add_alternatives(node, mutated_node)
 
     def _add_alternatives(self, node: ast.expr, mutated_node: Any) -> Any:
-        """Return a conditional expression: a choice between an expression and its alternatives."""
+        """Return a conditional expression: it selects an expression or code meant in its place."""
         new, code = mutated_node, ast.unparse(node)
         codes = {code}
         for rank, description, alternative in self._alternatives_to_expression(node):
@@ -195,15 +198,15 @@ class Mutator:
                 key = (description, ast.unparse(alternative.func))
             test = self._add_mutation(Mutation(description, node.lineno, rank), *key)
             if isinstance(node, ast.Call) and alternative in node.args[:1]:
-                # Leave out the call by calling the identity function. So mutations of the argument
-                # can be combined with this one.
+                # Leave out a call by calling, in its place, a function that returns its argument.
+                # So a mutation of the argument can be combined with this one.
                 mutated_node.func = ast.IfExp(test, _name_node(IDENTITY), mutated_node.func)
             else:
                 new = ast.copy_location(ast.IfExp(test, alternative, new), node)
         return new
 
     def _mutate_callee(self, node: ast.expr) -> ast.expr:
-        """Add mutations to the object whose method is called.
+        """Add mutations to the object on which a method is called: to `x` in `x.sum()`.
 
         A called function stays as it is: `_alternative_calls` replaces it together with its call.
         """
@@ -212,7 +215,7 @@ class Mutator:
         return node
 
     def _alternatives_to_expression(self, node: ast.expr) -> Iterator[Alternative]:
-        """Yield what the student may have meant in place of an expression."""
+        """Yield the code that the student may have meant in place of an expression."""
         code = _quote(node)
         if isinstance(node, ast.Constant):
             yield from _alternative_constants(node, self._words)
@@ -258,7 +261,7 @@ class Mutator:
             yield Alternative(REPLACE, description, _name_node(name))
 
     def _extended_expressions(self, node: ast.expr, code: str) -> Iterator[Alternative]:
-        """Yield the expression with an extra step, or combined with a variable of the student."""
+        """Yield the expression with one step more, such as a square root, or one variable more."""
         if isinstance(node, (ast.BinOp, ast.Call, ast.Name, ast.Subscript)):
             for number, (description, _, _) in enumerate(_EXTRA_STEPS):
                 step = ast.Call(_name_node(EXTRA_STEP), [ast.Constant(number), node], [])
@@ -278,7 +281,7 @@ class Mutator:
                     yield Alternative(COMBINE, text, ast.BinOp(node, operation, factor))
 
     def _variables_perhaps_missing_in_line(self, node: ast.expr) -> Iterator[tuple[str, bool]]:
-        """Yield the variables that may be missing in the line of an expression, each with a flag.
+        """Yield variables that may be missing in a line of code; a flag tells if one is used there.
 
         They are the unused parameters, and the variables that an earlier line assigns. The flag is
         True if the line holds the variable already.
@@ -289,7 +292,7 @@ class Mutator:
             if name not in in_line or isinstance(node, ast.Name):
                 yield name, name in in_line
 
-    # Mutation of calls
+    # The methods below yield what the student may have meant in place of a call.
 
     def _alternative_calls(self, node: ast.Call, code: str) -> Iterator[Alternative]:
         yield from _calls_of_similar_functions(node, code)
@@ -299,7 +302,7 @@ class Mutator:
             yield from self._calls_with_own_parameters_added(node)
 
     def _calls_with_own_parameters_added(self, node: ast.Call) -> Iterator[Alternative]:
-        """Yield calls with more of the mutated function's own parameters as arguments."""
+        """Yield a call with parameters of the student's function added as arguments."""
         function = ast.unparse(node.func)
         argument_codes = _keyword_names(node).union(map(ast.unparse, node.args))
         free = [name for name in self._parameters if name not in argument_codes]
@@ -324,15 +327,15 @@ _UNCHANGED_NODES = (
 
 
 def _list_variables(function: ast.FunctionDef, nodes: Sequence[ast.AST]) -> list[str]:
-    """List the parameters and local variables of a function and of the functions inside it."""
+    """List the parameters and local variables of a function and of the functions defined in it."""
     assigned_names = {node.id for node in nodes if _is_name(node, ast.Store)}
     excluded_names: set[str] = set()
     parameters: list[str] = []
     for node in nodes:
         if isinstance(node, ast.FunctionDef) and node is not function:
             excluded_names.add(node.name)
-        # Exclude names with a `global` or `nonlocal` declaration. Python forbids their use before
-        # it.
+        # Exclude names with a `global` or `nonlocal` declaration: Python forbids the use of a name
+        # before its declaration.
         if isinstance(node, (ast.Global, ast.Nonlocal)):
             excluded_names.update(node.names)
         if isinstance(node, (ast.FunctionDef, ast.Lambda)):
@@ -345,7 +348,7 @@ def _is_name(node: ast.AST, context: type[ast.expr_context]) -> TypeGuard[ast.Na
 
 
 def _nested_operands(node: ast.expr, depth: int = 4) -> Iterator[ast.expr]:
-    """Yield the operands of an expression's operands, down to a depth, but no constants."""
+    """Yield the operands of an expression's operands, down to a depth; but no constants."""
     if not depth:
         return
     for operand in _operands_or_arguments(node):
@@ -369,11 +372,11 @@ def _operands_or_arguments(node: ast.expr) -> Sequence[ast.expr]:
     return operands
 
 
-# Helper functions for the nodes of a syntax tree
+# The functions below build the nodes of Python's syntax tree.
 
 
 def _copy_node(node: Any, **fields: Any) -> Any:
-    """Copy a syntax node with some fields replaced. Both nodes share all other fields."""
+    """Copy a syntax node with some of its fields replaced. The copy shares the other fields."""
     new = type(node)(**{**dict(ast.iter_fields(node)), **fields})
     return ast.copy_location(new, node)
 
@@ -416,7 +419,7 @@ def _keyword_names(call: ast.Call) -> set[str | None]:
 
 
 def _quote(node: ast.AST) -> str:
-    """Return the code of a syntax node in backticks, cut to `MAX_QUOTED_CHARACTERS`."""
+    """Return the code of a syntax node in backticks, shortened to `MAX_QUOTED_CHARACTERS`."""
     return f"`{_shorten(ast.unparse(node))}`"
 
 
@@ -428,7 +431,8 @@ def _is_module(node: ast.expr) -> bool:
     return ast.unparse(node) in ("np", "numpy", "math", "np.linalg")
 
 
-# Alternatives for statements and expressions, by the type of the node
+# The functions below yield the code that a student may have meant in place of a statement or an
+# expression. There is one function for each type of node.
 
 
 def _alternative_statements(node: ast.stmt) -> Iterator[Alternative]:
@@ -475,7 +479,7 @@ def _alternative_constants(node: ast.Constant, words: set[str]) -> Iterator[Alte
 
 
 def _similar_numbers(value: int | float) -> list[int | float]:
-    """Return numbers that may be meant in place of another: for an int, ints where possible."""
+    """Return numbers that the student may have meant in place of another; ints for an int."""
     numbers = [value + 1, value - 1, -value, 0, 1, 2, 2 * value, value / 2, 10 * value, value / 10]
     numbers += [100 * value, value / 100, value**2 if abs(value) < 1e6 else 0, abs(value) ** 0.5]
     numbers += [1 / value] if value else [-np.inf, np.inf]
@@ -584,7 +588,7 @@ def _similar_slices(node: ast.Slice) -> Iterator[ast.Slice]:
         yield _copy_node(node, step=ast.UnaryOp(ast.USub(), node.step))
 
 
-# Alternatives for calls
+# The functions below yield the code that a student may have meant in place of a call.
 
 
 def _calls_of_similar_functions(node: ast.Call, code: str) -> Iterator[Alternative]:
@@ -620,7 +624,7 @@ def _similar_functions(name: str) -> Iterator[str]:
 
 
 def _rearranged_or_shortened_calls(node: ast.Call, code: str) -> Iterator[Alternative]:
-    """Yield calls with arguments exchanged or left out, and the arguments without the call."""
+    """Yield a call with its arguments exchanged or left out, and the arguments without the call."""
     function_code = ast.unparse(node.func)
     for argument in node.args[1:]:
         if isinstance(argument, (ast.BinOp, ast.Name, ast.Call, ast.Subscript)):
@@ -643,7 +647,7 @@ def _rearranged_or_shortened_calls(node: ast.Call, code: str) -> Iterator[Altern
 
 
 def _reductions_with_axis_or_keepdims(node: ast.Call) -> Iterator[Alternative]:
-    """Yield the call of a reduction, such as `np.sum`, with `axis` or `keepdims` added."""
+    """Yield a call such as `np.sum(x)` with the argument `axis` or `keepdims` added."""
     function_code = ast.unparse(node.func)
     if function_code.rpartition(".")[2] not in _REDUCTIONS:
         return
@@ -660,7 +664,7 @@ def _reductions_with_axis_or_keepdims(node: ast.Call) -> Iterator[Alternative]:
             yield Alternative(EXTEND, f"with an `axis` argument for `{function_code}`", extended_call)
 
 
-# Tables of operators and functions that may be meant in place of one another
+# The tables below list operators and functions that may be meant in place of one another.
 
 _SIGNS: dict[type, str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -670,7 +674,7 @@ _SIGNS: dict[type, str] = {
 _UNARY_SIGNS: dict[type, str] = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~", ast.Not: "not"}
 _NUMBER_CONSTANTS = ("np.nan", "np.inf", "-np.inf", "np.pi", "np.e")
 _ORDER_SIGNS = ("<", "<=", ">", ">=", "==", "!=")
-# A power is never put in place of a product, because sizes of arrays could become huge.
+# A power is never tried in place of a product, because sizes of arrays could become huge.
 _SIMILAR_OPERATORS: dict[type, tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult, ast.Div, ast.MatMult),
     ast.Sub: (ast.Add, ast.Mult, ast.Div),
@@ -711,7 +715,7 @@ _COMBINING_OPERATIONS: tuple[tuple[str, ast.operator], ...] = (
 _COLUMN_TEMPLATE = ast.parse("_[:, None]", mode="eval").body
 
 
-# Functions that mutated code calls
+# The functions below are called by the changed code.
 
 
 def _negate_booleans(value: Any) -> Any:
@@ -739,8 +743,8 @@ def _has_axes(value: Any) -> bool:
     return isinstance(value, np.ndarray) and value.ndim > 0
 
 
-# Steps that may be missing in the student's code: a description, a test of the values for which the
-# step has a meaning, and the step.
+# Steps that may be missing in the student's code, such as a square root. Each row has a
+# description, a test of the values for which the step makes sense, and the step itself.
 _EXTRA_STEPS: list[tuple[str, Callable[[Any], bool], Callable[[Any], Any]]] = [
     ("the sign of {} changed", _is_fractional, operator.neg),
     ("rows and columns of {} exchanged", _has_axes, lambda value: np.swapaxes(value, -1, -2)),
@@ -756,7 +760,7 @@ _EXTRA_STEPS: list[tuple[str, Callable[[Any], bool], Callable[[Any], Any]]] = [
 
 
 def apply_extra_step(number: int, value: Any) -> Any:
-    """Apply an extra step to a value; return the value itself if the step has no meaning for it.
+    """Apply a step, such as a square root, to a value; return the value if this has no meaning.
 
     Nor is there a meaning in a step that only changes the type (4 into NumPy's 4): it may avoid an
     error, but nobody can have meant it.
@@ -780,7 +784,7 @@ def refuse_negative_sizes(value: Any) -> Any:
 
 
 def refuse_array_as_dtype(value: Any) -> Any:
-    """Return the value unchanged if it can stand for a dtype.
+    """Return the value of an argument `dtype` unchanged if it can stand for a dtype.
 
     Raise TypeError for an array or a NumPy number, whose own dtype NumPy would use.
     """
@@ -790,7 +794,7 @@ def refuse_array_as_dtype(value: Any) -> Any:
 
 
 def _wrap_arguments_in_checks(call: ast.Call, args: list[ast.expr]) -> list[ast.expr]:
-    """Return the arguments of a call. Wrap a check around those that NumPy may misunderstand."""
+    """Return the arguments of a call, with checks of those that NumPy may misunderstand."""
     function_name = ast.unparse(call.func).rpartition(".")[2]
     if function_name == "reshape":
         return [_wrap_call(CHECK_SIZES, argument) for argument in args]
@@ -804,7 +808,7 @@ def _wrap_arguments_in_checks(call: ast.Call, args: list[ast.expr]) -> list[ast.
 
 
 def _wrap_call(name: str, node: ast.expr) -> ast.expr:
-    """Return the node of the call `name(node)`. Of a starred argument `*x`, return `*name(x)`."""
+    """Return the syntax node for the call `name(node)`; for a starred argument `*x`, `*name(x)`."""
     if isinstance(node, ast.Starred):
         return _copy_node(node, value=_wrap_call(name, node.value))
     return ast.copy_location(ast.Call(_name_node(name), [node], []), node)

@@ -20,7 +20,7 @@ _PARAGRAPH = "<p style='margin:.35em 0'>{}</p>"
 
 
 def describe_inputs(inputs: Inputs) -> str:
-    """Describe a case's inputs by their shapes: "(4, 3), axis=0"."""
+    """Describe a test case's inputs, arrays by their shapes: "(4, 3), axis=0"."""
     arguments = [short_repr(value) for value in inputs.args]
     arguments += [f"{name}={short_repr(value)}" for name, value in inputs.kwargs.items()]
     return ", ".join(arguments)
@@ -68,7 +68,7 @@ def render_text(finding: Finding) -> str:
 
 
 def render_html(finding: Finding) -> str:
-    """Render a verdict and its explanation as HTML. All text from the student is escaped."""
+    """Render a verdict and its explanation as HTML, in which text from the student is escaped."""
     parts = []
     for heading, sentence in list_paragraphs(finding):
         label = ""
@@ -88,7 +88,7 @@ def render_html(finding: Finding) -> str:
 
 
 def _printed_output(finding: Finding) -> str:
-    """Return the text that the student's function printed in the shown case, cut to a limit."""
+    """Return what the student's function printed in the test case that is shown, cut to a limit."""
     if not finding.shown_case:
         return ""
     text = finding.shown_case.answer.printed.strip("\n")
@@ -163,7 +163,8 @@ def render_tables(expected: np.ndarray, values: np.ndarray, tolerance: Tolerance
 
 Scale = Callable[[float], str]  # from a number to a CSS colour
 
-# Both scales are safe for colour-blind readers; their ends differ in lightness from the middle.
+# Both colour scales are safe for colour-blind readers: their ends differ in lightness from the
+# middle.
 _BLUES = ((237, 244, 252), (88, 150, 205))
 _ORANGE_TO_PURPLE = ((230, 145, 56), (250, 250, 250), (130, 125, 190))
 
@@ -184,7 +185,7 @@ def _diverging_scale(gap: np.ndarray) -> Scale:
 
 
 def _interpolate_colour(share: float, scale: Sequence[tuple[int, int, int]]) -> str:
-    """Return the CSS colour at a share (0 to 1) of a scale."""
+    """Return the CSS colour at a position between 0 and 1 on a colour scale."""
     position = min(max(share, 0.0), 1.0) * (len(scale) - 1)
     index = min(int(position), len(scale) - 2)
     colour = "#"
@@ -234,7 +235,10 @@ def _render_table(
 
 
 def _choose_shown_indices(differs: np.ndarray) -> ShownIndices:
-    """Choose the rows (or columns) to show: the ends, and the first that differ. None is a gap."""
+    """Choose the rows (or columns) to show of a large array: the ends, and the first that differ.
+
+    A gap between them is given as None.
+    """
     length = len(differs)
     if length <= MAX_TABLE_CELLS:
         return list(range(length))

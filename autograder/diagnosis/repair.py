@@ -63,8 +63,8 @@ MAX_PARTIAL_REPAIRS = 9  # mutations that are tried as a repair of most cases
 MIN_COMPARED_NUMBERS = 6  # in an expected result; cases with fewer are tried later
 MAX_LINE_CHARACTERS = 90  # of a quoted line of code
 
-# Name of the variable, in the mutated code, that holds the numbers of the active mutations. The
-# blank avoids a clash with the student's names.
+# Name of a variable in the changed code: it holds the numbers of the mutations (changes) that are
+# switched on. The blank at its beginning keeps it apart from the student's names.
 _ACTIVE = " at"
 
 
@@ -74,7 +74,7 @@ def find_repair(
     passing: Sequence[Question],
     rules: ComparisonRules,
 ) -> str:
-    """Describe the wrong place in the student's code, or two; "" if no small change repairs it.
+    """Describe the wrong place in the student's code, or two places; "" if no small change helps.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def find_repair(
 
 
 class _RepairSearch:
-    """Search for small code changes (mutations) that make all test cases right."""
+    """Search for small changes of the code (mutations) that make all test cases right."""
 
     def __init__(
         self,
@@ -111,11 +111,12 @@ class _RepairSearch:
     ) -> None:
         self._failing, self._rules = failing, rules
         self._passing = sorted(filter(is_repeatable, passing), key=count_input_numbers)
-        # Mutations that improve the result of the first case: the share of its numbers that are
-        # right then, and the mutation's number.
+        # Mutations that improve the result of the test case that is tried first: the share of its
+        # numbers that are then right, and the mutation's number.
         self._improvements: list[tuple[float, int]] = []
         cell.activate()
-        # Try first, of the smallest failing cases, the one in which loops turn the fewest times.
+        # Of the smallest failing test cases, try first the one in which loops turn the fewest
+        # times.
         self._first = min(self._failing[:4], key=cell.count_loop_turns)
         self._stopwatch = Stopwatch()
 
@@ -123,7 +124,7 @@ class _RepairSearch:
         return self._stopwatch.cpu_seconds() < MAX_SEARCH_SECONDS
 
     def find_one_place_repair(self, cell: "_CellWithMutations") -> str:
-        """Describe the first small change (mutation) that repairs all cases; "" if none does."""
+        """Describe the first mutation (small change) that makes all test cases right; else ""."""
         self._stopwatch = Stopwatch()
         cell.activate()
         initial_share = self._share_of_right_numbers(cell, self._first)
@@ -139,7 +140,7 @@ class _RepairSearch:
         return ""
 
     def find_two_place_repair(self, cell: "_CellWithMutations") -> str:
-        """Describe two small changes (mutations) that together repair all cases; "" if none do.
+        """Describe two mutations (small changes) that together make all test cases right; else "".
 
         Either the first of them improves the result, or both leave something out.
         """
@@ -171,7 +172,7 @@ class _RepairSearch:
         return [*pairs, *combinations(removals, 2)]
 
     def find_partial_repair(self, cell: "_CellWithMutations") -> str:
-        """Describe a mutation that repairs half of the failing cases or more, and breaks no right case."""
+        """Describe a mutation that corrects half of the failing test cases and spoils none."""
         for share, number in self._improvements[:MAX_PARTIAL_REPAIRS]:
             cell.activate(number)
             if share < 1 or not cell.mutations[number].is_combinable:
@@ -203,7 +204,7 @@ class _RepairSearch:
         return first_difference(question.expected, answer, self._rules, question.inputs) is None
 
     def _share_of_right_numbers(self, cell: "_CellWithMutations", question: Question) -> float:
-        """Return the share of the numbers in a case's result that are right.
+        """Run a test case with the active mutations; return the share of numbers that are right.
 
         Return 1 if the exercise has a comparison of its own. Only that comparison can tell.
         """
@@ -217,7 +218,7 @@ class _RepairSearch:
 
 
 def _sort_comparable_cases(failing: Sequence[Question]) -> list[Question]:
-    """Sort the failing cases that expect a result in the order in which to try them.
+    """Sort the failing test cases in the order to try them; drop those that expect no result.
 
     Edge cases, which have no misconceptions' answers, come last. Of the others, cases with several
     expected numbers come first, and of these the small ones.
@@ -238,7 +239,7 @@ def _count_numbers(value: Value) -> int:
 
 
 def _share_of_right_numbers(result: Any, expected: Value) -> float:
-    """Return the share of a result that equals the expected one, within a fixed tolerance."""
+    """Return the share of a result's numbers that equal the expected ones to a fixed tolerance."""
     if isinstance(expected, (tuple, list)):
         if not isinstance(result, (tuple, list)) or len(result) != len(expected):
             return 0.0
@@ -262,16 +263,16 @@ def _identity(value: Any, *_args: Any, **_kwargs: Any) -> Any:
 
 
 class _TooManyTurns(Exception):
-    """A mutation made the loops in a call of the student's function turn too often."""
+    """The loops in a call of the student's function, changed by a mutation, turned too often."""
 
 
-# The mutations that make the same change at several places in the code. Each is given by its number
-# and by the set of the numbers that switch it on.
+# Places in the code at which the same change (mutation) is possible. Each place has the number of
+# its mutation, and the set of all numbers that switch it on.
 _Places = list[tuple[int, set[int]]]
 
 
 class _CellWithMutations:
-    """The functions of one notebook cell, with all their mutations compiled in."""
+    """Functions of one notebook cell, compiled with all mutations, which can be switched on."""
 
     def __init__(self, function: Any, ranks: Sequence[int]) -> None:
         code, namespace = function.__code__, function.__globals__
@@ -315,13 +316,13 @@ class _CellWithMutations:
             warnings.simplefilter("ignore")
             try:
                 return cls(function, ranks)
-            # This fails without source code, for a notebook cell with IPython's commands, and for
-            # code that fails on a second run.
+            # It is impossible without source code, for a cell with IPython's commands, and for code
+            # that fails when it runs for the second time.
             except Exception:  # noqa: BLE001
                 return None
 
     def _add_mutation(self, mutation: Mutation, old_code: str, new_code: str) -> ast.expr:
-        """Add a mutation and return the expression that is true while it is active."""
+        """Add a mutation; return an expression for the code that is true while it is active."""
         number = len(self.mutations)
         numbers = {number}
         self._places.setdefault((old_code, new_code), []).append((number, numbers))
@@ -346,7 +347,7 @@ class _CellWithMutations:
                 self._add_combination(swap_places, Mutation(description, line, EXTEND))
 
     def _add_change_at_several_places(self, places: _Places) -> None:
-        """Add the same change at several places: at all places, and at all places in one line."""
+        """Add a mutation for the same change at all places, and one for all places in a line."""
         if len(places) == 1:
             return
         first = self.mutations[places[0][0]]
@@ -369,7 +370,7 @@ class _CellWithMutations:
         self.mutations.append(mutation)
 
     def numbers_by_rank(self) -> list[int]:
-        """Return the numbers of the mutations, the likeliest mutations first.
+        """Return the numbers of all mutations, the likeliest first.
 
         Of equally likely mutations, those of larger parts of the code come first.
         """
@@ -391,7 +392,7 @@ class _CellWithMutations:
         return f"In line {mutation.line} of its cell, `{code}`: {mutation.description}"
 
     def count_loop_turns(self, question: Question) -> int:
-        """Call the function on a case and return how often its loops turn."""
+        """Call the function on a test case, and return how often its loops turn."""
         self.run(partial(call_student_function, self.function, question.inputs))
         return self._loop_turns
 
@@ -401,7 +402,7 @@ class _CellWithMutations:
             raise _TooManyTurns
 
     def run(self, call: Callable[[], Any]) -> Any:
-        """Return the result of a call of mutated code; None after an error or too many loop turns."""
+        """Return the result of a call of changed code; None after an error or endless loop."""
         self._loop_turns = 0
         try:
             return call()

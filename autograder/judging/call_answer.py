@@ -1,4 +1,4 @@
-"""Call a student's function on a case's inputs and return the outcome as plain data.
+"""Call a student's function on a test case's inputs and return the outcome as plain data.
 
 The student's Jupyter kernel, the grader's sandbox, and the code that computes the answers of
 misconceptions all call functions by this module, so that answers are judged alike everywhere. An
@@ -74,7 +74,7 @@ def call_student_function(function: Any, inputs: Inputs, call: str = "function")
 
 
 class CapturedOutput:
-    """Context that sends printed text to `output`, drops stderr, and makes `input` raise EOFError.
+    """Context for a call: it captures printed text, drops stderr, and makes `input` raise EOFError.
 
     Otherwise a check in a notebook would wait for the student to type something in every case. The
     context managers of contextlib are not used, because they take as long as many a call.
@@ -96,7 +96,7 @@ def _refuse_input(*_: object) -> str:
 
 
 def pack_result(result: Any) -> tuple[str, Value]:
-    """Return the name of a result's type, and the result as a value (None if unsupported)."""
+    """Return the name of a result's type, and the result as plain data (None if unsupported)."""
     try:
         value = value_types.result_to_value(result, SizeBudget())
     except UnsupportedValue as error:
@@ -105,7 +105,11 @@ def pack_result(result: Any) -> tuple[str, Value]:
 
 
 def _call_target(function: Any, call: str) -> Any:
-    """Return a callable that calls the student's function in the way that `call` names."""
+    """Return the function to call for an exercise, which in turn calls the student's function.
+
+    `call` names it: "figure" for the code that captures a plot, "module:function" for a function of
+    the course's library. Otherwise it is the student's function itself.
+    """
     if ":" in call:  # a function of the course's library calls the student's function
         return partial(value_types.import_function(call), function)
     if call == "figure":
@@ -114,13 +118,13 @@ def _call_target(function: Any, call: str) -> Any:
 
 
 class _QueryResponses:
-    """Responses of a returned object to a test case's queries, such as a call or an attribute."""
+    """Results of what a test case does with a returned object, such as a call (a query)."""
 
     def __init__(self) -> None:
         self.type_name, self.values = "tuple", list[Value]()
 
     def evaluate_queries(self, result: Any, queries: Sequence[Value]) -> None:
-        """Evaluate a case's queries on a returned object in order, and store the responses.
+        """Do with a returned object what the test case asks (its queries); store the results.
 
         Exceptions pass through.
         """
@@ -128,7 +132,8 @@ class _QueryResponses:
         for query in queries:
             response = evaluate_query(query, result)
             try:
-                # Convert the response at once: a later query may modify the object.
+                # Convert the result of a query to plain data at once: a later query may modify the
+                # object.
                 self.values.append(value_types.result_to_value(response, budget))
             except UnsupportedValue as error:
                 self.type_name = str(error)
@@ -136,7 +141,7 @@ class _QueryResponses:
 
 
 def _modified_arguments_and_result(result: Any, inputs: Inputs, copies: Inputs) -> dict[int | str, Any]:
-    """Return the arguments that a call modified, by position or name.
+    """Return the arguments that a call of a student's function modified, by position or name.
 
     The returned value, if it is not None, stands under "".
     """
@@ -153,7 +158,7 @@ def _modified_arguments_and_result(result: Any, inputs: Inputs, copies: Inputs) 
 
 
 def _modified_names(function: Any, inputs: Inputs, copies: Inputs) -> tuple[str, ...]:
-    """Return the names of the arguments modified by a call."""
+    """Return the names of the arguments that a call of a student's function modified."""
     arguments = _modified_arguments_and_result(None, inputs, copies)
     indices = [key for key in arguments if isinstance(key, int)]
     names = argument_names(function, indices) if indices else []
@@ -161,13 +166,13 @@ def _modified_names(function: Any, inputs: Inputs, copies: Inputs) -> tuple[str,
 
 
 def argument_names(function: Any, indices: Sequence[int]) -> list[str]:
-    """Return the names of a function's arguments at these positions."""
+    """Return the names of a function's parameters at these positions; "argument 3" if unnamed."""
     names = list_parameter_names(function)
     return [names[i] if i < len(names) else f"argument {i + 1}" for i in indices]
 
 
 def list_parameter_names(function: Any) -> tuple[str, ...]:
-    """Return the names of a function's parameters; () if it has no signature."""
+    """Return the names of a function's parameters; () if Python cannot tell its signature."""
     try:
         return tuple(map(str, inspect.signature(function).parameters))
     except (ValueError, TypeError):
@@ -175,7 +180,7 @@ def list_parameter_names(function: Any) -> tuple[str, ...]:
 
 
 class _LimitedOutputBuffer(io.TextIOBase):
-    """Text stream that keeps the first `max_characters` and drops the rest."""
+    """Text stream for a student's output: it keeps `max_characters` and drops the rest."""
 
     def __init__(self, max_characters: int = MAX_ANSWER_CHARACTERS) -> None:
         self._parts: list[str] = []
@@ -202,7 +207,7 @@ NULL_OUTPUT = _LimitedOutputBuffer(0)
 
 
 class _PeakMemoryMeter:
-    """Context that measures the peak of allocated bytes, if the test case limits the memory.
+    """Context that measures how much memory a call allocates, if the test case limits the memory.
 
     It uses tracemalloc, to which NumPy reports the memory of its arrays.
     """
@@ -228,7 +233,7 @@ class _PeakMemoryMeter:
 
 
 def _locate_error_in_student_code(error: BaseException) -> tuple[str, str]:
-    """Return the line of the student's code that raised, and the function or class that holds it.
+    """Return the student's line that raised an error, and the function or class that holds it.
 
     The line comes with its number: "3: return a @ b".
     """
@@ -241,7 +246,8 @@ def _locate_error_in_student_code(error: BaseException) -> tuple[str, str]:
                 code = frame.f_code
                 text = linecache.getline(code.co_filename, trace.tb_lineno).strip()[:200]
                 if text:
-                    # For a method, name its class, because the exercise asks for the class.
+                    # For an error in a method, name the method's class: exercises ask for a class,
+                    # not for its methods.
                     outermost = code.co_qualname.partition(".")[0]
                     location = (f"{trace.tb_lineno}: {text}", outermost[:80])
             trace = trace.tb_next

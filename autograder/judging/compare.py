@@ -1,4 +1,4 @@
-"""Compare a student's answer with the expected result, and describe the first difference."""
+"""Compare a student's result with the expected one, and describe the first difference."""
 
 import builtins
 import inspect
@@ -32,7 +32,7 @@ from autograder.values.wording import ResultWording, format_megabytes, ordinal, 
 MAX_COMPARISON_SECONDS = 5.0  # of CPU time in which a course's own function compares one case
 _COMPARISON_TIMEOUT = "Your result takes too long to be compared with the expected one."
 
-# Functions that say whether two answers agree
+# The functions below say whether two calls of a function have the same outcome.
 
 
 def same_answer(
@@ -63,7 +63,7 @@ def same_answer(
 
 
 def _error_cause_key(error: str, rules: ComparisonRules) -> tuple[str, str]:
-    """Return the type and the subject of an error. Errors equal in both have the same cause."""
+    """Return a pair of texts that is the same for two errors if they have the same cause."""
     type_name = error.partition(": ")[0]
     if rules.returns == "tensor":
         if type_name in {"ValueError", "InvalidArgumentError", "RuntimeError", "TypeError"}:
@@ -72,12 +72,12 @@ def _error_cause_key(error: str, rules: ComparisonRules) -> tuple[str, str]:
     return type_name, error_subject(error)
 
 
-# The first difference between an answer and the expected result
+# The functions below find the first difference between a student's result and the expected one.
 
 
 @dataclass(frozen=True, eq=False)
 class JudgedCase:
-    """A case with the student's answer and its first difference from the expected result."""
+    """Test case with the student's result and its first difference from the expected result."""
 
     question: Question
     answer: Answer
@@ -102,12 +102,12 @@ class JudgedCase:
 
     @property
     def mistake(self) -> str | None:
-        """Name of the mistake, if the answer shows one common to all exercises; else None."""
+        """Name of the mistake, if it is one that occurs in any exercise; else None."""
         return self.difference.mistake if self.difference else None
 
     @property
     def raises(self) -> bool:
-        """True if the answer is wrong because the student's function raised an error."""
+        """True if the student's function raised an error where it should not, or a wrong one."""
         return self.difference is not None and self.difference.kind == "error"
 
 
@@ -118,7 +118,7 @@ def failing_cases(cases: Iterable[JudgedCase]) -> list[JudgedCase]:
 def first_difference(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs | None = None
 ) -> Difference | None:
-    """Return the first difference of an answer from the expected value; None for a right answer.
+    """Return the first difference of a student's result from the expected one; None if it is right.
 
     The memory limit in `inputs` is checked only if the result is right.
     """
@@ -134,7 +134,7 @@ def first_difference(
 def _compare_all_but_memory(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare an answer with the expected one in everything except the memory that it took."""
+    """Compare a student's result with the expected one in everything except the use of memory."""
     if isinstance(expected, ExpectedError):
         return _compare_with_expected_error(expected, answer, rules)
     is_printed = rules.returns == "printed"
@@ -167,7 +167,7 @@ def _compare_all_but_memory(
 def _compare_result(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare the returned value, the modified arguments or the printed text, as the rules say."""
+    """Compare what the exercise's rules name: the result, modified arguments or printed text."""
     if rules.compare:
         return _compare_with_course_function(expected, answer, rules, inputs)
     if rules.call == "in place":
@@ -181,14 +181,15 @@ def _compare_result(
     difference = value_types.find_difference(expected, answer.value, rules)
     is_rounded_scalar = type(expected) is float and answer.type in ("float32", "float16")
     if difference and is_rounded_scalar and _is_nearly_equal(expected, answer.value):
-        # A scalar has lost its dtype by now, but the name of its type is known.
+        # A scalar result has become a Python number by now. Its dtype is lost, but the name of its
+        # type is known.
         text = difference.observation.replace(";", f", a {answer.type};", 1)
         return Difference("values", text, "lower-precision", nearly_right=True)
     return difference
 
 
 def _is_nearly_equal(expected: float, value: Value) -> bool:
-    """Return True if a number differs by no more than the digits that float16 loses."""
+    """Return True if a number is so close to the expected one that float16 explains the error."""
     return type(value) is float and abs(value - expected) <= 2e-3 * abs(expected)
 
 
@@ -197,7 +198,7 @@ def _compare_with_expected_error(
     answer: Answer,
     rules: ComparisonRules,
 ) -> Difference | None:
-    """Compare an answer with an expected error: its type, and the text in its message."""
+    """Compare a student's result with an expected error: its type, and the text in its message."""
     expected_type = with_article(expected.type)
     if not answer.error:
         outcome = f"returned {with_article(answer.type)}"
@@ -217,7 +218,7 @@ def _compare_with_expected_error(
 
 
 def _is_error_subtype(name: str, expected_name: str) -> bool:
-    """Return True if an error type is a subtype of another.
+    """Return True if an error type is the expected one or a subtype of it.
 
     Only for Python's own errors and NumPy's LinAlgError the base types are known. Other errors are
     compared by name.
@@ -236,7 +237,7 @@ def _is_error_subtype(name: str, expected_name: str) -> bool:
 def _compare_query_responses(
     expected: Value, responses: Value, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare a returned object's responses to queries, such as calls, with the expected ones."""
+    """Compare the results of queries (such as calls) on a returned object with those expected."""
     for i, (query, expected_response, response) in enumerate(
         zip(inputs.result_queries, expected, responses, strict=False)
     ):
@@ -250,7 +251,10 @@ def _compare_query_responses(
 
 
 def _unanswered_query(answer: Answer, inputs: Inputs) -> tuple[str, str] | None:
-    """Return the first query that gave no value, as subject and verb of a sentence; or None."""
+    """Return the first query that gave no result, as subject and verb of a sentence; or None.
+
+    A query is what a test case does with a returned object, such as calling it.
+    """
     if not isinstance(answer.value, tuple) or len(answer.value) >= len(inputs.result_queries):
         return None
     return describe_query(inputs.result_queries[len(answer.value)], _describe_argument)
@@ -263,7 +267,7 @@ def _describe_argument(value: Value) -> str:
 
 
 def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
-    """Return a description of the difference if the student's function raised an error."""
+    """Return the description of an error that the student's function raised where it should not."""
     if answer.raised == "NotImplementedError":
         return Difference("error", NOT_WRITTEN, "not-written-yet")
     stop = "" if answer.error.endswith((".", "!", "?")) else "."
@@ -274,8 +278,8 @@ def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
         is_complete = bool(explanation) and says_what_to_write(mistake, answer)
     subject, _ = _unanswered_query(answer, inputs) or ("Your function", "")
     not_callable = re.fullmatch(r"TypeError: '(\w+)' object is not callable", answer.error)
-    # An error with a line number was raised in the student's code. Otherwise it was raised when our
-    # query called the returned object.
+    # An error with a line number was raised in the student's code. Otherwise it was raised when the
+    # test case called the object that the student's function had returned.
     if not_callable and not answer.line and subject.startswith("Your result, called"):
         call = subject.removeprefix("Your result, ").removesuffix(",")
         text = f"Your function returned {with_article(not_callable[1])}; "
@@ -287,7 +291,7 @@ def _difference_for_error(answer: Answer, inputs: Inputs) -> Difference:
 def _compare_modified_arguments(
     expected: dict, final_arguments: Value, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare the arguments after an in-place call, and the returned value if one is expected.
+    """Compare the arguments after a call that should modify them, and the returned value.
 
     `expected` and `final_arguments` hold only the arguments that the call modified (see
     `call_student_function`). Arguments that are not in them count as unchanged.
@@ -295,7 +299,7 @@ def _compare_modified_arguments(
     if not isinstance(final_arguments, dict):
         final_arguments = {}
     original_arguments = dict(enumerate(inputs.args)) | dict(inputs.kwargs)
-    # Compare first the arguments that the call should change.
+    # Compare first the arguments that the call should modify.
     for key in sorted(original_arguments, key=lambda key: key not in expected):
         name = _describe_position(key, inputs)
         wording = ResultWording().for_part(f"In {name}, after the call: ")
@@ -331,7 +335,7 @@ def _describe_position(key: int | str, inputs: Inputs) -> str:
 def _compare_with_course_function(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
 ) -> Difference | None:
-    """Compare with the comparison function that the course's author wrote (`rules.compare`).
+    """Compare a result by the function that the course's author wrote for it (`rules.compare`).
 
     That function returns a sentence about the difference, or None.
     """
@@ -360,7 +364,7 @@ def _compare_with_course_function(
 
 @cache
 def _takes_inputs(comparer: Callable) -> bool:
-    """Return True if a course's comparison function takes the inputs as a fourth argument."""
+    """Return True if an author's comparison function takes the test case's inputs as well."""
     try:
         inspect.signature(comparer).bind(None, None, None, None)
     except (TypeError, ValueError):
@@ -371,7 +375,7 @@ def _takes_inputs(comparer: Callable) -> bool:
 def _difference_for_unsupported_result(
     expected: Value, answer: Answer, rules: ComparisonRules, inputs: Inputs
 ) -> Difference:
-    """Return a description of the difference if a result's type is not supported."""
+    """Return a description of a result that cannot be compared, because its type is unsupported."""
     type_name = with_article(answer.type)
     query = _unanswered_query(answer, inputs)
     if query:
@@ -402,11 +406,12 @@ def _strip_lines(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.rstrip().split("\n"))
 
 
-# Check of properties that a result must have, for a wrong result that no misconception explains
+# The function below checks properties that any correct result has, such as rows that sum to 1. It
+# is used for a wrong result that no misconception explains.
 
 
 def describe_failing_property(value: Value, inputs: Inputs, names: Sequence[str]) -> str | None:
-    """Return a sentence on the first required property that a result lacks, or None.
+    """Return a sentence on the first required property that a result lacks; None if it has all.
 
     `names` are those of functions that the course's author wrote, see `ComparisonRules.properties`.
     """

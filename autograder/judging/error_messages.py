@@ -83,7 +83,7 @@ _ERROR_PATTERNS = (
     (r"Cannot cast ufunc", "fractions-into-whole-numbers"),
 )  # fmt: skip
 
-# Two errors of these families have the same cause only if their whole messages are equal.
+# Two errors of one of these kinds have the same cause only if their whole messages are equal.
 SPECIFIC_FAMILIES = {
     "variable-without-a-value",
     "package-that-is-not-there",
@@ -103,8 +103,8 @@ SPECIFIC_FAMILIES = {
     "not-a-dtype",
 }
 
-# For errors of these families, the explanation says what is wrong. No change of the code is
-# searched that avoids the error: most such changes only silence it.
+# Errors of these kinds are explained so well that the search for a repair of the student's code
+# leaves them out: most changes that avoid such an error only silence it.
 FULLY_EXPLAINED_ERRORS = frozenset(
     SPECIFIC_FAMILIES
     | {
@@ -120,7 +120,7 @@ FULLY_EXPLAINED_ERRORS = frozenset(
 
 @cache
 def classify_error(error: str) -> str | None:
-    """Return the key of `STRUCTURAL` for an error such as "ValueError: …"; None if unusual."""
+    """Return the name of the mistake behind an error, a key of `STRUCTURAL`; None if unknown."""
     for pattern, mistake in _ERROR_PATTERNS:
         if re.search(pattern, error):
             return mistake
@@ -128,7 +128,7 @@ def classify_error(error: str) -> str | None:
 
 
 def error_subject(error: str) -> str:
-    """Return what an error is about. Errors of one type with equal subjects have the same cause."""
+    """Return a text that is the same for two errors of one type if they have the same cause."""
     text = error.partition(": ")[2]
     mistake = classify_error(error)
     if mistake is None:
@@ -143,8 +143,9 @@ def error_subject(error: str) -> str:
     return mistake
 
 
-# Explanations with the sizes and names of a case. Each row has a key of `STRUCTURAL`, a pattern in
-# the error message, and a text whose braces the groups of the pattern fill.
+# Explanations that quote sizes and names from the error message. Each row has the name of the
+# mistake (a key of `STRUCTURAL`), a pattern for the message, and a text. The groups of the pattern
+# fill the braces in the text.
 _ERROR_EXPLANATIONS = (
     ("shapes-that-do-not-multiply", r"size (\d+) is different from (\d+)",
      "In the matrix product on this line, the left array has rows of {1} numbers and the right array has columns of "
@@ -185,7 +186,7 @@ _ERROR_EXPLANATIONS = (
 
 
 def explain_error(mistake: str, answer: Answer) -> str:
-    """Explain an error with the names and sizes in its message, and with the line that raised it.
+    """Explain an error with the sizes and names in its message, and with the line that raised it.
 
     Return "" if the general text of `STRUCTURAL` is to be used.
     """
@@ -204,7 +205,7 @@ def explain_error(mistake: str, answer: Answer) -> str:
 
 
 def says_what_to_write(mistake: str, answer: Answer) -> bool:
-    """Return True if the explanation of an error names the right code, so that no hint is needed."""
+    """Return True if an error's explanation names the right code, so that no hint is needed."""
     error = answer.error
     if mistake == "attribute-that-is-not-there":
         name = re.search(r"has no attribute '(\w+)'", error)
@@ -231,7 +232,7 @@ def _format_shape(text: str) -> str:
 
 
 def _code(answer: Answer) -> str:
-    """Return the line of the student's code that raised the error, without its number."""
+    """Return the line of the student's code that raised the error, without the line's number."""
     return answer.line.partition(": ")[2]
 
 
@@ -242,7 +243,7 @@ def _explain_endless_recursion(answer: Answer) -> str:
 
 
 def _type_in_words(name: str) -> str:
-    """Return the name of a type with its article: "an array", "a tuple", "a function"."""
+    """Return the name of a type in words with an article: "an array", "a tuple", "a function"."""
     if name == "numpy.ndarray":
         return "an array"
     if name.endswith("Tensor") or name == "ArrayImpl":
@@ -272,12 +273,12 @@ def _explain_own_assert(answer: Answer) -> str:
     )
 
 
-# Attributes of arrays that are no methods, so that no brackets follow them.
+# Attributes of arrays that are not methods, so that a call such as `x.shape()` is a mistake.
 _PLAIN_ATTRIBUTES = ("T", "mT", "shape", "ndim", "size", "dtype", "real", "imag", "nbytes")
 
 
 def _explain_call_of_a_value(answer: Answer) -> str:
-    """Explain "… object is not callable" by the brackets on the line."""
+    """Explain "… object is not callable" by the call on the line, such as `x.shape(0)`."""
     code = _code(answer)
     match = re.search(r"'([\w.]+)' object is not callable", answer.error)
     called_type = match[1] if match else "value"
@@ -313,7 +314,7 @@ def _explain_square_brackets(answer: Answer) -> str:
 
 
 def _explain_unpacking(answer: Answer) -> str:
-    """Explain the unpacking of a shape: the array has more, or fewer, axes than there are names."""
+    """Explain an error in code such as `n, d = x.shape`: the array has more, or fewer, axes."""
     code = _code(answer)
     names = code.partition("=")[0].split(",")
     if not re.search(r"\.shape\s*$", code) or len(names) < 2:
@@ -366,10 +367,11 @@ def _explain_undefined_name(answer: Answer) -> str:
 
 
 def _explain_attribute(answer: Answer) -> str:
-    """Explain an AttributeError by what has the attribute, and by NumPy's name for it."""
+    """Explain an AttributeError: what kind of object lacks the name, and what NumPy calls it."""
     match = re.search(r"(module )?'([\w.]+)'(?: object)? has no attribute '(\w+)'", answer.error)
     if not match:
-        # For names that NumPy 2 removed: "`np.product` was removed in the NumPy 2.0 release. …"
+        # The second pattern is for names that NumPy 2 removed, such as "`np.product` was removed in
+        # the NumPy 2.0 release. …".
         match = re.search(r"(`np\.)(\w+)()` was removed", answer.error)
         if match:
             return f"NumPy has no `{match[2]}` any more. {describe_equivalent(match[2])}".strip()
@@ -402,7 +404,7 @@ def _explain_attribute(answer: Answer) -> str:
 
 
 def _explain_keyword(answer: Answer) -> str:
-    """Explain a call that does not fit: a keyword of another library, or what the message says."""
+    """Explain wrong arguments in a call: a keyword of PyTorch, say, or too many arguments."""
     code = _code(answer)
     match = re.search(r"(?:unexpected keyword argument|got an unexpected) '(\w+)'", answer.error)
     match = match or re.search(r"'(\w+)' is an invalid keyword argument", answer.error)
@@ -449,7 +451,7 @@ def _explain_axes(answer: Answer) -> str:
 
 
 def _explain_single_number(answer: Answer) -> str:
-    """Explain that an array stands where one number is expected, if it is not a call of `math`."""
+    """Explain the error that an array, tuple or list stands where one number is expected."""
     join = re.search(r"np\.(concatenate|concat|stack|vstack|hstack|column_stack)\(", _code(answer))
     if join and "only integer scalar arrays" in answer.error:
         return f"`np.{join[1]}` takes its arrays as one list: `np.{join[1]}([x, y])`, with square brackets."

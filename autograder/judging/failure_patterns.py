@@ -1,4 +1,4 @@
-"""Describe what failing cases or wrong numbers have in common, if no mistake explains them."""
+"""Describe what failing test cases or wrong numbers have in common, if no mistake explains them."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -23,11 +23,12 @@ from autograder.values.wording import describe_axis, ordinal
 LARGE_NUMBER = 300
 SCALAR_TYPES = (bool, int, float, str, DeferredCall)
 
-# Features that separate failing cases from right ones
+# The functions below find features, such as `axis=0`, in which failing test cases differ from right
+# ones.
 
 
 def describe_failing_cases(cases: Sequence[JudgedCase]) -> str:
-    """Name a feature, such as `axis=0`, that only failing or only right cases have; else ""."""
+    """Name a feature, such as `axis=0`, that tells failing test cases from right ones; else ""."""
     failing: list[list[str]] = []
     passing: list[list[str]] = []
     for case in cases:
@@ -52,7 +53,7 @@ def describe_failing_cases(cases: Sequence[JudgedCase]) -> str:
 
 
 def _separating_features(feature_lists: list[list[str]], other_feature_lists: list[list[str]]) -> list[str]:
-    """Return the features that all cases of one group have, and no case of the other group."""
+    """Return the features that all test cases of one group have, and none of the other group."""
     common = set(feature_lists[0]).intersection(*feature_lists).difference(*other_feature_lists)
     return [feature for feature in feature_lists[0] if feature in common]
 
@@ -60,7 +61,7 @@ def _separating_features(feature_lists: list[list[str]], other_feature_lists: li
 def _features_of_several_and_no_other(
     feature_lists: list[list[str]], other_feature_lists: list[list[str]]
 ) -> list[str]:
-    """Return the features that several cases of one group have, and no case of the other."""
+    """Return the features that two or more test cases of one group have, and none of the other."""
     counts: dict[str, int] = {}
     for features in feature_lists:
         for feature in dict.fromkeys(features):
@@ -74,13 +75,17 @@ def _features_of_several_and_no_other(
 
 
 def list_features(question: Question) -> list[str]:
-    """List the features of a case's inputs, the most specific first."""
+    """List the features of a test case, such as `axis=0` or "arrays with 3 axes".
+
+    The most specific features come first.
+    """
     inputs = question.inputs
     features = []
     if question.edge is not None:
         features.append(_describe_edge_case(*question.edge))
     for name, value in inputs.kwargs.items():
-        # Skip the argument that holds a test function. Its name is no Python identifier.
+        # Skip the argument that holds the exercise's test function: its name is no Python
+        # identifier.
         if name.isidentifier() and not arrays_in(value):
             features.append(f"`{name}={_format_value(value)}`")
     for i, value in enumerate(inputs.args):
@@ -110,7 +115,7 @@ def _describe_edge_case(name: str, value: Value) -> str:
 
 
 def _row_counts(arrays: Sequence[np.ndarray]) -> tuple[int, int]:
-    """Return the numbers of rows of the first two arrays; (0, 0) if there are fewer."""
+    """Return the number of rows of each of the first two arrays; (0, 0) if there is only one."""
     if len(arrays) < 2 or not arrays[0].ndim or not arrays[1].ndim:
         return 0, 0
     return _count_rows(arrays[0]), _count_rows(arrays[1])
@@ -169,18 +174,20 @@ def _format_value(value: Value) -> str:
     return short_repr(value) if isinstance(value, (type, DeferredCall)) else str(value)
 
 
-# Relations between the expected and the returned numbers
+# The functions below find a pattern in wrong numbers, such as "each row is twice the expected one".
 
-# Three arrays: the expected one, the returned one, and a mask of the places where the two agree.
+# Three arrays: the expected numbers, the returned ones, and a mask of the places where they agree.
 ArrayPair = tuple[np.ndarray, np.ndarray, np.ndarray]
-# Test of the three arrays of an `ArrayPair`. It returns None if it does not apply to them.
+# Test for a pattern in the three arrays of an `ArrayPair`, which are its arguments. It returns None
+# if the arrays are too small to show the pattern, for example.
 Predicate = Callable[[np.ndarray, np.ndarray, np.ndarray], bool | None]
-# Sentences, each with the test (predicate) that is true if the sentence is.
+# Table of patterns: each row has a sentence that describes a pattern, and the test (predicate) for
+# it.
 PatternTable = Sequence[tuple[str, Predicate]]
 
 
 def describe_differences(pairs: Sequence[tuple[Value, Value]], rules: ComparisonRules) -> str:
-    """Say what all pairs of expected and returned values have in common; "" if nothing.
+    """Describe a pattern in all the wrong results, such as "Only the last row differs."; else "".
 
     Only pairs of single numbers, or of arrays of equal shape, are considered. A pattern must fit
     every pair that it applies to.
@@ -213,7 +220,7 @@ def describe_differences(pairs: Sequence[tuple[Value, Value]], rules: Comparison
 
 
 def _fits_all(predicate: Predicate, pairs: Sequence[ArrayPair]) -> bool:
-    """Return True if a test holds for the first pair of arrays, and all others it applies to."""
+    """Return True if the first pair of arrays has a pattern, and all others that can show it."""
     results = [predicate(*pair) for pair in pairs]
     return True in results and False not in results and results[0] is not None
 
@@ -223,7 +230,7 @@ def _join_sentences(*sentences: str) -> str:
 
 
 def _describe_correlation(pairs: Sequence[ArrayPair]) -> str:
-    """Say that returned and expected numbers are strongly, or hardly, correlated; else "".
+    """Say that returned and expected numbers are strongly, or hardly, correlated; "" otherwise.
 
     If every result is a single number, the numbers are correlated across the cases.
     """
@@ -261,7 +268,7 @@ def _format_correlation(correlation: float) -> str:
 
 
 def _to_differing_array_pair(expected: Value, value: Value, rules: ComparisonRules) -> ArrayPair | None:
-    """Return two values as an `ArrayPair`; None if they are not numeric, or do not differ."""
+    """Return an expected and a returned value as an `ArrayPair`; None if no numbers differ."""
     if type(expected) in (int, float) and type(value) in (int, float):
         expected, value = np.asarray(expected), np.asarray(value)
     elif not isinstance(expected, np.ndarray) or not isinstance(value, np.ndarray):
@@ -278,7 +285,7 @@ def _to_differing_array_pair(expected: Value, value: Value, rules: ComparisonRul
 
 
 def _is_scaled_along_axis(axis: int) -> Predicate:
-    """Return a test of whether each row (axis -1) or column (-2) is a multiple of the expected."""
+    """Make a test: is each row (axis -1) or column (-2) a multiple of the expected one?"""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         if expected.ndim < 2 or min(expected.shape[-2:]) < 2:
@@ -297,17 +304,20 @@ def _is_scaled_along_axis(axis: int) -> Predicate:
 
 
 def _is_rearranged(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
-    """Return True if the numbers are the expected ones in other places."""
+    """Return True if the returned numbers are the expected ones in another order."""
     if expected.size < 3:
         return None
-    # A difference smaller than this comes from rounding, not from numbers in other places.
+    # A difference smaller than this comes from rounding, not from another order of the numbers.
     differs = np.abs(values - expected).max() > 1e-3 * np.abs(expected).max()
     expected_sorted, values_sorted = np.sort(expected, axis=None), np.sort(values, axis=None)
     return bool(differs and np.allclose(expected_sorted, values_sorted, rtol=1e-6, atol=1e-9))
 
 
 def _differs_only_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> Predicate:
-    """Return a test of whether exactly the chosen positions along an axis differ."""
+    """Make a test: are exactly those positions along an axis wrong that a function chooses?
+
+    `choose_positions` takes the positions 0, 1, … and their number, and returns a boolean mask.
+    """
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         wrong = _wrong_places(agree, axis)
@@ -319,7 +329,7 @@ def _differs_only_at(axis: int, choose_positions: Callable[[Any, int], Any]) -> 
 
 
 def _differs_at_one_place(axis: int) -> Predicate:
-    """Return a test of whether exactly one position along an axis holds differences."""
+    """Make a test: is exactly one position along an axis (one row, say) wrong?"""
 
     def predicate(expected: np.ndarray, values: np.ndarray, agree: np.ndarray) -> bool | None:
         wrong = _wrong_places(agree, axis)
@@ -331,7 +341,12 @@ def _differs_at_one_place(axis: int) -> Predicate:
 
 
 def _wrong_places(agree: np.ndarray, axis: int) -> np.ndarray | None:
-    """Return a mask of the positions along an axis with a difference; None for a short axis."""
+    """Return a mask of the positions along an axis that hold a wrong number.
+
+    Return None for an axis shorter than 3.
+
+    Return None for an axis shorter than 3, where any mistake would fit some pattern.
+    """
     if agree.ndim < -axis or agree.shape[axis] < 3:
         return None
     other_axes = tuple(i for i in range(agree.ndim) if i != agree.ndim + axis)
@@ -339,7 +354,7 @@ def _wrong_places(agree: np.ndarray, axis: int) -> np.ndarray | None:
 
 
 def _differs_only_on_side_of_diagonal(is_on_side: Callable[[np.ndarray], np.ndarray]) -> Predicate:
-    """Return a test of whether numbers differ only on one side of the diagonal, or only on it.
+    """Make a test: are numbers wrong only on one side of a matrix's diagonal, or only on it?
 
     `is_on_side` takes `column - row` of the differing numbers, and must be true for all of them.
     """
@@ -354,7 +369,7 @@ def _differs_only_on_side_of_diagonal(is_on_side: Callable[[np.ndarray], np.ndar
 
 
 def _holds_where_wrong(compare: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Predicate:
-    """Return a test of whether `compare(values, expected)` is true wherever the two differ."""
+    """Make a test: is `compare(values, expected)` true for all numbers that are wrong?"""
     return lambda expected, values, agree: bool(compare(values[~agree], expected[~agree]).all())
 
 
@@ -376,8 +391,8 @@ _DIAGONAL_PATTERNS: PatternTable = [
     ("Only entries above the diagonal differ.", _differs_only_on_side_of_diagonal(lambda d: d > 0)),
     ("Only entries below the diagonal differ.", _differs_only_on_side_of_diagonal(lambda d: d < 0)),
 ]
-# Sentences about an axis of n positions, each with a test that is true for the positions i that
-# differ.
+# Sentences on which positions along an axis are wrong. Each has a function of the positions i = 0,
+# 1, … and their number n, which returns True for the positions that must be wrong.
 _AXIS_PATTERNS: list[tuple[str, Callable[[Any, int], Any]]] = [
     ("Only the last {} differs.", lambda i, n: i == n - 1),
     ("Only the first {} differs.", lambda i, n: i == 0),
@@ -429,11 +444,11 @@ _SIZE_PATTERNS: PatternTable = [
 ]  # fmt: skip
 
 
-# Results of which some parts are right
+# The functions below describe results that are right in part.
 
 
 def describe_parts_right_in_all_cases(pairs: Sequence[tuple[Value, Value]], rules: ComparisonRules) -> str:
-    """Say which of several returned values are right in all pairs; "" if none is."""
+    """Say which of several returned values are right in all test cases; "" if none is."""
     if not isinstance(pairs[0][0], (tuple, list)):
         return ""
     length = len(pairs[0][0])
@@ -453,7 +468,7 @@ def describe_parts_right_in_all_cases(pairs: Sequence[tuple[Value, Value]], rule
 
 
 def describe_length_difference(pairs: Sequence[tuple[Value, Value]]) -> str:
-    """Say that an array is right but too short, or too long, along an axis; "" if it is not."""
+    """Say that an array has the right numbers but is too short or long along an axis; else ""."""
     if not isinstance(pairs[0][0], np.ndarray):
         return ""
     axes = pairs[0][0].ndim
@@ -470,12 +485,12 @@ def describe_length_difference(pairs: Sequence[tuple[Value, Value]]) -> str:
 
 
 def _fits_along(axis: int, fits: Callable, expected: np.ndarray, value: np.ndarray) -> bool:
-    """Test two arrays along an axis with `fits`, which tests along the first axis only."""
+    """Call `fits` on two arrays with this axis moved to the front, the only axis that it tests."""
     return fits(np.moveaxis(expected, axis, 0), np.moveaxis(value, axis, 0))
 
 
 def _same_shape_but_for(axis: int, expected: np.ndarray, value: np.ndarray) -> bool:
-    """Return True if two arrays hold numbers, and have the same shape except along one axis."""
+    """Return True if two arrays are not empty and have the same shape except along one axis."""
     if not expected.size or not value.size:
         return False
     return np.array_equal(np.delete(expected.shape, axis), np.delete(value.shape, axis))

@@ -3,7 +3,7 @@
 Students know PyTorch from other courses, and AI assistants mix the two libraries up.
 """
 
-# Names under which other libraries are usually imported.
+# Names by which notebooks usually import other libraries: "F" stands for PyTorch, for example.
 _LIBRARIES = {
     "torch": "PyTorch",
     "F": "PyTorch",
@@ -18,7 +18,7 @@ _LIBRARIES = {
     "cp": "CuPy",
 }
 
-# Keyword arguments of other libraries, each with a sentence on NumPy's.
+# Keyword arguments of other libraries, each with a sentence that names NumPy's keyword.
 KEYWORD_EQUIVALENTS = {
     "dim": "In NumPy it is `axis`.",
     "dims": "In NumPy it is `axis`.",
@@ -40,10 +40,10 @@ KEYWORD_EQUIVALENTS = {
     "initializer": "In NumPy it is `initial`.",
 }
 
-# Names of functions and methods of other libraries: how to write the same in NumPy. A value in
-# several words is a sentence of its own.
+# Names of functions and methods of other libraries, each with the code that does the same in NumPy.
+# A text of several words is a sentence that is shown to the student as it is.
 _EQUIVALENTS = {
-    # elementwise functions that are no methods of an array
+    # Functions of each number in an array, which NumPy has as functions and not as methods.
     **{
         name: f"np.{name}(x)"
         for name in ("exp", "sqrt", "log", "tanh", "abs", "sin", "cos", "sign", "square")
@@ -73,7 +73,7 @@ _EQUIVALENTS = {
     "where": "np.where(condition, x, y)",
     "maximum": "np.maximum(x, y)",
     "minimum": "np.minimum(x, y)",
-    # products and norms
+    # Functions for products and norms.
     "matmul": "x @ y",
     "mm": "x @ y",
     "bmm": "x @ y",
@@ -85,7 +85,7 @@ _EQUIVALENTS = {
     "norm": "np.linalg.norm(x)",
     "inv": "np.linalg.inv(x)",
     "einsum": "np.einsum",
-    # shapes and axes
+    # Functions that change the shape of an array or the order of its axes.
     "view": "x.reshape(...)",
     "view_as": "x.reshape(y.shape)",
     "rearrange": "Use `x.reshape` for the shape, and `np.swapaxes` for the order of the axes.",
@@ -111,12 +111,12 @@ _EQUIVALENTS = {
     "roll": "np.roll(x, n, axis)",
     "narrow": "A slice, such as `x[:, start:stop]`.",
     "select": "An index, such as `x[:, 0]`.",
-    # joining
+    # Functions that join arrays.
     "cat": "np.concatenate([x, y], axis=0)",
     "stack": "np.stack([x, y])",
     "extend": "np.concatenate([x, y])",
     "append": "np.concatenate([x, y])",
-    # choosing and filling
+    # Functions that choose numbers from an array, or fill it.
     "masked_fill": "np.where(mask, value, x)",
     "masked_fill_": "np.where(mask, value, x)",
     "masked_scatter": "np.where(mask, y, x)",
@@ -148,7 +148,7 @@ _EQUIVALENTS = {
     "reduce_max": "x.max(axis)",
     "median": "np.median(x)",
     "logical_not": "~x",
-    # making arrays and other types
+    # Functions that make arrays, or convert them to another type.
     "tensor": "np.array(...)",
     "Tensor": "np.array(...)",
     "from_numpy": "It is an array already; leave it out.",
@@ -183,7 +183,7 @@ _EQUIVALENTS = {
     "trapz": "np.trapezoid(y)",
     "alltrue": "np.all(x)",
     "sometrue": "np.any(x)",
-    # gradients
+    # Functions for gradients, which NumPy does not compute.
     "backward": "NumPy computes no gradients: write the formula.",
     "grad": "NumPy computes no gradients: write the formula.",
     "no_grad": "NumPy computes no gradients; leave it out.",
@@ -207,6 +207,8 @@ def describe_library(name: str) -> str:
 
 def find_equivalent(name: str) -> str:
     """Return how to write a function or method of another library in NumPy; "" if unknown.
+
+    The text is code such as `np.exp(x)`, or a sentence.
 
     Capitals and underscores do not matter: `LayerNorm` is `layer_norm`, and `mul_` is `mul`.
 

@@ -1,4 +1,4 @@
-"""Use a test function with assertions as a test case of an exercise.
+"""Judge an exercise by a test function with assertions that the course's author wrote.
 
 This serves where several answers are right, or where one assertion needs several calls. The test
 takes the student's function as its first argument, and it runs twice. First it runs in the process
@@ -31,17 +31,17 @@ from autograder.values.value_types import (
     values_agree,
 )
 
-# Names of keyword arguments of a test case that are for this module, and are not passed to the test
-# function.
+# Keyword arguments of a test case with these names are read by this module. They are not passed to
+# the test function.
 TEST_ARGUMENT = "the test"  # no Python identifier, so no argument of a test has this name
 COMPARED_VARIABLES = "only"
 VARIABLES_FROM_REFERENCE = "as_due"
-# Possible outcomes of a recorded function call
+# Kinds of outcome of a recorded function call.
 CALL_EVENTS = ("value", "raised", "items", "end", "function", "other")
 
 
 def inputs_for_test(test: Callable | str, /, **values: Value) -> Inputs:
-    """Return the inputs of a test case that is given by a test function.
+    """Return the inputs of a test case that consists of a test function and its arguments.
 
     Parameters
     ----------
@@ -61,7 +61,9 @@ def inputs_for_test(test: Callable | str, /, **values: Value) -> Inputs:
 
 
 def call_in_test(function: Any, /, *args: Value, **kwargs: Value) -> Any:
-    """Run a case's test function; return the recorded results of the calls that it makes.
+    """Run a test case's test function on the student's function; return the recorded results.
+
+    The results are those of the calls that the test function makes.
 
     In a case without a test, call the function and return its result.
     """
@@ -76,7 +78,7 @@ def call_in_test(function: Any, /, *args: Value, **kwargs: Value) -> Any:
 def record_test_calls(
     function: Callable, namespace: Mapping[str, Any], /, **kwargs: Value
 ) -> tuple[list, Exception | None]:
-    """Run a test function; return the recorded results of its calls, and its exception.
+    """Run a test function; return the recorded results of its calls, and the error that it raised.
 
     Functions of the notebook that are arguments of the test are taken from `namespace` by name.
     """
@@ -96,7 +98,7 @@ def record_test_calls(
 
 
 def compare_in_test(expected: Value, value: Value, tolerance: Any, inputs: Inputs) -> str | None:
-    """Run a test function on recorded results; return a sentence on how it fails, or None.
+    """Run a test function on recorded results; return a sentence on the failed assertion, or None.
 
     In a case without a test, compare the values of variables with the expected ones.
     """
@@ -118,7 +120,7 @@ def compare_in_test(expected: Value, value: Value, tolerance: Any, inputs: Input
 
 
 def _compare_variables(expected: Value, value: Value, tolerance: Any, inputs: Inputs) -> str | None:
-    """Compare the values of the variables that a case names, or of all variables."""
+    """Compare the values of the student's variables: those that the test case names, or all."""
     expected, value = argument_to_value(expected), argument_to_value(value)
     names = inputs.kwargs.get(COMPARED_VARIABLES)
     if names:
@@ -130,7 +132,7 @@ def _compare_variables(expected: Value, value: Value, tolerance: Any, inputs: In
 
 
 def _all_zeros(expected: Value, value: Value) -> bool:
-    """Return True if the recorded values are all zero, and the expected ones are not."""
+    """Return True if a student's recorded results are all zero, and the expected ones are not."""
     blank, rules = zero_recorded_values(expected), ComparisonRules()
     if not values_agree(blank, argument_to_value(value), rules):
         return False
@@ -151,7 +153,7 @@ def zero_recorded_values(events: list[Value]) -> list[Value]:
 
 
 def _missing_arguments(test: Callable, values: Mapping[str, Value]) -> list[str]:
-    """Return the names of a test function's arguments, except the first, that `values` lacks."""
+    """Return the names of a test function's parameters, but the first, that `values` lacks."""
     names = list(inspect.signature(test).parameters)[1:]
     return [name for name in names if name not in values]
 
@@ -172,7 +174,7 @@ def _filename_of(source: str) -> str:
 
 
 class _CallRecorder:
-    """Recorder of function calls: each outcome becomes two items, an event and a value."""
+    """Recorder of function calls: each outcome becomes two items, its kind and a value."""
 
     def __init__(self) -> None:
         self.events: list[Value] = []  # a flat list: the nesting of values is limited
@@ -207,11 +209,11 @@ class _CallRecorder:
 
 
 class _RecordingEnded(Exception):
-    """The test function, run on recorded results, makes more calls than were recorded."""
+    """The test function, which runs on recorded results, makes more calls than were recorded."""
 
 
 class _InOrderResultPlayer:
-    """Stand-in for the student's functions: plays back their recorded results, one a call."""
+    """Stand-in for the student's functions: each call returns the next recorded result."""
 
     def __init__(self, events: Any):
         self._events = iter(events if isinstance(events, list) else ())
@@ -248,7 +250,7 @@ def _error_of_type(name: str) -> Any:
 
 
 def _describe_test_failure(error: Exception, name_or_source: str) -> str:
-    """Say how a test failed, and quote the line of the test that failed."""
+    """Say how a test function failed, and quote the line of it that failed."""
     code = load_test(name_or_source).__code__
     line, trace = 0, error.__traceback__
     while trace is not None:
@@ -270,7 +272,7 @@ def _describe_test_failure(error: Exception, name_or_source: str) -> str:
 
 
 def _condition_of(line: str) -> str:
-    """Return the condition of a line of code with an `assert`; any other line as it is."""
+    """Return the condition of an `assert` statement; any other line of code as it is."""
     try:
         (statement,) = ast.parse(line).body
     except (SyntaxError, ValueError):

@@ -1,4 +1,4 @@
-"""Judge the answers to an exercise: right or wrong, and which known mistake explains them.
+"""Judge a student's function by its results: right or wrong, and which known mistake explains them.
 
 The `check` that students call in their notebooks and the grader both use this module. In a check,
 the cases and the misconceptions' answers come from the answer key. In the grader, hidden cases are
@@ -45,7 +45,7 @@ PartPath = tuple[int | str, ...]  # position of a part in a result, such as (0, 
 
 @dataclass(frozen=True)
 class Finding:
-    """Verdict on the answers to one exercise, with its explanation.
+    """Verdict on a student's function for one exercise, with an explanation.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """All sentences of the finding as one text."""
+        """All sentences of the verdict's explanation as one text."""
         return _join_sentences(self.observation, self.means, self.nudge)
 
     @property
@@ -98,7 +98,7 @@ def judge(
     known_right: int = 0,
     argument_names: Sequence[str] = (),
 ) -> Finding:
-    """Compare every answer with the expected one, and explain the differences.
+    """Compare the student's result of every test case with the expected one; explain mistakes.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def _name_arguments(question: Question, names: Sequence[str]) -> Question:
 
 @dataclass(frozen=True)
 class _MisconceptionMatch:
-    """Misconception that gives the student's answers in some cases, and how well it fits.
+    """Misconception that predicts the student's results in some test cases, and how well it fits.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def _compare_all_answers(
     rules: ComparisonRules,
     known_right: int,
 ) -> list[JudgedCase]:
-    """Compare each answer with the expected one.
+    """Compare the student's result of each test case with the expected one.
 
     If all differences are small and one of them is a loss of precision, all are classified as this
     loss of precision.
@@ -201,7 +201,7 @@ def _compare_all_answers(
 
 
 def _choose_case_to_show(failing: Sequence[JudgedCase], match: _MisconceptionMatch | None) -> JudgedCase:
-    """Choose the failing case to describe to the student.
+    """Choose the failing test case to describe to the student.
 
     It is the first that the misconception explains. If there is none, it is the first with an error
     that at least half of the failing cases raise. Otherwise it is the first failing case.
@@ -223,7 +223,7 @@ def _add_best_explanation(
     match: _MisconceptionMatch | None,
     exercise: str,
 ) -> Finding:
-    """Return the finding with the best explanation of the wrong answers.
+    """Return the verdict (a `Finding`) with the best explanation of the wrong results.
 
     The explanation is a misconception, a transformation of the expected results, a mistake common
     to all exercises, or a mere description of what the failing cases have in common.
@@ -263,8 +263,8 @@ def _add_best_explanation(
             nudge=match.misconception.nudge,
             is_partial=is_partial,
         )
-    # Name an error if at least half of the failing cases raise it. Any other mistake must explain
-    # every failing case.
+    # Name an error if the function raises it in at least half of the failing test cases. Any other
+    # mistake must explain every failing case.
     if same_mistake == len(failing) or (is_error and 0 < same_mistake >= len(failing) / 2):
         return _explain_by_structural_mistake(finding, difference, cases, inner_note, modified_note)
     return replace(
@@ -279,7 +279,7 @@ def _explain_by_structural_mistake(
     inner_note: str,
     modified_note: str,
 ) -> Finding:
-    """Return the finding explained by a mistake common to all exercises (`STRUCTURAL`)."""
+    """Return the verdict with the explanation of a mistake that can occur in any exercise."""
     assert difference.mistake is not None
     means, nudge = STRUCTURAL[difference.mistake]
     common = ""
@@ -298,7 +298,7 @@ def _describe_unexplained_failures(
     inner_note: str,
     modified_note: str,
 ) -> str:
-    """Describe what the failing cases have in common, where no known mistake explains them."""
+    """Describe what the failing test cases have in common, where no known mistake explains them."""
     difference = shown_case.difference
     assert difference is not None
     error = pattern = ""
@@ -373,7 +373,7 @@ def _describe_pattern_of_wrong_values(cases: Sequence[JudgedCase], shown_case: J
 
 
 def _expects_several_numbers(pairs: Sequence[tuple[Value, Value]]) -> bool:
-    """Return True if the expected values hold at least three numbers, not all equal."""
+    """Return True if the expected results hold three numbers or more, which are not all equal."""
     numbers: list[float] = []
     for expected, _ in pairs:
         if _is_numeric(expected):
@@ -388,12 +388,12 @@ def _is_numeric(value: Value) -> bool:
 
 
 def _value_pairs(cases: Sequence[JudgedCase], path: PartPath) -> list[tuple[Value, Value]]:
-    """Return the expected and the returned part of each case's result, at a path of keys."""
+    """Return the expected and the returned value of each test case, or their parts at `path`."""
     return [(_part_at(case.expected, path), _part_at(case.value, path)) for case in cases]
 
 
 def _part_at(value: Value, path: PartPath) -> Value:
-    """Return the part of a result at a path of keys, such as (0, "name"); None if there is none."""
+    """Return the part of a result that keys such as (0, "name") lead to; None if there is none."""
     for key in path:
         try:
             value = value[key]
@@ -410,13 +410,13 @@ def describe_broken_dependency(name: str, written: bool = True) -> str:
     return f"Your function calls `{name}`, which {state}."
 
 
-# Search for the misconception that explains the answers
+# The functions below search for the misconception that explains a student's wrong results.
 
 
 def _find_best_misconception(
     cases: Sequence[JudgedCase], misconceptions: Iterable[Misconception]
 ) -> _MisconceptionMatch | None:
-    """Return the misconception that explains the answers best; None if none does.
+    """Return the misconception that best explains the student's results; None if none does.
 
     A misconception that explains all answers goes before one that explains only some.
     """
@@ -436,7 +436,9 @@ def _compare_with_misconception(
     cases: Sequence[JudgedCase],
     exact_rules: Sequence[ComparisonRules],
 ) -> _MisconceptionMatch | None:
-    """Compare the answers with a misconception's; return None if it does not explain them.
+    """Compare a student's results with those that a misconception predicts.
+
+    Return None if it does not explain them.
 
     The misconception must not be wrong where the student's answer is right, and must explain more
     than half of the failing cases. A pair of misconceptions must explain all failing cases, because
@@ -461,8 +463,8 @@ def _compare_with_misconception(
     explained_cases = failing_cases(agreeing)
     informative = [case for case in explained_cases if _is_misconception_wrong_in(misconception, case)]
     misses += len(explained_cases) - len(informative)
-    # If the misconception does not fit some cases, equal errors or equal whole numbers in the other
-    # cases may be chance.
+    # If the misconception fails to explain some test cases, it may explain others by chance: those
+    # with an error or with a whole number. So do not count these.
     if misses:
         informative = [case for case in informative if _is_specific(case.answer)]
     score = len(informative)
@@ -474,15 +476,16 @@ def _compare_with_misconception(
 
 
 def _predicts_answer(prediction: Answer, case: JudgedCase, exact_rules: ComparisonRules) -> bool:
-    """Return True if a misconception gives the student's answer to a case, or both are right."""
+    """Return True if the result that a misconception predicts equals the student's result."""
     if isinstance(case.expected, ExpectedError) and case.is_right:
-        # It is enough that the misconception raises the expected error as well. The messages may
-        # differ.
+        # The student's function raises the expected error. It is enough that code with the
+        # misconception raises it as well: the messages may differ.
         agrees = first_difference(case.expected, prediction, case.rules, case.inputs) is None
     else:
         answer, difference = case.answer, case.difference
         if difference and difference.kind != "modified" and not prediction.modified:
-            # Compare only the results. That an argument was modified is reported separately.
+            # Compare only the results. If the function modified an argument, a separate sentence
+            # says so.
             answer = replace(answer, modified=())
         agrees = same_answer(prediction, answer, exact_rules, case.inputs.memory)
     return agrees and not _is_prediction_less_precise(prediction.value, case.value, case.expected)
@@ -494,7 +497,7 @@ def _shapes_differ(first: Value, second: Value) -> bool:
 
 
 def _is_misconception_wrong_in(misconception: Misconception, case: JudgedCase) -> bool:
-    """Return True if a misconception's answer to this case is wrong, and not only imprecise.
+    """Return True if a misconception predicts a wrong result, not only an imprecise one.
 
     If a misconception is right in a case, it explains nothing there.
     """
@@ -507,7 +510,7 @@ def _is_misconception_wrong_in(misconception: Misconception, case: JudgedCase) -
 
 
 def _cast_expected_to_precision_of(expected: Value, value: Value) -> Value:
-    """Return the expected value, converted to the float dtypes of the answer's value."""
+    """Return the expected value, converted to the precision (such as float32) of the result."""
     are_sequences = isinstance(expected, (tuple, list)) and isinstance(value, (tuple, list))
     if are_sequences and len(expected) == len(value):  # `map` would cut the longer one
         return type(expected)(map(_cast_expected_to_precision_of, expected, value))
@@ -522,12 +525,12 @@ def _are_float_arrays(*values: Value) -> bool:
 
 
 def _is_specific(answer: Answer) -> bool:
-    """Return True if an answer is so specific that another one hardly equals it by chance."""
+    """Return True if a result hardly equals another by chance: it is no error or integer."""
     return not answer.error and not isinstance(answer.value, (bool, int))
 
 
 def adapt_rules_to_precision(rules: ComparisonRules, expected: Value) -> ComparisonRules:
-    """Return the rules for comparing a student's answer with a misconception's answer.
+    """Return the rules by which a student's result is compared with what a misconception predicts.
 
     If the expected value has float32 arrays, the tolerance is widened to that of float32. A
     misconception's answer in float64 may come from float32 numbers, and is then no more precise
@@ -542,7 +545,9 @@ def adapt_rules_to_precision(rules: ComparisonRules, expected: Value) -> Compari
 
 
 def _is_prediction_less_precise(prediction: Value, value: Value, expected: Value) -> bool:
-    """Return True if the misconception's array, but not the student's, has too low a precision.
+    """Return True if the predicted array has too low a precision, but the student's has not.
+
+    A misconception predicts it.
 
     Otherwise the wide tolerance for float16 would let such a misconception explain any small error.
     """

@@ -23,8 +23,8 @@ from autograder.values.structural_mistakes import STRUCTURAL
 from autograder.values.tolerance import elements_agree
 from autograder.values.wording import describe_axis, ordinal, prefix_place
 
-# Transformations that explain little. An explanation by a misconception together with any
-# transformation is preferred to them.
+# These transformations, such as multiplication by a constant, explain little. A misconception
+# together with a transformation is a better explanation.
 _VAGUE_TRANSFORMATIONS = ("times-a-constant", "times-a-size", "plus-a-constant", "a-step-too-many")
 MIN_DIFFERING_NUMBERS = 8  # with fewer of them, an explanation may be chance
 MIN_DIFFERING_SCALARS = 3  # the same for results that are no arrays
@@ -59,7 +59,7 @@ class Transformation:
 
 @dataclass(frozen=True)
 class _Deviation:
-    """Amount by which the answer to a case differs from the expected result.
+    """Amount by which the student's result in a test case differs from the expected one.
 
     Parameters
     ----------
@@ -75,13 +75,17 @@ class _Deviation:
 
 Deviations = Mapping[JudgedCase, _Deviation]
 
-# Search for the transformation that explains the answers
+# The functions below search for a transformation, such as a swap of two axes, that turns the
+# expected results into the student's.
 
 
 def explain_by_transformation(
     cases: Sequence[JudgedCase], misconceptions: Sequence[Misconception]
 ) -> Misconception | None:
-    """Return a transformation, such as another sign, that explains all answers; or None."""
+    """Return the transformation, such as another sign, that explains all wrong results; or None.
+
+    It may be combined with a misconception.
+    """
     rules, has_queries = cases[0].rules, any(case.inputs.result_queries for case in cases)
     if has_queries or rules.view or rules.compare or rules.returns != "array":
         return None
@@ -109,7 +113,7 @@ def find_transformation(
     cases: Sequence[JudgedCase],
     failing: Sequence[JudgedCase],
 ) -> Transformation | None:
-    """Return the transformation, such as another sign, that gives all the answers; or None."""
+    """Return the transformation that turns every expected result into the student's; or None."""
     pivot = _choose_pivot(failing)
     ordered_cases = [pivot, *(case for case in cases if case is not pivot)]
     for transformation in _candidate_transformations(pivot.expected, pivot.value, pivot.inputs):
@@ -123,7 +127,7 @@ def _find_misconception_combined_with_transformation(
     deviations: Deviations,
     misconceptions: Sequence[Misconception],
 ) -> Misconception | None:
-    """Return a misconception whose results, after one simple change, are the answers."""
+    """Return a misconception and a transformation that together explain the student's results."""
     for misconception in misconceptions:
         if " + " in misconception.name or misconception.name in STRUCTURAL:
             continue
@@ -156,7 +160,10 @@ def _find_misconception_combined_with_error(
     deviations: Deviations,
     misconceptions: Sequence[Misconception],
 ) -> Misconception | None:
-    """Return a misconception that explains all results, if all other cases raise the same error."""
+    """Return a misconception that explains all returned results, combined with an error; or None.
+
+    All other failing cases must raise the same error.
+    """
     raising_cases = [case for case in cases if case.answer.error]
     errors = {case.mistake for case in raising_cases if case.difference}
     wrong = []
@@ -175,8 +182,8 @@ def _find_misconception_combined_with_error(
         returning_cases = [case for case in covered_cases if not case.answer.error]
         explained_cases = [case for case in wrong if case in returning_cases]
         failing = [case for case in covered_cases if case in wrong or case in raising_cases]
-        # If the function returns only in a few special cases (those with one row, say), these may
-        # agree with the misconception by chance.
+        # If the function returns a result only in a few special cases (those with one row, say),
+        # the misconception may predict these results by chance.
         if 4 * len(explained_cases) < len(failing):
             continue
         if not _have_enough_differences(deviations, explained_cases):
@@ -194,7 +201,7 @@ def _find_misconception_combined_with_error(
 
 
 def _cases_with(name: str, cases: Sequence[JudgedCase]) -> list[JudgedCase]:
-    """Return the cases for which the answer of this misconception is known."""
+    """Return the test cases for which it is known what this misconception predicts."""
     return [case for case in cases if name in case.question.mistakes]
 
 
@@ -216,7 +223,7 @@ def _measure_deviation(case: JudgedCase) -> _Deviation:
 
 
 def _have_enough_differences(deviations: Deviations, cases: Sequence[JudgedCase]) -> bool:
-    """Return True if so many numbers differ that to explain all of them cannot be chance."""
+    """Return True if so many numbers are wrong that one explanation of all cannot fit by chance."""
     if len(cases) < 2:
         return False
     if sum(deviations[case].numbers for case in cases) >= MIN_DIFFERING_NUMBERS:
@@ -238,7 +245,7 @@ def _shapes_of(value: Value) -> list[tuple[int, ...]]:
 
 
 def _choose_pivot(failing: Sequence[JudgedCase]) -> JudgedCase:
-    """Choose the failing case to try first: one with many numbers, but not very many."""
+    """Choose the failing test case to try first: one with many numbers, but not very many."""
     sizes = {case: _count_numbers(case.value) for case in failing}
     moderate = [case for case in failing if sizes[case] <= MAX_PIVOT_NUMBERS]
     if moderate:
@@ -261,7 +268,7 @@ def _turns_expected_into_answer(transformation: Transformation, case: JudgedCase
 
 
 def _turns_source_into_answer(transformation: Transformation, source: Answer, case: JudgedCase) -> bool:
-    """Return True if a result, after a simple change, equals the student's answer to the case."""
+    """Return True if the transformation turns a given result into the student's."""
     if source.error or source.value is None or case.value is None:
         return False
     with np.errstate(all="ignore"):
@@ -277,7 +284,11 @@ def _turns_source_into_answer(transformation: Transformation, source: Answer, ca
 def _turns_misconception_into_answer_or_error(
     transformation: Transformation, name: str, case: JudgedCase
 ) -> bool:
-    """Return True if a misconception's changed result is the answer, or both raise one error."""
+    """Return True if the transformation turns a misconception's result into the student's.
+
+    It also returns True if the misconception predicts an error and the student's function raises
+    the same one.
+    """
     prediction = case.question.mistakes[name]
     if prediction.error and case.answer.error:
         return same_answer(prediction, case.answer, case.rules)
@@ -285,17 +296,17 @@ def _turns_misconception_into_answer_or_error(
 
 
 def _is_same_result(answer: Answer, case: JudgedCase) -> bool:
-    """Return True if an answer equals the student's answer, whatever arguments were modified."""
+    """Return True if an outcome equals the student's, whatever arguments were modified."""
     first, second = replace(answer, modified=()), replace(case.answer, modified=())
     return same_answer(first, second, case.rules)
 
 
-# Tables of transformations (changes of a result, such as a swap of two axes)
+# The tables below list the transformations: simple changes of a result, such as a swap of two axes.
 
 
 @dataclass(frozen=True)
 class _AxisOrPartChoice:
-    """Axes or parts of a result that a transformation, such as a swap of two axes, changes.
+    """Choice of the axes or parts of a result that a transformation, such as a swap, changes.
 
     `words` fill the braces of the transformation's sentences. `arguments` are passed to the
     functions of its `_TransformationKind`.
@@ -336,7 +347,10 @@ def _make_transformations(
     value: Value,
     choices: Iterable[_AxisOrPartChoice] = (_NO_CHOICE,),
 ) -> Iterator[Transformation]:
-    """Yield a transformation for each rule and each choice of axes or parts that makes sense."""
+    """Yield each possible transformation of a result.
+
+    There is one for each kind of transformation and each choice of axes or parts.
+    """
     for choice in choices:
         for rule in rules:
             if rule.is_sensible(expected, value, **choice.arguments):
@@ -355,7 +369,7 @@ def _is_always_sensible(expected: Value, value: Value, **_: Any) -> bool:
 
 
 def _same_shape(expected: np.ndarray, value: np.ndarray, axis: int) -> bool:
-    """Return True for arrays of one shape with several places along the axis."""
+    """Return True if two arrays have the same shape, with a length over 1 along the axis."""
     return expected.shape == value.shape and (not expected.ndim or expected.shape[axis] > 1)
 
 
@@ -413,12 +427,12 @@ def _softmax(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def _make_slicer(part: slice) -> Callable:
-    """Make a function that takes a slice of an array along an axis."""
+    """Make a function of an array and an axis: it takes a slice of the array along the axis."""
     return lambda value, axis: value[(slice(None),) * (value.ndim + axis) + (part,)]
 
 
 def _make_slice_zeroer(part: slice) -> Callable:
-    """Make a function that sets a slice of an array to 0 along an axis."""
+    """Make a function of an array and an axis: it sets a slice along the axis to 0."""
 
     def change(value: np.ndarray, axis: int) -> np.ndarray:
         value = value.copy()
@@ -432,8 +446,8 @@ _ARRAY_RULES: tuple[_TransformationKind, ...] = (
     _TransformationKind("numbers-not-booleans", "",
           "Besides, it holds the numbers 0 and 1 instead of True and False.",
           lambda v: v.astype(int), _only_expected_booleans),
-    # This one is not combined with a misconception (hence the empty sentence): the negated result
-    # of one misconception is often the result of another.
+    # The next transformation has no text for a combination with a misconception, so that it is
+    # never combined: the negated result of one misconception is often the result of another.
     _TransformationKind("the-other-way-round", "True and False are exchanged everywhere.", "",
           np.logical_not, _same_shape_booleans),
     _TransformationKind("other-sign", "Every number has the wrong sign; everything else is right.",
@@ -545,11 +559,12 @@ _SCALAR_RULES: tuple[_TransformationKind, ...] = (
 )  # fmt: skip
 
 
-# Transformations that may explain the answer to one case
+# The functions below yield the transformations that may explain the student's result in one test
+# case.
 
 
 def _candidate_transformations(expected: Value, value: Value, inputs: Inputs) -> Iterator[Transformation]:
-    """Yield the transformations that may turn a case's expected result into the returned value."""
+    """Yield the transformations that may turn a test case's expected result into the student's."""
     if isinstance(expected, (tuple, list)):
         yield from _candidate_part_transformations(expected, value, inputs)
     elif isinstance(expected, np.ndarray):
@@ -642,7 +657,7 @@ def _candidate_array_transformations(
 def _candidate_factors_and_offsets(
     expected: Value, value: Value, inputs: Inputs, subject: str
 ) -> Iterator[Transformation]:
-    """Yield multiplications by a constant or by a size (of an axis, say), and added constants."""
+    """Yield transformations that multiply by a constant or by a length, or add a constant."""
     expected_floats, floats = np.atleast_1d(_to_floats(expected)), np.atleast_1d(_to_floats(value))
     largest = np.max(np.abs(expected_floats), initial=0.0)
     with np.errstate(all="ignore"):
@@ -705,7 +720,7 @@ def _multiply_by_size(size: Size, function: Callable, value: Value, inputs: Inpu
 
 
 def _named_sizes(inputs: Inputs, expected: Value) -> Iterator[tuple[str, Size]]:
-    """Yield the sizes that a factor may come from, such as an axis's length, with descriptions."""
+    """Yield sizes that a wrong factor may be, such as the length of an axis, each with its name."""
     for i, argument in enumerate(inputs.args):
         name = inputs.name_argument(i)
         if isinstance(argument, np.ndarray):
@@ -723,7 +738,7 @@ def _named_sizes(inputs: Inputs, expected: Value) -> Iterator[tuple[str, Size]]:
 
 
 def _describe_length(name: str, axis: int) -> str:
-    """Describe the length of an axis as code: "`x.shape[-1]`", or in words for a nameless array."""
+    """Describe the length of an array's axis: "`x.shape[-1]`", or "`shape[-1]` of argument 2"."""
     if name.startswith("`"):
         return f"`{name[1:-1]}.shape[{axis}]`"
     return f"`shape[{axis}]` of {name}"
@@ -750,7 +765,7 @@ def _to_floats(value: Value) -> np.ndarray:
 
 
 def _convert_result_to_type_of(value: Value, result: np.ndarray) -> Value:
-    """Convert a result to the type of `value`, but to int only if the result is a whole number."""
+    """Convert a computed result to the type of `value`; to int only if it is a whole number."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "f":
             return result.astype(value.dtype)

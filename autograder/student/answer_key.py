@@ -1,4 +1,4 @@
-"""Read and write answer keys, with which a student's notebook checks the exercises of a lab.
+"""Read and write answer keys: test cases and expected results by which `check` judges exercises.
 
 An answer key holds the test cases that students may see: arguments, expected results and feedback
 sentences, but no code. A lab's key is the folder `answers` beside the lab's notebook for students.
@@ -55,7 +55,7 @@ class AnswerKeyError(AutograderError):
 
     @classmethod
     def unreadable(cls, path: Path, error: Exception) -> "AnswerKeyError":
-        """Make the error for an answer key that exists but cannot be read because of `error`."""
+        """Make the error for an answer key that exists but cannot be read."""
         return cls(f"The answer key {path} cannot be read ({error}); get the lab anew.")
 
 
@@ -99,7 +99,7 @@ class LabDescription:
 
 @dataclass(frozen=True)
 class ExerciseKey:
-    """Answer key of one exercise, with which `check` judges a student's function."""
+    """Answer key of one exercise: `check` uses its test cases, results and misconceptions."""
 
     name: str
     lab: str
@@ -108,7 +108,7 @@ class ExerciseKey:
     rules: ComparisonRules
     misconceptions: list[Misconception]
     questions: list[Question]
-    # Names of array arguments that do not change the correct result.
+    # Names of array arguments on which the correct result does not depend.
     unused_arrays: tuple[str, ...] = ()
 
 
@@ -206,7 +206,7 @@ def _read_exercise_key(path: Path, name: str) -> ExerciseKey:
 
 
 def decode_key(data: bytes) -> tuple[dict, list[Question]]:
-    """Decode an answer key; return its header (rules, misconceptions …) and its test cases."""
+    """Decode an answer key; return its header (such as the comparison rules) and its test cases."""
     header, arrays = decode(zlib.decompress(data))
     questions = [_unpack_question(case, arrays) for case in header.pop("cases")]
     return header, questions
@@ -230,7 +230,7 @@ def _unpack_question(case: Mapping[str, Any], arrays: list[np.ndarray]) -> Quest
 def _unpack_mistake(
     entries: Mapping[str, dict], arrays: list[np.ndarray], max_bytes: int | None, name: str
 ) -> Answer:
-    """Decode the result that code with the misconception `name` gives for one test case."""
+    """Decode the result that code with a misconception gives for one test case."""
     entry = dict(entries[name])
     exceeds_memory = entry.pop("too_much", False)
     peak_bytes = (max_bytes or 0) + 1 if exceeds_memory else 0
@@ -366,7 +366,7 @@ def _questions_are_equal(first: Question, second: Question, rules: ComparisonRul
 
 
 def _pack_question_for_comparison(question: Question) -> tuple[Any, list[np.ndarray]]:
-    """Return the parts of a test case as JSON, and the arrays in it, to compare two cases."""
+    """Return the parts of a test case as JSON, and its arrays, to compare it with another one."""
     arrays: list[np.ndarray] = []
     mistakes = {name: pack_answer(answer, arrays) for name, answer in question.mistakes.items()}
     edge = _pack_edge(question, arrays)
@@ -376,7 +376,7 @@ def _pack_question_for_comparison(question: Question) -> tuple[Any, list[np.ndar
 
 
 def _entries_are_equal(first: Any, second: Any, tolerance: Tolerance) -> bool:
-    """Return True if two parts of the JSON of answer keys are equal within the tolerance.
+    """Return True if two parts of answer keys, as JSON, are equal up to the tolerance.
 
     Of an error message only the exception's type is compared, because the wording differs between
     versions of Python and NumPy.

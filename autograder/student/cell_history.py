@@ -15,14 +15,14 @@ _cells_by_name: dict[str, str] = {}  # the id of the cell that last defined each
 
 
 def watch_cells() -> None:
-    """Record the cells that the notebook runs from now on. Do nothing outside of IPython."""
+    """Record the cells that the notebook runs from now on; do nothing outside of IPython."""
     shell = get_shell()
     if shell is not None and _record_cell not in shell.events.callbacks["post_run_cell"]:
         shell.events.register("post_run_cell", _record_cell)
 
 
 def _record_cell(result: Any) -> None:
-    """Record a cell that has run. IPython calls this with its `ExecutionResult`."""
+    """Record a cell that has run. IPython calls this with the result of the cell."""
     info = result.info
     cell_id = getattr(info, "cell_id", None)
     if not cell_id:
@@ -34,7 +34,7 @@ def _record_cell(result: Any) -> None:
 
 
 def describe_changed_cell(name: str) -> str:
-    """Say that the cell of a function has been run since and no longer defines it; else return ""."""
+    """Say that the cell that defined a function was run again and no longer defines it; else ""."""
     source = _latest_sources.get(_cells_by_name.get(name, ""))
     if source is None or not source.strip():
         return ""

@@ -115,7 +115,7 @@ def check(answer: Any) -> None:
 
 
 class _ExitRaisesError:
-    """Context in which `exit()` in the notebook raises SystemExit, as it does in grading.
+    """Context in which `exit()` in a student's function raises SystemExit, as it does in grading.
 
     IPython's own `exit` and `quit` would end the kernel after the check, and raise nothing.
     """
@@ -161,7 +161,7 @@ def _show_failure_and_raise(
 
 
 def ready(*answers: Any) -> bool:
-    """Return True if these functions are right, for cells that show what they do.
+    """Return True if these functions pass their checks, for notebook cells that show their results.
 
     Prints the names of the functions that are not right yet.
 
@@ -222,7 +222,7 @@ def progress(lab: str | None = None) -> None:
 
 
 class answers:
-    """Callable that returns current values of notebook variables, so that `check` can check them.
+    """Callable that returns the values of notebook variables, so that `check` can judge variables.
 
     Parameters
     ----------
@@ -234,8 +234,8 @@ class answers:
     """
 
     def __init__(self, *names: str):
-        # Give this object `__globals__`, as functions have. There `check` looks for the notebook's
-        # functions.
+        # Give this object an attribute `__globals__`, as functions have. There `check` looks for
+        # the functions of the notebook.
         notebook_globals = self.__globals__ = sys._getframe(1).f_globals
         self._names = names
         self._copies: dict[str, Any] = {}
@@ -251,7 +251,7 @@ class answers:
 
 
 def _copy_if_possible(value: Any) -> Any:
-    """Return a copy of a value, since later cells may change it; the value itself if that fails."""
+    """Return a copy of a value that later cells may change; the value itself if copying fails."""
     try:
         return deepcopy(value)
     except Exception:  # noqa: BLE001 - a value of the notebook may raise anything
@@ -308,12 +308,12 @@ def criteria(question: str | None = None) -> None:
 
 
 def _notebook_path(lab: LabDescription) -> Path:
-    """Return the path at which a lab's notebook lies if the working directory is the lab's."""
+    """Return the path of a lab's notebook if the working directory is the lab's folder."""
     return Path.cwd() / f"{lab.lab}.ipynb"
 
 
 def _find_cell(cells: Sequence[dict], name: str) -> dict | None:
-    """Return the notebook cell with this grade_id; None if there is none."""
+    """Return the notebook cell with this name (its grade_id); None if there is none."""
     for cell in cells:
         if cell_grade_id(cell) == name:
             return cell
@@ -321,7 +321,7 @@ def _find_cell(cells: Sequence[dict], name: str) -> dict | None:
 
 
 def _judge_answer(key: ExerciseKey, answer: Any, misconceptions: Any = ()) -> Finding:
-    """Call a student's function with the cases of the answer key, and judge the results.
+    """Call a student's function on the test cases of its answer key, and judge the results.
 
     Raises
     ------
@@ -339,7 +339,7 @@ def _judge_answer(key: ExerciseKey, answer: Any, misconceptions: Any = ()) -> Fi
 
 
 def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding:
-    """Explain a wrong result that no known misconception explains, by trying out the function.
+    """Add to the verdict what trying out the function shows, if no misconception explains it.
 
     The added sentences say which arguments the function seems to ignore, and which small change
     of its code would make it right.
@@ -350,7 +350,7 @@ def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding
     if shown_case and shown_case.difference and shown_case.difference.kind == "time":
         return finding  # the function is slow, and would be called many more times
     is_unnamed = finding.verdict is Verdict.WRONG and finding.misconception is None
-    # An error is unclear if it has only the general explanation of its family.
+    # An error is unclear if only the general explanation for errors of its kind is known.
     is_unclear_error = (
         finding.verdict is Verdict.ERROR
         and (finding.misconception is None or finding.misconception in STRUCTURAL)
@@ -390,7 +390,7 @@ def _add_explanation(key: ExerciseKey, answer: Any, finding: Finding) -> Finding
 
 
 def _explain_broken_dependency(key: ExerciseKey, answer: Any, namespace: Mapping[str, Any]) -> str:
-    """Return a sentence on the first wrong function of another exercise that is called, or "".
+    """Return a sentence on another exercise's function that is called and is wrong; "" if none is.
 
     The result is "" if all other exercises that the function calls are right.
     """
@@ -410,7 +410,7 @@ def _explain_broken_dependency(key: ExerciseKey, answer: Any, namespace: Mapping
 
 
 def _explain_undefined_name(key: ExerciseKey, finding: Finding) -> str:
-    """Explain a NameError in a function, if a cell or another lab has the name; else return ""."""
+    """Explain a function's NameError if a cell or another lab defines the name; else return ""."""
     if not finding.shown_case:
         return ""
     match = re.search(r"name '(\w+)' is not defined", finding.shown_case.answer.error)
@@ -430,7 +430,7 @@ def _explain_undefined_name(key: ExerciseKey, finding: Finding) -> str:
 
 
 def _find_global_names(answer: Any, namespace: Mapping[str, Any]) -> set[str]:
-    """Return the global names that a function uses, including those that its helpers use."""
+    """Return the global names that a function and the functions that it calls use."""
     names = set(_get_code(answer).co_freevars)
     for code in _find_reachable_code(answer, namespace):
         names.update(_list_global_names(code))
@@ -438,7 +438,7 @@ def _find_global_names(answer: Any, namespace: Mapping[str, Any]) -> set[str]:
 
 
 def _list_global_names(code: CodeType) -> Iterator[str]:
-    """Yield the global names that a code object uses, without those of functions defined in it."""
+    """Yield the global names in a function's code, but not those in functions defined within it."""
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
             yield str(instruction.argval)
@@ -465,7 +465,7 @@ def _find_reachable_code(answer: Any, namespace: Mapping[str, Any]) -> Iterator[
 
 
 def _find_reachable_notebook_code(answer: Any, namespace: Mapping[str, Any]) -> Iterator[CodeType]:
-    """Yield the code of a function and its helpers, as far as it is defined in the notebook."""
+    """Yield the code of a function and of those it calls, as far as the notebook defines it."""
     files = {_get_code(answer).co_filename}
     for value in namespace.values():
         if getattr(value, "__module__", "") == "__main__":
@@ -476,12 +476,12 @@ def _find_reachable_notebook_code(answer: Any, namespace: Mapping[str, Any]) -> 
 
 
 def _get_code(function: Any) -> CodeType:
-    """Return the code object of a function; that of an empty function for other callables."""
+    """Return the code object of a function; that of an empty function for any other callable."""
     return getattr(inspect.unwrap(function), "__code__", None) or (lambda: None).__code__
 
 
 def _get_caller_namespace() -> Mapping[str, Any]:
-    """Return the variables of the notebook cell that called `check` or another public function."""
+    """Return the variables of the notebook cell that called `check` or a similar function."""
     frame = sys._getframe(2)
     return {**frame.f_globals, **frame.f_locals}
 
@@ -528,7 +528,7 @@ def _require_lab_keys() -> dict[str, LabDescription]:
 
 
 def _identify_exercise(answer: Any, namespace: Mapping[str, Any]) -> str:
-    """Return the name of the exercise that a student's function is for.
+    """Return the name of the exercise that a student's function is for, or raise `CheckFailed`.
 
     Raise `CheckFailed` if there is no such exercise, or no answer key.
     """
@@ -634,7 +634,7 @@ def _render_paragraph(sentence: str) -> str:
 def _show_name_error(
     shell: Any, error_type: type, error: Any, trace: Any, tb_offset: int | None = None
 ) -> None:
-    """Handle a NameError in the notebook.
+    """Handle a NameError in the notebook: tell the student which cell to run, if any.
 
     If a cell of the notebook defines the name, show which cell to run instead of a traceback.
     """
@@ -648,7 +648,7 @@ def _show_name_error(
 
 
 def _explain_missing_function(name: str) -> str:
-    """Return a sentence on why an exercise's function is undefined, as the saved notebook shows."""
+    """Return a sentence on why an exercise's function is undefined, from the saved notebook."""
     lab = answer_key.find_lab(name)
     cells = read_cells(_notebook_path(lab))
     cell = _find_cell(cells, grade_id(name))

@@ -89,7 +89,7 @@ def _list_lab_exercises(notebook: NotebookNode, path: Path) -> list[str]:
 
 
 def _insert_check_cells(notebook: NotebookNode, exercises: list[str]) -> dict[str, NotebookNode]:
-    """Replace the source of each test cell by a call of `check`, and append missing test cells.
+    """Make every test cell call `check` on its exercise, and append test cells that are missing.
 
     Return the test cells by exercise.
     """
@@ -165,7 +165,7 @@ def _read_exercise_status(
     first_error: str,
     has_function_cell: bool,
 ) -> ExerciseStatus:
-    """Read the status of an exercise from the outputs of its test cell.
+    """Read the result of checking an exercise from the outputs of its test cell.
 
     Parameters
     ----------

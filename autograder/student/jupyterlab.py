@@ -20,7 +20,7 @@ from autograder.core.blas_threads import set_thread_variables
 from autograder.student import jupyterlab_display, setup_hint
 from autograder.student.workspace import START_PAGE
 
-# JupyterLab extensions that are turned off: Jupyter's news, tools for instructors, and a link to
+# JupyterLab's extensions that are turned off: Jupyter's news, tools for instructors, and a link to
 # the classic notebook.
 _PAGE_CONFIG = {
     "disabledExtensions": {
@@ -42,7 +42,7 @@ _SERVER_EXTENSIONS = {
 
 
 class LabsInOrder(AsyncLargeFileManager):
-    """Jupyter's file manager, with the labs' folders displayed as ``1 name``, ``2 name`` and so on.
+    """Jupyter's file manager, which shows the labs' folders as ``1 name``, ``2 name`` and so on.
 
     JupyterLab sorts folders by name. The paths of the folders do not change.
     """
@@ -119,7 +119,7 @@ def _write_jupyterlab_settings(folder: Path, labs: Sequence[str]) -> None:
         "LabsInOrder": {"labs": list(labs)},
     }
     if "JUPYTER_TOKEN" not in os.environ:
-        # Set a token. If the server generates one, it prints a long advice.
+        # Set a token for the address. If the server had to make one, it would print long advice.
         settings["IdentityProvider"] = {"token": secrets.token_hex(24)}
     (folder / "labconfig").mkdir()
     for name, content in (

@@ -8,7 +8,7 @@ system's dark mode. Both `autograder lab` and the course's website use them.
 import json
 from pathlib import Path
 
-# The student's own settings take precedence over these.
+# The settings below are defaults: the student's own settings take precedence.
 SETTINGS = {"@jupyterlab/apputils-extension:themes": {"adaptive-theme": True}}
 
 EXTENSION_NAME = "autograder-screen"

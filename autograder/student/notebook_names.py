@@ -22,7 +22,7 @@ _RUN_ADVICE = (
 
 
 def find_saved_notebook() -> Path | None:
-    """Return the saved notebook of the working directory's lab; None if there is none."""
+    """Return the saved notebook of the lab in the working directory; None if there is none."""
     folder = Path.cwd()
     path = folder / f"{folder.name}.ipynb"
     if path.is_file():

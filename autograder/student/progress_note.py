@@ -1,4 +1,4 @@
-"""Say that a check is still running, if it takes long."""
+"""Print a line while a check is running, if the check takes long."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ NOTE_SECONDS = 5.0  # of wall time, until the note
 
 @contextmanager
 def announce_slow_check(exercise: str, seconds: float = NOTE_SECONDS) -> Iterator[None]:
-    """Print a line if the block takes longer than `seconds`.
+    """Print a line if the code in the `with` block takes longer than `seconds`.
 
     Nothing is printed outside of a student's own kernel: the outputs of a notebook that is built or
     graded must not depend on the time.

@@ -28,8 +28,8 @@ from autograder.student.workspace import START_PAGE
 
 REUSE_FOLDER = "my_functions"
 REUSE_VARIABLE = "AUTOGRADER_REUSE"  # environment variable; "off": the course's functions only
-# A student's function is too slow if it takes longer than this factor times the course's time, plus
-# these seconds.
+# A student's function is too slow for reuse if it takes longer than the time of the course's
+# function times this factor, plus these seconds.
 MAX_SLOWDOWN = 20
 MAX_EXTRA_SECONDS = 0.005
 _DIGEST_PREFIX = "# sha256 "
@@ -67,7 +67,7 @@ def make_grading_environment(root: Path | None) -> dict[str, str]:
 
 
 def _find_reuse_folder() -> Path | None:
-    """Return the folder of a student's saved functions.
+    """Return the folder in which a student's functions that passed their checks are saved.
 
     Return None if the notebook is not in a student's folder of labs, or if reuse is turned off.
     """
@@ -83,7 +83,7 @@ def _find_reuse_folder() -> Path | None:
 def save_function(
     name: str, function: Any, namespace: Mapping[str, Any], passes_check: Callable[[Any], bool]
 ) -> None:
-    """Save the source of a student's function that passed, if it runs without the notebook.
+    """Save the source of a student's function that passed, if it runs outside the notebook.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def _collect_required_sources(
     function: Any,
     namespace: Mapping[str, Any],
 ) -> Iterator[str]:
-    """Yield the source that a function needs: imports and constants, then helpers and itself."""
+    """Yield the source code that a function needs: imports and constants, helpers, and itself."""
     functions: dict[str, str] = {}
     other_lines: dict[str, str] = {}
     pending = [(name, function)]
@@ -119,8 +119,8 @@ def _collect_required_sources(
         if name in functions or name in other_lines:
             continue
         if isinstance(value, _FunctionWithFallback):
-            # Run the source of a function from an earlier lab in a namespace of its own, because
-            # its helpers may have the same names as helpers of this notebook.
+            # A function from an earlier lab runs in a namespace of its own, because its helpers may
+            # have the same names as helpers in this notebook.
             namespace_call = f"exec({value.source!r}, n) or n[{name!r}]"
             functions[name] = f"{name} = (lambda n: {namespace_call})({{}})"
         elif isinstance(value, ModuleType):
@@ -156,7 +156,7 @@ def _list_names(code: CodeType) -> Iterator[str]:
 
 
 def _run_source(source: str, name: str) -> Any:
-    """Run a saved source in an empty namespace, and return the function of this name."""
+    """Run a saved source in an empty namespace, and return the function with this name."""
     namespace: dict[str, Any] = {"__name__": f"your {name}"}
     exec(compile(source, f"<your {name}>", "exec"), namespace)
     return namespace[name]
@@ -167,7 +167,7 @@ def _hash_source(source: str) -> str:
 
 
 class _FunctionWithFallback:
-    """A student's function that is replaced by the course's if it fails in a later lab.
+    """Student's function for a later lab; the course's function replaces it as soon as it fails.
 
     On the first call, and on calls with much larger arguments than before, both functions are
     called. If the student's function raises an exception, gives another result or is much slower,
@@ -203,7 +203,7 @@ class _FunctionWithFallback:
             return self._give_up(f"raised {type(error).__name__} here", expected)
 
     def _call_and_compare_both(self, size: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call both functions, and return the result of the student's function if it is right.
+        """Call the student's function and the course's; return the student's result if it is right.
 
         If it differs or took too long, use the course's function from now on.
         """
@@ -236,7 +236,7 @@ def _results_agree(result: Any, expected: Any) -> bool:
 
 
 def use_my_functions(on: bool = True) -> None:
-    """Put your functions, which passed their checks in other labs, in place of this cell's.
+    """Use your own functions, which passed their checks in other labs, in place of the course's.
 
     It says which functions are yours. A function of yours that fails here, differs or is very slow
     is replaced by the course's again, with a sentence. Grading always uses the course's functions.
@@ -311,7 +311,7 @@ def _load_student_function(
 
 
 def _accepts_exercise_inputs(name: str, function: Any) -> bool:
-    """Return True if a function can be called with the arguments of the exercise `name`.
+    """Return True if a function takes the arguments that the exercise's function takes.
 
     Else it may be a helper that has the exercise's name by chance.
     """
@@ -329,7 +329,7 @@ def _accepts_exercise_inputs(name: str, function: Any) -> bool:
 
 
 def describe_functions(namespace: Mapping[str, Any], check_results: Mapping[str, bool]) -> str:
-    """Return a sentence on which functions in a notebook are the student's, not the course's.
+    """Return a sentence on which functions in a notebook are the student's, and which the course's.
 
     Parameters
     ----------

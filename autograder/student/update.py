@@ -25,7 +25,7 @@ Notebook = dict[str, Any]
 
 
 def handed_out_path(copy: Path) -> Path:
-    """Return the path of the saved notebook that was handed out as the student's copy."""
+    """Return the path of the notebook as it was handed out, from which a copy was made."""
     return copy.parent.parent / HANDED_OUT_FOLDER / copy.name
 
 
@@ -105,9 +105,10 @@ def merge_update(student: Notebook, old: Notebook | None, new: Notebook) -> Note
 def _merge_cell(
     student_cell: dict, old_source: str | None, new_cell: dict, has_handed_out_copy: bool
 ) -> list[dict]:
-    """Return the merged cell, followed by the student's version if the merged cell lacks it."""
+    """Return the merged cell, and as a second cell the student's version if it is not in it."""
     student_source = cell_source(student_cell)
-    # If it is not known how the cell was handed out, assume that the student has changed it.
+    # If it is not known what the cell held when it was handed out, assume that the student has
+    # changed it.
     is_edited = old_source is None or student_source != old_source
     merged_cell = deepcopy(new_cell)
     if is_edited and (_is_answer_cell(new_cell) or old_source == cell_source(new_cell)):
@@ -152,7 +153,7 @@ def _collect_student_only_cells(
 
 
 def save_handed_out(copy: Path, content: bytes) -> None:
-    """Save the notebook as it was handed out, for the student's copy at `copy`."""
+    """Save the notebook that the course has handed out as the student's copy at `copy`."""
     write_file(handed_out_path(copy), content)
 
 
@@ -171,7 +172,7 @@ def _sources_by_name(notebook: Notebook) -> dict[str, str]:
 
 
 def _cell_name(cell: Mapping[str, Any]) -> str:
-    """Return the name by which a cell is matched: its grade_id, else its id, else its source."""
+    """Return the key by which a cell is found again: its grade_id, else its id, else its source."""
     return cell_grade_id(cell) or str(cell.get("id", "")) or cell_source(cell)
 
 

@@ -87,8 +87,8 @@ def copy_labs(folder: Path, course: Course) -> list[str]:
         if not target.exists():
             write_file(target, source.read_bytes())
             new_labs.append(lab)
-        # If the notebook as handed out was not saved, save it now, unless the course has changed
-        # the lab since.
+        # Save the notebook as it was handed out, if that was not done. If the course has changed
+        # the lab since, it is too late.
         has_record = update.handed_out_path(target).is_file()
         needs_record = not has_record and not update.find_changed_sections(target, source)
         if lab in new_labs or needs_record:
@@ -171,7 +171,7 @@ def overview(folder: str | Path = ".") -> None:
 
 
 def update_copy(path: Path, course: Course | None = None) -> tuple[list[str], Path]:
-    """Update a student's copy to the course's current text; answers and own cells stay.
+    """Update a student's copy of a lab to the course's present text; answers and own cells stay.
 
     Returns
     -------
@@ -204,7 +204,7 @@ def update_copy(path: Path, course: Course | None = None) -> tuple[list[str], Pa
 
 
 def reset_copy(path: Path, exercise: str | None = None, course: Course | None = None) -> Path:
-    """Reset a lab, or one exercise of it, to its first state; the old version stays beside it.
+    """Reset a lab, or one exercise, to the state that was handed out; keep a backup beside it.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def _restore_exercise_cell(
     exercise: str,
     released_notebook: update.Notebook,
 ) -> update.Notebook:
-    """Return a student's notebook in which one exercise's cell is replaced by the released cell."""
+    """Return a student's notebook in which one exercise's cell is as it was handed out."""
     lab = path.stem
     name = grade_id(exercise)
     stubs = {cell_grade_id(cell): cell for cell in released_notebook["cells"]}
@@ -256,7 +256,8 @@ def _restore_exercise_cell(
         remedy = "bring the whole lab back instead"
         raise WorkspaceError(f"{path} cannot be read as a notebook; {remedy}.")
     if name not in map(cell_grade_id, notebook["cells"]):
-        # The student has deleted the exercise's cell. Merging puts it back into its place.
+        # The student has deleted the exercise's cell. Merging with the course's notebook puts it
+        # back into its place.
         notebook = update.merge_update(notebook, released_notebook, released_notebook)
     index = [cell_grade_id(cell) for cell in notebook["cells"]].index(name)
     notebook["cells"][index] = stubs[name]
@@ -264,7 +265,7 @@ def _restore_exercise_cell(
 
 
 def _find_released_notebook(path: Path, course: Course) -> Path:
-    """Return the path of the course's notebook of which a student's notebook is a copy.
+    """Return the path of the course's notebook for the lab that a student's notebook belongs to.
 
     Raise `WorkspaceError` if the student's notebook is missing, or is not one of the labs.
     """
@@ -308,7 +309,7 @@ def _update_start_page(folder: Path, course: Course) -> None:
 
 
 def _comparable_texts(page: update.Notebook) -> list[str]:
-    """Return the texts of a start page's cells, by which a student's changes are recognised.
+    """Return the texts of a start page's cells, which tell whether a student has changed the page.
 
     The lists of pages and labs are left out, because they change with the course.
     """
@@ -357,14 +358,14 @@ def _make_start_page(labs: Sequence[LabProgress], course: Course, folder: Path) 
 
 
 def _read_title(page: Path) -> str:
-    """Return the title of a page: the first line, or the name of the file if that is empty."""
+    """Read the title of a page: its first line, or the name of the file if that line is empty."""
     cells = read_cells(page)
     first_line = cell_source(cells[0]).partition("\n")[0] if cells else ""
     return first_line.lstrip("# ") or page.stem
 
 
 def _render_progress_table(labs: Sequence[LabProgress]) -> str:
-    """Return a Markdown table with a row for each lab; the first unfinished one is marked "next"."""
+    """Return a Markdown table with a row for each lab; the first unfinished one is marked."""
     lines = ["| state | lab | time | difficulty | exercises right |", "|---|---|---|---|---|"]
     has_next = False
     for lab in labs:
@@ -404,7 +405,7 @@ def is_unanswered(cell: dict) -> bool:
 
 
 def _has_passed(test_cell: dict) -> bool:
-    """Return True if a test cell has run without an error."""
+    """Return True if a test cell in a saved notebook has run without an error."""
     outputs = test_cell.get("outputs") or []
     return bool(outputs) and all(output.get("output_type") != "error" for output in outputs)
 

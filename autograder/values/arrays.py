@@ -54,8 +54,8 @@ class ArrayType(ValueType):
         return isinstance(value, np.ndarray)
 
     def accepts(self, result: Any) -> bool:
-        # Refuse subclasses of ndarray, since some behave differently: `np.matrix`, for example,
-        # has another product.
+        # Refuse subclasses of ndarray, since some behave differently: `*` of two objects of
+        # `np.matrix`, for example, is the matrix product.
         return type(result) is np.ndarray or value_types.is_tensor(result)
 
     def convert(self, result: Any, budget: SizeBudget, depth: int) -> Value:
@@ -156,7 +156,7 @@ class ArrayType(ValueType):
 
 @dataclass(frozen=True)
 class FlatTextArray:
-    """Array of texts or dates as plain data: its shape, and a tuple of its items as texts.
+    """Array of texts or dates as plain data: its shape, and a tuple of its entries as texts.
 
     Dates are held as ISO texts with microseconds, whatever NumPy unit the array has.
     """
@@ -277,7 +277,8 @@ def _tensor_to_array(tensor: Any) -> np.ndarray:
     return array
 
 
-# Functions that classify and describe the difference between two arrays of numbers
+# The functions below find the mistake behind a difference of two arrays of numbers, and describe
+# it.
 
 
 _NEARLY_RIGHT = 1e-2  # largest relative error that may be mere imprecision
@@ -287,7 +288,7 @@ PRECISION_MISTAKES = ("imprecise", "precision-lost-on-the-way")
 
 
 def _views_agree(expected: np.ndarray, value: np.ndarray, rules: ComparisonRules) -> bool:
-    """Return True if two arrays, or what the function `rules.view` makes of them, agree."""
+    """Return True if two arrays agree, or what an exercise compares of them (`rules.view`)."""
     expected_view = value_types.apply_view(expected, rules)
     value_view = value_types.apply_view(value, rules)
     return arrays_agree(expected_view, value_view, rules.tolerance)
@@ -298,7 +299,7 @@ def _transpose(value: np.ndarray) -> np.ndarray:
 
 
 def _describe_unexpected_nan_or_inf(expected: np.ndarray, value: np.ndarray) -> str:
-    """Describe the numbers that should be finite but are NaN or infinite; "" if there are none."""
+    """Describe the numbers that are NaN or infinite where finite ones are expected; "" if none."""
     infinite = ~np.isfinite(value.astype(np.float64)) & np.isfinite(expected.astype(np.float64))
     if not infinite.any():
         return ""
@@ -312,7 +313,7 @@ def _describe_unexpected_nan_or_inf(expected: np.ndarray, value: np.ndarray) -> 
 def _classify_number_difference(
     expected: np.ndarray, value: np.ndarray, rules: ComparisonRules, sentence: str
 ) -> Difference:
-    """Return the difference between two arrays of one shape; name the mistake behind it, if known.
+    """Return the difference of two arrays of equal shape, with the mistake behind it if known.
 
     The difference is classified, if possible, as one of the mistakes common to all exercises, such
     as "transposed" or "imprecise".
@@ -330,7 +331,7 @@ def _classify_number_difference(
 
 
 def _classify_precision_mistake(expected: np.ndarray, value: np.ndarray) -> tuple[str | None, bool]:
-    """Return the kind of lost precision, such as "rounded"; None if lost digits explain nothing.
+    """Return how precision was lost, such as "rounded"; None if lost digits are not the mistake.
 
     The second returned value is True if lost digits may be all that is wrong with the numbers.
     """
@@ -342,8 +343,8 @@ def _classify_precision_mistake(expected: np.ndarray, value: np.ndarray) -> tupl
     error, size = np.abs(value64 - expected64), np.abs(expected64)
     if _is_expected_rounded(expected64, value64, 1e-12 if expected.dtype == np.float64 else 1e-6):
         return "rounded", False
-    # An error in small numbers only may come from a missing step and not from lost digits. Then
-    # report the result as "nearly right", not as "imprecise".
+    # An error that is in small numbers only may come from a missing step, and not from lost digits.
+    # Then report the result as "nearly right", not as "imprecise".
     largest = size.max(initial=0.0)
     if not (error <= _NEARLY_RIGHT * size + 1e-6 * largest).all():
         return None, bool((error <= _NEARLY_RIGHT * size + 2e-3 * largest).all())
@@ -369,7 +370,7 @@ def _is_expected_rounded(expected: np.ndarray, value: np.ndarray, slack: float) 
 
 
 def _describe_error(expected: np.ndarray, value: np.ndarray) -> str:
-    """Describe the largest relative error: "the largest relative error is 0.003"."""
+    """Describe the error of a result: "the largest relative error is 0.003"."""
     expected64, value64 = expected.astype(np.float64), value.astype(np.float64)
     size = np.abs(expected64)
     relative = np.abs(value64 - expected64)[size > 0] / size[size > 0]
@@ -377,7 +378,7 @@ def _describe_error(expected: np.ndarray, value: np.ndarray) -> str:
 
 
 def _classify_dtype_mistake(expected: np.ndarray, value: np.ndarray, rules: ComparisonRules) -> str | None:
-    """Return the mistake behind a wrong dtype, such as "whole-numbers"; None if there is none."""
+    """Return the mistake in a result's dtype, such as "whole-numbers"; None if there is none."""
     if value.dtype == expected.dtype or (rules.returns == "tensor" and not rules.exact_dtype):
         return None
     if expected.dtype == bool:
@@ -398,7 +399,7 @@ def _classify_dtype_mistake(expected: np.ndarray, value: np.ndarray, rules: Comp
 
 
 def _classify_shape_mistake(expected: np.ndarray, value: np.ndarray, rules: ComparisonRules) -> str | None:
-    """Return the mistake, such as "transposed", of right numbers in a wrong shape; or None."""
+    """Return the mistake if the numbers are right but not the shape ("transposed"); else None."""
     if value.size != expected.size or value.dtype.kind not in "fiub":
         return None
     if value.ndim > 1 and min(value.shape[-2:]) > 1 and _transpose(value).shape == expected.shape:
@@ -413,14 +414,14 @@ def _classify_shape_mistake(expected: np.ndarray, value: np.ndarray, rules: Comp
 
 
 def _describe_largest_difference(expected: np.ndarray, value: np.ndarray, agree: np.ndarray) -> str:
-    """Describe how many numbers differ, and give both numbers at the place of the largest error."""
+    """Say how many numbers differ, and give both numbers at the place of the largest error."""
     with np.errstate(all="ignore"):
         error = np.abs(value.astype(np.float64) - expected.astype(np.float64))
     error = np.where(agree, -1.0, np.nan_to_num(error, nan=np.inf, posinf=np.inf))
     index: tuple[int, ...] = ()
     if error.ndim:
-        # Several errors may differ by rounding only. Count these as equal, and take the first of
-        # them.
+        # The errors at several places may differ by rounding only. Count these errors as equal, and
+        # take the first place.
         largest = error >= error.max() * (1 - 1e-6)
         index = tuple(int(i) for i in np.unravel_index(int(np.argmax(largest)), error.shape))
     value_text, expected_text = format_number(value[index]), format_number(expected[index])

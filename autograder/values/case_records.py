@@ -1,4 +1,4 @@
-"""Data classes for test cases of an exercise, results of calls, mistakes and comparison rules.
+"""Data classes: inputs of test cases, outcomes of calls, misconceptions and comparison rules.
 
 Course authors define exercises with `autograder.authoring`. The answer key that students receive
 holds the same data.
@@ -37,7 +37,7 @@ def dtype_name(dtype: np.dtype) -> str:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The inputs of one test case: the arguments of a call, and expressions of its result to check.
+    """Inputs of one test case: arguments of a call, and what to do with its result (queries).
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Inputs:
         return f"argument {index + 1}"
 
     def then(self, *queries: Any) -> "Inputs":
-        """Return these inputs with more to evaluate on the call's result, such as `result(2.0)`.
+        """Return these inputs with queries added on the call's result, such as `result(2.0)`.
 
         For example, `inputs(…).then(result(2.0))` also calls the returned function with 2.0. See
         `autograder.values.deferred_calls.result`.
@@ -74,13 +74,13 @@ class Inputs:
 
 
 def inputs(*args: Value, **kwargs: Value) -> Inputs:
-    """Return the inputs of a test case. Write them as in a call: `inputs(array, axis=0)`."""
+    """Return the inputs of a test case, written like a call: `inputs(array, axis=0)`."""
     return Inputs(args, kwargs)
 
 
 @dataclass(frozen=True)
 class DeferredCall:
-    """Argument that is a function or that a call makes, such as a generator; stored as plain data.
+    """Argument that is a function, or that is made by a call, such as a generator; as plain data.
 
     Only the name of the function is sent to the process that calls the student's function. That
     process imports it. What a student's function returns never contains a `DeferredCall`.
@@ -110,7 +110,7 @@ class ExpectedError:
 
 @dataclass(frozen=True)
 class Misconception:
-    """A named mistake that students often make, with its explanation and a hint.
+    """Named mistake that students often make, with its explanation and a hint.
 
     `function` is a wrong implementation of the exercise that makes the mistake. It is None in the
     answer key that students receive, which holds only the results of the mistake. `raises` names
@@ -126,7 +126,7 @@ class Misconception:
 
 @dataclass(frozen=True)
 class Answer:
-    """Outcome of one call of a function: its result or error, and its side effects.
+    """Outcome of one call of a student's function: its result or error, and its side effects.
 
     The outcomes of the reference solution and of misconceptions are held in the same way.
 
@@ -164,12 +164,12 @@ class Answer:
 
     @property
     def raised(self) -> str:
-        """The error's type name, such as "ValueError"; "" if the call did not raise."""
+        """Name of the error's type, such as "ValueError"; "" if the call raised no error."""
         return self.error.partition(":")[0]
 
 
 class MistakeAnswers(Mapping[str, Answer]):
-    """The outcome of each typical mistake in one test case, computed only when it is looked up.
+    """Outcomes that misconceptions predict for one test case, each computed when it is looked up.
 
     A right answer of a student is not compared with misconceptions, so nothing is computed for it.
 
@@ -203,7 +203,7 @@ class MistakeAnswers(Mapping[str, Answer]):
 
 @dataclass(frozen=True)
 class Question:
-    """One test case: its inputs, the expected result, and the results of typical mistakes.
+    """Test case: its inputs, the expected result, and the results that misconceptions predict.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ class ComparisonRules:
 
     @property
     def is_function_exercise(self) -> bool:
-        """True if the student's function is called directly, and not by the course's library.
+        """True if the student's function is called directly, and not by a function of the course.
 
         False if a function of the course's library calls it, usually because it is a class.
         """
@@ -293,7 +293,7 @@ class ComparisonRules:
 
 
 def memory_layout(array: np.ndarray) -> str:
-    """Return the order of an array's numbers in memory: "C", "F", "strided" or "repeated".
+    """Return how an array's numbers lie in memory: "C", "F", "strided" or "repeated".
 
     "repeated" means that all rows share the memory of the first row, as after `np.broadcast_to`.
     """
@@ -307,7 +307,7 @@ def memory_layout(array: np.ndarray) -> str:
 
 
 def copy_with_layout(array: np.ndarray, layout: str) -> np.ndarray:
-    """Return a copy of an array with the given order of its numbers in memory.
+    """Return a copy of an array whose numbers lie in memory as `layout` says.
 
     "strided" leaves a gap after each element. "repeated" copies the first row only, and all rows
     share its memory.

@@ -53,9 +53,9 @@ class SequenceType(ValueType):
     def agrees(self, first: Value, second: Value, rules: ComparisonRules) -> bool:
         if not isinstance(second, (tuple, list)) or len(first) != len(second):
             return False
-        # A list and a tuple of equal arrays agree: the difference does not matter there. Of equal
-        # numbers they do not agree, since "returns a list" and "returns a tuple" are different
-        # mistakes.
+        # A list and a tuple with equal arrays agree: the difference does not matter there. With
+        # equal numbers they do not agree: to return a list and to return a tuple are two mistakes,
+        # which must not be taken for each other.
         if type(first) is not type(second) and not any(isinstance(p, np.ndarray) for p in first):
             return False
         pairs = zip(first, second, strict=True)
@@ -65,8 +65,9 @@ class SequenceType(ValueType):
         self, expected: Value, value: Value, rules: ComparisonRules, wording: ResultWording
     ) -> Difference | None:
         if isinstance(expected, list) and _holds_sequences_for_arrays(expected, value):
-            # Perhaps the first of several returned values is the expected list. Compared part by
-            # part, that list would count as the first array.
+            # The student's function may return several values, of which the first is the expected
+            # list. Compared part by part, that list would be taken for the first of the arrays in
+            # it.
             sentence = f"{wording.lead_in} {self.describe(value)}; expected {self.describe(expected)}."
             return Difference("type", wording.complete(sentence), "more-than-the-list")
         if len(value) != len(expected):

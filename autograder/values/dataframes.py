@@ -27,9 +27,9 @@ MAX_COLUMNS = 2_000
 MAX_LABEL_LEVELS = 10
 _MISSING_DATE = np.iinfo(np.int64).min
 _MAX_LISTED_COLUMNS = 8
-# `_CELL_DTYPE` matches the pandas dtypes of columns with few different contents: these are stored
-# once, with an index for each row. `_DATE_DTYPE` matches the dtypes of dates and durations.
-# Periods and intervals are stored as texts, and cannot be converted back.
+# `_CELL_DTYPE` matches the pandas dtypes of columns with few different contents. Each content of
+# such a column is stored once, and each row has its index. `_DATE_DTYPE` matches the dtypes of
+# dates and durations. Periods and intervals are stored as texts, and cannot be converted back.
 _NUMBER_DTYPES = r"boolean|U?Int(8|16|32|64)|Float(32|64)"
 _PARAMETRIC_DTYPES = r"category(, ordered)?|period\[.{1,20}\]|interval\[.{1,40}\]"
 _CELL_DTYPE = re.compile(rf"object|str|string|{_NUMBER_DTYPES}|{_PARAMETRIC_DTYPES}")
@@ -108,7 +108,7 @@ class Column:
 
     @cached_property
     def content(self) -> str:
-        """Kind of the column's contents in words, such as "whole numbers"; or "nothing"."""
+        """Contents of the column in words, such as "dates"; "nothing" if all cells are missing."""
         date = _DATE_DTYPE.fullmatch(self.dtype)
         if date:
             return "dates" if date[1] == "datetime64" else "durations"
@@ -142,7 +142,7 @@ class Column:
         return np.array([_cell_agrees(a, b, rules) for a, b in pairs], bool)
 
     def has_type_of(self, expected: "Column", rules: ComparisonRules) -> bool:
-        """Return True if this column has the same kind of contents as the expected column."""
+        """Return True if this column has the same kind of contents as the expected one."""
         if rules.exact_dtype:
             return self.dtype == expected.dtype
         contents = {self.content, expected.content} - {"nothing"}
@@ -163,7 +163,7 @@ class Column:
         return truncate(repr(cell), 60)
 
     def describe(self) -> str:
-        """Return the kind of the column's contents and its dtype: "whole numbers (int64)"."""
+        """Describe the contents and the dtype of the column: "whole numbers (int64)"."""
         return f"{self.content} ({self.dtype})"
 
 
@@ -185,7 +185,7 @@ def _cell_agrees(expected: CellValue, cell: CellValue, rules: ComparisonRules) -
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels of a table's rows or columns. A MultiIndex has several levels, each with a name."""
+    """Labels of a table's rows or columns. A MultiIndex of pandas has several levels of them."""
 
     levels: tuple[Column, ...]
     names: tuple[Label, ...]
@@ -198,7 +198,7 @@ class Labels:
         return parts[0] if len(parts) == 1 else f"({', '.join(parts)})"
 
     def quoted_names(self) -> list[str]:
-        """The labels in `backticks`, as sentences to students show names of columns."""
+        """The labels in `backticks`, as sentences to students show them."""
         names = []
         for i in range(len(self)):
             label = self[i].strip("'").replace("`", "'")
@@ -250,7 +250,7 @@ class DataTable:
 
     @property
     def size(self) -> int:
-        """Size of the table: number of its cells and labels, plus the characters in its texts."""
+        """Size of the table, for limits: number of cells and labels plus characters in texts."""
         columns = [*self.data, *self.index.levels]
         if self.columns is not None:
             columns += self.columns.levels
@@ -262,7 +262,7 @@ class DataTable:
 
     @property
     def description(self) -> str:
-        """Description of the table in words: "a DataFrame of 3 rows and the columns `a` and `b`"."""
+        """Description of the table in words: "a DataFrame of 3 rows and the column `a`"."""
         rows = format_count(len(self.index), "row")
         if self.columns is None:
             return f"a Series of {rows}"
@@ -284,7 +284,7 @@ class DataTable:
 
     @classmethod
     def from_plain(cls, plain: Any) -> "DataTable":
-        """Make a table from what `to_plain` returned. Raise InvalidTable for any other data."""
+        """Make a table from the data of `to_plain`; raise InvalidTable for any other data."""
         try:
             columns = plain["columns"] and _labels_from_plain(plain["columns"])
             data = tuple(map(_column_from_plain, plain["data"]))
@@ -423,7 +423,7 @@ class DataTable:
         return sentence
 
 
-# Functions that convert a table to plain data that can be encoded, and back
+# The functions below convert a table to data that can be encoded, and back.
 
 
 def _column_to_plain(column: Column) -> list:
@@ -464,7 +464,7 @@ def _check_name(name: Any) -> Label:
     return name
 
 
-# Functions that convert a table to a pandas object
+# The functions below convert a table to a pandas object.
 
 
 def _labels_to_pandas(labels: Labels) -> Any:
@@ -501,7 +501,7 @@ def _column_to_series(column: Column, index: Any = None) -> Any:
     return pd.Series(cells, dtype=column.dtype, index=index)
 
 
-# Functions that convert a pandas object to a table
+# The functions below convert a pandas object to a table.
 
 
 def is_pandas(result: Any) -> bool:

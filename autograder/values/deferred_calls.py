@@ -1,4 +1,6 @@
-"""Notation by which course authors write arguments made by a call, and checks of a result's parts.
+"""Notation for test cases: arguments that a call makes, and what to do with a function's result.
+
+Course authors use it.
 
 For example, `made(iter, [1, 2])` is an argument that is an iterator, and `result.balance` asks for
 an attribute of what the student's function returns. Both become a `DeferredCall`, which is plain
@@ -15,7 +17,7 @@ CALL, ATTRIBUTE, ITEM = "operator:call", "builtins:getattr", "operator:getitem"
 
 
 class Recorder:
-    """Placeholder for a student's result, which records calls, attributes and items for later.
+    """Placeholder for a student's result: it records calls, attributes and items for later.
 
     >>> result.scaled(2.0)[0]._autograder_call.function
     'operator:getitem'
@@ -42,7 +44,7 @@ result = Recorder(DeferredCall(""))
 
 
 def made(function: Callable, *args: Value, **kwargs: Value) -> Recorder:
-    """Record a call, to be made later: its result becomes an argument of the student's function.
+    """Record a call, made only later, whose result is an argument of the student's function.
 
     The function must be in the course's library or in another module that students have. In a query
     of a result, `result` may be one of the arguments.
@@ -87,7 +89,7 @@ def format_call(call: DeferredCall, short_repr: Callable[[Value], str]) -> str:
 
 
 def describe_query(query: DeferredCall, short_repr: Callable[[Value], str]) -> tuple[str, str]:
-    """Return the beginning of a sentence on a part of a result: "Your result's `size`" and "is".
+    """Return subject and verb of a sentence on a part of a result: "Your result's `size`", "is".
 
     The subject is, for example, "Your result, called with 2.0,"; the verb is "gives" or "is".
     """

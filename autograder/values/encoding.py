@@ -128,7 +128,7 @@ def decode(data: bytes, **limits: int) -> Frame:
 
 
 class ByteReader:
-    """Reader of bytes in memory, piece by piece; it raises EncodingError at their end."""
+    """Reader of bytes in memory; it raises EncodingError if more are asked for than there are."""
 
     def __init__(self, data: bytes):
         self._data, self._position = memoryview(data), 0
@@ -149,9 +149,9 @@ class ByteReader:
 
 
 def _decode_json_header(data: bytes, max_nodes: int = MAX_JSON_NODES) -> dict:
-    # A parsed list or object takes twenty times the memory of its JSON. So count the values before
-    # parsing. The quick count includes commas inside strings; leave the strings out only if it is
-    # too high.
+    # A list or object parsed from JSON takes twenty times the memory of its text. So count the
+    # values before parsing. The quick count includes commas inside strings; leave the strings out
+    # only if it is too high.
     may_be_large = _count_nodes(data) > max_nodes
     if may_be_large and _count_nodes(_JSON_TEXT.sub(b"", data)) > max_nodes:
         raise EncodingError("too much JSON")
@@ -171,7 +171,7 @@ _JSON_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*+"')
 
 
 def _count_nodes(data: bytes) -> int:
-    """Return an upper bound on the number of values in a JSON text, without parsing it.
+    """Return a number of values that a JSON text does not exceed, without parsing it.
 
     It is the count of `[`, `{` and `,`, including those inside strings.
     """
@@ -199,7 +199,7 @@ _from_json = json.JSONDecoder(
 
 
 def _refuse_unsafe_json(header: dict, has_escapes: bool) -> None:
-    """Raise EncodingError if JSON is nested too deep, too large, or has numbers that are too large.
+    """Raise EncodingError if JSON is nested too deep, is too long or has too large numbers.
 
     If `has_escapes`, refuse texts with lone surrogates as well: they cannot be written as UTF-8.
     """
@@ -266,11 +266,11 @@ def _array_from_bytes(
     return np.ndarray(shape, dtype, data)
 
 
-# Functions that encode and decode the inputs of a test case, and the outcome of a call
+# The functions below encode and decode the inputs of a test case, and the outcome of a call.
 
 
 def pack_inputs(inputs: Inputs, arrays: list[np.ndarray]) -> dict:
-    """Encode the inputs of a test case as a JSON object; append their arrays to `arrays`."""
+    """Encode the inputs of a test case as a JSON object, and append their arrays to `arrays`."""
     pack_value = value_types.pack_value
     data = {
         "args": [pack_value(value, arrays) for value in inputs.args],
@@ -298,8 +298,7 @@ def unpack_inputs(data: Any, arrays: Sequence[np.ndarray]) -> Inputs:
 
 _OPTIONAL_TEXTS = ("error", "line", "within")
 _TEXTS = ("type", *_OPTIONAL_TEXTS)
-# Default values of the fields of a call's outcome. A field with its default value is left out of
-# the message.
+# Default values for the outcome of a call. A field with its default value is not sent.
 ANSWER_DEFAULTS: dict[str, Any] = {
     **dict.fromkeys((*_OPTIONAL_TEXTS, "printed"), ""),
     "modified": [],
@@ -312,7 +311,7 @@ _ANSWER_TYPES: dict[str, Any] = {
 
 
 def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
-    """Encode the outcome of a call as a JSON object; append its arrays to `arrays`.
+    """Encode the outcome of a call as a JSON object, and append its arrays to `arrays`.
 
     The answer's peak memory is left out, because the process that ran the student's code is not
     trusted to measure it.
@@ -336,7 +335,7 @@ def pack_answer(answer: Answer, arrays: list[np.ndarray]) -> dict:
 
 
 def unpack_answer(data: Any, arrays: Arrays) -> Answer:
-    """Decode the outcome of a call that `pack_answer` encoded; raise EncodingError for other data."""
+    """Decode a call's outcome that `pack_answer` encoded; raise EncodingError for other data."""
     if not isinstance(data, dict):
         raise EncodingError("expected an answer")
     if isinstance(arrays, SingleUseArrays):

@@ -1,4 +1,4 @@
-"""Value types for pandas tables, figures, functions as arguments, and expected errors."""
+"""Types of values: pandas tables, Matplotlib figures, functions as arguments, expected errors."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -155,7 +155,7 @@ class ExpectedErrorType(ValueType):
 
 
 class DeferredCallType(ValueType):
-    """Type of values: an argument that is a function or that a call makes; never a result."""
+    """Type of values: a function, or an object made by a call, as an argument; never a result."""
 
     names = ("made",)
 
@@ -173,8 +173,8 @@ class DeferredCallType(ValueType):
         return {"made": data}
 
     def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> DeferredCall:
-        # Refuse a function in a student's result: decoding it would make the grader import a
-        # module of the student's choice.
+        # Refuse a function in a student's result: to decode it, the grader would import a module of
+        # the student's choice.
         if isinstance(arrays, SingleUseArrays):
             raise EncodingError("no such kind of value")
         if not isinstance(data, list) or len(data) not in (1, 3) or not isinstance(data[0], str):
@@ -191,7 +191,7 @@ class DeferredCallType(ValueType):
         return self.evaluate(value, value_types.copy_value)
 
     def evaluate(self, value: DeferredCall, evaluate_part: Callable[[Value], Any]) -> Any:
-        """Import the named function, and return it or the result of its recorded call."""
+        """Import the named function; return it, or what it returns for the recorded arguments."""
         try:
             function = value_types.import_function(value.function)
         except (ImportError, AttributeError, ValueError):
@@ -217,7 +217,7 @@ class DeferredCallType(ValueType):
 
 
 def evaluate_query(query: Value, result: Any) -> Any:
-    """Evaluate an author's expression, such as `result.balance`, on a student's result."""
+    """Evaluate what a test case asks of a student's result, such as `result.balance`."""
     if not isinstance(query, DeferredCall):
         return value_types.copy_value(query)
     if not query.function:

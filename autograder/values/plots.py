@@ -25,7 +25,7 @@ TEXTS = {
     "x scale": "scale of the x axis",
     "y scale": "scale of the y axis",
 }
-# Kinds of data in a plot: for each kind its plural, and the names of its arrays.
+# Kinds of data in a plot. For each: its plural in sentences, and the names of its arrays.
 SERIES = {
     "line": ("lines", ("x", "y")),
     "group of points": ("groups of points", ("x", "y")),
@@ -189,7 +189,7 @@ def _describe_limit_differences(expected: Mapping[str, Any], plot: Mapping[str, 
 def _find_first_missing_series(
     expected: Sequence[Series], items: Sequence[Series], compare: CompareArrays
 ) -> tuple[int, Series, Series] | None:
-    """Find the first expected line, bar group or the like that the student's figure lacks.
+    """Find the first expected line, group of bars or the like that a student's figure lacks.
 
     The order of the series does not matter. Return the index of the expected series, the series,
     and the student's series to compare it with. Return None if no series is missing.
@@ -210,11 +210,11 @@ def _find_first_missing_series(
     return index, expected[index], item
 
 
-# Functions that read a figure's data, in the process in which the student's function runs
+# The functions below read a figure's data in the process that runs the student's function.
 
 
 def capture_drawing(function: Callable, *args: Any, **kwargs: Any) -> Drawing:
-    """Call a function and return the data of the figure that it draws.
+    """Call a student's function, and return the data of the figure that it draws.
 
     The figure is the one that the function returns, or the figure of the Axes that it returns, or
     else pyplot's current figure. Figures that the call opens are closed, and `show` does nothing.
@@ -313,7 +313,7 @@ def _to_float64(*arrays: Any) -> Series:
 
 
 def _extract_bar_groups(axes: Any) -> list[Series]:
-    """Return two arrays for each group of bars: the sorted centers, and the lengths of the bars."""
+    """Return two arrays for each group of bars: the sorted centres, and the lengths of the bars."""
     groups = []
     for container in axes.containers[:MAX_ITEMS]:
         if type(container).__name__ != "BarContainer":
@@ -331,7 +331,7 @@ def _extract_bar_groups(axes: Any) -> list[Series]:
 
 
 def _custom_tick_labels(axis: Any) -> list[str]:
-    """Return the tick labels that the student's code chose; [] if Matplotlib chose them."""
+    """Return the labels of an axis's ticks if the student's code set them; [] otherwise."""
     formatter = type(axis.get_major_formatter()).__name__
     if formatter not in ("FixedFormatter", "StrCategoryFormatter"):
         return []

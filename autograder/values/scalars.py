@@ -211,8 +211,8 @@ class DateTimeType(ValueType):
                 days, seconds = int(result.days), int(result.seconds)
                 return dt.timedelta(days, seconds, int(result.microseconds))
             if isinstance(result, dt.datetime):
-                # A student's subclass of datetime may have a hostile `isoformat`. So call the
-                # method of datetime itself.
+                # A student's subclass of datetime may have a hostile method `isoformat`. So call
+                # the method of datetime itself.
                 return dt.datetime.fromisoformat(dt.datetime.isoformat(result))
             return dt.date(int(result.year), int(result.month), int(result.day))
         except (AttributeError, TypeError, ValueError, OverflowError):  # NaT, or before the year 1

@@ -1,11 +1,11 @@
-"""Define mistakes that occur in any exercise, such as a missing `return`, and their sentences."""
+"""Mistakes that can occur in any exercise, such as a missing `return`, with texts for students."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Difference:
-    """First difference between a student's result and the expected one, with a sentence on it.
+    """First difference between a student's result and the expected one, with a sentence about it.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Difference:
 
 NOT_WRITTEN = "This exercise is not written yet."
 
-# Mistakes that occur in any exercise: by name, an explanation and a hint for the student.
+# Mistakes that can occur in any exercise: for each name, an explanation and a hint for the student.
 STRUCTURAL = {
     "not-written-yet": (
         "",
@@ -314,8 +314,8 @@ STRUCTURAL = {
         "Your function makes an array that is larger than necessary, or keeps too many arrays at the same time.",
         "Which of your arrays holds the most numbers? Do you need all of it at once?",
     ),
-    # The mistakes below are found by `judging.transformations`, which explains them with sentences
-    # for the case at hand.
+    # The mistakes below are recognised by `judging.transformations`, which replaces their
+    # explanations by sentences with the numbers and names of the student's test case.
     "parts-in-another-order": (
         "The values that you return are right, but their order is not.",
         "In which order does the Returns part of the docstring list them?",

@@ -1,16 +1,16 @@
-"""Compare numbers, and arrays of numbers, to a tolerance."""
+"""Compare numbers and arrays of numbers, allowing for small errors."""
 
 import numpy as np
 
 from autograder.values.case_records import ComparisonRules, Tolerance
 
-# Smallest sensible tolerances for float16 and float32 numbers: relative error, absolute error.
+# Smallest sensible tolerances for numbers of type float16 and float32: relative and absolute error.
 _FLOAT16 = (2e-2, 2e-3)
 _FLOAT32 = (2e-4, 2e-6)
 
 
 def effective_tolerance(tolerance: Tolerance, *arrays: np.ndarray) -> tuple[float, float]:
-    """Return the relative and the absolute tolerance, which are larger for float16 and float32."""
+    """Return the relative and the absolute tolerance; they are widened for float16 and float32."""
     codes = {array.dtype.char for array in arrays}
     minimum = None
     if "e" in codes:

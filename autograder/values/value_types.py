@@ -1,4 +1,4 @@
-"""Define the base class for types of values, which convert, encode, compare and describe values.
+"""Base class for types of values (arguments and results): convert, encode, compare, describe.
 
 A value is an argument or a result of a call (see `autograder.values.case_records`). The result of a
 call is converted to a value once. Everything else is done with that value, by the class for its
@@ -47,7 +47,7 @@ class UnsupportedValue(Exception):
 
 
 class SizeBudget:
-    """Limits for the conversion of a result: how many more parts and numbers it may have."""
+    """Limits on a result that is converted: how many parts and numbers it may still have."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class SizeBudget:
         numbers: int = 0,
         characters: int = 0,
     ) -> None:
-        """Reduce the remaining limits; raise UnsupportedValue with `description` if exceeded."""
+        """Subtract from the remaining limits; raise UnsupportedValue if a result exceeds them."""
         if not self.suffices(parts, numbers, characters):
             raise UnsupportedValue(description)
         self._parts -= parts
@@ -83,7 +83,7 @@ class SizeBudget:
 
 
 class SingleUseArrays:
-    """The arrays in an encoded message, each of which may be used only once.
+    """Arrays in an encoded message: each can be taken out only once.
 
     Otherwise a small message could refer to one array many times, and decode to a huge value.
     """
@@ -93,7 +93,7 @@ class SingleUseArrays:
         self._parts = 0
 
     def begin_answer(self) -> None:
-        """Begin to count the parts of the next result in the message."""
+        """Begin to count the parts of the next result in a message anew."""
         self._parts = 0
 
     def count_part(self) -> None:
@@ -120,7 +120,7 @@ _TYPE_BY_CLASS: dict[type, "ValueType"] = {}
 
 
 class ValueType:
-    """Base class for a type of values, such as arrays. Its methods suit most types.
+    """Base class for a type of values, such as arrays; its methods suit most types.
 
     Attributes
     ----------
@@ -141,11 +141,11 @@ class ValueType:
         _TYPE_BY_CLASS.update(dict.fromkeys(cls.types, value_type))
 
     def accepts(self, result: Any) -> bool:
-        """Return True if a call's result can be converted to a value of this type."""
+        """Return True if a call's result can be converted to this type of value."""
         return self.matches(result)
 
     def convert(self, result: Any, budget: SizeBudget, depth: int) -> Value:
-        """Convert a call's result to a value; raise UnsupportedValue if it exceeds the limits."""
+        """Convert a call's result to plain data; raise UnsupportedValue if it is too large."""
         return result
 
     def matches(self, value: Value) -> bool:
@@ -157,11 +157,11 @@ class ValueType:
         raise NotImplementedError
 
     def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> Value:
-        """Decode a value from `data`, made by `pack`; raise EncodingError if they are malformed."""
+        """Decode a value from what `pack` returned; raise EncodingError if it is malformed."""
         raise NotImplementedError
 
     def map_parts(self, value: Value, function: Callable[[Value], Value]) -> Value:
-        """Apply `function` to each part of a value; return a value without parts unchanged."""
+        """Apply `function` to each part of a list or the like; return other values unchanged."""
         return value
 
     def copy(self, value: Value) -> Value:
@@ -188,7 +188,7 @@ class ValueType:
     def find_difference(
         self, expected: Value, value: Value, rules: ComparisonRules, wording: ResultWording
     ) -> Difference | None:
-        """Return the first difference of a value from the expected one; None if they agree."""
+        """Return the first difference of a value from the expected one; None if the two agree."""
         if expected == value:
             return None
         texts = f"{self.short_repr(value)}; expected {self.short_repr(expected)}"
@@ -204,7 +204,7 @@ class ValueType:
 
 
 def type_of(value: Value) -> ValueType:
-    """Return the object for the type of a value; raise EncodingError if no type fits."""
+    """Return the object that handles a value's type; raise EncodingError if no type fits."""
     value_type = _TYPE_BY_CLASS.get(type(value))
     if value_type is not None:
         return value_type
@@ -250,7 +250,7 @@ def have_colliding_hashes(keys: Iterable[Value]) -> bool:
 
 
 def unpack_value(data: Any, arrays: Arrays, depth: int = 0) -> Value:
-    """Decode a value that `pack_value` encoded; raise EncodingError for any other data."""
+    """Decode a value from what `pack_value` returned; raise EncodingError for any other data."""
     if not isinstance(data, dict) or len(data) != 1 or depth > MAX_DEPTH:
         raise EncodingError("a value is an object with one key, nested not too deep")
     if isinstance(arrays, SingleUseArrays):
@@ -269,7 +269,7 @@ def map_arrays(value: Value, function: Callable[[np.ndarray], Value]) -> Value:
 
 
 def copy_value(value: Value) -> Value:
-    """Return a copy of a value for a student's function, which may change the copy.
+    """Return a copy of an argument for a student's function, which may change the copy.
 
     Arrays keep their memory layout. Tables become DataFrames or Series. Deferred calls are made.
     """
@@ -277,25 +277,25 @@ def copy_value(value: Value) -> Value:
 
 
 def map_inputs(inputs: Inputs, function: Callable[[Value], Value]) -> Inputs:
-    """Return the inputs of a test case with `function` applied to each argument and expression."""
+    """Return the inputs of a test case with `function` applied to each argument and query."""
     queries = tuple(map(function, inputs.result_queries))
     return replace(map_arguments(inputs, inputs.args, function), result_queries=queries)
 
 
 def map_arguments(call: Call, args: tuple, function: Callable[[Value], Value]) -> Call:
-    """Return a call with other positional arguments; apply `function` to all its arguments."""
+    """Return a call with these positional arguments, after applying `function` to all arguments."""
     kwargs = {name: function(value) for name, value in call.kwargs.items()}
     return replace(call, args=tuple(map(function, args)), kwargs=kwargs)
 
 
 def copy_inputs(inputs: Inputs) -> Inputs:
-    """Return the inputs with a copy of each argument, which the student's function may modify."""
+    """Return inputs with a copy of each argument, which the student's function may modify."""
     kwargs = {name: copy_value(value) for name, value in inputs.kwargs.items()}
     return Inputs(tuple(map(copy_value, inputs.args)), kwargs, inputs.memory)
 
 
 def argument_to_value(argument: Any) -> Value:
-    """Convert an argument that a course's author wrote to plain data (a value).
+    """Convert an argument in a test case, as the course's author wrote it, to plain data.
 
     A pandas table becomes a `DataTable`. A function becomes a `DeferredCall` with its name.
     """
@@ -364,7 +364,7 @@ def short_repr(value: Value) -> str:
 def type_difference(
     expected: Value, value: Value, rules: ComparisonRules, wording: ResultWording
 ) -> Difference:
-    """Return the difference for a result that has another type than expected."""
+    """Describe the difference if a result has another type than expected."""
     expected_words = describe_value(expected)
     if rules.returns == "tensor":
         expected_words = expected_words.replace("NumPy array", "tensor")
@@ -392,7 +392,7 @@ _NOT_AN_ARRAY: dict[type, str] = {
 def text_difference(
     subject: str, expected: str, value: str, wording: ResultWording = PLAIN_WORDING
 ) -> Difference | None:
-    """Return the difference in the first line that differs between two texts; None if equal.
+    """Describe the first line in which two texts differ; None if the texts are equal.
 
     `subject` names the student's text in the sentence: "Your text".
     """
@@ -450,7 +450,7 @@ def importable_name(function: Any) -> str:
 
 
 def apply_view(value: np.ndarray, rules: ComparisonRules) -> np.ndarray:
-    """Return the part or property of an array that is compared; `rules.view` computes it."""
+    """Return what an exercise compares of an array: itself, or what `rules.view` makes of it."""
     if not rules.view:
         return value
     return import_function(rules.view)(value)
@@ -466,7 +466,7 @@ def is_tensor(result: Any) -> bool:
 
 
 def get_array(arrays: Any, index: Any) -> Any:
-    """Return the array with this index in an encoded message. Raise EncodingError if there is none."""
+    """Return the array with this number in a message; raise EncodingError if there is none."""
     if type(index) is not int or not 0 <= index < len(arrays):
         raise EncodingError("no such item")
     return arrays[index]

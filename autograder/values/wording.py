@@ -1,4 +1,4 @@
-"""Words for sentences that tell students about their results: numbers, articles, places."""
+"""Words for sentences that tell students about their results: numbers, articles, positions."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ def format_number(number: Any) -> str:
 
 
 def format_megabytes(size: float) -> str:
-    """Return a number of bytes in megabytes.
+    """Return a number of bytes as text in megabytes.
 
     >>> format_megabytes(72_000_000), format_megabytes(1_250_000)
     ('72 MB', '1.2 MB')
@@ -56,13 +56,13 @@ def format_differently(first: float, second: float) -> tuple[str, str]:
 
 
 def ordinal(number: int) -> str:
-    """Return "first", "second" … "ninth", then "10th", "11th" …"""
+    """Return the word for a position: "first" … "ninth", then "10th", "11th" …"""
     words = "first second third fourth fifth sixth seventh eighth ninth".split()
     return words[number - 1] if number <= len(words) else f"{number}th"
 
 
 def describe_axis(axis: int) -> str:
-    """Describe an axis that is counted from the end: -2 is "the second-to-last axis"."""
+    """Return words for an axis that is counted from the end: -2 is "the second-to-last axis"."""
     if axis == -1:
         return "the last axis"
     return f"the {ordinal(-axis)}-to-last axis"
@@ -76,7 +76,9 @@ def format_index(index: tuple[int, ...]) -> str:
 
 
 def prefix_place(place: str, sentence: str) -> str:
-    """Put a place, such as "In plot 2: ", before a sentence; "" stands for no place.
+    """Put words for a place in the result, such as "In plot 2: ", before a sentence.
+
+    "" stands for no place.
 
     >>> prefix_place("In plot 2: ", "The title is ''."), prefix_place("", "The title is ''.")
     ("In plot 2: the title is ''.", "The title is ''.")
@@ -88,7 +90,7 @@ def prefix_place(place: str, sentence: str) -> str:
 
 @dataclass(frozen=True)
 class ResultWording:
-    """Words for the result, or a part of it, in sentences to students.
+    """Words by which sentences to students name the result, or a part of it.
 
     Parameters
     ----------
@@ -108,17 +110,17 @@ class ResultWording:
     names_place: bool = False
 
     def complete(self, sentence: str) -> str:
-        """Return the sentence with the place before it."""
+        """Return a sentence with the place in the result, such as "In plot 2: ", before it."""
         if self.names_place and sentence.startswith(self.lead_in):
             return sentence
         return prefix_place(self.place, sentence)
 
     def shape_sentence(self, shape: tuple[int, ...], expected: tuple[int, ...]) -> str:
-        """Return the sentence for a result that does not have the expected shape."""
+        """Return a sentence to the student: the result has another shape than expected."""
         return self.complete(f"{self.result} has shape {shape}; expected {expected}.")
 
     def for_part(self, place: str) -> "ResultWording":
-        """Return the words for one part of the result, which `place` names."""
+        """Return the words for one part of the result; `place` names the part."""
         return ResultWording(self.complete(place), "found", "the result")
 
 

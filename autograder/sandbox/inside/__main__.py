@@ -1,4 +1,6 @@
-"""Start the sandbox's processes: drop root's privileges, then import and run the fork server.
+"""Start the sandbox's processes: give up root privileges, then run the fork server.
+
+The fork server is the process from which all submissions are forked.
 
 The grader runs this file by its path, with a `StartupConfig` as its only argument. As long as
 this process has the privileges, it imports only the standard library, this package and

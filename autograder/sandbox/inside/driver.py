@@ -1,4 +1,4 @@
-"""Send one submission its cells, one after another, and enforce its time limits.
+"""Send a submission's process its cells, one after another, and enforce the time limits.
 
 All sandboxes use this code. It runs outside the submission's process: in the supervisor, or in the
 grader for WebAssembly. The submission's replies may have been forged by the student's code. Their
@@ -27,21 +27,22 @@ from autograder.values import encoding
 from autograder.values.case_records import Answer
 
 MAX_INTERRUPTS = 3  # a cell over its time limit is interrupted up to 3 times, then it is killed
-# CPU time in which a submission must react to an interrupt. If the process that called a student's
-# function was killed, the submission must report that in this time.
+# CPU time, in seconds, that a submission has to react after its cell was interrupted. After its
+# process that called a student's function was killed, it has the same time to report that.
 GRACE_SECONDS = 0.5
 SLOW_CALLEE_MESSAGE = "It was stopped early: it calls a function that takes too long."
-# Share of the time that an exercise gets which calls a function that took too long before.
+# An exercise may call another exercise's function that took too long before. Then it gets only this
+# share of its time limit.
 SLOW_CALLEE_SHARE = 0.1
 MAX_ANSWERS_BYTES = 64 << 20  # size of all encoded answers to one exercise
-# Memory that is not counted when the memory of a call of a student's function is limited. Python
-# itself writes to some memory during a call: 3 to 4 MB were measured in a forked process, 2 to 3 MB
-# in WebAssembly.
+# Number of bytes by which a call of a student's function may exceed its memory limit. Python itself
+# writes to some memory during a call: 3 to 4 MB were measured in a forked process, 2 to 3 MB in
+# WebAssembly.
 UNCOUNTED_BYTES = 8 << 20
 
 
 class SubmissionStopped(Exception):
-    """The submission exceeded a limit and cannot go on.
+    """Exception: a submission exceeded a limit, so its process is ended.
 
     `status` and `reason` are for the result of the cell that was running.
     """
@@ -114,7 +115,7 @@ class CellRun:
 
     @classmethod
     def from_fields(cls, report_fields: dict[str, Any]) -> "CellRun":
-        """Make a result from the dict of `to_fields`; raise ProtocolError if that is malformed."""
+        """Make a result from the dict of `to_fields`; raise ProtocolError if it is malformed."""
         types: dict[str, Any] = {}
         for spec in fields(cls):
             if spec.name != "answers":
@@ -158,15 +159,15 @@ class SubmissionDriver(ABC):
 
     @abstractmethod
     def measure_usage(self) -> None:
-        """Measure the CPU time and memory that the submission uses."""
+        """Measure how much CPU time and memory the submission has used."""
 
     @abstractmethod
     def send_order(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
-        """Tell the submission to run a cell (op "run") or call a student's function (op "ask")."""
+        """Tell a submission's process to run a cell ("run") or call a function ("ask")."""
 
     @abstractmethod
     def receive_event(self) -> encoding.Frame:
-        """Wait for the submission's next message, such as an output, an answer or "done"."""
+        """Wait for the next message from a submission's process, such as an output or "done"."""
 
     @abstractmethod
     def describe_death(self) -> str:
@@ -181,7 +182,7 @@ class SubmissionDriver(ABC):
 
     @abstractmethod
     def end_answer(self) -> None:
-        """End the process in which a student's function is called on the test cases."""
+        """End the process in which the student's function is called on the test cases."""
 
     @abstractmethod
     def start_memory_measurement(self, memory: int | None) -> None:
@@ -192,16 +193,19 @@ class SubmissionDriver(ABC):
 
     @abstractmethod
     def finish_memory_measurement(self) -> int:
-        """End the measurement of memory; return the peak in bytes if over the limit, else 0."""
+        """End the measurement of a call's memory; return the peak if over the limit, else 0.
+
+        The peak is in bytes.
+        """
 
     @abstractmethod
     def handle_answer_bytes(self, written: bytearray) -> None:
-        """Record that more results of calls have arrived; `written` are all bytes so far."""
+        """Handle bytes of results that a submission has sent; `written` are all its bytes yet."""
 
-    # Time limits
+    # The methods below enforce the time limits.
 
     def start_time_limit(self, seconds: float, stop_requests: int, is_question: bool = False) -> None:
-        """Start to measure the time of the next cell, or of all calls that test an exercise.
+        """Start to measure the time of a cell, or of all calls that test one exercise.
 
         Parameters
         ----------
@@ -213,8 +217,8 @@ class SubmissionDriver(ABC):
         is_question : bool
             True if the part consists of questions.
         """
-        # Two stopwatches start together. After each request to stop, the interval's watch is
-        # replaced by a new one.
+        # Start two stopwatches: one for the whole cell, one for the time until it is asked to stop.
+        # After each request to stop, a new stopwatch replaces the second.
         self.part_watch = self._interval_watch = Stopwatch(self._submission_cpu_seconds)
         self._interval_seconds, self._stop_requests = seconds, stop_requests
         self._is_question = is_question
@@ -258,7 +262,7 @@ class SubmissionDriver(ABC):
         wall_seconds = WALL_SECONDS_PER_CPU_SECOND * limits.cell_seconds
         return f"This cell did not end in {wall_seconds:g} s, and hardly did anything in them."
 
-    # Cells
+    # The methods below run the cells.
 
     def run_cells(
         self, cells: Sequence[dict[str, Any] | None], arrays: list[np.ndarray]
@@ -338,7 +342,7 @@ class SubmissionDriver(ABC):
         outputs: CellOutputs,
         is_last: bool,
     ) -> None:
-        """Let the submission call the function of one exercise on all questions of a test cell.
+        """Let a submission call its function for one exercise on the inputs of all test cases.
 
         The undecoded answers are appended to `answer_arrays`. Each group is answered in a process
         of its own. Only the last group of the last exercise (`is_last`) is answered in the
@@ -377,13 +381,14 @@ class SubmissionDriver(ABC):
                 if is_slow:
                     report.reason = SLOW_CALLEE_MESSAGE
                 return
-            # A process whose memory is measured is killed as soon as its result is complete, so its
-            # exit code then says nothing.
+            # A process whose memory is measured is killed as soon as it has sent its whole result.
+            # Then its exit code says nothing.
             was_ended = group["memory"] is not None and is_complete_frame(written)
             if exit_code != 0 and not was_ended:
                 return
         self.measure_usage()
-        # What ended in time by itself may take all of the time that it is allowed.
+        # Some calls were done before they were stopped, but only because the limit for stopping
+        # them is 1.5 times as high. Report those as too slow as well.
         if self.part_watch.cpu_seconds() > self.limits.call_seconds:
             report.status = CellOutcome.TIMEOUT
             report.reason = self.describe_timeout(finished=True)
@@ -393,7 +398,7 @@ class SubmissionDriver(ABC):
         max_bytes: int,
         outputs: CellOutputs,
     ) -> tuple[bytearray, dict[str, Any]]:
-        """Receive results of function calls until the message "asked": all calls are done.
+        """Receive results of function calls until a submission reports that all calls are done.
 
         Return the encoded answers and that message.
         """
@@ -424,7 +429,7 @@ def _is_exit_code(code: object) -> bool:
 
 
 def is_complete_frame(written: bytearray) -> bool:
-    """Return True if these bytes contain the whole first message, judging by its length only.
+    """Return True if bytes hold a whole message, judging only by the length at its beginning.
 
     Decoding the frame would take too long here.
     """

@@ -1,4 +1,4 @@
-"""Run the cells and call the functions of a submission, within the submission's own process.
+"""Run the cells and call the functions of a submission, inside the submission's own process.
 
 This code is the same in all sandboxes. It executes orders from `SubmissionDriver`, and sends back
 outputs and the results of the calls. The student's code runs in the same process and may have
@@ -29,8 +29,8 @@ from autograder.values.case_records import Inputs, Value
 if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
     from autograder.sandbox.inside.ipython_shell import Shell
 
-# The results of several calls are sent in one message, up to this size or time, because each
-# message wakes two processes.
+# Results of several calls are sent in one message, since each message wakes two processes. These
+# are the bytes and the seconds after which a message is sent.
 BATCH_BYTES, BATCH_SECONDS = 1 << 18, 0.05
 MIN_VALUE_BYTES = 128  # size that is assumed for a small value, such as a number
 FLUSH_CHARACTERS, FLUSH_SECONDS = 8192, 0.05  # printed text is sent after so much text or time
@@ -38,7 +38,7 @@ MIN_ERROR_BYTES = 50_000  # always available for an error, even if too much was 
 
 
 class SubmissionExecutor:
-    """Executor, in the submission's process, of orders to run a cell or call a function.
+    """Executor of orders in a submission's process: run this cell, or call the student's function.
 
     Parameters
     ----------
@@ -62,24 +62,24 @@ class SubmissionExecutor:
         self._shell, self._receive, self._emitter = shell, receive, OutputSender(send, output_bytes)
 
     def redirect_streams_and_seed(self) -> None:
-        """Send this process's output to the grader from now on, and seed the random numbers."""
+        """Send what this process prints to the grader from now on, and seed the random numbers."""
         if self._shell is not None:
             self._shell.attach_emitter(self._emitter)
         sys.stdin = open(os.devnull)  # noqa: SIM115 - open as long as this process lives
         sys.stdout = OutputStream("stdout", self._emitter)
         sys.stderr = OutputStream("stderr", self._emitter)
-        # Without a seed, each submission would have other random numbers; marks must be
+        # Without a seed, a submission would get other random numbers in each run. Marks must be
         # reproducible.
         random.seed(0)
         builtins.input = _refuse_input
 
     def execute_next(self) -> None:
-        """Receive the driver's next order, and execute it."""
+        """Wait for an order from outside (run this cell, call this function), and execute it."""
         self.receive_order()
         self.execute_order()
 
     def receive_order(self) -> None:
-        """Receive the driver's next order, and decode the arguments of the calls in it."""
+        """Wait for an order from outside (run a cell, call a function); decode its arguments."""
         order, arrays = self._receive()
         questions = []
         if order["op"] == "ask":
@@ -88,7 +88,7 @@ class SubmissionExecutor:
         self._order = order, questions
 
     def execute_order(self) -> None:
-        """Execute the order that `receive_order` has received."""
+        """Execute the order (run a cell, call a function) that `receive_order` has received."""
         order, questions = self._order
         if order["op"] == "run":
             self._execute_cell(order["source"], order["count"])
@@ -135,7 +135,7 @@ class SubmissionExecutor:
         questions: list[Inputs],
         last: bool,
     ) -> int:
-        """Call the student's function on each question's arguments; send the results to the driver.
+        """Call a student's function on the inputs of each test case, and send the results.
 
         Return 0, the exit code for success; a subclass may answer in another process.
         """
@@ -146,7 +146,7 @@ class SubmissionExecutor:
 
 
 def call_and_encode_results(function: Any, call: str, questions: Sequence[Inputs]) -> Iterator[bytes]:
-    """Call a student's function on each question's arguments, and yield the results as messages.
+    """Call a student's function on the inputs of each test case; yield messages with the results.
 
     Small results are gathered in one frame for up to 50 ms.
     """
@@ -154,8 +154,8 @@ def call_and_encode_results(function: Any, call: str, questions: Sequence[Inputs
     records: list[dict[str, Any]] = []
     arrays: list[np.ndarray] = []
     for question in questions:
-        # Do not measure the memory in this process: the student's code could forge the result. The
-        # driver measures it from outside.
+        # Do not measure the memory in this process: the student's code could forge the measurement.
+        # It is measured from outside.
         if question.memory is not None:
             question = replace(question, memory=None)
         answer = call_student_function(function, question, call)
@@ -195,12 +195,12 @@ def _refuse_input(prompt: object = "", /) -> NoReturn:
 
 
 class OutputSender:
-    """Sender of the output of cells to the driver; it gathers printed text for up to 50 ms."""
+    """Sender of what cells print and show; it gathers printed text for up to 50 ms."""
 
     def __init__(self, send: Callable[..., None], output_bytes: int) -> None:
         self._send = send
-        # The driver cuts the output to the exact limit. This limit only keeps the submission from
-        # sending far too much.
+        # The exact limit of the output is enforced outside of this process. This higher limit only
+        # keeps a submission from sending far too much.
         self._remaining_bytes = 2 * output_bytes
         self._lock = threading.RLock()
         self._stream, self._size, self._last_flush = "", 0, 0.0
@@ -208,7 +208,7 @@ class OutputSender:
         self.has_failed = False
 
     def send(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
-        """Send one frame to the driver; no other thread can send in between."""
+        """Send one message to the driver outside; no other thread can send at the same time."""
         with self._lock:
             self._send(header, arrays)
 
@@ -227,7 +227,7 @@ class OutputSender:
                 self.flush()
 
     def flush(self) -> None:
-        """Send the text gathered so far."""
+        """Send the printed text that was gathered so far."""
         with self._lock:
             self._last_flush = monotonic()
             if self._texts:
@@ -259,20 +259,20 @@ class OutputSender:
         self.emit_output(error)
 
     def emit_clear(self, wait: bool) -> None:
-        """Tell the driver that the cell has called IPython's `clear_output`."""
+        """Tell the grader that a cell has called IPython's `clear_output`."""
         with self._lock:
             self.flush()
             self.send({"op": "clear", "wait": wait})
 
     def emit_step(self) -> None:
-        """Report that a statement of the cell is finished."""
+        """Report that a cell has finished one of its statements."""
         with self._lock:
             self.flush()
             self.send({"op": "step"})
 
 
 class OutputStream(io.TextIOBase):
-    """Stream that replaces sys.stdout or sys.stderr in a submission."""
+    """Stream that replaces sys.stdout or sys.stderr in a submission and sends the text on."""
 
     encoding = "utf-8"
 
@@ -288,14 +288,14 @@ class OutputStream(io.TextIOBase):
         return len(text)
 
     def flush(self) -> None:
-        """Do nothing: the emitter sends the text within 50 ms anyway."""
+        """Do nothing: the text is sent within 50 ms anyway."""
 
     def writable(self) -> bool:
         """Return True: some libraries ask before they print."""
         return True
 
     def fileno(self) -> int:
-        """Return 1 or 2, for libraries that need a descriptor; both refer to /dev/null."""
+        """Return the descriptor 1 or 2, for libraries that need one; both lead to /dev/null."""
         return 1 if self._stream == "stdout" else 2
 
 

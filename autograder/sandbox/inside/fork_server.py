@@ -27,7 +27,10 @@ if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
 
 
 def start_sandbox(config: StartupConfig) -> None:
-    """Fork this process: the child becomes the fork server, the parent the supervisor."""
+    """Fork this process. The child is the fork server, from which submissions are forked.
+
+    The parent is the supervisor, which controls each submission.
+    """
     fork_server, supervisor = socket.socketpair()
     control = socket.socket(fileno=config["control"])
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -42,8 +45,8 @@ def start_sandbox(config: StartupConfig) -> None:
             linux.die_with_parent()
             _run_fork_server(config, supervisor, isolation)
         except BaseException:  # noqa: BLE001
-            # Write the traceback to the grader's log. No student's code has run here, so it can be
-            # trusted.
+            # Write the traceback to the grader's log. No student's code has run in this process, so
+            # the traceback can be trusted.
             traceback.print_exc()
         finally:
             os._exit(1)
@@ -60,7 +63,7 @@ def _run_fork_server(
     supervisor: socket.socket,
     isolation: Isolation,
 ) -> None:
-    """Import the modules to preload, then fork a submission whenever the supervisor asks for it."""
+    """Import the modules to preload, then fork a submission whenever the supervisor asks."""
     isolation.enter_fork_server()
     shell = None
     if config["preload"]:
@@ -82,7 +85,7 @@ def _run_fork_server(
 
 
 class ForkServer:
-    """Fork server: starts one submission after another as the supervisor asks, and kills it.
+    """Process that forks one submission after another for the supervisor, and kills each.
 
     Parameters
     ----------
@@ -142,8 +145,8 @@ class ForkServer:
             self._isolation.enter_submission(limits)
             self._restrict_submission(limits, commands, reports)
         except BaseException:  # noqa: BLE001
-            # Write the traceback to the grader's log. No student's code has run yet, so it can be
-            # trusted.
+            # Write the traceback to the grader's log. No student's code has run in this process
+            # yet, so the traceback can be trusted.
             traceback.print_exc()
             return
         channel = protocol.Channel(3, 4)
@@ -160,7 +163,8 @@ class ForkServer:
         os.setsid()
         null = os.open(os.devnull, os.O_RDWR)
         max_descriptors = max(65536, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
-        # Give the pipes higher numbers first, so that the loop below cannot overwrite them.
+        # Give the two pipes higher numbers first, because the loop below puts other files at the
+        # numbers 0 to 4.
         pipes = [os.dup(commands) for _ in range(6)][-1], [os.dup(reports) for _ in range(6)][-1]
         self._isolation.restrict_submission(limits, self._address_space)
         for number, fd in enumerate((null, null, null, *pipes)):
@@ -168,7 +172,7 @@ class ForkServer:
         os.closerange(5, max_descriptors)
 
     def _wait_for_exit(self, seconds: float) -> int | None:
-        """Wait so many seconds for the submission to end; return its wait status, or None."""
+        """Wait so many seconds for a submission to end; return its exit status, or None."""
         deadline = monotonic() + seconds
         while True:
             pid, status = os.waitpid(self._child, os.WNOHANG)

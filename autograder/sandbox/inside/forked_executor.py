@@ -1,4 +1,4 @@
-"""Run a submission in a process that forks itself again to test each exercise.
+"""Run a submission in a process that forks itself to call the function of each exercise.
 
 So whatever the student's function does to its process affects only the test of that exercise. The
 last exercise is tested in the submission's own process, since no later test could be affected.
@@ -24,13 +24,13 @@ if TYPE_CHECKING:  # IPython, which is imported only if something is preloaded
     from autograder.sandbox.inside.ipython_shell import Shell
     from autograder.sandbox.inside.isolation import Isolation
 
-# A process that called a student's function with a memory limit stays alive for so many seconds
-# after the call, so that the supervisor can measure its memory. Then the supervisor kills it.
+# A process that called a student's function under a memory limit stays alive for so many seconds
+# after the call, so that its memory can be measured from outside. Then it is killed.
 LINGER_SECONDS = 0.5
 
 
 class ForkedExecutor(SubmissionExecutor):
-    """Executor of a submission in its own process, which can kill the processes that it starts.
+    """Executor of a submission's cells and calls, in a process that can kill its child processes.
 
     `isolation` is used to kill them.
     """
@@ -47,7 +47,7 @@ class ForkedExecutor(SubmissionExecutor):
         self._isolation, self._pid = isolation, os.getpid()
 
     def serve(self) -> NoReturn:
-        """Execute orders until the supervisor has this process killed."""
+        """Execute orders (run a cell, call a function) until this process is killed."""
         self.redirect_streams_and_seed()
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         self._emitter.send({"op": "ready"})
@@ -63,8 +63,8 @@ class ForkedExecutor(SubmissionExecutor):
 
     def _after_cell(self) -> None:
         if os.getpid() != self._pid:
-            # This process is a fork that the student's code has made. It has come to the end of
-            # the cell, and must not execute any further orders.
+            # The student's code has forked this process, and the fork has come to the end of the
+            # cell. It must not execute any further orders.
             os._exit(0)
 
     def _call_and_send_results(
@@ -74,13 +74,13 @@ class ForkedExecutor(SubmissionExecutor):
         questions: list[Inputs],
         last: bool,
     ) -> int:
-        """Call the function in a fork of this process, and send the results to the supervisor.
+        """Call a student's function in a fork of this process, and send the results.
 
         If `last` is True, no other exercise follows, and the function is called in this process.
         """
         self._isolation.end_descendants()  # processes that cells have started could interfere
-        # If cells have left threads running, fork even for the last exercise: a fork has only one
-        # thread. Never fork once JAX was used, because JAX hangs in a fork.
+        # If cells have left threads running, fork even for the last exercise, since a fork has only
+        # one thread. Never fork once JAX was used: JAX hangs in a fork.
         if (last and not _thread._count()) or "jax" in sys.modules:
             with linux.raise_limits():
                 status = super()._call_and_send_results(function, call, questions, last)
@@ -99,7 +99,7 @@ class ForkedExecutor(SubmissionExecutor):
         return status
 
     def _forward_answers(self, answer_pipe: int, pid: int) -> int:
-        """Pass on to the supervisor the results that a forked process writes, until it ends.
+        """Pass on the results that a forked process writes, until that process ends.
 
         Return the exit code of the forked process.
         """
@@ -126,7 +126,7 @@ class ForkedExecutor(SubmissionExecutor):
 
 
 def _delay_interrupts_while_sending(send: Callable[..., None]) -> Callable[..., None]:
-    """Wrap `send` so that an interrupt (Ctrl+C) takes effect only after the whole frame is sent."""
+    """Wrap `send` so that an interrupt (Ctrl+C) takes effect after a message, never within it."""
 
     def send_whole(*frame: Any) -> None:
         previous_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -37,12 +37,12 @@ _MAX_ERROR_NAME_CHARACTERS, _MAX_ERROR_MESSAGE_CHARACTERS = 200, 2000
 
 
 def _get_emitter(part: Any) -> OutputSender:
-    """Return the `OutputSender`, which sends a shell's output; `part` is an object of the shell."""
+    """Return the sender of a shell's output; `part` is an object that belongs to the shell."""
     return cast(Shell, part.shell).emitter
 
 
 class _DisplayOutputPublisher(DisplayPublisher):
-    """IPython's display publisher: it sends what a cell shows by `display` to the grader."""
+    """Part of IPython that gets what a cell shows by `display`, and sends it to the grader."""
 
     def publish(
         self,
@@ -65,7 +65,7 @@ class _DisplayOutputPublisher(DisplayPublisher):
 
 
 class _DisplayHook(DisplayHook):
-    """IPython's display hook: it sends the value of a cell's last expression to the grader."""
+    """Part of IPython that gets the value of a cell's last expression; it sends that on."""
 
     def write_output_prompt(self) -> None:
         pass
@@ -80,13 +80,13 @@ class _DisplayHook(DisplayHook):
 
 
 class Shell(InteractiveShell):
-    """IPython's shell that runs a notebook's cells without a terminal, history file or browser."""
+    """IPython's shell for running a notebook's cells without terminal, history file or browser."""
 
     display_pub_class = Type(_DisplayOutputPublisher)
     displayhook_class = Type(_DisplayHook)
 
     def attach_emitter(self, emitter: OutputSender) -> None:
-        """Send all output from now on through this emitter."""
+        """Send all output of cells through this sender from now on."""
         self.emitter = emitter
 
     def init_virtualenv(self) -> None:

@@ -17,17 +17,17 @@ from autograder.sandbox.inside.run_limits import RunLimits
 
 
 class Isolation:
-    """Isolation by resource limits only: a submission can read and write whatever the grader can.
+    """Isolation that sets resource limits only: submissions can read and write what the grader can.
 
     The supervisor, the fork server and the submissions call these methods at certain points, such
     as before they fork. Subclasses add what these processes have to do there.
     """
 
     def before_fork(self) -> None:
-        """Prepare this process, from which the fork server will be forked."""
+        """Prepare the process from which the fork server will be forked. Here, do nothing."""
 
     def enter_supervisor(self) -> None:
-        """Drop the privileges that the supervisor does not need."""
+        """Drop the privileges that the supervisor, which controls submissions, does not need."""
 
     def enter_fork_server(self) -> None:
         """Prepare the fork server for starting submissions."""
@@ -45,7 +45,7 @@ class Isolation:
         os.chdir(f"{self._folder}/notebook")
 
     def restrict_submission(self, limits: RunLimits, address_space: int) -> None:
-        """Set the submission's limits and drop its privileges, as the last step before it runs.
+        """Set a submission's limits and drop its privileges, as the last step before its code runs.
 
         `address_space` is the size of the fork server's address space in bytes.
         """
@@ -88,7 +88,7 @@ class NamespaceIsolation(Isolation):
         linux.unshare_pids()
 
     def enter_supervisor(self) -> None:
-        """Drop all capabilities."""
+        """Drop all capabilities, which are root's single privileges."""
         linux.drop_capabilities()
 
     def enter_fork_server(self) -> None:
@@ -101,7 +101,7 @@ class NamespaceIsolation(Isolation):
         return linux.fork_as_init(self._own_pids)
 
     def enter_submission(self, limits: RunLimits) -> None:
-        """Enter the submission's own namespaces, with empty scratch folders."""
+        """Enter the submission's own namespaces, with empty temporary folders."""
         linux.enter_namespaces(limits.scratch_bytes)
 
     def restrict_submission(self, limits: RunLimits, address_space: int) -> None:
@@ -112,17 +112,17 @@ class NamespaceIsolation(Isolation):
         linux.install_seccomp_filter()
 
     def end_answer(self, pid: int) -> None:
-        """Kill all processes of the submission except its process 1, which calls this."""
+        """Kill all processes of a submission except its first, which calls this."""
         self.end_descendants()
 
     def end_descendants(self) -> None:
-        """Kill all processes of the submission except its process 1, which calls this."""
+        """Kill all processes of a submission except its first, which calls this."""
         with suppress(ProcessLookupError):
             # -1 stands for all processes in this PID namespace except the calling one.
             os.kill(-1, signal.SIGKILL)
 
     def kill_submission(self, child: int, has_ended: bool) -> None:
-        """Kill the submission's process 1 if it still runs.
+        """Kill a submission's first process if it still runs; the kernel then kills all its others.
 
         The kernel then kills all other processes of its PID namespace, before waitpid returns.
         """

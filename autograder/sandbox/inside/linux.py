@@ -25,8 +25,8 @@ from autograder.sandbox.inside import SANDBOX_HOME
 if TYPE_CHECKING:
     from autograder.sandbox.inside.run_limits import RunLimits
 
-# These amounts are added to the limits of processes, open files and memory while an exercise is
-# tested, so that it can be tested even if the cells have used up their limits.
+# While an exercise is tested, the limits of processes, open files and memory are raised by these
+# amounts. So the test works even if the cells have used up their limits.
 SPARE_LIMITS = {"NPROC": 8, "NOFILE": 8, "AS": 64 << 20}
 SCRATCH_FOLDERS = ("/tmp", "/dev/shm", SANDBOX_HOME)  # each submission gets an empty tmpfs on each
 
@@ -57,7 +57,7 @@ def _mount(kind: str, target: str, flags: int, options: str) -> None:
 
 @cache
 def read_proc_files() -> dict[str, str]:
-    """Return the content, by name, of the few files in /proc that submissions may read.
+    """Return the contents of the few files in /proc that submissions may read, by file name.
 
     TensorFlow needs them.
     """
@@ -181,18 +181,18 @@ def drop_capabilities(keep: int | None = None) -> None:
     _call_libc("capset", ctypes.create_string_buffer(header), ctypes.create_string_buffer(sets))
 
 
-# System calls that the filter refuses, with their numbers on x86-64 and on 64-bit ARM (None if ARM
-# lacks the call). No notebook needs them. By each, a program has escaped from some sandbox, or
-# could use memory that no limit counts.
+# System calls that are forbidden to submissions, with their numbers on x86-64 and on 64-bit ARM
+# (None if ARM lacks the call). No notebook needs them. By each, a program has escaped from some
+# sandbox, or could use memory that no limit counts.
 REFUSED_CALLS: dict[str, tuple[int, int | None]] = {
-    # calls that access other processes
+    # Calls that access other processes.
     "ptrace": (101, 117),
     "process_vm_readv": (310, 270),
     "process_vm_writev": (311, 271),
     "kcmp": (312, 272),
     "pidfd_getfd": (438, 438),
     "process_madvise": (440, 440),
-    # calls that change namespaces or mounts
+    # Calls that change namespaces or mounts.
     "unshare": (272, 97),
     "setns": (308, 268),
     "mount": (165, 40),
@@ -209,8 +209,8 @@ REFUSED_CALLS: dict[str, tuple[int, int | None]] = {
     "statmount": (457, 457),
     "listmount": (458, 458),
     "open_tree_attr": (467, 467),
-    # calls on kernel interfaces: keys, BPF programs, events, io_uring (whose requests no filter
-    # sees), and files by inode number
+    # Calls on kernel interfaces: keys, BPF programs, events, io_uring (whose requests no filter
+    # sees), and files by inode number.
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
@@ -223,14 +223,14 @@ REFUSED_CALLS: dict[str, tuple[int, int | None]] = {
     "io_uring_register": (427, 427),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
-    # calls that allocate memory or messages that no limit counts
+    # Calls that allocate memory or messages that no limit counts.
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
     "semget": (64, 190),
     "msgget": (68, 186),
     "mq_open": (240, 180),
-    # calls that change the machine: modules, power, log, disks, clocks, pages, terminals, ports
+    # Calls that change the machine: modules, power, log, disks, clocks, pages, terminals, ports.
     "init_module": (175, 105),
     "finit_module": (313, 273),
     "delete_module": (176, 106),
@@ -266,7 +266,7 @@ _SOCKET_FAMILIES = (1, 2, 10)
 
 
 def build_seccomp_filter(machine: str) -> bytes | None:
-    """Return the system call filter as a BPF program for this type of machine.
+    """Return the filter of forbidden system calls as a BPF program for this type of machine.
 
     Return None for a machine other than x86-64 and 64-bit ARM.
     """
@@ -284,16 +284,16 @@ def build_seccomp_filter(machine: str) -> bytes | None:
     def return_if(code: int, operand: int, result: int) -> bytes:
         return step(code, operand, 0, 1) + step(return_, result)
 
-    # The filter's input has the call's number at offset 0, the architecture at offset 4, and the
-    # call's first argument at offset 16.
+    # In the filter's input, the system call's number is at offset 0, the architecture at offset 4,
+    # and the call's first argument at offset 16.
     program = step(load, 4) + step(equal, architecture, 1, 0) + step(return_, kill) + step(load, 0)
     if machine == "x86_64":
         program += return_if(at_least, 0x40000000, refuse | errno.ENOSYS)  # the x32 numbers
     for number in refused_numbers:
         if number is not None:
             program += return_if(equal, number, refuse | errno.EPERM)
-    # A filter cannot read the flags of clone3. If that is refused, libc uses clone instead, whose
-    # flags the filter checks.
+    # The filter cannot read the flags of the system call clone3. If that call is refused, the C
+    # library uses clone instead, whose flags the filter checks.
     program += return_if(equal, clone3, refuse | errno.ENOSYS)
     program += step(equal, clone, 0, 4) + step(load, 16)
     program += return_if(any_bit, _ALL_NAMESPACE_FLAGS, refuse | errno.EPERM)
@@ -307,7 +307,7 @@ def build_seccomp_filter(machine: str) -> bytes | None:
 
 
 def install_seccomp_filter() -> None:
-    """Install the system call filter on this process; it cannot be removed again.
+    """Forbid this process some system calls, by a filter that cannot be removed again.
 
     On a type of machine for which there is no filter, raise OSError if this process could create
     a user namespace.
@@ -361,7 +361,7 @@ def set_limits(limits: "RunLimits", address_space: int, processes: int | None = 
 
 @contextmanager
 def raise_limits() -> Iterator[None]:
-    """Raise the limits a little within the `with` block.
+    """Raise the process's resource limits a little within the `with` block.
 
     So an exercise can be tested even if the cells have used up their limits.
     """

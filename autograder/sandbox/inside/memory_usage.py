@@ -16,7 +16,7 @@ from autograder.sandbox.inside.linux import SCRATCH_FOLDERS, write_file
 
 
 class MemoryMonitor:
-    """Measurement of the peak memory that a call of a student's function takes.
+    """Monitor that measures the peak of the memory that one call of a student's function takes.
 
     The function runs in a process that was forked from the submission's. Memory that the submission
     had before is not counted. The kernel records the peak of each process, so that a short peak
@@ -41,24 +41,24 @@ class MemoryMonitor:
         while self._forked_processes() and monotonic() < deadline:
             kill_descendants(root)  # processes that cells have started and left running
             select.poll().poll(2)
-        # Reset the kernel's record of the peak. If that is forbidden, the record covers the whole
-        # time since the submission was forked.
+        # Reset the kernel's record of the process's peak memory. If that is forbidden, the record
+        # covers the whole time since the submission was forked.
         with suppress(OSError):
             write_file(f"/proc/{root}/clear_refs", "5")
         self._root_peak = _peak_anonymous_bytes(root)
         self._root_anonymous = _memory_sizes(root).get("RssAnon", 0)
         self._tracked_threads = set(_thread_ids(root))
-        # A submission without its own temporary folders has no PID namespace either. Then new
-        # processes of the whole machine would be counted, so do not count them at all.
+        # Without its own temporary folders, a submission has no process numbers of its own either.
+        # Then new processes of the whole machine would be counted, so do not count them at all.
         self._start_pid: int | None = None
         if scratch_folders:
             self._start_pid = _last_created_pid() - len(self._tracked_threads)
-        # As long as no forked process has been sampled, the function may run in the submission's
-        # process. Then all memory of that process counts.
+        # Until a forked process is seen, the student's function may be running in the submission's
+        # own process. So all memory of that process counts.
         self._has_seen_fork, self.peak_bytes = False, self._root_anonymous
 
     def sample(self) -> None:
-        """Measure the current memory, and update `peak_bytes` and the known threads."""
+        """Measure the present memory; update `peak_bytes` and the threads that are known."""
         peaks = self._forked_processes()
         first = min(peaks, default=0)
         if peaks and not self._has_seen_fork:
@@ -68,33 +68,37 @@ class MemoryMonitor:
             self._tracked_threads.update(_thread_ids(first))
         held_bytes = max(0, _peak_anonymous_bytes(self._root) - self._root_peak)
         for pid, peak in peaks.items():
-            # The first process is a fork of the submission, so only the memory that it gained
-            # counts. Of any further process, all memory counts.
+            # The first of the new processes is a fork of the submission's process, so only the
+            # memory that it has gained counts. Of any further process, all memory counts.
             inherited_bytes = self._root_anonymous if pid == first else 0
             held_bytes += max(0, peak - inherited_bytes)
         written = sum(map(_measure_written_bytes, peaks))
         written_by_root = _measure_written_bytes(self._root)
-        # If the submission or the fork writes to a page that both have shared, each has a private
-        # page afterwards. So the submission's private pages also tell what the fork has written.
+        # If either process writes to a page that the submission and its fork share, both have a
+        # private page afterwards. So the size of the submission's private pages also tells how much
+        # the fork has written.
         if peaks and _peak_anonymous_bytes(first):
             written = max(written, written_by_root)
         scratch = sum(map(_used_space, self._scratch_folders))
         self.peak_bytes = max(self.peak_bytes, max(held_bytes, written) + scratch)
 
     def has_untracked_processes(self) -> bool:
-        """Return True if a process or thread was started that no call of `sample` has seen."""
+        """Return True if a process or thread was started that `sample` has never measured."""
         if self._start_pid is None:
             return False
         return _last_created_pid() - self._start_pid > len(self._tracked_threads)
 
     def _forked_processes(self) -> dict[int, int]:
-        """Return the peak in bytes of each live descendant of the submission, by process id."""
+        """Return the peak memory of each descendant of the submission's process, in bytes.
+
+        The keys are process ids.
+        """
         peaks = {pid: _peak_anonymous_bytes(pid) for pid in _list_descendant_pids(self._root)}
         return {pid: peak for pid, peak in peaks.items() if peak > 0}
 
 
 def open_scratch_folders(pid: int) -> list[int]:
-    """Open the temporary folders that only the process `pid` can see; return their descriptors.
+    """Open the temporary folders that only this process can see, and return their descriptors.
 
     This must be called before the process runs any cell.
     """
@@ -163,8 +167,8 @@ def _measure_written_bytes(pid: int) -> int:
     sizes = _memory_sizes(pid)
     smaps = _read_proc(f"{pid}/smaps_rollup")
     private = re.findall(rb"^Private_(?:Dirty|Hugetlb):\s+(\d+) kB", smaps, re.MULTILINE)
-    # If the kernel reports no private pages, the process may hide them, or it is ending. Then all
-    # its memory counts, which is none if it is ending.
+    # If the kernel reports no private pages, the process may hide them, or it is ending. Then count
+    # all its memory; for an ending process that is none.
     if not private:
         return sizes.get("VmRSS", 0)
     return sum(map(int, private)) * 1024 + sizes.get("RssShmem", 0)

@@ -5,15 +5,15 @@ from typing import Any
 
 from autograder.sandbox.inside import protocol
 
-# Errors are kept even when a submission has printed so much that its budget for output is used up.
-# These are the maximal sizes of one such error with its traceback, and of all of them together.
+# Maximal size of one error with its traceback, and of all errors of a submission together. They are
+# kept even if the submission has printed more than is kept of its output.
 MAX_ERROR_BYTES = 50_000
 MAX_ERRORS_BYTES = 500_000
 MAX_ERRORS_PER_CELL = 3
 
 
 class OutputBudget:
-    """Remaining amount of output that is kept of a submission; its cells share one budget."""
+    """Amount of output that may still be kept of a submission; all its cells share it."""
 
     def __init__(self, output_bytes: int, outputs: int) -> None:
         self.remaining_bytes, self.total_bytes = output_bytes, output_bytes
@@ -22,7 +22,7 @@ class OutputBudget:
 
 
 class CellOutputs:
-    """Outputs of one cell, built up from the messages that the submission sends.
+    """Outputs of one cell, collected from the messages that a submission sends.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class CellOutputs:
         self._errors = 0
 
     def handle_message(self, event: dict[str, Any], count: int | None) -> None:
-        """Handle a message of the submission: add an output, or delete the outputs so far.
+        """Add an output to those of the cell, or delete the outputs so far, as a message says.
 
         Raise ProtocolError for any other message. `count` is the cell's execution count.
         """
@@ -97,7 +97,7 @@ class CellOutputs:
             self._is_cut = True
 
     def _charge(self, output: dict[str, Any], display_id: str | None) -> bool:
-        """Subtract the size of an output from the budget; return False if it exceeds the budget."""
+        """Subtract an output's size from the amount that may be kept; return False if too big."""
         size = len(json.dumps([output, display_id], ensure_ascii=False).encode("utf-8", "replace"))
         if size > self._budget.remaining_bytes:
             return False
@@ -105,7 +105,7 @@ class CellOutputs:
         return True
 
     def _take_from_error_reserve(self, output: dict[str, Any]) -> bool:
-        """Subtract the size of an error from the reserve for errors; return False if it is too big.
+        """Subtract an error's size from the amount reserved for errors; return False if too big.
 
         Because of this reserve an error is shown even if the notebook has printed too much before.
         """

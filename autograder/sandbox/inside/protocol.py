@@ -36,7 +36,7 @@ TOO_LARGE_MESSAGE = "It sent more than answers can be."
 
 
 def describe_exit(code: int | None) -> str:
-    """Return a sentence on how a process ended; `code` is from `os.waitstatus_to_exitcode`.
+    """Return a sentence on how a process ended, from its exit code (negative for a signal).
 
     >>> describe_exit(-9), describe_exit(3)
     ('Its process was killed by SIGKILL.', 'Its process ended with exit code 3.')
@@ -53,7 +53,7 @@ def describe_exit(code: int | None) -> str:
     return f"Its process ended with exit code {code}."
 
 
-# A message (frame) holds only JSON and arrays, so bytes are sent as arrays of uint8.
+# A message holds only JSON and arrays, so bytes are sent as arrays of the type uint8.
 
 
 def split_bytes(data: bytes | bytearray) -> list[np.ndarray]:
@@ -72,7 +72,7 @@ def join_parts(parts: Sequence[np.ndarray]) -> bytes:
     return b"".join(np.ascontiguousarray(part).data for part in parts)
 
 
-# Check of the outputs of cells, which are in the format of nbformat 4
+# The functions below check the outputs of cells, which are in the format of nbformat 4.
 
 MIME = re.compile(r"[a-z]+/[a-zA-Z0-9][a-zA-Z0-9.+-]{0,100}")
 
@@ -112,7 +112,7 @@ def is_json(mime: str) -> bool:
 
 
 def _keep_string_contents(data: dict) -> dict:
-    """Return the texts of a MIME bundle, without its JSON data.
+    """Return the texts in an output's data, which has one entry for each MIME type; leave out JSON.
 
     JSON is never shown, and deeply nested JSON could crash a program that reads it.
     """
@@ -129,7 +129,7 @@ def _keep_string_contents(data: dict) -> dict:
     return texts
 
 
-# Channels, over which messages are sent
+# The classes below are the channels over which messages are sent.
 
 
 class ChannelClosed(ProtocolError):

@@ -10,7 +10,7 @@ MB = 1 << 20
 
 @dataclass(frozen=True)
 class RunLimits:
-    """Limits that one submission must keep.
+    """Limits that one submission must not exceed.
 
     A lab's author can set these fields in the table `[limits]` of the lab's settings. Seconds are
     CPU time of the submission with all processes that it starts. The wall-clock time may be

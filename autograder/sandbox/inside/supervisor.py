@@ -1,4 +1,4 @@
-"""Supervisor: the process in the sandbox that runs one submission after another for the grader.
+"""Supervisor: the process in the sandbox that controls one submission after another for the grader.
 
 It lets the fork server start a submission, sends the submission one cell after another, checks
 the replies, and measures CPU time and memory. At the end it lets the fork server kill the
@@ -32,8 +32,7 @@ from autograder.values import encoding
 CHECK_INTERVAL_SECONDS = 0.05  # between two checks of a submission
 MEMORY_CHECK_INTERVAL_SECONDS = 0.003  # the same, while an answer's memory is measured
 EXIT_WAIT_SECONDS = 0.2  # time for a submission that has closed its pipe to exit by itself
-# Maximal size of the JSON in a message from the submission while the memory of a function call is
-# measured.
+# Maximal size of the JSON in a message from a submission while the memory of a call is measured.
 MAX_EVENT_BYTES = 1 << 16
 
 
@@ -109,7 +108,7 @@ def serve_runs(control: socket.socket, fork_server: socket.socket, pid: int) -> 
 
 
 class Supervisor(SubmissionDriver):
-    """Supervisor of one submission: it runs the cells, and sends their results to the grader.
+    """Supervisor of one submission: lets it run each cell, and sends the results to the grader.
 
     Parameters
     ----------
@@ -163,7 +162,8 @@ class Supervisor(SubmissionDriver):
             self._start_submission(job["limits"], commands, reports)
             plan, arrays = self._grader.receive()
             for report, values in self.run_cells(plan["cells"], arrays):
-                # The grader needs no report before the last one, so several can be sent together.
+                # The grader needs no report on a cell before the last, so several reports can be
+                # sent together.
                 self._grader.send(report.to_fields(), values, buffer=True)
         finally:
             with suppress(protocol.ChannelClosed):
@@ -183,24 +183,24 @@ class Supervisor(SubmissionDriver):
         (self._process,) = self._fork_server_process.children()
         self._child = self._process.pid
         self._shared_memory = self._fork_server_process.memory_info()
-        # Until the submission has sent "ready", no student's code has run in it. A failure so far
-        # is one of the sandbox.
+        # Until the submission has sent the message "ready", no student's code has run in it. A
+        # failure so far is the sandbox's own.
         header, _ = self._submission.receive(1000, 0)
         if header != {"op": "ready"}:
             raise RuntimeError("the submission's process did not start")
         if psutil.LINUX:
             self._scratch_folders = memory_usage.open_scratch_folders(self._child)
 
-    # Methods that implement the abstract class `SubmissionDriver`
+    # The methods below implement the abstract class `SubmissionDriver`.
 
     def _submission_cpu_seconds(self) -> float:
         return self._cpu_seconds
 
     def measure_usage(self) -> None:
-        """Measure CPU time and memory of all processes of the submission."""
+        """Measure how much CPU time and memory all processes of the submission use."""
         self._usage = measure_process_tree(self._child)
-        # The CPU time of an ended process is missing in the sum if its parent did not wait for it.
-        # Then keep the earlier, larger sum.
+        # The CPU time of an ended process is missing in the sum if its parent process did not wait
+        # for it. Then keep the sum that was measured earlier, which is larger.
         cpu_seconds = sum(usage.cpu for usage in self._usage.values())
         self._cpu_seconds = max(self._cpu_seconds, cpu_seconds)
 
@@ -214,7 +214,7 @@ class Supervisor(SubmissionDriver):
         memory_usage.kill_descendants(self._child)
 
     def send_order(self, header: dict[str, Any], arrays: Sequence[np.ndarray] = ()) -> None:
-        """Send an order to the submission's process."""
+        """Send the submission's process an order: run a cell, or call the student's function."""
         self._submission.send(header, arrays)
 
     def receive_event(self) -> encoding.Frame:
@@ -232,7 +232,7 @@ class Supervisor(SubmissionDriver):
             self._submission.every = MEMORY_CHECK_INTERVAL_SECONDS
 
     def handle_answer_bytes(self, written: bytearray) -> None:
-        """Record that more results of calls of a student's function have arrived.
+        """Handle bytes of results of calls that have arrived: record progress, and measure memory.
 
         If memory is measured and the answer is complete, kill the process that gave it.
         """
@@ -240,7 +240,7 @@ class Supervisor(SubmissionDriver):
         if self._memory_monitor:
             self._memory_monitor.sample()
             if is_complete_frame(written):
-                # The result has arrived, and the process only stays alive so that its memory can be
+                # The result is complete, and the process only stays alive so that its memory can be
                 # measured: kill it.
                 memory_usage.kill_descendants(self._child)
 
@@ -262,7 +262,7 @@ class Supervisor(SubmissionDriver):
             return "It closed the grader's own pipe."
         return protocol.describe_exit(exit_code)
 
-    # Checks of the submission's limits during the run
+    # The methods below check the submission's limits during the run.
 
     def _enforce_limits(self) -> None:
         """Enforce the limits of time and memory; called every few milliseconds during the run."""
@@ -274,8 +274,8 @@ class Supervisor(SubmissionDriver):
         self._next_check = current_time + CHECK_INTERVAL_SECONDS
         self.enforce_time_limits()
         if self._has_exited():
-            # The submission's process has ended, but its child processes would keep its pipe open:
-            # end them as well.
+            # The submission's process has ended, but its child processes would keep its pipe open.
+            # End them as well.
             self._end_submission()
         if self._exceeds_memory_limit():
             reason = f"It used more than {self.limits.memory >> 20} MB of memory."

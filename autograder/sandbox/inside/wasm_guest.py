@@ -26,8 +26,8 @@ from autograder.sandbox.inside.executor import SubmissionExecutor, preload_modul
 from autograder.sandbox.inside.ipython_shell import Shell, prepare_shell
 from autograder.values import encoding
 
-# The grader calls the executor by this name, which is put among Python's builtins. The constant in
-# `sandbox.webassembly` must be the same.
+# Name of the executor, which runs submissions, among Python's builtins: the grader calls it by this
+# name. The constant in `sandbox.webassembly` must be the same.
 EXECUTOR_NAME = "__autograder_submission__"
 FOREVER_SECONDS = 1e9
 
@@ -49,7 +49,7 @@ def _read_order_bytes(n: int) -> bytes:
 
 
 class _StatementReportingShell(Shell):
-    """Shell that reports each completed statement of a cell.
+    """IPython's shell, changed to report each statement of a cell that has been completed.
 
     If the cell has to be stopped, it can be run again up to the last completed statement.
     """
@@ -60,7 +60,7 @@ class _StatementReportingShell(Shell):
         return has_failed
 
     def system(self, cmd: str) -> None:
-        """Print why no command runs. The cell goes on, as it does after a command that fails.
+        """Print that no shell command can run here. The cell goes on, as when a command fails.
 
         A line such as `!pip install numpy` is often left over in front of an answer.
         """
@@ -68,7 +68,7 @@ class _StatementReportingShell(Shell):
         self.user_ns["_exit_code"] = 127
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
-        """Print why no command runs, and return an empty output."""
+        """Print that no shell command can run here, and return an empty output."""
         self.system(cmd)
         return SList() if split else ""
 
@@ -116,7 +116,7 @@ def _read_dtype_int_as_int64(function: Any) -> Any:
 
 
 def _make_int_result_int64(name: str, function: Any) -> Any:
-    """Wrap `np.array` or the like so that Python's integers become an int64 array."""
+    """Wrap `np.array` or a similar function so that Python's integers become an int64 array."""
 
     @wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -130,7 +130,7 @@ def _make_int_result_int64(name: str, function: Any) -> Any:
 
 
 def _make_int_arguments_int64(function: Any) -> Any:
-    """Wrap a NumPy function to compute with int64 if its arguments are Python's integers.
+    """Wrap a NumPy function to compute in int64 if its arguments are Python's integers.
 
     The methods `reduce` and `accumulate` of a ufunc are wrapped as well.
     """
@@ -152,7 +152,7 @@ def _make_int_arguments_int64(function: Any) -> Any:
 
 
 class _SleepOnlyEventLoop(asyncio.BaseEventLoop):
-    """Event loop for `await` in cells, with tasks and sleep only.
+    """Event loop for cells that use `await`; it can only run tasks and sleep.
 
     asyncio's standard event loop would open a socket, which is impossible in WebAssembly.
     """
@@ -212,7 +212,7 @@ def _replace_locks() -> None:
 
 
 def prepare_guest(modules: Sequence[str], output_bytes: int) -> None:
-    """Import modules for all submissions, and create the executor that the grader will call.
+    """Import modules for all submissions, and create the executor, which will run their cells.
 
     The executor reads its orders from standard input, and writes its replies to standard output.
     """
