@@ -202,15 +202,29 @@ def test_a_mistake_that_the_catalogue_does_not_know_is_noticed():
 
 
 def times(text):
-    """What a page's table says of each lab: its minutes and difficulty."""
+    """Return the minutes and the difficulty of each lab in a page's table."""
     rows = re.findall(r"^\| \[?`?([a-z0-9-]+)`?(?:\]\([^)]*\))? \|.*?(\d+) \| ([a-z ]+) \|$", text, re.M)
     return {lab: (int(minutes), difficulty) for lab, minutes, difficulty in rows}
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/bundle-readme.md"])
 def test_the_labs_times_are_those_of_the_course(page):
-    due = {name: (lab.minutes, lab.difficulty) for name, lab in LABS.items()}
-    assert times((ROOT / page).read_text("utf-8")) == due
+    expected = {name: (lab.minutes, lab.difficulty) for name, lab in LABS.items()}
+    assert times((ROOT / page).read_text("utf-8")) == expected
+
+
+def test_the_readme_counts_labs_hours_exercises_and_misconceptions():
+    text = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    numbers = ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen"]
+    exercises = [exercise for lab in LABS.values() for exercise in lab.exercises.values()]
+    misconceptions = sum(len(exercise.misconceptions) for exercise in exercises)
+    hours = round(sum(lab.minutes for lab in LABS.values()) / 60)
+    assert f"{numbers[len(LABS) - 10].capitalize()} Jupyter labs" in text
+    assert f"about {hours} hours" in text
+    assert (
+        f"more than {misconceptions // 100 * 100:,} wrong answers by name, in {len(exercises)} exercises"
+        in text
+    )
 
 
 def test_a_wrong_time_is_noticed():
