@@ -67,7 +67,7 @@ DRAWN_PICTURES = {
     ),
     "one temperature": (qkv.at_temperature, (WEIGHTS, 0.1, ["le", "x"], ["the", "cat", "."])),
     "bottleneck": (additive.bottleneck, ()),
-    "lengths": (additive.lengths_and_evenness, (np.array([1, 0, -1]), WEIGHTS[0], WEIGHTS[0])),
+    "norms": (additive.norms_and_evenness, (np.array([1, 0, -1]), WEIGHTS[0], WEIGHTS[0])),
     "slow turn": (additive.slow_turn, (np.array([0, 90]), {"a": SQUARE[0], "b": SQUARE[1]})),
     "kinds": (masks.three_kinds, ()),
     "under a mask": (masks.under_a_mask, (SQUARE, ["a", "b"], SQUARE > 0)),
