@@ -307,7 +307,7 @@ def test_a_heatmap_frames_the_largest_of_each_row_and_hatches_what_is_hidden():
 
 def test_the_alt_text_of_an_alignment_says_what_each_word_looks_at():
     _, alt = qkv.alignment.__wrapped__(*DRAWN_PICTURES["alignment"][1])
-    assert "0.1000 to 0.7000" in alt and alt.endswith("each row: le at the; x, all equal.")
+    assert "0.1000 to 0.7000" in alt and alt.endswith("each row: le → the; x: all equal.")
 
 
 def test_the_pictures_of_positions_say_what_was_computed():
