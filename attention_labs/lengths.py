@@ -20,7 +20,7 @@ from attention_labs.bar import watched
 
 TRAINED = 32  # words in a training sentence
 LENGTHS = (32, 64, 128, 256)
-METHODS = ("no positions", "sinusoids", "rotary", "ALiBi, slope 1/2", "ALiBi, slope 1/16")
+METHODS = ("no positions", "sinusoids", "RoPE", "ALiBi, slope 1/2", "ALiBi, slope 1/16")
 TASKS = ("three back", "latest same")
 WINDOWED = "three back, in a window of 32"
 
@@ -119,7 +119,7 @@ def lost_by_rotary(
     runs = []
     for distances, weights, right in _at_256(
         "three back",
-        "rotary",
+        "RoPE",
         _no_positions,
         rotate,
         None,
@@ -194,14 +194,14 @@ def stretched(
     for task, seed in watched([*product(TASKS, seeds)]):
         rng = np.random.default_rng(seed)
         words = rng.normal(size=(_WORDS, _SIZE))
-        head = _train(rng, words, task, "rotary", training_positions, steps)
+        head = _train(rng, words, task, "RoPE", training_positions, steps)
         for way, turns in ways.items():
             sentence_rng = np.random.default_rng(seed + 1000)
             score, _ = _score(
                 sentence_rng,
                 words,
                 task,
-                "rotary",
+                "RoPE",
                 _RotaryPositions(turns, earlier, earlier),
                 head,
             )
@@ -266,7 +266,7 @@ def _train(rng, words, task, method, aid, steps):
         slope[batch, query, key] -= 1
         slope /= len(batch) * _SIZE**0.5
         backward = slope @ keys, slope.swapaxes(1, 2) @ queries
-        if method == "rotary":
+        if method == "RoPE":
             backward = [_turn(d, aid.turns.swapaxes(1, 2)) for d in backward]
         for i, d in enumerate(backward):
             gradient = x.reshape(-1, _SIZE).T @ d.reshape(-1, _SIZE)
@@ -306,7 +306,7 @@ def _attend(x, method, aid, head, visible):
     if method == "sinusoids":
         x = x + aid.encoding
     queries, keys = x @ head[0], x @ head[1]
-    if method == "rotary":
+    if method == "RoPE":
         queries, keys = _turn(queries, aid.turns), _turn(keys, aid.turns)
     scores = queries @ keys.swapaxes(1, 2) / _SIZE**0.5
     if method in aid.bias:

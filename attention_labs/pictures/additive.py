@@ -195,21 +195,21 @@ def from_state_to_state(rows: np.ndarray, states: Sequence[str]):
 
 
 @picture
-def lengths_and_evenness(multiples: np.ndarray, lengths: np.ndarray, largest: np.ndarray):
-    """Draw the context vector's length and the largest weight, by multiples of a decoder state."""
+def norms_and_evenness(multiples: np.ndarray, norms: np.ndarray, largest: np.ndarray):
+    """Draw the context vector's norm and the largest weight, by multiples of a decoder state."""
     figure, (upper, lower) = plt.subplots(2, 1, figsize=(6.5, 4.6), sharex=True)
-    shortest, most_even = lengths.argmin(), largest.argmin()
-    upper.plot(multiples, lengths, color=GREEN, lw=2)
-    upper.plot(multiples[shortest], lengths[shortest], "o", color=ORANGE)
-    upper.set(ylabel="length of the context", ylim=(0, None))
+    smallest, most_even = norms.argmin(), largest.argmin()
+    upper.plot(multiples, norms, color=GREEN, lw=2)
+    upper.plot(multiples[smallest], norms[smallest], "o", color=ORANGE)
+    upper.set(ylabel="norm of the context", ylim=(0, None))
     lower.plot(multiples, largest, color=BLUE, lw=2)
     lower.plot(multiples[most_even], largest[most_even], "o", color=ORANGE)
     lower.set(ylabel="largest weight", xlabel="decoder state: s times", ylim=(0, 1))
     lower.invert_xaxis()
     return figure, (
         "Two curves over the multiple of the decoder state s, from 1 on the left to -1 on the "
-        f"right. The context vector is shortest, {lengths[shortest]:.2f}, at "
-        f"{multiples[shortest]:.2f} times s. The largest weight is smallest, "
+        f"right. The norm of the context vector is smallest, {norms[smallest]:.2f}, at "
+        f"{multiples[smallest]:.2f} times s. The largest weight is smallest, "
         f"{largest[most_even]:.2f}, at {multiples[most_even]:.2f} times s."
     )
 

@@ -223,8 +223,9 @@ def influence(words: np.ndarray, layers: Mapping[str, Callable[[np.ndarray], np.
         for title, depends in panels.items()
     )
     return figure, (
-        "Tables that are filled where the output of a word depends on a word, and have an "
-        f"exclamation mark where that word comes later: {description}."
+        "Tables with a row for each output and a column for each changed word. A cell is filled if the "
+        "output depends on that word; it has an exclamation mark if the word comes later. "
+        f"{description[0].upper()}{description[1:]}."
     )
 
 
@@ -265,13 +266,14 @@ def groups(n_heads: int, choices: Sequence[int]):
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
     description = "; ".join(
-        f"with {_of_keys(n)}, 0 to {n_heads - 1} read "
+        f"with {_of_keys(n)}, query heads 0 to {n_heads - 1} use "
         + " ".join(str(head // (n_heads // n)) for head in range(n_heads))
         for n in choices
     )
     return (
         figure,
-        f"Heads of queries in a row, heads of keys below, and a line to the one each reads: {description}.",
+        "Heads of queries in a row, and heads of keys below. A line leads from each query head to the key head "
+        f"that it uses: {description}.",
     )
 
 

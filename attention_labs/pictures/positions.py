@@ -21,7 +21,7 @@ from attention_labs.pictures import (
 LINES = {
     "no positions": (GREY, "x", ":"),
     "sinusoids": (BLUE, "o", "-"),
-    "rotary": (ORANGE, "s", "-"),
+    "RoPE": (ORANGE, "s", "-"),
     "ALiBi, slope 1/2": (GREEN, "^", "--"),
     "ALiBi, slope 1/16": (PURPLE, "v", "--"),
 }
@@ -132,6 +132,28 @@ def likeness(positions: np.ndarray, ask: Sequence[int]):
 
 
 @picture
+def hand(steps: int = 4):
+    """Draw one pair of columns as a clock hand that turns by 1 radian from position to position."""
+    figure, axes = plt.subplots(figsize=(4.2, 4))
+    _circle(axes, lw=0.8)
+    for place in range(steps):
+        x, y = np.sin(place), np.cos(place)
+        colour, style = (ORANGE, "-") if place == 1 else (BLUE, "--")
+        axes.plot([0, x], [0, y], color=colour, linestyle=style, lw=2.2)
+        axes.plot(x, y, "o", color=colour, ms=5)
+        axes.text(1.27 * x, 1.27 * y, f"$p = {place}$", color=colour, ha="center", va="center")
+    x, y = np.sin(1), np.cos(1)
+    axes.plot([x, x, 0], [0, y, y], color=ORANGE, linestyle=":", lw=1.5)
+    axes.set(xlim=(-1.5, 1.5), ylim=(-1.5, 1.5), aspect="equal", xticks=(-1, 0, 1), yticks=(-1, 0, 1))
+    axes.set(xlabel=r"$\sin(p\,\omega_0)$", ylabel=r"$\cos(p\,\omega_0)$")
+    return figure, (
+        f"A clock face with the hand of pair 0 at the positions 0 to {steps - 1}. At position 0 it points "
+        "straight up. From each position to the next it turns clockwise by 1 radian, 57 degrees. The tip at "
+        f"position 1 has the coordinates sin 1 = {x:.4f}, to the right, and cos 1 = {y:.4f}, upwards."
+    )
+
+
+@picture
 def clocks(positions: np.ndarray, pairs: Sequence[int], start: int, shift: int):
     """Draw pairs of columns as clock hands, at the positions `start` and `start + shift`."""
     figure, panels = plt.subplots(1, len(pairs), figsize=(8.2, 3.1))
@@ -213,7 +235,7 @@ def by_distance(sinusoid_scores: np.ndarray, rotary_scores: np.ndarray):
     """Draw scores (L, L) of one query and one key at all pairs of positions, for two methods."""
     figure, panels = plt.subplots(1, 2, figsize=(8.2, 3.7), sharey=True)
     both = np.stack([sinusoid_scores, rotary_scores])
-    for axes, scores, title in zip(panels, both, ("sinusoids added", "rotary"), strict=True):
+    for axes, scores, title in zip(panels, both, ("sinusoids added", "RoPE"), strict=True):
         image = axes.imshow(
             scores,
             cmap=COLOURS,
@@ -231,7 +253,7 @@ def by_distance(sinusoid_scores: np.ndarray, rotary_scores: np.ndarray):
     return figure, (
         "Two square heatmaps of scores on one colour scale, the position of the query downwards, "
         "that of the key to the right. With sinusoids added, scores on one diagonal differ by up "
-        f"to {spread[0]:.2g}; with rotary positions each diagonal has one colour, {comparison}."
+        f"to {spread[0]:.2g}; with RoPE each diagonal has one colour, {comparison}."
     )
 
 
@@ -289,12 +311,12 @@ def slopes(bias: np.ndarray, heads: Sequence[int] = (0, 3, 7), shown: int = 5):
 
 
 @picture
-def seen(rates: np.ndarray, trained: int, pairs: Sequence[int]):
+def seen(frequencies: np.ndarray, trained: int, pairs: Sequence[int]):
     """Draw which part of the circle each pair's angle covers in the positions of training.
 
     Parameters
     ----------
-    rates : numpy.ndarray, shape (size / 2,)
+    frequencies : numpy.ndarray, shape (size / 2,)
         The angle from one position to the next, for each pair.
     trained : int
         Number of positions in training, from 0.
@@ -302,9 +324,9 @@ def seen(rates: np.ndarray, trained: int, pairs: Sequence[int]):
         The pairs to draw.
     """
     figure, panels = plt.subplots(1, len(pairs), figsize=(8.2, 2.3))
-    turns = rates * (trained - 1) / (2 * np.pi)
+    turns = frequencies * (trained - 1) / (2 * np.pi)
     for axes, pair in zip(panels, pairs, strict=True):
-        angles = rates[pair] * np.arange(trained)
+        angles = frequencies[pair] * np.arange(trained)
         arc = np.linspace(0, min(angles[-1], 2 * np.pi), 200)
         _circle(axes, lw=1.5, linestyle="--")
         axes.plot(np.sin(arc), np.cos(arc), color=BLUE, lw=4, alpha=0.4)
@@ -314,9 +336,9 @@ def seen(rates: np.ndarray, trained: int, pairs: Sequence[int]):
         axes.axis("off")
     description = "; ".join(f"pair {pair}: {turns[pair]:.2g} turns" for pair in pairs)
     return figure, (
-        f"Clock faces with a dot for each of {trained} positions. {description}. Of {len(rates)} "
-        f"pairs, {int((turns < 1).sum())} do not come round once: part of their circle was never "
-        "seen."
+        f"Clock faces with a dot for each of {trained} positions. {description}. Of {len(frequencies)} "
+        f"pairs, {int((turns < 1).sum())} make less than one full turn: part of their circle was "
+        "never seen."
     )
 
 

@@ -39,8 +39,8 @@ def word_strips(vectors: Mapping[str, np.ndarray], places: int = 40):
     return figure, (
         f"The words {', '.join(names)} as strips of {places} coloured cells, dark for negative "
         f"and bright for positive numbers, sorted by their value in {names[0]}. "
-        "The strip of agreement also becomes brighter from left to right; that of area has no "
-        "order. The strip of 1992 has one shade: all its numbers are zero."
+        "So the first strip becomes brighter from left to right. The strip of agreement does so "
+        "roughly; that of area has no order. The strip of 1992 has one shade: all its numbers are zero."
     )
 
 
@@ -382,7 +382,7 @@ def _best(weights, asking, answering) -> str:
     for word, row in zip(asking, weights):
         is_uniform = np.ptp(row) < 1e-12
         descriptions.append(
-            f"{word}, all equal" if is_uniform else f"{word} at {answering[int(np.argmax(row))]}",
+            f"{word}: all equal" if is_uniform else f"{word} → {answering[int(np.argmax(row))]}",
         )
     return "; ".join(descriptions)
 

@@ -450,7 +450,7 @@ def transposes_batches_only(query, key, value, mask=None, scale=True):
 
 
 @dot_product_attention.misconception(
-    means="You divided by the lengths of the vectors (that is cosine similarity); attention divides by √d_k only.",
+    means="You divided by the norms of the vectors (that is cosine similarity); attention divides by √d_k only.",
     nudge="By which number does the formula divide the dot products, and is it the same for all of them?",
 )
 def cosine_similarity(query, key, value, mask=None, scale=True):
@@ -459,7 +459,7 @@ def cosine_similarity(query, key, value, mask=None, scale=True):
 
 
 @dot_product_attention.misconception(
-    means="You divided by the lengths of the vectors (that is cosine similarity) instead of by √d_k.",
+    means="You divided by the norms of the vectors (that is cosine similarity) instead of by √d_k.",
     nudge="By which number does the formula divide the dot products, and is it the same for all of them?",
 )
 def cosine_similarity_for_the_scale(query, key, value, mask=None, scale=True):

@@ -1,9 +1,9 @@
-"""What the exercises of this lab share: rates, and columns taken apart and woven together."""
+"""What the exercises of this lab share: frequencies, and columns taken apart and woven together."""
 
 import numpy as np
 
 
-def rates(size, base=10000.0):
+def frequencies(size, base=10000.0):
     """The angle from one position to the next, for each pair of columns: shape (size / 2,)."""
     return base ** (-np.arange(0, size, 2) / size)
 

@@ -4,14 +4,14 @@ import numpy as np
 
 from autograder.authoring import Exercise, inputs, sizes
 
-from ._shared import rates, turned, woven
+from ._shared import frequencies, turned, woven
 
 rotate = Exercise("rotate", points=3)
 
 
 def angles(x, positions, base=10000.0):
     """The angle of each row and pair: (L, d / 2)."""
-    return positions[:, None] * rates(x.shape[-1], base)
+    return positions[:, None] * frequencies(x.shape[-1], base)
 
 
 def columns(x):
@@ -299,7 +299,7 @@ def one_angle_for_all(x, positions, base=10000.0):
     nudge="For d = 4 and base 10000 the second pair turns by 1/100 a step. By how much does yours?",
 )
 def not_doubled(x, positions, base=10000.0):
-    return by_angles(x, positions[:, None] * rates(x.shape[-1], base**0.5))
+    return by_angles(x, positions[:, None] * frequencies(x.shape[-1], base**0.5))
 
 
 @rotate.misconception(
@@ -307,11 +307,11 @@ def not_doubled(x, positions, base=10000.0):
     nudge="For d = 4 and base 10000 the second pair turns by 1/100 a step. By how much does yours?",
 )
 def doubled_twice(x, positions, base=10000.0):
-    return by_angles(x, positions[:, None] * rates(x.shape[-1], base**2))
+    return by_angles(x, positions[:, None] * frequencies(x.shape[-1], base**2))
 
 
 @rotate.misconception(
-    means="The two columns of a pair are rotated by different angles: each column has its own rate.",
+    means="The two columns of a pair are rotated by different angles: each column has its own frequency.",
     nudge="Which i belongs to columns 2 and 3?",
 )
 def a_rate_for_each_column(x, positions, base=10000.0):
@@ -323,11 +323,11 @@ def a_rate_for_each_column(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="The rates grow from pair to pair: the sign of the exponent is wrong.",
+    means="The frequencies grow from pair to pair: the sign of the exponent is wrong.",
     nudge="Should the last pair turn faster or more slowly than the first?",
 )
 def multiplied_by_the_power(x, positions, base=10000.0):
-    return by_angles(x, positions[:, None] / rates(x.shape[-1], base))
+    return by_angles(x, positions[:, None] / frequencies(x.shape[-1], base))
 
 
 @rotate.misconception(
@@ -360,16 +360,16 @@ def positions_on_another_axis(x, positions, base=10000.0):
 def rows_of_the_first_axis(x, positions, base=10000.0):
     result = x.copy()
     for row, position in enumerate(positions):
-        result[row] = by_angles(x[row], position * rates(x.shape[-1], base))
+        result[row] = by_angles(x[row], position * frequencies(x.shape[-1], base))
     return result
 
 
 @rotate.misconception(
-    means="Positions and rates are along the same axis, so they do not make a table of angles.",
-    nudge="Which axis of length 1 makes positions a column, so that a row of rates gives (L, d / 2)?",
+    means="Positions and frequencies are along the same axis, so they do not make a table of angles.",
+    nudge="Which axis of length 1 makes positions a column, so that a row of frequencies gives (L, d / 2)?",
 )
 def positions_without_an_axis(x, positions, base=10000.0):
-    turns = positions * rates(x.shape[-1], base)
+    turns = positions * frequencies(x.shape[-1], base)
     even, odd = columns(x)
     result = np.empty_like(x)
     result[..., 0::2] = even * np.cos(turns) - odd * np.sin(turns)
@@ -510,7 +510,7 @@ def positions_sorted(x, positions, base=10000.0):
 
 
 @rotate.misconception(
-    means="The rates are in reverse order: the last pair turns fastest.",
+    means="The frequencies are in reverse order: the last pair turns fastest.",
     nudge="Which pair turns by the whole position, i = 0 or the last one?",
 )
 def rates_reversed(x, positions, base=10000.0):

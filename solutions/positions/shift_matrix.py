@@ -4,7 +4,7 @@ import numpy as np
 
 from autograder.authoring import Exercise, inputs
 
-from ._shared import rates
+from ._shared import frequencies
 
 shift_matrix = Exercise("shift_matrix", points=2)
 
@@ -61,7 +61,7 @@ def a_long_way(rng):
     nudge="Apply it to the row of position 1. Do you get position 2 or position 0? Which sine has the minus?",
 )
 def turns_the_other_way(size, shift):
-    return blocks(shift * rates(size)).T
+    return blocks(shift * frequencies(size)).T
 
 
 @shift_matrix.misconception(
@@ -69,7 +69,7 @@ def turns_the_other_way(size, shift):
     nudge="Look at the second addition theorem: which sign comes before sin b?",
 )
 def no_minus(size, shift):
-    return blocks(shift * rates(size), (1, 1, 1, 1))
+    return blocks(shift * frequencies(size), (1, 1, 1, 1))
 
 
 @shift_matrix.misconception(
@@ -77,7 +77,7 @@ def no_minus(size, shift):
     nudge="Look at the first addition theorem: which sign comes before sin b?",
 )
 def minus_twice(size, shift):
-    return blocks(shift * rates(size), (1, -1, -1, 1))
+    return blocks(shift * frequencies(size), (1, -1, -1, 1))
 
 
 @shift_matrix.misconception(
@@ -85,7 +85,7 @@ def minus_twice(size, shift):
     nudge="With shift 0 nothing should move. What is your matrix then?",
 )
 def minus_at_the_cosine(size, shift):
-    return blocks(shift * rates(size), (1, 1, 1, -1))
+    return blocks(shift * frequencies(size), (1, 1, 1, -1))
 
 
 @shift_matrix.misconception(
@@ -94,7 +94,7 @@ def minus_at_the_cosine(size, shift):
     "must the ones be?",
 )
 def sine_on_the_diagonal(size, shift):
-    cos, sin = np.cos(shift * rates(size)), np.sin(shift * rates(size))
+    cos, sin = np.cos(shift * frequencies(size)), np.sin(shift * frequencies(size))
     return of_blocks(sin, cos, -cos, sin)
 
 
@@ -103,7 +103,7 @@ def sine_on_the_diagonal(size, shift):
     nudge="How many of the four numbers of a block are zero in the notebook's matrix?",
 )
 def cosines_only(size, shift):
-    return np.diag(np.repeat(np.cos(shift * rates(size)), 2))
+    return np.diag(np.repeat(np.cos(shift * frequencies(size)), 2))
 
 
 @shift_matrix.misconception(
@@ -111,7 +111,7 @@ def cosines_only(size, shift):
     nudge="Which columns hold the sine and the cosine of pair 0 in a row of positions?",
 )
 def halves(size, shift):
-    cos, sin = np.diag(np.cos(shift * rates(size))), np.diag(np.sin(shift * rates(size)))
+    cos, sin = np.diag(np.cos(shift * frequencies(size))), np.diag(np.sin(shift * frequencies(size)))
     return np.block([[cos, sin], [-sin, cos]])
 
 
@@ -125,7 +125,7 @@ def one_angle_for_all(size, shift):
 
 @shift_matrix.misconception(
     means="The exponent is half as large as it should be: it contains the number of the pair instead of twice that number.",
-    nudge="For d = 4 the rate of the second pair is 1/100. Which is yours?",
+    nudge="For d = 4 the frequency of the second pair is 1/100. Which is yours?",
 )
 def not_doubled(size, shift):
     return blocks(shift * 10000.0 ** (-np.arange(size // 2) / size))
@@ -133,14 +133,14 @@ def not_doubled(size, shift):
 
 @shift_matrix.misconception(
     means="The exponent is twice as large as it should be: 2i was doubled again, or divided by d / 2.",
-    nudge="For d = 4 the rate of the second pair is 1/100. Which is yours?",
+    nudge="For d = 4 the frequency of the second pair is 1/100. Which is yours?",
 )
 def doubled_twice(size, shift):
     return blocks(shift * 10000.0 ** (-2 * np.arange(0, size, 2) / size))
 
 
 @shift_matrix.misconception(
-    means="The rows of a block turn at two rates; both columns of a pair share one.",
+    means="The rows of a block turn at two frequencies; both columns of a pair share one.",
     nudge="Which i belongs to rows 2 and 3?",
 )
 def a_rate_for_each_row(size, shift):
@@ -150,11 +150,11 @@ def a_rate_for_each_row(size, shift):
 
 
 @shift_matrix.misconception(
-    means="The rates grow from pair to pair: the sign of the exponent is wrong.",
+    means="The frequencies grow from pair to pair: the sign of the exponent is wrong.",
     nudge="Should the last block turn more or less than the first?",
 )
 def multiplied_by_the_power(size, shift):
-    return blocks(shift / rates(size))
+    return blocks(shift / frequencies(size))
 
 
 @shift_matrix.misconception(
@@ -171,7 +171,7 @@ def moves_columns(size, shift):
     nudge="Where does your code use `shift`?",
 )
 def always_one_step(size, shift):
-    return blocks(rates(size))
+    return blocks(frequencies(size))
 
 
 @shift_matrix.misconception(
@@ -179,7 +179,7 @@ def always_one_step(size, shift):
     nudge="What should the matrix for −3 do to position 3?",
 )
 def forgets_the_sign(size, shift):
-    return blocks(abs(shift) * rates(size))
+    return blocks(abs(shift) * frequencies(size))
 
 
 @shift_matrix.misconception(
@@ -198,7 +198,7 @@ def only_the_first_pair(size, shift):
 )
 def a_row_on_the_diagonal(size, shift):
     row = np.zeros(size)
-    row[0::2], row[1::2] = np.sin(shift * rates(size)), np.cos(shift * rates(size))
+    row[0::2], row[1::2] = np.sin(shift * frequencies(size)), np.cos(shift * frequencies(size))
     return np.diag(row)
 
 
@@ -216,7 +216,7 @@ def a_single_block(size, shift):
 )
 def blocks_overlap(size, shift):
     matrix = np.zeros((size, size))
-    for i, angle in enumerate(shift * rates(size)):
+    for i, angle in enumerate(shift * frequencies(size)):
         matrix[i : i + 2, i : i + 2] = blocks(np.array([angle]))
     return matrix
 
@@ -235,7 +235,7 @@ def nothing_moves(size, shift):
     nudge="What does `matrix[0::2, 0::2] = …` write to, and what `matrix[even, even] = …` with an array of indices?",
 )
 def rectangles_for_blocks(size, shift):
-    angles = shift * rates(size)
+    angles = shift * frequencies(size)
     matrix = np.zeros((size, size))
     matrix[0::2, 0::2], matrix[0::2, 1::2] = np.cos(angles), np.sin(angles)
     matrix[1::2, 0::2], matrix[1::2, 1::2] = -np.sin(angles), np.cos(angles)
@@ -279,26 +279,26 @@ def not_doubled_without_a_minus(size, shift):
 
 @shift_matrix.both(no_minus, multiplied_by_the_power)
 def growing_without_a_minus(size, shift):
-    return blocks(shift / rates(size), (1, 1, 1, 1))
+    return blocks(shift / frequencies(size), (1, 1, 1, 1))
 
 
 @shift_matrix.structural
 def lower_precision(size, shift):
-    return blocks(shift * rates(size)).astype(np.float32)
+    return blocks(shift * frequencies(size)).astype(np.float32)
 
 
 @shift_matrix.structural
 def extra_axis(size, shift):
-    return blocks(shift * rates(size))[None]
+    return blocks(shift * frequencies(size))[None]
 
 
 @shift_matrix.structural
 def returns_a_list(size, shift):
-    return blocks(shift * rates(size)).tolist()
+    return blocks(shift * frequencies(size)).tolist()
 
 
 @shift_matrix.misconception(
-    means="The rates do not come in: pair i turns by `shift` times i.",
+    means="The frequencies do not come in: pair i turns by `shift` times i.",
     nudge="By how much does the hand of pair 1 turn in one step, if d is 4?",
 )
 def pair_number_for_the_rate(size, shift):
@@ -310,7 +310,7 @@ def pair_number_for_the_rate(size, shift):
     nudge="How many pairs are there, and which numbers does `range(n)` give?",
 )
 def last_pair_left_out(size, shift):
-    matrix = blocks(shift * rates(size))
+    matrix = blocks(shift * frequencies(size))
     matrix[-2:] = 0
     return matrix
 
@@ -328,7 +328,7 @@ def fitted_to_some_positions(size, shift):
 
 
 def waves(positions, size):
-    angles = positions * rates(size)
+    angles = positions * frequencies(size)
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(len(positions), size)
 
 

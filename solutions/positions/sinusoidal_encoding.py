@@ -6,13 +6,13 @@ import numpy as np
 
 from autograder.authoring import Exercise, inputs
 
-from ._shared import rates, woven
+from ._shared import frequencies, woven
 
 sinusoidal_encoding = Exercise("sinusoidal_encoding", points=3)
 
 
 def angles(length, size):
-    return np.arange(length)[:, None] * rates(size)
+    return np.arange(length)[:, None] * frequencies(size)
 
 
 def waves(angles):
@@ -66,7 +66,7 @@ def long(rng):
 
 
 @sinusoidal_encoding.misconception(
-    means="Each column has its own rate; the cosine should have the rate of the sine to its left.",
+    means="Each column has its own frequency; the cosine should have the frequency of the sine to its left.",
     nudge="Columns 2 and 3 are both pair 1. Which number is i for each of them?",
 )
 def a_rate_for_each_column(length, size):
@@ -84,7 +84,7 @@ def columns_counted_as_pairs(length, size):
 @sinusoidal_encoding.misconception(
     means="The exponent is twice as large as it should be: 2i was doubled again, or divided by d / 2.",
     nudge="Is the number that you multiply by 2 the pair or its even column? For d = 4 the last "
-    "rate is 1/100.",
+    "frequency is 1/100.",
 )
 def doubled_twice(length, size):
     return waves(np.arange(length)[:, None] * 10000.0 ** (-2 * np.arange(0, size, 2) / size))
@@ -92,7 +92,7 @@ def doubled_twice(length, size):
 
 @sinusoidal_encoding.misconception(
     means="The exponent is half as large as it should be: it contains the number of the pair instead of twice that number.",
-    nudge="For d = 4 the rate of the second pair is 1/100. Which is yours, and what is missing in "
+    nudge="For d = 4 the frequency of the second pair is 1/100. Which is yours, and what is missing in "
     "the exponent?",
 )
 def not_doubled(length, size):
@@ -100,7 +100,7 @@ def not_doubled(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="All pairs turn at the rate 1, as if every exponent were 0.",
+    means="All pairs turn at the frequency 1, as if every exponent were 0.",
     nudge="Print your exponents. Did `//` cut 2i / d down to a whole number, or does i never come in?",
 )
 def one_rate_for_all(length, size):
@@ -108,7 +108,7 @@ def one_rate_for_all(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="The last rate is exactly 1/10000: you spread the exponents from 0 to 1, both ends included.",
+    means="The last frequency is exactly 1/10000: you spread the exponents from 0 to 1, both ends included.",
     nudge="By what does the formula divide 2i? Is the exponent of the last pair 1 or a little less?",
 )
 def exponents_up_to_one(length, size):
@@ -165,7 +165,7 @@ def angles_only(length, size):
     nudge="What are the sine and the cosine of the first row's angles?",
 )
 def counted_from_one(length, size):
-    return waves(np.arange(1, length + 1)[:, None] * rates(size))
+    return waves(np.arange(1, length + 1)[:, None] * frequencies(size))
 
 
 @sinusoidal_encoding.misconception(
@@ -179,12 +179,12 @@ def row_zero_left_empty(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="The rates grow from pair to pair: you multiply by 10000^(2i / d) instead of dividing.",
+    means="The frequencies grow from pair to pair: you multiply by 10000^(2i / d) instead of dividing.",
     nudge="Should the hands on the right of the table turn faster or more slowly? Look at the sign "
     "of the exponent.",
 )
 def multiplied_by_the_power(length, size):
-    return waves(np.arange(length)[:, None] / rates(size))
+    return waves(np.arange(length)[:, None] / frequencies(size))
 
 
 @sinusoidal_encoding.misconception(
@@ -208,7 +208,7 @@ def base_and_exponent_exchanged(length, size):
     nudge="Count the zeros of the base in the docstring.",
 )
 def base_1000(length, size):
-    return waves(np.arange(length)[:, None] * rates(size, 1000.0))
+    return waves(np.arange(length)[:, None] * frequencies(size, 1000.0))
 
 
 @sinusoidal_encoding.misconception(
@@ -220,7 +220,7 @@ def wrong_logarithm(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="`//` after a negative number rounded it down to a whole one, so your rates fall much too fast.",
+    means="`//` after a negative number rounded it down to a whole one, so your frequencies fall much too fast.",
     nudge="In which order does Python take `-a / b // 2`, and which way does `//` round?",
 )
 def floor_of_a_negative(length, size):
@@ -232,7 +232,7 @@ def floor_of_a_negative(length, size):
     nudge="By how much should the first hand turn from one position to the next?",
 )
 def positions_as_fractions(length, size):
-    return waves(np.arange(length)[:, None] / length * rates(size))
+    return waves(np.arange(length)[:, None] / length * frequencies(size))
 
 
 @sinusoidal_encoding.misconception(
@@ -266,7 +266,7 @@ def whole_number_power(length, size):
 
 @sinusoidal_encoding.both(cosine_first, multiplied_by_the_power)
 def cosine_first_growing(length, size):
-    turns = np.arange(length)[:, None] / rates(size)
+    turns = np.arange(length)[:, None] / frequencies(size)
     return woven(np.cos(turns), np.sin(turns))
 
 
@@ -278,7 +278,7 @@ def cosine_first_not_doubled(length, size):
 
 @sinusoidal_encoding.both(cosine_first, counted_from_one)
 def cosine_first_from_one(length, size):
-    turns = np.arange(1, length + 1)[:, None] * rates(size)
+    turns = np.arange(1, length + 1)[:, None] * frequencies(size)
     return woven(np.cos(turns), np.sin(turns))
 
 
@@ -296,7 +296,7 @@ def sines_first_not_doubled(length, size):
 
 @sinusoidal_encoding.both(sines_first, multiplied_by_the_power)
 def sines_first_growing(length, size):
-    turns = np.arange(length)[:, None] / rates(size)
+    turns = np.arange(length)[:, None] / frequencies(size)
     return np.concatenate([np.sin(turns), np.cos(turns)], axis=1)
 
 
@@ -355,7 +355,7 @@ def turned_into_degrees(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="`//` binds after the minus: `-2i // d` is -1 for every pair but the first, so all of them share one rate.",
+    means="`//` binds after the minus: `-2i // d` is -1 for every pair but the first, so all of them share one frequency.",
     nudge="What is -1 // 2 in Python? Which division keeps the fraction?",
 )
 def negative_exponent_cut_down(length, size):
@@ -363,11 +363,11 @@ def negative_exponent_cut_down(length, size):
 
 
 @sinusoidal_encoding.misconception(
-    means="Your angles are multiplied by 2π; the position times the rate is the angle already.",
+    means="Your angles are multiplied by 2π; the position times the frequency is the angle already.",
     nudge="What is the angle of position 1 in the first pair: 1, or a whole turn?",
 )
 def whole_turns(length, size):
-    return waves(2 * np.pi * np.arange(length)[:, None] * rates(size))
+    return waves(2 * np.pi * np.arange(length)[:, None] * frequencies(size))
 
 
 @sinusoidal_encoding.misconception(
@@ -375,7 +375,7 @@ def whole_turns(length, size):
     nudge="Which pair turns fastest, i = 0 or the last one? Which way do your exponents run?",
 )
 def rates_reversed(length, size):
-    return waves(np.arange(length)[:, None] * rates(size)[::-1])
+    return waves(np.arange(length)[:, None] * frequencies(size)[::-1])
 
 
 @sinusoidal_encoding.misconception(
@@ -385,7 +385,7 @@ def rates_reversed(length, size):
 def columns_i_and_next(length, size):
     out = np.zeros((length, size))
     for i in range(size // 2):
-        turns = np.arange(length) * rates(size)[i]
+        turns = np.arange(length) * frequencies(size)[i]
         out[:, i], out[:, i + 1] = np.sin(turns), np.cos(turns)
     return out
 
@@ -405,15 +405,15 @@ def exponent_without_brackets(length, size):
 )
 def sine_divided(length, size):
     positions = np.arange(length)[:, None]
-    return woven(np.sin(positions) * rates(size), np.cos(positions) * rates(size))
+    return woven(np.sin(positions) * frequencies(size), np.cos(positions) * frequencies(size))
 
 
 @sinusoidal_encoding.misconception(
-    means="Your rates are powers of e; they should be powers of 10000.",
+    means="Your frequencies are powers of e; they should be powers of 10000.",
     nudge="What is raised to the power −2i / size in the docstring?",
 )
 def powers_of_e(length, size):
-    return waves(np.arange(length)[:, None] * rates(size, np.e))
+    return waves(np.arange(length)[:, None] * frequencies(size, np.e))
 
 
 # --- Right answers --------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def divided_by_the_mean(x, axis, exp):
 
 
 @mistake(
-    means="You divided by the length of each slice as a vector (its norm): the squares add up to 1, "
+    means="You divided by the norm of each slice (the root of the sum of its squares): the squares add up to 1, "
     "not the weights.",
     nudge="What do your weights add up to, and what should they?",
 )

@@ -61,7 +61,7 @@ def every_size_different(rng):
     return inputs(*triple(rng, *sizes(rng, 4)))
 
 
-@attention_qkv.case("more queries than keys, long values")
+@attention_qkv.case("more queries than keys, values of many numbers")
 def long_values(rng):
     keys, size, queries = sorted(sizes(rng, 3))
     return inputs(*triple(rng, queries, keys, size, int(rng.integers(9, 16))))

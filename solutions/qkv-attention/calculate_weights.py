@@ -138,7 +138,7 @@ def always_300(queries, keys):
 
 
 @calculate_weights.misconception(
-    means="You divided by the lengths of the vectors (that is cosine similarity); "
+    means="You divided by the norms of the vectors (that is cosine similarity); "
     "attention divides by √d_k only.",
     nudge="By which number does the formula divide the dot products, and is it the same for all of them?",
 )
@@ -149,8 +149,8 @@ def cosine_similarity(queries, keys):
 
 
 @calculate_weights.misconception(
-    means="You divided by the lengths of the vectors (that is cosine similarity), "
-    "and a word of zeros has length 0: 0/0 is nan.",
+    means="You divided by the norms of the vectors (that is cosine similarity), "
+    "and a word of zeros has norm 0: 0/0 is nan.",
     nudge="By which number does the formula divide the dot products, and is it the same for all of them?",
 )
 def cosine_similarity_with_nan(queries, keys):

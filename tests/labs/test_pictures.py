@@ -67,7 +67,7 @@ DRAWN_PICTURES = {
     ),
     "one temperature": (qkv.at_temperature, (WEIGHTS, 0.1, ["le", "x"], ["the", "cat", "."])),
     "bottleneck": (additive.bottleneck, ()),
-    "lengths": (additive.lengths_and_evenness, (np.array([1, 0, -1]), WEIGHTS[0], WEIGHTS[0])),
+    "norms": (additive.norms_and_evenness, (np.array([1, 0, -1]), WEIGHTS[0], WEIGHTS[0])),
     "slow turn": (additive.slow_turn, (np.array([0, 90]), {"a": SQUARE[0], "b": SQUARE[1]})),
     "kinds": (masks.three_kinds, ()),
     "under a mask": (masks.under_a_mask, (SQUARE, ["a", "b"], SQUARE > 0)),
@@ -108,6 +108,7 @@ DRAWN_PICTURES = {
     "two orders": (positions.two_orders, (["a", "b"], SQUARE, ["b", "a"], SQUARE[::-1, ::-1])),
     "waves": (positions.encoding, (WAVES,)),
     "likeness": (positions.likeness, (WAVES, [5, 9])),
+    "hand": (positions.hand, ()),
     "clocks": (positions.clocks, (WAVES, [0, 1], 4, 3)),
     "hands": (positions.hands, (WAVES, 3, 5, (0, 2, 4, 8))),
     "pairings": (positions.pairings, ()),
@@ -307,16 +308,16 @@ def test_a_heatmap_frames_the_largest_of_each_row_and_hatches_what_is_hidden():
 
 def test_the_alt_text_of_an_alignment_says_what_each_word_looks_at():
     _, alt = qkv.alignment.__wrapped__(*DRAWN_PICTURES["alignment"][1])
-    assert "0.1000 to 0.7000" in alt and alt.endswith("each row: le at the; x, all equal.")
+    assert "0.1000 to 0.7000" in alt and alt.endswith("each row: le → the; x: all equal.")
 
 
 def test_the_pictures_of_positions_say_what_was_computed():
     _, alt = positions.by_distance.__wrapped__(*DRAWN_PICTURES["diagonals"][1])
-    assert "on one diagonal differ by up to 1; with rotary" in alt
+    assert "on one diagonal differ by up to 1; with RoPE" in alt
     _, alt = positions.clocks.__wrapped__(*DRAWN_PICTURES["clocks"][1])
     assert "columns 0 and 1 by 3.000; columns 2 and 3 by 0.300" in alt
     _, alt = positions.seen.__wrapped__(*DRAWN_PICTURES["seen"][1])
-    assert "pair 0: 3 turns; pair 1: 0.3 turns. Of 2 pairs, 1 do not come round once" in alt
+    assert "pair 0: 3 turns; pair 1: 0.3 turns. Of 2 pairs, 1 make less than one full turn" in alt
     _, alt = positions.beyond.__wrapped__(*DRAWN_PICTURES["beyond"][1])
     assert "one: no positions 0.33 to 0.00, sinusoids 0.33 to 0.00" in alt
     _, alt = positions.encoding.__wrapped__(*DRAWN_PICTURES["waves"][1])

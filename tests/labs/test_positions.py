@@ -96,13 +96,13 @@ def test_what_is_said_of_three_back(measurements):
     result = {method: measurements["three back", method] for method in lengths.METHODS}
     assert (result["no positions"] < 0.1).all()
     assert (result["sinusoids"][:, 0] > 0.8).all() and (result["sinusoids"][:, 1:] < 0.35).all()
-    assert (result["rotary"][:, 0] > 0.9).all() and (result["rotary"][:, -1] < 0.7).all()
+    assert (result["RoPE"][:, 0] > 0.9).all() and (result["RoPE"][:, -1] < 0.7).all()
     assert (result["ALiBi, slope 1/2"] < 0.2).all() and (result["ALiBi, slope 1/16"] < 0.2).all()
 
 
 @pytest.mark.long
 def test_a_window_cures_rotary_and_not_sinusoids(measurements):
-    assert (measurements[lengths.WINDOWED, "rotary"] > 0.9).all()
+    assert (measurements[lengths.WINDOWED, "RoPE"] > 0.9).all()
     assert (measurements[lengths.WINDOWED, "sinusoids"][:, 1:] < 0.5).all()
 
 
@@ -110,8 +110,8 @@ def test_a_window_cures_rotary_and_not_sinusoids(measurements):
 def test_what_is_said_of_latest_same(measurements):
     last = {method: measurements["latest same", method].mean(axis=0)[-1] for method in lengths.METHODS}
     assert last["ALiBi, slope 1/2"] > 0.8
-    assert last["ALiBi, slope 1/2"] > last["rotary"] > last["sinusoids"] > last["no positions"]
-    assert (measurements["latest same", "rotary"][:, 0] > 0.9).all()
+    assert last["ALiBi, slope 1/2"] > last["RoPE"] > last["sinusoids"] > last["no positions"]
+    assert (measurements["latest same", "RoPE"][:, 0] > 0.9).all()
 
 
 def weights_at(lab, task, method, length, seed):
@@ -130,7 +130,7 @@ def weights_at(lab, task, method, length, seed):
 
 @pytest.mark.parametrize(("seed", "far_away"), [(0, 0.71), (1, 0.39), (2, 0.94)])
 def test_what_rotary_loses_goes_to_words_far_away(lab, seed, far_away):
-    weights, query_indices = weights_at(lab, "three back", "rotary", 256, seed)
+    weights, query_indices = weights_at(lab, "three back", "RoPE", 256, seed)
     far = (weights * np.tri(256, k=-lengths.TRAINED))[:, 128:].sum(axis=-1).mean()
     right = weights[query_indices].mean()
     assert far == pytest.approx(far_away, abs=0.03)
