@@ -227,10 +227,10 @@ def join_largest(weights: np.ndarray, queries: Iterable[str], keys: Sequence[str
     """Format each query with its strongest key as a text for readers who cannot see the picture.
 
     >>> join_largest(np.eye(2), ["le", "chat"], ["the", "cat"])
-    'le the, chat cat'
+    'le → the, chat → cat'
     """
     pairs = zip(queries, weights.argmax(axis=1))
-    return ", ".join(f"{query} {keys[key]}" for query, key in pairs)
+    return ", ".join(f"{query} → {keys[key]}" for query, key in pairs)
 
 
 def box(axes, x: float, y: float, text: str, colour: str):

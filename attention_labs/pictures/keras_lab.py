@@ -228,7 +228,7 @@ def where_it_looks(
     for title, rows in weights.items():
         best = join_largest(rows, french, english)
         descriptions.append(
-            f"{title}: largest weights from {rows.max(axis=1).min():.2f} on, at {best}",
+            f"{title}: row maxima of {rows.max(axis=1).min():.2f} or more; largest weights: {best}",
         )
     return (
         figure,

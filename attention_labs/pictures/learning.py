@@ -177,7 +177,7 @@ def emerging(stages: Mapping[str, np.ndarray], french: Sequence[str], english: S
         best = join_largest(weights, french, english)
         size = weights.max(axis=1)
         descriptions.append(
-            f"{title}: row maxima from {size.min():.2f} to {size.max():.2f}; largest weights at {best}.",
+            f"{title}: row maxima from {size.min():.2f} to {size.max():.2f}; largest weights: {best}.",
         )
     return figure, "Heatmaps of attention weights on one scale from 0 to 1. " + " ".join(
         descriptions,

@@ -184,7 +184,7 @@ def losses(values: Mapping[str, float]):
     axes.set(xlabel="loss: mean −log of the probability of the right token, in nats", xlim=(0, 6.1))
     axes.invert_yaxis()
     description = join_named(values, values.values(), ".2f")
-    return figure, f"Bars of the loss on stories that nothing was trained on: {description}."
+    return figure, f"Bars of the loss on stories that no model was trained on: {description}."
 
 
 @picture

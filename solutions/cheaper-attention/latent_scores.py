@@ -37,7 +37,7 @@ def all_different(rng):
     return drawn(rng, L, r, d_k)
 
 
-@latent_scores.case("latents as long as the keys")
+@latent_scores.case("latents with as many entries as the keys")
 def square(rng):
     L, n = sizes(rng, 2, low=4)
     return drawn(rng, L, n, n)
@@ -193,8 +193,8 @@ def pseudo_inverse(query, w_up, latents):
 
 
 @latent_scores.misconception(
-    means="The vectors were made unit length: these are cosines, not dot products.",
-    nudge="Does the formula divide by the lengths of query and key, or only by √d_k?",
+    means="The vectors were scaled to norm 1: these are cosines, not dot products.",
+    nudge="Does the formula divide by the norms of query and key, or only by √d_k?",
 )
 def cosines(query, w_up, latents):
     folded = w_up @ query

@@ -59,7 +59,7 @@ def large_epsilon(rng):
     return inputs(*_state(rng, *sizes(rng, 2), step=step), step, rate=0.02, epsilon=0.3)
 
 
-@adam_step.case("gradients about as small as the epsilon that nobody has named")
+@adam_step.case("gradients about as small as the default epsilon")
 def tiny_gradients(rng):
     shape = sizes(rng, 2)
     gradient = 1e-8 * (0.5 + rng.random(shape))

@@ -1,4 +1,4 @@
-"""The exercise `clip_gradients`: one length for all gradients together, and one factor."""
+"""The exercise `clip_gradients`: one norm for all gradients together, and one factor."""
 
 import numpy as np
 
@@ -39,18 +39,18 @@ def example_short(rng):
     return inputs([np.array([3.0]), np.array([4.0])], 10.0)
 
 
-@clip_gradients.case("matrices and vectors, too long")
+@clip_gradients.case("matrices and vectors, norm too large")
 def too_long(rng):
     return inputs(arrays(rng, 4, 3), 2.5)
 
 
-@clip_gradients.case("matrices and vectors, short enough")
+@clip_gradients.case("matrices and vectors, norm small enough")
 def short(rng):
     gradients = arrays(rng, 3, 3, 0.1)
     return inputs(gradients, 1.4 * length(gradients))
 
 
-@clip_gradients.case("each array alone would be short enough, all together are not")
+@clip_gradients.case("the norm of each array is small enough, that of all together is not")
 def together(rng):
     gradients = arrays(rng, 5, 3)
     gradients = [g / np.sqrt(np.sum(g**2)) for g in gradients]
@@ -72,7 +72,7 @@ def scaled(gradients, largest, norm):
     return [g * (largest / norm) for g in gradients] if norm > largest else [g.copy() for g in gradients]
 
 
-# One length for all?
+# One norm for all?
 
 
 @clip_gradients.misconception(
@@ -92,7 +92,7 @@ def each_number_cut_off(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="You added up the lengths of the arrays; their squares are added, and the root is taken once.",
+    means="You added up the norms of the arrays; their squares are added, and the root is taken once.",
     nudge="How long is an arrow that goes 3 to the right and 4 up?",
 )
 def lengths_added(gradients, largest):
@@ -100,7 +100,7 @@ def lengths_added(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="You took the length of the longest array for that of all.",
+    means="You took the norm of the array with the largest norm for that of all.",
     nudge="How long is an arrow that goes 3 to the right and 4 up?",
 )
 def the_longest_array(gradients, largest):
@@ -108,7 +108,7 @@ def the_longest_array(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="Only the last array counts for the length: in your loop the sum is replaced, not added to.",
+    means="Only the last array counts for the norm: in your loop the sum is replaced, not added to.",
     nudge="In your loop, is it `=` or `+=`?",
 )
 def only_the_last_array(gradients, largest):
@@ -116,21 +116,21 @@ def only_the_last_array(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="Only the first array counts for the length.", nudge="Whose squares are added up?"
+    means="Only the first array counts for the norm.", nudge="Whose squares are added up?"
 )
 def only_the_first_array(gradients, largest):
     return scaled(gradients, largest, length(gradients[:1]))
 
 
 @clip_gradients.misconception(
-    means="You took the mean of the lengths; all squares together are one length.",
+    means="You took the mean of the norms; all squares together are one norm.",
     nudge="How long is an arrow that goes 3 to the right and 4 up?",
 )
 def mean_of_the_lengths(gradients, largest):
     return scaled(gradients, largest, sum(length([g]) for g in gradients) / len(gradients))
 
 
-# Which length?
+# Which norm?
 
 
 @clip_gradients.misconception(
@@ -142,8 +142,8 @@ def no_root(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="You compared the length with `largest`, but divided by its square.",
-    nudge="By what must a length be multiplied so that it becomes `largest`?",
+    means="You compared the norm with `largest`, but divided by its square.",
+    nudge="By what must a norm be multiplied so that it becomes `largest`?",
 )
 def divided_by_the_square(gradients, largest):
     norm = length(gradients)
@@ -151,15 +151,15 @@ def divided_by_the_square(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="You divided by the root of the length: one root too many.",
-    nudge="By what must a length be multiplied so that it becomes `largest`?",
+    means="You divided by the root of the norm: one root too many.",
+    nudge="By what must a norm be multiplied so that it becomes `largest`?",
 )
 def a_root_too_many(gradients, largest):
     return scaled(gradients, largest, length(gradients) ** 0.5)
 
 
 @clip_gradients.misconception(
-    means="You added up absolute values; a length is the root of the sum of squares.",
+    means="You added up absolute values; a norm is the root of the sum of squares.",
     nudge="How long is an arrow that goes 3 to the right and 4 up?",
 )
 def absolute_values(gradients, largest):
@@ -167,7 +167,7 @@ def absolute_values(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="You took the largest number for the length.",
+    means="You took the largest number for the norm.",
     nudge="How long is an arrow that goes 3 to the right and 4 up?",
 )
 def largest_number(gradients, largest):
@@ -175,7 +175,7 @@ def largest_number(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="You took the root of the *mean* of all squares; a length has their sum.",
+    means="You took the root of the *mean* of all squares; a norm has their sum.",
     nudge="How long is an arrow that goes 3 to the right and 4 up?",
 )
 def mean_of_squares(gradients, largest):
@@ -184,7 +184,7 @@ def mean_of_squares(gradients, largest):
 
 @clip_gradients.misconception(
     means="You added up the numbers and squared the sum; each is squared first.",
-    nudge="Can the length of (3, −3) be 0?",
+    nudge="Can the norm of (3, −3) be 0?",
 )
 def summed_before_squaring(gradients, largest):
     return scaled(gradients, largest, abs(sum(float(g.sum()) for g in gradients)))
@@ -194,8 +194,8 @@ def summed_before_squaring(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="You always multiply, so that short gradients are made longer; those are left as they are.",
-    nudge="What should happen to gradients that are short enough?",
+    means="You always multiply, so that small gradients are made larger; small gradients must stay as they are.",
+    nudge="What should happen to gradients with a small enough norm?",
 )
 def always_scaled(gradients, largest):
     norm = length(gradients)
@@ -204,8 +204,8 @@ def always_scaled(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="You always multiply, so that short gradients are made longer, and gradients of 0 are divided by 0.",
-    nudge="What should happen to gradients that are short enough, and to such of length 0?",
+    means="You always multiply, so that small gradients are made larger, and gradients of 0 are divided by 0.",
+    nudge="What should happen to gradients with a small enough norm, and to gradients of norm 0?",
 )
 def always_scaled_and_zero_divided(gradients, largest):
     with np.errstate(all="ignore"):
@@ -213,8 +213,8 @@ def always_scaled_and_zero_divided(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="The factor is upside down: gradients that are too long get longer.",
-    nudge="By what must a length be multiplied so that it becomes `largest`?",
+    means="The factor is upside down: gradients whose norm is too large become larger.",
+    nudge="By what must a norm be multiplied so that it becomes `largest`?",
 )
 def factor_upside_down(gradients, largest):
     norm = length(gradients)
@@ -222,7 +222,7 @@ def factor_upside_down(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="It is the short gradients that you change; the long ones stay.",
+    means="You change the gradients with a small norm, and leave those with a large norm.",
     nudge="Which way does your comparison point?",
 )
 def the_short_ones(gradients, largest):
@@ -233,8 +233,8 @@ def the_short_ones(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="The factor is squared: you multiplied by largest² / length².",
-    nudge="By what must a length be multiplied so that it becomes `largest`?",
+    means="The factor is squared: you multiplied by largest² / norm².",
+    nudge="By what must a norm be multiplied so that it becomes `largest`?",
 )
 def factor_squared(gradients, largest):
     norm = length(gradients)
@@ -242,7 +242,7 @@ def factor_squared(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="Only the first array is shortened; all get the same factor.",
+    means="Only the first array is multiplied; all arrays get the same factor.",
     nudge="For which of the arrays does your function use the factor?",
 )
 def only_the_first_shortened(gradients, largest):
@@ -250,7 +250,7 @@ def only_the_first_shortened(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="Gradients that are too long get length 1, whatever `largest` is.",
+    means="Gradients with too large a norm get norm 1, whatever `largest` is.",
     nudge="Where does your function use `largest`, other than in the comparison?",
 )
 def to_length_1(gradients, largest):
@@ -268,8 +268,8 @@ def too_much_subtracted(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="If all gradients together are too long, you shorten only the arrays that are too long on their own.",
-    nudge="Does your function ask each array how long it is, or all of them together, once?",
+    means="If the norm of all gradients together is too large, you multiply only the arrays whose own norm is too large.",
+    nudge="Does your function compute a norm for each array, or one norm for all of them together?",
 )
 def the_long_arrays_only(gradients, largest):
     factor = largest / max(length(gradients), largest)
@@ -286,32 +286,32 @@ def root_over_the_factor(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="You add a small number to the length before you divide, as some libraries do; here the length is to be exact.",
-    nudge="When can the length be 0, and does your function divide by it then?",
+    means="You add a small number to the norm before you divide, as some libraries do; here the factor must be exact.",
+    nudge="When can the norm be 0, and does your function divide by it then?",
 )
 def a_little_added_to_the_length(gradients, largest):
     return [g * min(1.0, largest / (length(gradients) + 1e-6)) for g in gradients]
 
 
 @clip_gradients.misconception(
-    means="Gradients that are too long are divided by `largest`, whatever their length is.",
-    nudge="By what must a length be multiplied so that it becomes `largest`?",
+    means="Gradients with too large a norm are divided by `largest`, whatever their norm is.",
+    nudge="By what must a norm be multiplied so that it becomes `largest`?",
 )
 def divided_by_largest(gradients, largest):
     return [g / largest for g in gradients] if length(gradients) > largest else [g.copy() for g in gradients]
 
 
 @clip_gradients.misconception(
-    means="Gradients that are too long are multiplied by `largest`, whatever their length is.",
-    nudge="By what must a length be multiplied so that it becomes `largest`?",
+    means="Gradients with too large a norm are multiplied by `largest`, whatever their norm is.",
+    nudge="By what must a norm be multiplied so that it becomes `largest`?",
 )
 def times_largest(gradients, largest):
     return [g * largest for g in gradients] if length(gradients) > largest else [g.copy() for g in gradients]
 
 
 @clip_gradients.misconception(
-    means="Gradients that are too long are thrown away; their direction is still worth a step.",
-    nudge="What is left of (3, 4), if its length may be 1 at most?",
+    means="Gradients with too large a norm are thrown away; their direction is still useful.",
+    nudge="What is left of (3, 4), if its norm may be 1 at most?",
 )
 def thrown_away(gradients, largest):
     return (
@@ -322,15 +322,15 @@ def thrown_away(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="Nothing is ever changed.", nudge="What becomes of (3, 4), if its length may be 1 at most?"
+    means="Nothing is ever changed.", nudge="What becomes of (3, 4), if its norm may be 1 at most?"
 )
 def never_clipped(gradients, largest):
     return [g.copy() for g in gradients]
 
 
 @clip_gradients.misconception(
-    means="Gradients of length 0 are divided by 0.",
-    nudge="What should happen to gradients that are short enough, and to such of length 0?",
+    means="Gradients of norm 0 are divided by 0.",
+    nudge="What should happen to gradients with a small enough norm, and to gradients of norm 0?",
 )
 def zero_divided(gradients, largest):
     with np.errstate(all="ignore"):
@@ -347,7 +347,7 @@ def strung_together(gradients, largest):
 
 
 @clip_gradients.misconception(
-    means="You returned the length, not the gradients.", nudge="What does the docstring promise?"
+    means="You returned the norm, not the gradients.", nudge="What does the docstring promise?"
 )
 def the_length(gradients, largest):
     return length(gradients)

@@ -52,12 +52,12 @@ def last(rng):
     return inputs(110, 110, 10, 1.0, final=0.2)
 
 
-@learning_rate.case("somewhere on the way up, with a rate to end at")
+@learning_rate.case("on the way up, with a final rate above 0")
 def rising(rng):
     return inputs(int(rng.integers(20, 35)), 600, 50, 0.003, final=0.0004)
 
 
-@learning_rate.case("somewhere on the way down, with a rate to end at")
+@learning_rate.case("on the way down, with a final rate above 0")
 def falling(rng):
     return inputs(int(rng.integers(150, 250)), 600, 50, 0.003, final=0.0004)
 
