@@ -86,7 +86,7 @@ class FileListing:
     repositories: set[str] = field(default_factory=set)
 
     def add(self, file: IncomingFile) -> None:
-        """Add a file to the listing, or count it as junk.
+        """Add a file to the listing, or only count it if it is junk, such as a folder's .DS_Store.
 
         A path that ends with "/" is that of a folder. A folder is never listed, but counted if it
         is junk.
@@ -456,7 +456,7 @@ def _member_name(info: zipfile.ZipInfo) -> str:
 
 
 def _member_time(info: zipfile.ZipInfo, default: float | None, zone: tzinfo) -> float | None:
-    """Return a member's time in seconds since 1970, or the default if the zip gives it no time."""
+    """Return the time of a file in a zip, in seconds since 1970; the default if none is stored."""
     if info.date_time <= (1980, 1, 1, 0, 0, 0):  # written by zip programs that know no time
         return default
     try:

@@ -67,7 +67,7 @@ def stem(path: str) -> str:
 
 
 def is_generic_name(name: str) -> bool:
-    """Return True for a name that many people give to their work, such as "notebook" or "final".
+    """Return True if many people give this name to their work, such as "notebook" or "final".
 
     >>> is_generic_name("Untitled1"), is_generic_name("final_v2"), is_generic_name("jane_doe")
     (True, False, False)

@@ -265,7 +265,7 @@ def _same_identifier(first: str, second: str) -> bool:
 
 
 def find_contradiction(person: Person, identity: Identity) -> str:
-    """Describe an identifier in which a person and a platform's data differ; else return "".
+    """Return the two values of an identifier that roster and platform state differently, or "".
 
     An identifier is compared with the identifier of the same kind only. For example, Brightspace's
     number is not compared with Canvas's.
@@ -335,7 +335,7 @@ def _field_of_header(header: str) -> str:
 
 
 def _make_roster_from_rows(rows: list[list[str]], notes: list[str]) -> Roster:
-    """Return the roster in the rows of a table. The first row holds the headers."""
+    """Make a roster from the rows of a table, whose first row holds the column headers."""
     if not rows:
         raise ValueError("it is empty")
     headers = rows[0]
