@@ -231,7 +231,7 @@ class Classroom:
         return read_small_text(folder / "submission_secret.txt")
 
     def result_path(self, student: str, lab: str, kind: str = "json") -> Path:
-        """Return the path of a submission's result, or of its file `<lab>.<kind>` in results/."""
+        """Return the path of a submission's result in results/, or of another file kept there."""
         return self._path_with_links_replaced(self.results, student, f"{lab}.{kind}")
 
     def notebook_path(self, student: str, lab: str, name: str = "") -> Path:

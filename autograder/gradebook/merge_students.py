@@ -84,7 +84,7 @@ def _merge_student(classroom: Classroom, source: str, target: str) -> None:
 def _merge_submissions(
     gradebook: Any, classroom: Classroom, source: str, target: str, lab: str, source_is_newer: bool
 ) -> None:
-    """Give the target the source's submission in the gradebook; of two, the newer one with all marks."""
+    """Merge two students' submissions for a lab in the gradebook: the newer, with all marks."""
     db = gradebook.db
     rows = {}
     query = db.query(api.SubmittedAssignment).join(api.Assignment).filter(api.Assignment.name == lab)

@@ -33,12 +33,13 @@ MAX_SHOWN_CHARACTERS = 600_000  # of the sources of all cells; the rest is not s
 MAX_COLOURED_CHARACTERS = 100_000  # of code with syntax colours; ten times that of a finished lab
 MAX_CELL_COLOURED_CHARACTERS = 50_000  # of code with syntax colours in one cell
 MAX_LINE_CHARACTERS = 500  # in a line of code with syntax colours
-# Each line of source counts as at least so many characters, since a page takes time to show even a
-# short line.
+# Weight of a line of source in characters, even if it is shorter, since a page takes time for each
+# line.
 LINE_WEIGHT = 60
 MAX_FORMULA_CHARACTERS = 2_000
 MAX_PICTURE_CHARACTERS = 5_000_000  # of the picture's base64 text
-# A file of a few kilobytes can declare a billion pixels, for which a browser allocates memory.
+# Maximal size of a picture in pixels. A picture file of a few kilobytes can declare a billion
+# pixels, and a browser then allocates memory for all of them.
 MAX_PICTURE_PIXELS = 40_000_000
 MAX_PICTURES = 20  # pasted into one Markdown cell
 MAX_PICTURE_NAME_CHARACTERS = 200
@@ -261,7 +262,7 @@ def truncate(text: str, max_characters: int) -> str:
 
 
 def estimate_rendering_cost(source: str) -> int:
-    """Return a measure of how long a page takes to show a notebook cell's source.
+    """Estimate how long a web page takes to show the source of a notebook cell, in characters.
 
     It is the number of characters, but at least 60 for each line.
 
@@ -272,7 +273,7 @@ def estimate_rendering_cost(source: str) -> int:
 
 
 def truncate_source(source: str, max_weight: int) -> str:
-    """Shorten a notebook cell's source to a maximum `estimate_rendering_cost`.
+    """Shorten the source of a notebook cell so that a web page shows it quickly.
 
     A remark on how much was cut is appended.
     """
@@ -383,7 +384,7 @@ def render_formula(body: str, display: str = "inline") -> str:
 
 
 def shorten_slow_code(source: str, plain: bool = False) -> str:
-    """Return a cell's code, shortened or as comments where syntax colouring would be slow.
+    """Return a cell's code; if colouring its syntax would be slow, shortened and as comments.
 
     Code that would take long is cut if necessary, and each of its lines becomes a comment.
 
@@ -439,7 +440,7 @@ class OutputCleaner:
         self._output_budget -= output_size(cleaned_output)
         if self._output_budget >= 0:
             return cleaned_output
-        # Show the remark only at the first outputs after the limit is exceeded.
+        # Show the remark "more output" only in place of the first outputs beyond the limit.
         is_first = self._output_budget > -MAX_OUTPUT_CHARACTERS / 100
         text = "(more output than can be kept)" if is_first else ""
         return make_output("stream", name="stderr", text=text)
