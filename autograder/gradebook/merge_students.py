@@ -84,7 +84,10 @@ def _merge_student(classroom: Classroom, source: str, target: str) -> None:
 def _merge_submissions(
     gradebook: Any, classroom: Classroom, source: str, target: str, lab: str, source_is_newer: bool
 ) -> None:
-    """Merge two students' submissions for a lab in the gradebook: the newer, with all marks."""
+    """In the gradebook, merge the submissions that two folders of a student have for one lab.
+
+    The newer submission is kept, with the manual marks of both.
+    """
     db = gradebook.db
     rows = {}
     query = db.query(api.SubmittedAssignment).join(api.Assignment).filter(api.Assignment.name == lab)

@@ -89,8 +89,8 @@ class SafePages(NbGraderPreprocessor):
             environment.loader = ChoiceLoader([DictLoader(_NO_MATHJAX), environment.loader])
         for cell in nb.cells:
             if cell.cell_type == "code":
-                # The outputs of a test cell come from the autograder, not from the student. So
-                # keep their styles.
+                # The outputs of a test cell come from the autograder and not from the student. They
+                # are safe, so keep their styles.
                 is_test_cell = bool(nbgrader_metadata(cell).get("grade"))
                 cell.outputs = [clean_output(output, keep_styles=is_test_cell) for output in cell.outputs]
         for name in ("student", "first_name", "last_name", "notebook_path"):
