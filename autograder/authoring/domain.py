@@ -32,7 +32,7 @@ _LAYOUTS = {"F": "arrays in Fortran's order", "strided": "slices with gaps"}
 
 @dataclass(frozen=True)
 class Domain:
-    """Domain of an exercise: the inputs that it must handle, such as the lengths of array axes.
+    """Domain of an exercise: the ranges of lengths, numbers and dtypes that its inputs may have.
 
     Parameters
     ----------
@@ -98,8 +98,9 @@ class Domain:
         for layout, label in _LAYOUTS.items():
             inputs = self._draw_usual_inputs_except(rng, **extremes)
             arrays = arrays_in((*inputs.args, *inputs.kwargs.values()))
-            # Row-major and column-major order differ only from two axes on. A scalar has only one
-            # layout in memory.
+            # Only an array of two or more axes can be in column-major instead of row-major order. A
+            # scalar has only one layout in memory. So draw test cases of a layout only if an array
+            # can have it.
             least_axes = 2 if layout == "F" else 1
             if any(array.ndim >= least_axes for array in arrays):
                 change = partial(copy_with_layout, layout=layout)

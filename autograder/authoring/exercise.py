@@ -525,7 +525,7 @@ class Exercise:
         return call_student_function(functions[name], inputs, self.rules.call)
 
     def _compute_expected_value(self, label: str, inputs: Inputs) -> Value:
-        """Return the result of the right function (the reference) for the inputs of a case.
+        """Return the result of the reference solution for the inputs of a test case.
 
         Raises ExerciseError if the reference has no usable result.
         """

@@ -273,7 +273,7 @@ class Lab:
 
     @cached_property
     def reference_cells(self) -> dict[str, str]:
-        """Sources of the solution's set-up and answer cells, by nbgrader's cell name or the id."""
+        """Sources of the solution's set-up and answer cells, by grade_id or else by cell id."""
         return find_reference_cells(self.cells)
 
     @cached_property
@@ -330,7 +330,7 @@ def read_lab(course: Course, name: str) -> Lab:
 
 
 def read_lab_in(folder: str, name: str) -> Lab:
-    """Read a lab of the course in a folder.
+    """Read the lab of this name, of the course that is in a folder.
 
     Worker processes call this, since a `Lab` cannot be sent to them and the two texts can.
     """

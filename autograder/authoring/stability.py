@@ -176,7 +176,7 @@ def _move_array(array: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    """Compare the answer keys in a folder with what is computed here: ROOT LAB FOLDER."""
+    """Compare a folder's answer keys with results computed now. Arguments: ROOT LAB FOLDER."""
     root, lab_name, folder = sys.argv[1:]
     lab = read_lab(read_course(Path(root)), lab_name)
     sentences = []
