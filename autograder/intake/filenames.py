@@ -111,7 +111,7 @@ def safe_folder_name(student: str) -> str:
 
 
 def fold_case(name: str) -> str:
-    """Return a form of a name that is equal for names which differ only in case.
+    """Return a form of a name that is equal for names that differ only in upper and lower case.
 
     Some file systems compare the names of folders in this way.
     """

@@ -83,7 +83,7 @@ def remove_empty_folders(root: Path, folder: str) -> None:
 
 
 def _keep_as_earlier(folder: Path, path: Path, origin: Origin) -> None:
-    """Move a submission's notebook into the folder of the earlier attempts, with its time."""
+    """Move a submission's notebook into the folder of earlier submissions, and note its time."""
     folder.mkdir(parents=True, exist_ok=True)
     earlier_path = folder / make_earlier_name(origin)
     write_earlier_time(earlier_path, origin)
@@ -91,7 +91,7 @@ def _keep_as_earlier(folder: Path, path: Path, origin: Origin) -> None:
 
 
 def _move_files(source: Path, target: Path) -> None:
-    """Move the files of a folder into another one; a file that is there already stays."""
+    """Move the files of a folder into another one, which keeps a file of the same name."""
     if not source.is_dir() or source.is_symlink():
         return
     target.mkdir(parents=True, exist_ok=True)

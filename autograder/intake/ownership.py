@@ -219,7 +219,7 @@ class DownloadOwnership:
             self._assign_owners_in_folder("", [path.split("/") for path in sorted(paths)], name)
 
     def find_owner(self, path: str) -> SubmissionAccount | str:
-        """Return the account that a file belongs to, or a message to the instructor if unsure."""
+        """Return the account that submitted a file; a message to the instructor if uncertain."""
         if path in self._owners:
             return self._owners[path]
         for i in range(len(path) - 1, -1, -1):
@@ -664,7 +664,7 @@ def _owner_from_pattern_groups(
     path: str,
     platform_path: str,
 ) -> SubmissionAccount:
-    """Return the account that a file's name describes, given the parts that a pattern found."""
+    """Return the account that a file's name describes, from the parts that a pattern matched."""
     identity = Identity(**{key: groups[key] for key in groups.keys() & _IDENTITY_FIELDS})
     number = groups.get("number", "")
     return SubmissionAccount(

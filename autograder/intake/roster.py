@@ -244,7 +244,7 @@ class Roster:
         return list(self._people_by_field_and_value["name"][key]) if key else []
 
     def group_members(self, group: str) -> list[Person]:
-        """Return the people in a group."""
+        """Return the people of the roster who are in a group."""
         key = normalise_name(group)
         return self._people_by_field_and_value["group"].get(key, []) if key else []
 
@@ -300,7 +300,7 @@ def read_roster(path: Path) -> Roster:
 
 
 def parse_csv_rows(text: str, is_known_header: Callable[[str], object]) -> list[list[str]]:
-    """Return the rows of a CSV table that are not empty, separated by commas, semicolons or tabs.
+    """Return the non-empty rows of a table with columns separated by commas, semicolons or tabs.
 
     Parameters
     ----------

@@ -599,7 +599,7 @@ class _SubmissionWriter:
 
 
 def read_filed_submission(root: Path, student: str, lab: str) -> tuple[Path | None, Origin | None]:
-    """Return the path and the origin of the submission in submitted/; (None, None) without one.
+    """Return path and origin of the submission in submitted/; (None, None) if there is none.
 
     If `collect` has not filed it, or it was changed since, the origin has only its time and hash.
 
@@ -612,7 +612,8 @@ def read_filed_submission(root: Path, student: str, lab: str) -> tuple[Path | No
     folder = folders.path_without_links("submitted", student, lab)
     path = folder / f"{lab}.ipynb"
     if not os.path.lexists(path):
-        # In grading, a single notebook of another name counts as the submission, too.
+        # Grading accepts a notebook of any name if it is the only one in the folder. So accept it
+        # here, too.
         notebooks = [path for path in folder.glob("*.ipynb") if not path.name.startswith(".")]
         if len(notebooks) != 1:
             return None, None
@@ -635,7 +636,7 @@ def read_filed_submission(root: Path, student: str, lab: str) -> tuple[Path | No
 
 
 def write_earlier_time(path: Path, origin: Origin) -> None:
-    """Write the time of an earlier attempt to a text file beside the notebook, if it is known.
+    """Write the time of an earlier submission, if known, to a text file beside the notebook.
 
     The time in the name of an earlier attempt may be only that of the download.
     """

@@ -120,7 +120,7 @@ class StudentMatcher:
         return tuple(students)
 
     def _find_folder_by_account(self, owner: SubmissionAccount, identity: Identity) -> str:
-        """Return a person's folder in submitted/, found by the platform's number of the person.
+        """Return a person's folder in submitted/, found by the person's number on a platform.
 
         The folder is found by the number, since people change their names.
         """
@@ -175,7 +175,7 @@ class StudentMatcher:
         return folder or person.student
 
     def _unmatched_message(self, identity: Identity) -> str:
-        """Return the message for a submitter whom nobody in the roster matches."""
+        """Return the message about an account that belongs to nobody in the roster."""
         namesakes = self._roster.people_named(identity.name or identity.any_identifier)
         if namesakes:
             person = namesakes[0]
