@@ -115,7 +115,7 @@ class Classroom:
         return sorted(submissions)
 
     def list_unusable_student_folders(self) -> list[str]:
-        """Return the student folders that are left out because of characters in their names."""
+        """Return the students' folders that are left out since their names have bad characters."""
         names = [folder.name for folder in self._list_student_folders()]
         return sorted(repr(name) for name in names if not _is_usable_name(name))
 

@@ -53,7 +53,7 @@ class Deadlines:
         return deadline and deadline.replace(tzinfo=UTC)
 
     def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "Deadlines":
-        """Return a copy with pseudonyms instead of the students' names."""
+        """Return a copy of the deadlines with pseudonyms instead of the students' names."""
         extensions = {}
         for (student, lab), extension in self.extensions.items():
             if student in pseudonyms:

@@ -98,7 +98,7 @@ def compute_fingerprint(lab: Lab) -> str:
 
 
 def _texts_of_cells_for_grading(lab: Lab) -> Iterator[str]:
-    """Yield a text for each code or answer cell of the solution, as parts of the lab's hash.
+    """Yield a text for each code or answer cell of the solution, to compute the lab's hash from.
 
     Those are the code cells and the answer cells.
     """

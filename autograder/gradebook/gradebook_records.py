@@ -38,7 +38,7 @@ class GradebookRecord:
 
 
 def read_gradebook_record(path: Path) -> GradebookRecord:
-    """Read the record in a file; an empty record if the file is missing or cannot be read."""
+    """Read a submission's record from a file; return an empty record if this is impossible."""
     try:
         return GradebookRecord(**read_json(path))
     except TypeError:

@@ -234,8 +234,8 @@ class GradebookWriter:
     def has_recorded(self, submission: Submission, graded_submission: GradedSubmission) -> bool:
         """Return True if the gradebook already has this grading result of this submission."""
         student, lab = submission.student, submission.lab
-        # The record file alone is no proof: the gradebook may have been replaced since it was
-        # written.
+        # The record file alone does not prove that the gradebook has the result. Somebody may have
+        # replaced the gradebook since the record was written.
         if (student, lab) not in self._recorded_submissions():
             return False
         record = read_gradebook_record(self._record_path(student, lab))

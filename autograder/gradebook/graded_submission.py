@@ -80,11 +80,11 @@ class GradedSubmission:
         return [result.message for result in self.results if result.verdict is Verdict.FAULT]
 
     def to_json(self) -> str:
-        """Return all fields, including the notebook, as JSON text."""
+        """Return all fields of the graded submission, including the notebook, as JSON text."""
         return json.dumps({**self.to_fields(), "notebook": self.notebook}, ensure_ascii=False)
 
     def to_fields(self) -> dict[str, Any]:
-        """Return all fields except the notebook, as a dict that can be written as JSON."""
+        """Return all fields of the graded submission except the notebook, as a dict for JSON."""
         return {
             "seed": self.seed,
             "notes": list(self.notes),
@@ -123,7 +123,7 @@ class GradedSubmission:
         )
 
     def with_student(self, student: str) -> "GradedSubmission":
-        """Return a copy with the student's name in its results."""
+        """Return a copy of the graded submission with this student's name in its results."""
         return replace(
             self,
             results=tuple(replace(result, student=student) for result in self.results),
