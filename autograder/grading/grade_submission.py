@@ -697,7 +697,7 @@ def _explain_missing_answers(
     run: CellRun,
     answer_run: CellRun,
 ) -> Finding | None:
-    """Return the finding on an exercise whose function gave no results in the sandbox.
+    """Return the judgement (finding) on an exercise whose function gave no results in the sandbox.
 
     None if there are results to judge. A reason for their lack is that the function is not defined,
     takes too long, or ended the process.

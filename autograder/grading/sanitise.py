@@ -51,8 +51,8 @@ MAX_ERROR_CHARACTERS = 20_000
 _BASE64_TEXT = re.compile(r"[A-Za-z0-9+/=\s]*")
 _BASE64_DATA = re.compile(r";base64,[A-Za-z0-9+/=]+")
 _FILE_SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
-# Control characters except tab, newline and carriage return; lone surrogates; characters that
-# change the direction of writing; the byte order mark.
+# Characters that are replaced in texts: control characters except tab, newline and carriage
+# return; lone surrogates; characters that change the direction of writing; the byte order mark.
 _CONTROL_CHARACTERS = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff]"
 )
@@ -139,8 +139,8 @@ def _jpeg_size(data: bytes) -> tuple[int, int]:
     while position + 9 <= len(data) and data[position] == 0xFF:
         marker = data[position + 1]
         length = int.from_bytes(data[position + 2 : position + 4], "big")
-        # The frame header begins with one of these markers, except for three that begin a table or
-        # are unused.
+        # A JPEG's frame header begins with a marker in this range. Three markers in the range do
+        # not begin a frame header: they begin a table, or are unused.
         is_frame = 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)
         if is_frame:
             height, width = struct.unpack(">HH", data[position + 5 : position + 9])
@@ -451,7 +451,8 @@ class OutputCleaner:
             return {mime: text for mime, text in data.items() if mime == "text/plain"}
         if "text/html" not in data:
             return dict(data)
-        # Pictures are not counted: their base64 text is long, but takes the parser little time.
+        # Leave pictures out of the size of the HTML: their base64 text is long, but a browser
+        # parses it quickly.
         markup = _BASE64_DATA.sub("", _join_text(data["text/html"]))
         self._html_budget -= len(markup)
         is_large = len(markup) > MAX_HTML_CHARACTERS or markup.count("<") > MAX_TAGS

@@ -183,7 +183,7 @@ def _send(pipe: IO[bytes], message: bytes) -> None:
 
 
 def _receive_message(pipe: IO[bytes]) -> bytes | None:
-    """Return the next message; None if there is none, or it is incomplete or too long."""
+    """Return the next message in a pipe; None if there is none, or it is incomplete or too long."""
     with suppress(OSError, ValueError):
         length = pipe.read(_MESSAGE_LENGTH.size)
         if len(length) < _MESSAGE_LENGTH.size:
