@@ -240,7 +240,7 @@ class FeedbackExporter(Exporter):
         return ".html"
 
     def from_notebook_node(self, nb: nbformat.NotebookNode, resources: Any = None, **kw: Any) -> Any:
-        """Return the feedback page and nbconvert's resources."""
+        """Return the feedback page as HTML, and the dict of resources that nbconvert needs."""
         settings = (resources or {}).get("nbgrader", {})
         course = find_course()
         classroom = Classroom(course.classroom, course, settings.get("db_url"))

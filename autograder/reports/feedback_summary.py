@@ -114,7 +114,7 @@ def build_standalone_summary(
 def _build_nameless_summary(
     lab: Lab, mark: Mark, lines: tuple[SummaryLine, ...], submission: GradedSubmission | None
 ) -> FeedbackSummary:
-    """Return a summary without the student's name and without dates."""
+    """Return a feedback page's summary without the student's name and without dates."""
     unreadable, notes = "", tuple[str, ...]()
     if submission:
         unreadable = _find_unreadable_reason(submission)

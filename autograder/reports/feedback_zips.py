@@ -108,7 +108,7 @@ def _write_moodle_and_canvas_zips(
 def _replace_zip_archive(
     classroom: Classroom, name: str, file_count: int, files: Iterator[tuple[str, bytes]]
 ) -> Iterator[str]:
-    """Replace a zip archive; yield a sentence about the new one, if there are files for it.
+    """Write a zip archive in place of the old one; yield a sentence, if it has any files.
 
     An older archive is deleted. If there are no files, no new archive is written.
     """
@@ -158,7 +158,7 @@ def _sort_pages_by_platform(
 
 
 def _copy_term_pages_to_return(classroom: Classroom, marks: ClassMarks) -> Iterator[str]:
-    """Copy the students' pages about the whole term into returned/term/, and yield a sentence."""
+    """Copy the students' pages about the term into returned/term/; yield a sentence about it."""
     if classroom.course.term is None:
         return
     pages = []

@@ -152,7 +152,7 @@ class QuestionAnswers:
 
     @property
     def marks(self) -> dict[str, ManualMark]:
-        """Manual marks by student."""
+        """Manual marks of the question, by student."""
         return {answer.student: answer.mark for answer in self.answers}
 
     @property
@@ -320,7 +320,7 @@ def _move_away_unsaved_sheet(question: QuestionAnswers) -> Path | None:
 
 
 def _answers_with_texts(question: QuestionAnswers, workers: int) -> Iterator[StudentAnswer]:
-    """Yield the answers with their texts, which worker processes with time limits read."""
+    """Yield the answers with their texts, read by worker processes with a time limit."""
     classroom, lab = question.classroom, question.lab.name
     calls = []
     for answer in question.answers:

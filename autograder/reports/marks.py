@@ -316,7 +316,7 @@ class ClassMarks:
             self.marks[student, lab] = replace(mark, rows=rows, notes=notes, attempts=attempts)
 
     def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "ClassMarks":
-        """Return a copy without anything that identifies a student; names become pseudonyms."""
+        """Return a copy of the marks with pseudonyms, without texts that identify a student."""
         marks = {}
         for (student, lab), mark in self.marks.items():
             pseudonym = pseudonyms[student]
@@ -353,7 +353,7 @@ def _anonymise_mark(mark: Mark, pseudonym: str, student: Person) -> Mark:
 
 
 def _anonymise_note(note: str, student: Person) -> str:
-    """Return a note without quoted names of files and cells, which students may choose freely.
+    """Return a note on a submission without quoted names of files and cells: students choose them.
 
     A note that still contains the student's name is replaced by a general sentence.
     """

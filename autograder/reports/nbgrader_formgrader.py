@@ -19,8 +19,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from autograder.core.notebook_cells import nbgrader_metadata
 from autograder.grading.sanitise import clean_output, extract_pictures, render_markdown
 
-# nbconvert's macro of this name would load MathJax from the network. Replace it by an empty one:
-# the formulas on these pages are MathML and do not need MathJax.
+# nbconvert's macro "mathjax" would load MathJax from the network. Replace it by an empty macro: the
+# formulas on these pages are MathML and do not need MathJax.
 _NO_MATHJAX = {"mathjax.html.j2": "{%- macro mathjax(url='') -%}{%- endmacro -%}"}
 
 MAX_MARKDOWN_SECONDS = 5.0  # for one page; an ordinary one takes a twentieth of a second

@@ -213,8 +213,8 @@ def exercise_statistics(name: str, submissions: Sequence[Mark]) -> ExerciseStati
     results = _results_of_exercise(name, submissions)
     manually_graded = any(row.verdict is Verdict.MANUAL for _, row in results)
     counts = _count_outcomes(results)
-    # An answer left blank gets 0 points automatically. While the others still await manual
-    # grading, these zeros would make the mean too low. So leave them out until then.
+    # An answer left blank gets 0 points automatically. While other students' answers still await
+    # manual grading, these zeros would make the mean too low. So leave them out until then.
     skip_zeros = manually_graded and counts["waiting"] > 0
     points, percents, pairs = 0.0, [], []
     for mark, row in results:

@@ -300,7 +300,7 @@ def render_question(released_lab: ReleasedLab, name: str) -> Markup:
 
 
 def _find_added_or_changed_cells(released_lab: ReleasedLab, cells: Sequence[dict]) -> list[dict]:
-    """Return the cells that the student added, and those that changed without being graded."""
+    """Return the cells that the student added, and changed cells that hold no graded answer."""
     extra = []
     for cell in cells:
         source = str(cell.get("source", ""))
@@ -350,7 +350,7 @@ def _remove_mark_scheme(source: str) -> str:
 
 
 def _outputs(cell: Mapping[str, Any]) -> list[dict]:
-    """Return a notebook cell's outputs, without the malformed ones of a student's file."""
+    """Return a notebook cell's outputs, except malformed ones that a student's file may have."""
     outputs = cell.get("outputs")
     if not isinstance(outputs, list):
         return []

@@ -69,7 +69,7 @@ class TermRules:
 
     @property
     def weighted_count(self) -> int:
-        """Number of labs that count, because their weight is above 0."""
+        """Number of labs with a weight above 0, which can count for the result of the term."""
         return sum(weight > 0 for weight in self.weights.values())
 
     @property
@@ -184,7 +184,7 @@ class ClassTerm:
     by_student: dict[str, StudentTerm] = field(default_factory=dict)
 
     def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "ClassTerm":
-        """Return a copy with pseudonyms instead of the students' names."""
+        """Return a copy of the results with pseudonyms instead of the students' names."""
         by_student = {pseudonyms[student]: term for student, term in self.by_student.items()}
         return ClassTerm(self.rules, by_student)
 
