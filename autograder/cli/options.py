@@ -95,7 +95,7 @@ WORKERS_OPTION = click.option(
 
 
 def print_lines(label: str, sentences: Iterable[str]) -> None:
-    """Print sentences to stderr, each in a line that begins with the label."""
+    """Print sentences to stderr, each in a line that begins with a label such as "Note"."""
     for sentence in sentences:
         click.echo(make_printable(f"{label}: {sentence}"), err=True)
 
