@@ -74,7 +74,7 @@ def _move_file(top: Path, source: str, target: str, name: str, replaces: bool) -
 
 
 def remove_empty_folders(root: Path, folder: str) -> None:
-    """Remove what is left of a student's merged folder: folders without files, and the term's page."""
+    """Remove a merged student's empty folders, and the page about the student's term."""
     (root / "feedback" / folder / "term.html").unlink(missing_ok=True)
     for top in _STUDENT_FOLDERS:
         place = root / top / folder

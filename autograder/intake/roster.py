@@ -186,7 +186,7 @@ class Roster:
 
     @cached_property
     def _people_by_field_and_value(self) -> dict[str, dict[str, list[Person]]]:
-        """People with a value in a field, as `_people_by_field_and_value[field][normalised value]`."""
+        """People of the roster by field and value, such as ["login"]["ada"]."""
         index: dict[str, dict[str, list[Person]]] = defaultdict(lambda: defaultdict(list))
         for person in self.people:
             for key in _ID_FIELDS:
