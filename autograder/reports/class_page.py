@@ -355,7 +355,7 @@ def render_student_overviews(report: ClassReport) -> Iterator[tuple[str, str]]:
 
 
 def _summarise_sections(report: ClassReport) -> list[tuple[str, int, Distribution]]:
-    """Return name, size and mean results of each section (group of students); [] if only one."""
+    """Return name, size and distribution of marks of each section (group); [] if only one."""
     members: dict[str, list[str]] = defaultdict(list)
     for student, person in report.marks.students.items():
         members[person.section].append(student)

@@ -91,7 +91,7 @@ def write_feedback_archives(
 def _write_moodle_and_canvas_zips(
     classroom: Classroom, lab: Lab, feedback: _FeedbackByPlatform, failures: list[str]
 ) -> Iterator[str]:
-    """Write zip archives with the feedback on a lab for Moodle and Canvas; say so for each."""
+    """Write the feedback on a lab as zips for Moodle and Canvas; yield a sentence about each."""
     notebooks: dict[str, bytes] = {}
     for name, outcome in _render_feedback_notebooks(classroom, feedback.canvas):
         if isinstance(outcome, WorkerFailed):
@@ -266,7 +266,7 @@ def make_canvas_feedback_notebook(
     lab: Lab,
     notebook: Mapping[str, Any],
 ) -> str:
-    """Return feedback for Canvas as a notebook in JSON; Canvas would not accept an HTML page.
+    """Return feedback for Canvas as a notebook in JSON: Canvas gives it the name of a notebook.
 
     Canvas gives a returned file the name of the submitted file, so an HTML page would get a name
     that ends with .ipynb, and could not be opened.
