@@ -81,7 +81,7 @@ def build_labs(
 
 
 def build_pages(course: Course, *, check: bool = False) -> list[str]:
-    """Build a notebook of each page of the course, or check that the notebooks are up to date.
+    """Build a notebook from each page (Markdown file) of a course, or check that it is up to date.
 
     A page is a text file with Markdown that course.toml lists.
 
@@ -159,7 +159,7 @@ def _dump_with_new_outputs(notebook: NotebookNode, lab: Lab, refresh_all: bool) 
 
 
 def normalize_notebook(notebook: NotebookNode, lab: Lab) -> NotebookNode:
-    """Return a copy of a solution notebook in the form in which it is saved.
+    """Return a copy of a solution notebook without what changes in every run, ready to be saved.
 
     The points of exercises are set to those in the exercises' definitions. Execution counts and
     other metadata that change in every run are removed.
@@ -198,7 +198,7 @@ def normalize_notebook(notebook: NotebookNode, lab: Lab) -> NotebookNode:
 
 
 def _normalize_nbgrader_cell(cell: NotebookNode, lab: Lab, seen_grade_ids: set[str]) -> None:
-    """Bring a notebook cell that nbgrader uses into the saved form, and set a test cell's points.
+    """Remove nbgrader's checksum from a notebook cell's metadata, and set a test cell's points.
 
     Parameters
     ----------
@@ -228,13 +228,14 @@ _REMINDER = re.compile(r"(It is worth )[\d.]+ points?\b")
 
 
 def _update_points_in_text(notebook: NotebookNode, lab: Lab) -> None:
-    """Write the current points into headings such as "Exercise 1: `softmax` (2 points)".
+    """Write each exercise's current points into its heading, such as "Exercise 1 (2 points)".
 
     A heading that names no exercise is taken to be that of the next manually graded question. The
     phrase "It is worth 3 points" gets the points of all manually graded questions together.
     """
-    # Go through the cells from the last to the first: a question's heading stands above its answer
-    # cell, whose points are then already known.
+    # Go through the cells from the last to the first. A question's heading stands above the cell
+    # for the student's answer, which carries the points. So the points are known when the heading
+    # is reached.
     question_points: list[float] = []
 
     def update_heading(match: re.Match) -> str:
@@ -260,7 +261,7 @@ _GUESS = re.compile(r"\bguess\W+(first|before)\b|\*\*guess\*\*", re.I)
 
 
 def _require_results_hidden_until_guessed(notebook: NotebookNode, lab: Lab) -> None:
-    """Raise BuildError if a text says "guess first" and the text cell after it is not collapsible.
+    """Raise BuildError if a text says "guess first" and the text after it is not hidden at first.
 
     The next text cell must begin with the HTML tag <details>, so that a student sees its content
     only after a click.
@@ -278,7 +279,7 @@ def _require_results_hidden_until_guessed(notebook: NotebookNode, lab: Lab) -> N
 
 
 def _strip_counts_and_widgets(outputs: Iterable[NotebookNode]) -> list[NotebookNode]:
-    """Return a notebook cell's outputs without execution counts and without widgets.
+    """Return copies of a notebook cell's outputs without execution counts and without widgets.
 
     An output that consists only of a widget is left out.
     """
@@ -347,7 +348,7 @@ def _has_error_output(cell: NotebookNode) -> bool:
 
 
 def restore_measurements(new_notebook: NotebookNode, saved_notebook: NotebookNode) -> NotebookNode:
-    """Put saved outputs back into the cells of a new run that print measurements, such as seconds.
+    """Replace outputs of a new run that contain measurements, such as seconds, by the saved ones.
 
     A measuring cell has the tag "nbval-ignore-output". Its output, such as a number of seconds,
     differs in every run. If the author has cleared the saved output, the new one is kept.

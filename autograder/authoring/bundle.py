@@ -59,8 +59,8 @@ def collect_bundle_files(course: Course) -> dict[str, bytes]:
         "install.py": distribution.read_root_file("install.py"),
         "constraints.txt": distribution.make_constraints(packages),
     }
-    # The files are read one by one, each right after its own check. So an error is about the first
-    # file that has a problem.
+    # Check and read the files one by one. Otherwise an error could be about a later file than the
+    # first one that has a problem.
     course_files = (_require_public_path(course, path) for path in _list_files_for_students(course))
     files |= distribution.read_files(root, course_files)
     for part in ("", *STUDENT_PACKAGES, "cli"):

@@ -104,7 +104,7 @@ def make_pyproject(
 def _select_entry_points(
     groups: Mapping[str, Mapping[str, str]], packages: Sequence[str]
 ) -> dict[str, Mapping[str, str]]:
-    """Return the entry points (such as commands) whose functions are in `packages`, by TOML table.
+    """Return the entry points (such as commands) that are defined in `packages`, by TOML table.
 
     Parameters
     ----------

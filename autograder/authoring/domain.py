@@ -1,4 +1,4 @@
-"""Draw random valid inputs of an exercise, usual ones and extreme ones such as an axis of length 1.
+"""Draw random test inputs for an exercise: usual ones, and extreme ones such as arrays of length 1.
 
 The domain is the set of inputs for which the student's function must be right. An edge is an
 extreme value of one of the domain's arguments, such as an axis of length 1.
@@ -32,7 +32,7 @@ _LAYOUTS = {"F": "arrays in Fortran's order", "strided": "slices with gaps"}
 
 @dataclass(frozen=True)
 class Domain:
-    """Inputs that an exercise must handle (its domain): axis lengths, flags, magnitudes and dtypes.
+    """Domain of an exercise: the ranges of lengths, numbers and dtypes that its inputs may have.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ class Domain:
     steady: bool = False
 
     def argument_names(self) -> set[str]:
-        """Return the names of the arguments of `draw` besides the random generator."""
+        """Return the names of `draw`'s arguments, except for the random generator."""
         names = {*self.sizes, *self.flags}
         if self.magnitudes:
             names.add("magnitude")
         return names
 
     def edge_cases(self, rng: np.random.Generator, corners: bool = False) -> list[EdgeCase]:
-        """Draw a case for each extreme value of an argument; the other arguments have usual values.
+        """Draw a test case for each extreme value of an argument; other arguments are usual.
 
         Parameters
         ----------
@@ -86,7 +86,7 @@ class Domain:
         return cases
 
     def _draw_noncontiguous_cases(self, rng: np.random.Generator, **extremes: Any) -> Iterator[EdgeCase]:
-        """Draw inputs whose arrays are not contiguous in memory.
+        """Draw test cases in which the input arrays are not contiguous in memory.
 
         Parameters
         ----------
@@ -98,15 +98,16 @@ class Domain:
         for layout, label in _LAYOUTS.items():
             inputs = self._draw_usual_inputs_except(rng, **extremes)
             arrays = arrays_in((*inputs.args, *inputs.kwargs.values()))
-            # Row-major and column-major order differ only from two axes on. A scalar has only one
-            # layout in memory.
+            # Only an array of two or more axes can be in column-major instead of row-major order. A
+            # scalar has only one layout in memory. So draw test cases of a layout only if an array
+            # can have it.
             least_axes = 2 if layout == "F" else 1
             if any(array.ndim >= least_axes for array in arrays):
                 change = partial(copy_with_layout, layout=layout)
                 yield label, _map_input_arrays(inputs, change), (label, "")
 
     def _draw_corner_cases(self, rng: np.random.Generator) -> Iterator[EdgeCase]:
-        """Draw cases in which two or more arguments have extreme values at once.
+        """Draw test cases in which two or more arguments have extreme values at once.
 
         Each unusual value of a flag is combined with the extreme sizes and with the memory layouts.
         Two further kinds of cases have the smallest size for all axes, and a large size for all
@@ -142,7 +143,7 @@ class Domain:
             yield f"{label}{suffix}", inputs, edge
 
     def _list_edges(self) -> Iterator[tuple[str, str, Value]]:
-        """Yield each extreme value (edge of the domain): label, argument's name and the value."""
+        """Yield label, argument's name and value for each extreme value of an argument."""
         for name, (low, high) in self.sizes.items():
             small = {size for size in (1, 2) if low <= size <= high}
             for size in sorted({low, high, *small}):
@@ -156,7 +157,7 @@ class Domain:
             yield f"{dtype} numbers", "dtype", dtype
 
     def _draw_usual_inputs_except(self, rng: np.random.Generator, **extremes: Any) -> Inputs:
-        """Draw inputs with the values in `extremes`, and with usual values for all the rest."""
+        """Draw inputs with the extreme values in `extremes` and usual values for the rest."""
         arguments = self._draw_distinct_sizes(rng, list(extremes.values()))
         for name, values in self.flags.items():
             arguments[name] = values[0]
@@ -171,7 +172,7 @@ class Domain:
         return _map_input_arrays(inputs, partial(_convert_floats, dtype=dtype))
 
     def _draw_distinct_sizes(self, rng: np.random.Generator, taken: list[Any]) -> dict[str, Any]:
-        """Draw a usual size for each axis, all different from each other and from `taken`.
+        """Draw a usual length for each array axis; no two are equal, and none is in `taken`.
 
         The drawn sizes are appended to `taken`.
         """
@@ -196,12 +197,12 @@ def _format_flag(value: Value) -> Value:
 
 
 def _convert_floats(array: np.ndarray, dtype: str) -> np.ndarray:
-    """Convert a floating array to a dtype, and leave other arrays unchanged."""
+    """Convert an array of floating-point numbers to a dtype; return any other array unchanged."""
     if array.dtype.kind == "f":
         return array.astype(dtype)
     return array
 
 
 def _map_input_arrays(inputs: Inputs, change: Callable[[np.ndarray], np.ndarray]) -> Inputs:
-    """Return the inputs with `change` applied to each array among them."""
+    """Apply the function `change` to each array in a test case's inputs; return the new inputs."""
     return map_inputs(inputs, partial(map_arrays, function=change))

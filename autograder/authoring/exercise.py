@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
 
 F = TypeVar("F", bound=Callable[..., Any])
-# A test case: its label and its inputs. An edge case also has the name of the argument with an
-# extreme value, and that value.
+# A test case as it was drawn: its label, its inputs, and for an edge case the name of the argument
+# with an extreme value and that value.
 DrawnCase = tuple[str, Inputs, tuple[str, Value] | None]
 
 
@@ -76,7 +76,7 @@ class ExerciseError(AutograderError):
 
 
 def sizes(rng: np.random.Generator, count: int, low: int = 2, high: int = 8) -> list[int]:
-    """Draw `count` different axis lengths from `low` to `high`.
+    """Draw `count` different lengths for the axes of test arrays, each from `low` to `high`.
 
     With different lengths, an answer that confuses two axes gives an array of the wrong shape.
 
@@ -175,7 +175,7 @@ class Exercise:
         proposed: bool = False,
         steady: bool = False,
     ) -> Callable[[F], F]:
-        """Decorate the function that draws any valid inputs, such as arrays of any length.
+        """Decorate the function that draws random valid inputs, such as arrays of any length.
 
         The function gets a `numpy.random.Generator`. By name it also gets a size for each axis, a
         value for each flag, and `magnitude` if there are magnitudes. It returns `inputs(...)`.
@@ -347,7 +347,7 @@ class Exercise:
         return function
 
     def __call__(self, *_args: Any, **_kwargs: Any) -> Any:
-        """Raise ExerciseError: an exercise is no function. Its attribute `reference` is one."""
+        """Raise ExerciseError, since the author has called the exercise like a function."""
         name = self.name
         raise ExerciseError(f"`{name}` is the exercise; its function is `{name}.reference`.")
 
@@ -385,7 +385,7 @@ class Exercise:
         return register
 
     def structural(self, function: F) -> F:
-        """Decorate a wrong implementation with a mistake of any exercise, such as no `return`.
+        """Decorate a wrong implementation with a general mistake, such as a missing `return`.
 
         Its name with hyphens must be the name of a mistake in
         `autograder.values.structural_mistakes.STRUCTURAL`, which also has the mistake's explanation
@@ -405,7 +405,7 @@ class Exercise:
         return self._add_misconception(name, *STRUCTURAL[name], function)
 
     def variant(self, function: F) -> F:
-        """Decorate a right implementation unlike the solution, to test that it is accepted.
+        """Decorate a correct implementation that differs from the solution, to test that it passes.
 
         Building the lab fails if the autograder would mark it as wrong.
         """
@@ -414,12 +414,12 @@ class Exercise:
 
     @property
     def solution(self) -> SimpleNamespace:
-        """Object whose attributes are the names defined in the solution's cells."""
+        """Object that has the names defined in the solution notebook's cells as attributes."""
         return self.lab.reference
 
     @cached_property
     def reference(self) -> Callable:
-        """Right function for the exercise (the reference), which the solution notebook defines."""
+        """Correct implementation of the exercise (the reference) in the solution notebook."""
         try:
             return getattr(self.solution, self.name)
         except AttributeError:
@@ -428,7 +428,7 @@ class Exercise:
 
     @cached_property
     def argument_names(self) -> tuple[str, ...]:
-        """Names of the function's arguments; () if the cases do not call the function directly."""
+        """Names of the function's arguments; () if test cases do not call it directly."""
         if not self.rules.is_function_exercise:
             return ()
         return list_parameter_names(self.reference)
@@ -452,8 +452,9 @@ class Exercise:
         if seed is None:
             seed = zlib.crc32(self.name.encode())
         streams = np.random.SeedSequence(seed).spawn(len(self._cases) + 1)
-        # One random stream belongs to each case in `self._cases`. The last one is for the cases
-        # that the domain draws.
+        # Each test case that the author declared has a random generator of its own, so that its
+        # inputs do not depend on the other cases. The last generator is for the cases drawn from
+        # the domain.
         visible_cases, hidden_cases = [], []
         for case, stream in zip(self._cases, streams, strict=False):
             if not case.hidden:
@@ -467,12 +468,12 @@ class Exercise:
         return [*visible_cases, *edge_cases, *hidden_cases]
 
     def hidden_questions(self) -> list[Question]:
-        """Return the test cases that students do not see, with inputs drawn from the seed 0."""
+        """Return the test cases that students do not see, drawn with the random seed 0."""
         count = sum(case.hidden for case in self._cases)
         return self.questions(0)[-count:] if count else []
 
     def check_proposed_domain(self) -> None:
-        """Run the right function on extreme inputs of a domain that the author has not confirmed.
+        """Check that the reference solution can handle a domain that nobody has confirmed yet.
 
         Raises
         ------
@@ -484,7 +485,7 @@ class Exercise:
                 self._compute_expected_value(f"{label} of the domain that is proposed", inputs)
 
     def questions(self, seed: int | None = None) -> list[Question]:
-        """Return all test cases with the right result and the results of typical wrong functions.
+        """Return all test cases with the results of the solution and of typical wrong functions.
 
         Parameters
         ----------
@@ -502,7 +503,7 @@ class Exercise:
         return self.make_questions(self.draw())
 
     def make_questions(self, cases: Sequence[DrawnCase]) -> list[Question]:
-        """Complete drawn cases: add the right result and the results of typical wrong functions.
+        """Add to drawn test cases the right result and the results of typical wrong functions.
 
         Raises
         ------
@@ -524,7 +525,7 @@ class Exercise:
         return call_student_function(functions[name], inputs, self.rules.call)
 
     def _compute_expected_value(self, label: str, inputs: Inputs) -> Value:
-        """Return the result of the right function (the reference) for the inputs of a case.
+        """Return the result of the reference solution for the inputs of a test case.
 
         Raises ExerciseError if the reference has no usable result.
         """
@@ -545,7 +546,7 @@ class Exercise:
         return answer.value
 
     def _require_comparable_result(self, label: str, inputs: Inputs, answer: Answer) -> None:
-        """Raise ExerciseError if the right function raised, or its result cannot be compared.
+        """Raise ExerciseError if the reference solution raised, or its result cannot be compared.
 
         Parameters
         ----------
@@ -567,7 +568,7 @@ class Exercise:
             raise ExerciseError(f"The reference for {self.name}, {case}: {problem}")
 
     def _refuse_changed_argument_or_memory_excess(self, label: str, inputs: Inputs, answer: Answer) -> None:
-        """Raise ExerciseError if the right function changed an argument or held too much memory."""
+        """Raise ExerciseError if the solution changed an argument or needed too much memory."""
         if answer.modified:
             raise ExerciseError(
                 f"The reference for {self.name} changes its argument {answer.modified[0]!r}. What "
@@ -581,7 +582,7 @@ class Exercise:
 
 
 def _hyphenated_name(function: Callable) -> str:
-    """Return a function's name with "-" for "_", which is the name of the mistake that it makes."""
+    """Return the name of the mistake that a wrong function makes: its name with "-" for "_"."""
     return function.__name__.replace("_", "-")
 
 

@@ -133,7 +133,7 @@ class Lab:
         return str(import_function(self.needs)()) if self.needs else ""
 
     def mark_schemes(self) -> dict[str, str]:
-        """Return the marking schemes of the manually graded questions.
+        """Return the marking schemes (how to give points) of the manually graded questions.
 
         The keys are the grade_ids of the questions' answer cells. A marking scheme in the notebook
         belongs to the first such cell below it.
@@ -152,7 +152,7 @@ class Lab:
 
     @cached_property
     def exercises(self) -> Mapping[str, Exercise]:
-        """Exercises by name, in the order of their test cells in the notebook.
+        """Exercises by name, in the order in which the notebook tests them.
 
         Raises
         ------
@@ -233,7 +233,7 @@ class Lab:
         return {grade_id(name): exercise for name, exercise in self.exercises.items()}
 
     def item_name(self, name: str) -> str:
-        """Return the name of the exercise or question to which the notebook cell `name` belongs.
+        """Return the name of the exercise or question to which a notebook cell belongs.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class Lab:
 
     @cached_property
     def reference_cells(self) -> dict[str, str]:
-        """Sources of the solution's set-up and answer cells, by nbgrader's cell name or the id."""
+        """Sources of the solution's set-up and answer cells, by grade_id or else by cell id."""
         return find_reference_cells(self.cells)
 
     @cached_property
@@ -290,7 +290,7 @@ class Lab:
 
     @cached_property
     def required_packages(self) -> frozenset[str]:
-        """Modules that the lab needs, out of the list `imports` in course.toml.
+        """Those modules in the list `imports` of course.toml that this lab imports.
 
         Only imports in set-up and answer cells count, since the lab can be graded if another cell
         fails.
@@ -330,7 +330,7 @@ def read_lab(course: Course, name: str) -> Lab:
 
 
 def read_lab_in(folder: str, name: str) -> Lab:
-    """Read a lab of the course in a folder.
+    """Read the lab of this name, of the course that is in a folder.
 
     Worker processes call this, since a `Lab` cannot be sent to them and the two texts can.
     """
@@ -390,7 +390,7 @@ def read_labs(course: Course, names: Iterable[str] | None = None) -> dict[str, L
 
 
 def labs_by_grade_id(labs: Mapping[str, Lab]) -> dict[str, str]:
-    """Map each grade_id (nbgrader's name of a cell) to its lab; leave out ids that labs share."""
+    """Map each grade_id (nbgrader's name of a cell) to its lab, except for ids used in two labs."""
     lab_names: dict[str, list[str]] = {}
     for lab in labs.values():
         for cell in lab.cells:

@@ -61,8 +61,8 @@ def make_settings(course: Course) -> Config:
     c.CourseDirectory.db_url = f"sqlite:///{classroom / 'gradebook.db'}"
     c.CourseDirectory.ignore = AUTHOR_FILES
 
-    # A course has its marking schemes in the locked cell of a question. By default, nbgrader
-    # allows marking schemes only in cells of its type "task".
+    # A course has the marking scheme of a question in a locked notebook cell. By default, nbgrader
+    # allows marking schemes only in cells of its type "task". So switch this rule off.
     c.ClearMarkScheme.enforce_metadata = False
     c.GenerateAssignment.preprocessors = list(RELEASE_STEPS)
 

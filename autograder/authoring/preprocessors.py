@@ -63,7 +63,7 @@ class KeepOutputs(NbGraderPreprocessor):
 
 
 def _track_answer_dependence(source: str, dependent_names: set[str]) -> bool:
-    """Return True if a cell needs a student's answer; add the names that then need it as well.
+    """Return True if a notebook cell cannot run until the student has answered an exercise.
 
     Parameters
     ----------

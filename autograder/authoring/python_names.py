@@ -98,7 +98,7 @@ def _get_mutated_variable(node: ast.AST) -> str:
 
 
 def find_import_and_class_names(tree: ast.AST) -> set[str]:
-    """Return the names of imports and classes, also of those inside functions."""
+    """Return the names that code imports, and the names of its classes, also inside functions."""
     names = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):

@@ -1,4 +1,4 @@
-"""Run the set-up and answer cells of a solution notebook, which define the right functions."""
+"""Run the set-up and answer cells of a solution notebook, which define the reference solutions."""
 
 import io
 from collections.abc import Iterable, Mapping
@@ -12,7 +12,7 @@ from autograder.core.notebook_cells import nbgrader_metadata
 
 
 def find_reference_cells(cells: Iterable[NotebookNode]) -> dict[str, str]:
-    """Return the sources of the solution's cells that define the right functions, by cell name.
+    """Return the sources of the solution notebook's set-up and answer cells, by cell name.
 
     These are the code cells with the tag "setup" and the answer cells. The keys are the cells'
     grade_ids, or their cell ids if they have none.
@@ -27,7 +27,7 @@ def find_reference_cells(cells: Iterable[NotebookNode]) -> dict[str, str]:
 
 
 def _show_nothing(*_args: object, **_kwargs: object) -> None:
-    """Do nothing. Outside a notebook, this function takes the place of IPython's `display`."""
+    """Do nothing. This function takes the place of IPython's `display` outside of a notebook."""
 
 
 def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
@@ -45,7 +45,8 @@ def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
     AutograderError
         If a cell raises. The message names the cell.
     """
-    # In a notebook, cells can call `display` without importing it. So define the name here.
+    # In a notebook, cells can call `display` without importing it. So define that name for the
+    # cells that run here.
     namespace: dict[str, object] = {"__name__": f"solution of {lab}", "display": _show_nothing}
     for name, source in cells.items():
         try:

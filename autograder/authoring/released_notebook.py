@@ -66,7 +66,7 @@ def release_notebook(
 
 
 def _describe_first_refused_cell(nbgrader_step: Any, notebook: NotebookNode) -> str:
-    """Name the first notebook cell on which a preprocessor of nbgrader raises an error."""
+    """Return the name of the first notebook cell on which a step of nbgrader raises an error."""
     for cell in notebook.cells:
         try:
             nbgrader_step(nbformat.v4.new_notebook(cells=[deepcopy(cell)]), {})

@@ -1,4 +1,4 @@
-"""Find results in answer keys that hang on the processor or on the last digits of the inputs.
+"""Find results in answer keys that depend on the processor or on the inputs' last digits.
 
 The last digits of a product, of an exponential or of a least-squares solution differ between
 processors and with the number of threads. In an ill-conditioned computation they decide the first
@@ -44,7 +44,7 @@ _MOVE = 3  # units in the last place
 
 
 def find_unstable_results(lab: Lab, key_files: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each result of a lab that another processor may change too much.
+    """Return a sentence for each expected result of a lab that differs too much between processors.
 
     Too much is more than the comparison of an answer with the expected result allows.
 
@@ -78,7 +78,7 @@ def find_unstable_results(lab: Lab, key_files: Mapping[str, Any]) -> list[str]:
 
 
 def other_processor() -> dict[str, str]:
-    """Return environment variables with which NumPy computes as on another processor.
+    """Return environment variables that make NumPy compute as on another processor.
 
     OpenBLAS uses the code for a processor of 2008 (or, if this one is as old, for one of 2013) and
     two threads; NumPy uses none of the instructions that only newer processors have. Other linear
@@ -99,7 +99,7 @@ def optional_cpu_features() -> list[str]:
 
 
 def find_unstable_results_here(exercise: Exercise, questions: list[Question]) -> list[str]:
-    """Return a sentence for each result in a key that differs from what is computed here.
+    """Return a sentence for each expected result in an answer key that differs on this processor.
 
     An exercise with a comparison of its own is left out: several results are right in it, and its
     reference may even draw random numbers.
@@ -145,7 +145,7 @@ def _same_expected_value(first: Value, second: Value, rules: ComparisonRules) ->
 
 
 def move_last_digits(value: Value) -> Value:
-    """Return an argument with its fractions moved by a few units in the last place.
+    """Return a copy of an argument in which each fraction is changed in its last digits.
 
     Equal numbers stay equal, and whole numbers stay as they are, since they are often exact on
     purpose. Arrays of float32 and float16 stay as well: a unit in their last place is a large step,
@@ -166,7 +166,8 @@ def move_last_digits(value: Value) -> Value:
 
 
 def _move_array(array: np.ndarray) -> np.ndarray:
-    # The last bit of a number says whether it moves up or down: equal numbers move alike.
+    # The last bit of each number decides whether it is made larger or smaller. So equal numbers
+    # stay equal.
     is_odd = np.array(array).view(np.uint64) % 2 == 1
     step = _MOVE * np.finfo(np.float64).eps
     moved = array * np.where(is_odd, 1 + step, 1 - step)
@@ -175,7 +176,7 @@ def _move_array(array: np.ndarray) -> np.ndarray:
 
 
 def main() -> None:
-    """Compare the answer keys in a folder with what is computed here: ROOT LAB FOLDER."""
+    """Compare a folder's answer keys with results computed now. Arguments: ROOT LAB FOLDER."""
     root, lab_name, folder = sys.argv[1:]
     lab = read_lab(read_course(Path(root)), lab_name)
     sentences = []

@@ -91,7 +91,7 @@ def _are_all_answers_right(
 def _find_misconception_weakness(
     exercise: Exercise, misconception: Misconception, questions: Sequence[Question]
 ) -> str:
-    """Return the fault in a misconception's definition, as the end of a sentence; "" if none."""
+    """Return the fault in a misconception's definition as the end of a sentence; "" if none."""
     answers = [question.mistakes[misconception.name] for question in questions]
     accident = _find_problem_with_raised_errors(misconception, questions, answers)
     if accident:
@@ -107,8 +107,8 @@ def _find_misconception_weakness(
     return ""
 
 
-# Errors that show a slip of the lab's author in wrong code written on purpose: a misspelt name, or
-# a call of an `Exercise` instead of its function.
+# Errors that show a slip of the lab's author. If the author's deliberately wrong function raises
+# one of them, it has a misspelt name, or calls an `Exercise` instead of the exercise's function.
 _SLIPS = ("NameError", "UnboundLocalError", ExerciseError.__name__)
 
 
@@ -127,13 +127,14 @@ def _find_problem_with_raised_errors(
         # "name-not-defined". That error is intended.
         if not is_error_case and classify_error(answer.error) != misconception.name:
             results.append((question, answer))
-    # Store one message for each type of error. Go through the cases backwards, so that the message
-    # of the first case stays.
+    # Keep one message for each type of error. Going through the test cases backwards keeps the
+    # message of the first case.
     errors: dict[str, str] = {}
     for _, answer in reversed(results):
         if answer.error:
             errors[answer.raised] = answer.error
-    # Leave out edge cases, since wrong code often works for an array of length 1.
+    # Use only the results in usual test cases: in an edge case, such as an array of length 1, wrong
+    # code often gives the right result.
     usual_answers = [answer for question, answer in results if not question.edge]
     if not usual_answers:
         usual_answers = [answer for _, answer in results]
@@ -160,7 +161,7 @@ def _find_problem_with_raised_errors(
 def _make_thoughtless_answers(
     questions: Sequence[Question], rules: ComparisonRules
 ) -> Iterator[tuple[str, list[Answer]]]:
-    """Yield answers that a student could give without any thought, such as zeros.
+    """Yield functions' results that take no thought, such as zeros, to test that they do not pass.
 
     Parameters
     ----------
@@ -199,7 +200,7 @@ def _make_thoughtless_answers(
 
 
 def _number_arguments(inputs: Inputs) -> Mapping[int | str, Value]:
-    """Return the arguments of a call. The keys are positions, from 1, and names."""
+    """Return a call's arguments by position (from 1) or by name."""
     arguments: dict[int | str, Value] = dict(enumerate(inputs.args, 1))
     return arguments | dict(inputs.kwargs)
 
@@ -259,7 +260,7 @@ def answer_questions(
     exercise: Exercise,
     questions: Sequence[Question],
 ) -> list[Answer]:
-    """Return the outcome of a function in each test case of an exercise: its result or error."""
+    """Call a function on each test case of an exercise, and return the results or errors."""
     return [call_student_function(function, question.inputs, exercise.rules.call) for question in questions]
 
 
@@ -268,7 +269,7 @@ def judge_answers(
     questions: Sequence[Question],
     answers: Sequence[Answer],
 ) -> Finding:
-    """Compare a function's outcomes with the expected results, and return the verdict (a finding).
+    """Judge whether a function's results are right and which misconception they show, if any.
 
     It tells whether they are right and which misconception, if any, they show.
     """

@@ -12,7 +12,7 @@ import click
 from autograder.core.errors import INSTALL_ALL, AutograderError, make_printable
 from autograder.core.files import is_disk_error
 
-# Other packages can add commands to `autograder`: as entry points of this group.
+# Name of the entry points by which other Python packages can add commands to `autograder`.
 ENTRY_POINT_GROUP = "autograder.commands"
 
 _INSTRUCTOR_PACKAGES = (
@@ -27,7 +27,8 @@ _INSTRUCTOR_PACKAGES = (
 
 _STUDENT_COMMANDS = ("start", "lab", "update", "reset", "check")
 
-# Sentence for the user after Ctrl+C, by command: it says which of the work is kept.
+# Sentence for a user who stops a command with Ctrl+C, by command. It says which part of the work is
+# kept.
 _INTERRUPTION_NOTES = {
     "collect": "What is filed is kept; the same command goes on from there.",
     "grade": "What is marked is kept; the same command goes on from there.",
@@ -89,7 +90,7 @@ def _exit_with_error(text: str, exit_code: int = 1) -> NoReturn:
 
 
 def _list_optional_packages() -> set[str]:
-    """Return the packages that only optional parts of the autograder need (its extras)."""
+    """Return the names of the Python packages that only extras (optional parts) install."""
     from importlib.metadata import packages_distributions, requires
 
     packages = set()

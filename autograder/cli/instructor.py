@@ -145,7 +145,7 @@ def grade(
 
     from autograder.sandbox.choice import explain_fallback, find_sandbox
 
-    # To try out a sandbox takes as long as to read the labs. So do both at the same time.
+    # Finding a sandbox that works takes as long as reading the labs. So do both at the same time.
     with ThreadPoolExecutor(1) as executor:
         search = None if scheduler else executor.submit(find_sandbox, sandbox)
         from autograder.gradebook.graded_submission import GradingOptions

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from autograder.gradebook.classroom import Classroom
 
 SANDBOXES = ("auto", "bubblewrap", "webassembly", "none")  # copy of autograder.sandbox.choice.CHOICES
-# Keep these names the same as in autograder.platforms.responses.RESPONSE_FORMATS, which is not
-# imported here because that would be slow.
+# These names must be those in autograder.platforms.responses.RESPONSE_FORMATS. That module is not
+# imported here because the import would be slow.
 FORMAT_NAMES = ("json", "gradescope", "prairielearn", "github")
 PATH_TYPE = click.Path(path_type=Path)
 FILE_TYPE = click.Path(path_type=Path, dir_okay=False)
@@ -37,7 +37,7 @@ NOTEBOOK_TYPE = _NotebookPath(path_type=Path, dir_okay=False)
 
 
 def _set_course(ctx: click.Context, param: click.Parameter, folder: Path | None) -> None:
-    """Store the option --course in an environment variable, which child processes inherit."""
+    """Store the option --course in an environment variable, where child processes find it."""
     if folder is not None:
         os.environ[COURSE_VARIABLE] = str(folder.resolve())
 
@@ -95,7 +95,7 @@ WORKERS_OPTION = click.option(
 
 
 def print_lines(label: str, sentences: Iterable[str]) -> None:
-    """Print sentences to stderr, each in a line that begins with the label."""
+    """Print sentences to stderr, each in a line that begins with a label such as "Note"."""
     for sentence in sentences:
         click.echo(make_printable(f"{label}: {sentence}"), err=True)
 

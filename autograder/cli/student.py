@@ -102,7 +102,7 @@ def reset(notebook: Path, exercise: str | None) -> None:
 
 
 def _is_terminal() -> bool:
-    """Return True if a person can answer a question; False in a script."""
+    """Return True if the command can ask a person a question; False in a script."""
     return sys.stdin.isatty()
 
 

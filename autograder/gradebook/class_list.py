@@ -19,8 +19,8 @@ from autograder.intake import roster as rosters
 from autograder.intake.filenames import escape_unprintable, normalise_name
 from autograder.intake.student_folders import describe_duplicate_folders, match_folders
 
-# Take the roster for that of another class only if it lacks at least so many of the students who
-# submitted something.
+# If many students who submitted something are missing from the roster, it is taken for the roster
+# of another class. It must lack at least this many of them.
 MIN_UNKNOWN_STUDENTS = 3
 MAX_NAMES_SHOWN = 5  # in an error message
 _Value = TypeVar("_Value")
@@ -32,7 +32,7 @@ class ClassListError(AutograderError):
 
 @dataclass(frozen=True)
 class ClassList:
-    """Students of a class, with their roster entries, and where each submission came from.
+    """Students of a class: their entries in the roster, and the accounts that they submitted from.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class ClassList:
         policy: Policy,
         for_all: bool = False,
     ) -> dict[tuple[str, str], _Value]:
-        """Return the values in the roster's columns "<column> <lab>", by student and lab.
+        """Return the values that the roster's columns "<column> <lab>" give each student, by lab.
 
         Parameters
         ----------
@@ -140,8 +140,9 @@ class ClassList:
             labs[""] = list(policy.due)
         values = {}
         for student, person in self.people.items():
-            # The columns are sorted by the lab in their headings. So the column without a lab,
-            # which holds for all labs, comes first, and a lab's own column overrides it.
+            # The columns are sorted by the lab's name at the end of their headings. A column that
+            # holds for all labs has no such name, so it comes first. The columns of single labs
+            # then override its values.
             for heading, text in sorted(get_cells(person).items()):
                 if normalise_name(heading) not in labs:
                     raise ClassListError(
@@ -160,7 +161,7 @@ class ClassList:
 
 
 def read_class_list(classroom: Classroom) -> ClassList:
-    """Read the class list: roster.csv, and where each of the class's submissions came from.
+    """Read the class list from roster.csv and from the recorded origins of the submissions.
 
     Raises
     ------
@@ -176,8 +177,8 @@ def read_class_list(classroom: Classroom) -> ClassList:
         folders.update(student for student, _ in origins)
         people = match_folders(roster, sorted(folders), origins)
         notes = describe_duplicate_folders(people)
-        # The dict now has the students who have a folder, under the folder's name. Add those
-        # without a folder, under the folder name that follows from the roster.
+        # So far, `people` has only the students with a folder in submitted/, by the folder's name.
+        # Add the other students, by the folder's name that follows from the roster.
         matches = {person.student for person in people.values()}
         for person in roster.people:
             if person.student not in matches:
@@ -187,7 +188,7 @@ def read_class_list(classroom: Classroom) -> ClassList:
 
 
 def _reject_roster_of_other_class(roster: Roster, classroom: Classroom, students: set[str]) -> None:
-    """Raise `ClassListError` if the roster has hardly any of those who submitted something.
+    """Raise `ClassListError` if hardly any of the students who submitted are in the roster.
 
     That is assumed if hardly any of the students who submitted something are in the roster.
     """

@@ -82,7 +82,7 @@ class Classroom:
         self.report = self.root / "report"
 
     def require_submissions(self) -> None:
-        """Raise `UsageError` if there is no folder of submissions."""
+        """Raise `UsageError` if the classroom has no folder of submissions."""
         if not self.submitted.is_dir():
             raise UsageError(
                 f"There is no folder {self.submitted}; put the submissions there as "
@@ -115,12 +115,12 @@ class Classroom:
         return sorted(submissions)
 
     def list_unusable_student_folders(self) -> list[str]:
-        """Return the student folders that are left out because of characters in their names."""
+        """Return the students' folders that are left out since their names have bad characters."""
         names = [folder.name for folder in self._list_student_folders()]
         return sorted(repr(name) for name in names if not _is_usable_name(name))
 
     def list_unknown_folders(self) -> list[str]:
-        """Return "student/folder" for each folder of a student that has no lab's name."""
+        """Return "student/folder" for each folder of a student that is not named after a lab."""
         unknown = []
         for folder in self._list_student_folders():
             if not _is_usable_name(folder.name):
@@ -140,7 +140,7 @@ class Classroom:
         ]
 
     def read_submission(self, student: str, lab: str) -> Submission:
-        """Read the attempt that counts; a link or a very large file is refused, with a note why."""
+        """Read the submission that counts; refuse a link or a very large file, and note why."""
         try:
             name = self.counted_attempt(student, lab)
             attempt = self._read_earlier_attempt(student, lab, name) if name else None
@@ -156,7 +156,7 @@ class Classroom:
             )
 
     def read_attempts(self, student: str, lab: str) -> dict[str, Submission]:
-        """Read all attempts of a student at a lab, newest first, as a dict by file name.
+        """Read all submissions (attempts) of a student for a lab by file name, the newest first.
 
         The key of the newest attempt, which is in submitted/, is "".
         """
@@ -177,7 +177,7 @@ class Classroom:
         return sum(1 for _ in (self.root / "submitted-earlier" / student / lab).glob("*.ipynb"))
 
     def read_attempt(self, student: str, lab: str, name: str) -> Submission | None:
-        """Read one attempt, named by its key in `read_attempts`; None if it cannot be read."""
+        """Read one submission (attempt), given its key in `read_attempts`; None if this fails."""
         try:
             if name:
                 return self._read_earlier_attempt(student, lab, name)
@@ -186,13 +186,13 @@ class Classroom:
             return None
 
     def counted_attempt(self, student: str, lab: str) -> str:
-        """Return the file name of the earlier attempt that counts; "" if the newest one counts."""
+        """Return the file of the earlier submission that counts; "" if the newest one counts."""
         if self.course.policy.get("attempts") != "best":
             return ""
         return read_small_text(self.result_path(student, lab, "counts")) or ""
 
     def _read_earlier_attempt(self, student: str, lab: str, name: str) -> Submission | None:
-        """Read an earlier attempt, a file in submitted-earlier/; None if it cannot be read."""
+        """Read an earlier submission from submitted-earlier/; None if it cannot be read."""
         path = self.root / "submitted-earlier" / student / lab / name
         if not _ATTEMPT_FILE_NAME.fullmatch(name) or is_behind_link(path.parent):
             return None
@@ -231,7 +231,7 @@ class Classroom:
         return read_small_text(folder / "submission_secret.txt")
 
     def result_path(self, student: str, lab: str, kind: str = "json") -> Path:
-        """Return the path of a submission's result, or of its file `<lab>.<kind>` in results/."""
+        """Return the path of a submission's result in results/, or of another file kept there."""
         return self._path_with_links_replaced(self.results, student, f"{lab}.{kind}")
 
     def notebook_path(self, student: str, lab: str, name: str = "") -> Path:

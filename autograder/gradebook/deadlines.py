@@ -41,7 +41,7 @@ class Deadlines:
     extensions: Mapping[tuple[str, str], timedelta] = field(default_factory=dict)
 
     def make_timing(self, student: str, lab: str, submitted_at: datetime | None) -> Timing:
-        """Return submission time, due date and extension of a submission as one record."""
+        """Return a submission's time, due date and extension as one record."""
         return Timing(submitted_at, self.due.get(lab), self.extensions.get((student, lab)))
 
     def find_deadline(self, student: str, lab: str) -> datetime | None:
@@ -53,7 +53,7 @@ class Deadlines:
         return deadline and deadline.replace(tzinfo=UTC)
 
     def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "Deadlines":
-        """Return a copy with pseudonyms instead of the students' names."""
+        """Return a copy of the deadlines with pseudonyms instead of the students' names."""
         extensions = {}
         for (student, lab), extension in self.extensions.items():
             if student in pseudonyms:
@@ -89,7 +89,7 @@ def merge_deadlines(
     gradebook_due: Mapping[str, datetime],
     gradebook_extensions: Mapping[SubmissionKey, timedelta],
 ) -> Deadlines:
-    """Return the deadlines of a class: those of course.toml and the roster replace the gradebook's.
+    """Combine the deadlines in course.toml and the roster with those in nbgrader's gradebook.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def compute_timings(
     deadlines: Deadlines,
     submission_times: Mapping[SubmissionKey, datetime | None],
 ) -> dict[SubmissionKey, Timing]:
-    """Return when each submission came and was due, after using the students' free late days.
+    """Return when each submission came and was due, after extending due dates by free late days.
 
     Parameters
     ----------

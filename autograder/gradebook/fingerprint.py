@@ -33,7 +33,7 @@ _MIN_FILE_NAME_CHARACTERS = 4  # shorter strings in the code are not taken for n
 
 @dataclass
 class _CodeFacts:
-    """Everything in a module's or cell's code that may change a verdict, such as its imports.
+    """Everything in a piece of code that may change a submission's verdict, such as its imports.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def compute_fingerprint(lab: Lab) -> str:
 
 
 def _texts_of_cells_for_grading(lab: Lab) -> Iterator[str]:
-    """Yield a text for each code or answer cell of the solution, as parts of the lab's hash.
+    """Yield a text for each code or answer cell of the solution, to compute the lab's hash from.
 
     Those are the code cells and the answer cells.
     """
@@ -111,7 +111,7 @@ def _texts_of_cells_for_grading(lab: Lab) -> Iterator[str]:
 def _collect_facts_of_imported_modules(
     names: Iterable[str], roots: Mapping[str, Path]
 ) -> dict[str, _CodeFacts]:
-    """Collect the facts about some modules, and about all modules that these import, by name.
+    """Collect what may change a verdict in some modules and in all modules that they import.
 
     Only modules below `roots` are followed. The packages that contain a module are included, since
     Python runs their `__init__.py` first. The `__main__.py` of a subpackage is included too, since
@@ -153,7 +153,7 @@ def _read_module(path: Path, package: str) -> _CodeFacts:
 
 @cache
 def _collect_code_facts(source: bytes, package: str) -> _CodeFacts:
-    """Return the facts about a piece of code that may change a verdict, such as its imports.
+    """Return everything in a piece of code that may change a submission's verdict.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def _collect_code_facts(source: bytes, package: str) -> _CodeFacts:
 
 
 def _collect_strings_of_node(node: ast.AST, facts: _CodeFacts) -> None:
-    """If a syntax-tree node is a string or a dict of strings, add these strings to `facts`."""
+    """Add the strings in a syntax-tree node (a string, or a dict of strings) to `facts`."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
             if _is_string(key) and _is_string(value):

@@ -14,7 +14,7 @@ from autograder.gradebook.classroom import Classroom
 
 @dataclass
 class GradebookRecord:
-    """Record of what the gradebook has about one submission: its result, and its manual marks.
+    """Record of what nbgrader's gradebook has about one submission: its result and manual marks.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class GradebookRecord:
 
 
 def read_gradebook_record(path: Path) -> GradebookRecord:
-    """Read the record in a file; an empty record if the file is missing or cannot be read."""
+    """Read a submission's record from a file; return an empty record if this is impossible."""
     try:
         return GradebookRecord(**read_json(path))
     except TypeError:
@@ -46,7 +46,7 @@ def read_gradebook_record(path: Path) -> GradebookRecord:
 
 
 def read_earlier_marks(classroom: Classroom, student: str, lab: str) -> dict[str, list]:
-    """Return the manual marks for answers that the student has replaced, which no longer count.
+    """Return the manual marks given for a student's earlier answers, which no longer count.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def read_earlier_marks(classroom: Classroom, student: str, lab: str) -> dict[str
 
 
 def describe_earlier_mark(mark: Sequence, max_score: float) -> str:
-    """Return a sentence about a manual mark for an answer that the student has replaced.
+    """Return a sentence about a manual mark that was given for a student's earlier answer.
 
     >>> describe_earlier_mark([2.0, "Almost."], 3)
     'For an earlier answer a person gave 2 of 3 points: “Almost.”.'
@@ -68,7 +68,7 @@ def describe_earlier_mark(mark: Sequence, max_score: float) -> str:
 
 
 def was_interrupted(classroom: Classroom, student: str, lab: str) -> bool:
-    """Return True if a run ended before the gradebook had all of a submission's result."""
+    """Return True if a run ended before it had written all of a submission's result."""
     result = classroom.result_path(student, lab)
     record = classroom.result_path(student, lab, "recorded")
     return result.is_file() and record.is_file() and not read_gradebook_record(record).stamp

@@ -65,7 +65,7 @@ _SUBMISSION_INDEX_SQL = (
 
 @dataclass
 class _LabCells:
-    """Identifiers of the lab's notebook cells that have a grade or a comment in the gradebook.
+    """Identifiers of those notebook cells of a lab that get points or a comment in the gradebook.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class GradebookWriter:
         self._clear_cache()
 
     def _clear_cache(self) -> None:
-        """Forget the data read from the gradebook: another process may have changed them."""
+        """Discard the cached data of the gradebook, which another process may have changed."""
         self._cells: dict[str, _LabCells] = {}
         self._submissions: set[tuple[str, str]] | None = None
 
@@ -124,7 +124,7 @@ class GradebookWriter:
 
     @property
     def assignments(self) -> list[Any]:
-        """nbgrader's records of the labs in the gradebook, which nbgrader calls assignments."""
+        """Records of the labs in nbgrader's gradebook, which calls labs assignments."""
         return list(self._gradebook.assignments)
 
     def enter_labs(self, labs: Sequence[Lab], policy: Policy) -> None:
@@ -154,10 +154,11 @@ class GradebookWriter:
             write_file(path, json.dumps(state))
 
     def _rescale_manual_scores(self, lab: Lab, points: Mapping[str, float]) -> None:
-        """Convert the manual marks of each question whose points have changed in course.toml."""
+        """Convert the manual marks of those questions whose points were changed in course.toml."""
         db, grade_cell = self._gradebook.db, api.GradeCell
-        # A question dropped from the course has 0 points. This file stores its former points, to
-        # convert its marks if it counts again.
+        # A question that course.toml drops has 0 points. The file `.<lab>.dropped` stores the
+        # points that it had before. If the question counts again, its old marks are converted by
+        # these points.
         path = self.classroom.root / f".{lab.name}.dropped"
         dropped_points = read_json(path)
         cells = (
@@ -185,7 +186,7 @@ class GradebookWriter:
     def _rescale_gradebook_records(
         self, lab: Lab, exercise: str, cell: str, old_points: float, new_points: float
     ) -> None:
-        """Convert one question's manual marks in the lab's record files to its new points.
+        """Convert the manual marks of one question, kept in record files, to its new points.
 
         Parameters
         ----------
@@ -231,10 +232,10 @@ class GradebookWriter:
     # Methods that write one submission
 
     def has_recorded(self, submission: Submission, graded_submission: GradedSubmission) -> bool:
-        """Return True if the gradebook already holds this result of this submission."""
+        """Return True if the gradebook already has this grading result of this submission."""
         student, lab = submission.student, submission.lab
-        # The record file alone is no proof: the gradebook may have been replaced since it was
-        # written.
+        # The record file alone does not prove that the gradebook has the result. Somebody may have
+        # replaced the gradebook since the record was written.
         if (student, lab) not in self._recorded_submissions():
             return False
         record = read_gradebook_record(self._record_path(student, lab))
@@ -257,7 +258,9 @@ class GradebookWriter:
         """Write a submission's scores and comments; try again after a broken connection."""
         path = self._record_path(submission.student, submission.lab)
         old_record = read_gradebook_record(path)
-        # Mark the submission as unfinished by an empty stamp until everything about it is written.
+        # Write a record with an empty stamp, which means that the submission is not completely
+        # written. If the run is interrupted, the next run sees this and writes the submission
+        # again.
         write_file(path, json.dumps({**vars(old_record), "stamp": ""}))
         self._write_timestamp_and_secret(submission)
         write = partial(self._write_submission, submission, graded_submission, old_record)
@@ -272,7 +275,7 @@ class GradebookWriter:
         graded_submission: GradedSubmission,
         old_record: GradebookRecord,
     ) -> GradebookRecord:
-        """Write a submission's scores and comments into the database, and return its new record."""
+        """Write a submission's scores and comments into the database; return what it now has."""
         db = self._gradebook.db
         earlier = dict(old_record.earlier)
         entries = self._load_or_make_rows(submission)
@@ -281,8 +284,8 @@ class GradebookWriter:
         db.bulk_save_objects(entries.new)  # one statement per table, which is fast
         db.commit()
         self._recorded_submissions().add((submission.student, submission.lab))
-        # The keys of `earlier` are names of exercises; those of `shared` are names of notebook
-        # cells.
+        # In the dict `earlier`, the keys are names of exercises. In the dict `shared`, the keys are
+        # names of notebook cells, which may be the exercise's name or that of its test cell.
         retired_cells = {*earlier, *map(grade_id_of_test, earlier)}
         shared_marks = {}
         for cell, score in old_record.shared.items():
@@ -297,7 +300,7 @@ class GradebookWriter:
         old_record: GradebookRecord,
         earlier_marks: dict[str, list],
     ) -> None:
-        """Write a submission's automatic scores; take back the manual marks of changed answers.
+        """Write a submission's automatic scores; withdraw the manual marks of changed answers.
 
         If an answer has changed, its manual mark is moved into the dict `earlier_marks`, and the
         answer waits for a new manual mark.
@@ -309,8 +312,8 @@ class GradebookWriter:
             if result is None:
                 raise SubmissionRefused(f"there is no result for the cell {cell!r}.")
             if result.verdict is Verdict.FAULT:
-                # A manual mark is dropped only if the answer has changed. The autograder failed,
-                # so this is unknown: keep the mark.
+                # A manual mark is dropped only if the student's answer has changed. The autograder
+                # failed on this submission, so a change is unknown: keep the mark.
                 grade.auto_score, grade.needs_manual_grade = None, False
                 continue
             name = result.exercise
@@ -346,7 +349,7 @@ class GradebookWriter:
             comment.auto_comment = html.escape(text.strip(), quote=False) or None
 
     def _load_or_make_rows(self, submission: Submission) -> _SubmissionRows:
-        """Load a submission's grades and comments from the database, or make new ones.
+        """Load a submission's grades and comments from the database; if there are none, make them.
 
         New rows equal those that nbgrader's `Gradebook.add_submission` would make. That method is
         slow, since it writes and reads the rows one at a time.
@@ -411,7 +414,7 @@ class GradebookWriter:
         return self.classroom.result_path(student, lab, "recorded")
 
     def _stamp(self, submission: Submission, graded_submission: GradedSubmission) -> str:
-        """Return a hash by which to find out later if the gradebook has this result."""
+        """Return a hash by which a later run sees that the gradebook already has this result."""
         fields = json.dumps(graded_submission.to_fields(), sort_keys=True)
         return hash_parts(fields, str(submission.timestamp), self.classroom.db)
 
@@ -549,7 +552,7 @@ class GradebookWriter:
         db.commit()
 
     def _update_auto_scores(self, labs: Sequence[str], policy: Policy) -> dict[str, float]:
-        """Bring the automatic scores up to the current points; return each submission's total.
+        """Change the automatic scores to the current points; return the total of each submission.
 
         Returns
         -------
@@ -572,9 +575,9 @@ class GradebookWriter:
         )
         totals: dict[str, float] = {}
         for mark, max_score, name, student, lab in rows:
-            # A passed exercise has all of its points, a failed one has none. A score of 0 does not
-            # always mean "failed": an exercise that was dropped for a time had 0 points. So use
-            # the stored verdict as well.
+            # A passed exercise gets all of its points, a failed one gets 0. But an exercise may
+            # have the score 0 because it was worth 0 points when it was graded. So also use the
+            # stored verdict, passed or failed.
             has_passed = mark.auto_score or (student, lab, exercises.get(name, name)) in passes
             if mark.auto_score is not None and has_passed and mark.auto_score != max_score:
                 mark.auto_score = max_score
@@ -597,7 +600,7 @@ class GradebookWriter:
         return passes
 
     def _write_with_retries(self, action: Callable[[], Any], writes_one_submission: bool = False) -> Any:
-        """Run `action`, which writes into the gradebook; repeat it if the connection breaks.
+        """Call `action`, which writes into the gradebook; call it again if the connection breaks.
 
         With `writes_one_submission`, if the action fails twice although the connection is in order,
         `SubmissionRefused` is raised for this submission, and the run can go on with the others. One

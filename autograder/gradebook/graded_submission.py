@@ -9,8 +9,8 @@ from nbformat import NotebookNode
 
 from autograder.core.results import Result, Verdict
 
-# No graded answer depends on some cells of a lab, so grading does not run them. They get this
-# output.
+# Some cells of a lab, such as pure illustrations, have no effect on any graded answer. Grading does
+# not run them, and puts this output into them.
 NOT_RUN_OUTPUT = {
     "output_type": "stream",
     "name": "stdout",
@@ -80,11 +80,11 @@ class GradedSubmission:
         return [result.message for result in self.results if result.verdict is Verdict.FAULT]
 
     def to_json(self) -> str:
-        """Return all fields, including the notebook, as JSON text."""
+        """Return all fields of the graded submission, including the notebook, as JSON text."""
         return json.dumps({**self.to_fields(), "notebook": self.notebook}, ensure_ascii=False)
 
     def to_fields(self) -> dict[str, Any]:
-        """Return all fields but the notebook, as a dict that JSON can represent."""
+        """Return all fields of the graded submission except the notebook, as a dict for JSON."""
         return {
             "seed": self.seed,
             "notes": list(self.notes),
@@ -123,7 +123,7 @@ class GradedSubmission:
         )
 
     def with_student(self, student: str) -> "GradedSubmission":
-        """Return a copy with the student's name in its results."""
+        """Return a copy of the graded submission with this student's name in its results."""
         return replace(
             self,
             results=tuple(replace(result, student=student) for result in self.results),
@@ -131,7 +131,7 @@ class GradedSubmission:
 
 
 def apply_points(graded_submission: GradedSubmission, points: Mapping[str, float]) -> list[Result]:
-    """Return the results with scores by the current points, which may have changed since grading.
+    """Return the results with scores by the current points of the exercises in course.toml.
 
     Points may have changed in course.toml since the submission was graded.
 

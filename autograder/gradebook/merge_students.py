@@ -68,7 +68,8 @@ def merge_split_students(classroom: Classroom) -> Iterator[str]:
 
 def _merge_student(classroom: Classroom, source: str, target: str) -> None:
     labs = [lab for lab in list_merged_labs(classroom.root, source) if lab in classroom.course.labs]
-    # The gradebook first: after an interruption, the files still say which folders are to be merged.
+    # Merge the submissions in the gradebook before the files. If the merge is interrupted between
+    # the two, the folders are still there, so the next merge finds and merges them.
     choices = {lab: is_source_newer(classroom.root, source, target, lab) for lab in labs}
     if gradebook_exists(classroom.db):
         with translate_read_errors(classroom.db), open_gradebook(classroom) as gradebook:
@@ -83,7 +84,10 @@ def _merge_student(classroom: Classroom, source: str, target: str) -> None:
 def _merge_submissions(
     gradebook: Any, classroom: Classroom, source: str, target: str, lab: str, source_is_newer: bool
 ) -> None:
-    """Give the target the source's submission in the gradebook; of two, the newer one with all marks."""
+    """In the gradebook, merge the submissions that two folders of a student have for one lab.
+
+    The newer submission is kept, with the manual marks of both.
+    """
     db = gradebook.db
     rows = {}
     query = db.query(api.SubmittedAssignment).join(api.Assignment).filter(api.Assignment.name == lab)
@@ -123,7 +127,7 @@ def _set_student(gradebook: Any, row: Any, student: str) -> None:
 def _transfer_manual_marks(
     winner: Any, loser: Any, record: GradebookRecord, loser_record: GradebookRecord
 ) -> None:
-    """Copy the loser's manual marks to the winner, or into the record if the answers differ."""
+    """Copy the manual marks of the older submission to the newer one, which replaces it."""
     winner_comments, loser_comments = _comments_by_cell(winner), _comments_by_cell(loser)
     winner_grades = {grade.name: grade for notebook in winner.notebooks for grade in notebook.grades}
     names = {grade_id_of_test(name): name for name in {*record.answers, *loser_record.answers}}
@@ -152,7 +156,7 @@ def _comments_by_cell(submission: Any) -> dict[str, Any]:
 
 
 def _write_record(path: Path, record: GradebookRecord) -> None:
-    """Write a record without its stamp, so that the next run writes the result again."""
+    """Write a record with an empty stamp, which makes the next run write the result again."""
     write_file(path, json.dumps({**vars(record), "stamp": ""}))
 
 

@@ -60,8 +60,8 @@ def _newest_schema_version() -> str:
     return ScriptDirectory(str(Path(api.__file__).with_name("alembic"))).get_current_head() or ""
 
 
-# Use this function instead of nbgrader's own, which starts the program `alembic` and takes
-# seconds.
+# This function replaces nbgrader's own function, which starts the program `alembic` to find the
+# version. That takes seconds.
 api.get_alembic_version = _newest_schema_version
 
 

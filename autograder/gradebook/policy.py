@@ -31,8 +31,8 @@ from autograder.core.errors import format_count, join_words
 from autograder.core.rounding import to_fraction
 from autograder.intake.platform_metadata import find_timezone
 
-# datetime has years from 1 to 9999. Near both ends, converting between time zones fails. So only
-# these years are valid.
+# Years for which times are valid. Python's datetime has the years 1 to 9999, but converting times
+# near both ends to another time zone fails.
 VALID_YEARS = range(1970, 2200)
 
 _UNIT_SECONDS = {"w": 7 * 86_400, "d": 86_400, "h": 3_600, "m": 60}
@@ -56,7 +56,7 @@ _LAB_ENTRIES = {"due": date, "dropped": list, "points": dict}
 
 
 class _NumberRule(NamedTuple):
-    """Rule for a number under [policy] in course.toml: its default, maximum and description."""
+    """Rule for a number that course.toml may have in [policy]: default, maximum and description."""
 
     default: float
     maximum: float
@@ -103,7 +103,7 @@ class Timing:
 
     @property
     def seconds_late(self) -> float:
-        """Seconds by which the submission came after its deadline; at least 0."""
+        """Seconds by which the submission came after due date and extension; 0 if in time."""
         if not self.submitted_at or not self.deadline:
             return 0.0
         return max(0.0, (self.submitted_at - self.deadline).total_seconds())
@@ -145,7 +145,7 @@ class Policy:
 
     @property
     def lateness_rules(self) -> str:
-        """Sentences about the penalty for lateness.
+        """Sentences that tell students how much is taken off for lateness.
 
         >>> Policy(timedelta(minutes=10), 0.1, 0.5).lateness_rules
         'Each day begun after the due date takes off 10 % of the points, at most 50 %; 10 minutes late is in time.'
@@ -176,7 +176,7 @@ class Policy:
             return moment
 
     def count_late_days(self, seconds: float) -> int:
-        """Return the number of days that this lateness counts as; each begun day counts whole.
+        """Return the number of days late, for a lateness in seconds; each begun day counts whole.
 
         The number is 0 within the grace period.
         """
@@ -366,14 +366,15 @@ def parse_time(text: str, zone: tzinfo) -> datetime:
 
 
 def end_of_day(day: date, zone: tzinfo) -> datetime:
-    """Return the last second of a day, as the clocks in a time zone count it.
+    """Return the last second of a day in a time zone, also if clocks change on that day.
 
     >>> from zoneinfo import ZoneInfo
     >>> end_of_day(date(2026, 10, 24), ZoneInfo("Asia/Beirut")).astimezone(UTC).hour  # and not 20
     21
     """
-    # Clocks may change at midnight. In Beirut 23:59:59 comes twice on that day, and fold=1 is the
-    # second one. In Nuuk the day ends at 22:59:59, and fold=1 is that moment.
+    # If the clocks are put back at midnight, 23:59:59 comes twice; the parameter fold=1 chooses the
+    # second time (as in Beirut). If they are put forward before midnight, 23:59:59 does not exist;
+    # fold=1 then means the last second before the change (as in Nuuk).
     return datetime.combine(day, time(23, 59, 59), zone).replace(fold=1)
 
 

@@ -123,7 +123,7 @@ def _read_request_rows(path: Path) -> list[dict[str, str]]:
 
 
 def _find_student(text: str, roster: Roster, folders: set[str]) -> str:
-    """Return the folder name of the student in a table cell; "" if it fits nobody or several.
+    """Return the folder of the student whom a table cell names; "" if none or several fit.
 
     "" if no student fits, or more than one.
     """
@@ -142,7 +142,7 @@ def _check_exercise(lab: Lab, name: str, place: str) -> None:
 
 
 def _column_of(heading: str) -> str:
-    """Return the name of the column with this heading, as used here; "" for an unknown heading.
+    """Return the program's name for a column with this heading; "" for an unknown heading.
 
     >>> _column_of("Question"), _column_of("Remarks")
     ('exercise', '')

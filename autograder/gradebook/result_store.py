@@ -88,7 +88,7 @@ def store_notebook(
 def load_all_results(
     classroom: Classroom, student: str | None = None
 ) -> dict[tuple[str, str], GradedSubmission | None]:
-    """Return all cached results by student and lab, even if they are no longer up to date.
+    """Return all cached results by student and lab, including those that are out of date.
 
     Results whose submission is gone are left out. A result that cannot be read is None.
 

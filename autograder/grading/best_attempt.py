@@ -27,17 +27,18 @@ from autograder.grading.pool import GradingPool
 
 @dataclass(frozen=True)
 class _Attempt:
-    """One of several submissions of a lab by one student: its fingerprint and submission time."""
+    """One of several notebooks that a student submitted for a lab: its fingerprint and its time."""
 
     fingerprint: str
     submitted_at: datetime | None
 
 
 _Key = tuple[str, str]  # student and lab
-# For each student and lab: all submissions of the lab (attempts), by file name; the key of the
-# newest is "".
+# The submissions of each student for each lab, by file name. The key of a student's newest
+# submission is "".
 _Attempts = Mapping[_Key, Mapping[str, _Attempt]]
-# For each student and lab: the exercises that each attempt passed, by the attempt's fingerprint.
+# The exercises that each submission passed. The keys are student and lab, and then the fingerprint
+# of the submission.
 _Passes = dict[_Key, dict[str, list[str]]]
 
 
@@ -50,7 +51,7 @@ def choose_best_attempts(
     options: GradingOptions,
     force: bool = False,
 ) -> Iterator[str]:
-    """Choose and store, for each student and lab, which of several submissions counts.
+    """Choose and store which submission counts if a student has submitted a lab several times.
 
     Attempts that have no stored result yet are graded first.
 
@@ -94,7 +95,7 @@ def _list_repeated_submissions(
     stated_times: Mapping[_Key, datetime],
     options: GradingOptions,
 ) -> _Attempts:
-    """Return the submissions (attempts) of each student who has submitted a lab repeatedly.
+    """Return the submissions of each student who has submitted a lab repeatedly.
 
     The notebooks are read one submission at a time and not kept, since those of a whole class may
     not fit into memory.
@@ -117,7 +118,7 @@ def _read_attempts_without_result(
     attempts: _Attempts,
     passes: _Passes,
 ) -> Iterator[Submission]:
-    """Return an iterator of the submissions (attempts) that have not been graded yet.
+    """Return an iterator over the submissions that have not been graded yet.
 
     It reads each attempt's notebook only when the next attempt is asked for.
     """
@@ -144,7 +145,7 @@ def _store_passes_and_best_attempt(
     policy: Policy,
     deadlines: Deadlines,
 ) -> None:
-    """Store which exercises each submission (attempt) passed, and the file name of the best one."""
+    """Store the exercises that each submission passed, and the file name of the best submission."""
     student, lab = key
     current_passes, graded_attempts = {}, {}
     for name, attempt in attempts.items():
@@ -166,7 +167,7 @@ def find_best_attempt(
     policy: Policy,
     deadlines: Deadlines,
 ) -> str:
-    """Return the name of the attempt with the most points after its own late penalty.
+    """Return the file name of the submission with the most points after its own late penalty.
 
     Parameters
     ----------
@@ -182,6 +183,7 @@ def find_best_attempt(
     for name, (submitted_at, exercises) in attempts.items():
         score = sum(points.get(exercise, 0.0) for exercise in exercises)
         timing = deadlines.make_timing(student, lab, submitted_at)
-        # Rounded, since sums of equal points in another order may differ in their last digit.
+        # Round the score: adding equal points in another order may change its last digit, and two
+        # equal submissions would then differ.
         scores[name] = round(score - policy.compute_penalty(score, timing), 6)
     return max(scores, key=scores.__getitem__, default="")

@@ -31,11 +31,11 @@ _MAX_REASON_CHARACTERS = 300
 
 
 class ClusterError(GradingError):
-    """The cluster cannot be reached, or none of its workers can grade."""
+    """Error for a cluster that cannot be reached, or of which no worker is able to grade."""
 
 
 class WorkerLost(WorkerDied):
-    """A Dask worker left the cluster while it was grading a submission."""
+    """Error for a Dask worker that left the cluster while it was grading a submission."""
 
 
 class ClusterClient:
@@ -81,7 +81,7 @@ class ClusterClient:
                 "start one with `dask scheduler` and give --scheduler its address."
             ) from None
         self._lock = Lock()  # protects all attributes below
-        # All dictionaries have the address of a worker as their key.
+        # The keys of all these dictionaries are the addresses of workers.
         self._present: dict[str, int] = {}  # number of threads, for all workers of the cluster
         self._slots: dict[str, int] = {}  # number of threads, for workers that passed the test
         self._trials: dict[str, tuple[Any, float]] = {}  # future and deadline of each running test
@@ -98,7 +98,7 @@ class ClusterClient:
             self._client.close(timeout=5)
 
     def capacity(self) -> int:
-        """Return the number of calls that are enough to keep all workers busy."""
+        """Return the number of simultaneous calls that keeps all workers of the cluster busy."""
         return _MAX_CALLS_PER_SLOT * max(1, sum(self._slots.values()))
 
     def grade(self, *arguments: Any) -> GradedSubmission:
@@ -190,7 +190,7 @@ class ClusterClient:
         )
 
     def _retest_worker(self, worker: str) -> bool:
-        """Start a new test of a worker that failed to grade; return True if others are left."""
+        """Test a worker again that failed to grade; return True if there are other workers."""
         with self._lock:
             has_others = bool({*self._slots, *self._trials} - {worker})
             if self._slots.pop(worker, None):
@@ -224,7 +224,7 @@ class ClusterClient:
             self._raise_or_report_no_workers()
 
     def _finish_worker_tests(self) -> None:
-        """Handle each test that has ended, has taken too long, or whose worker has left."""
+        """Handle each worker's test that has ended or takes too long, or whose worker has left."""
         for worker, (trial, deadline) in list(self._trials.items()):
             if worker not in self._present:
                 del self._trials[worker]
@@ -236,7 +236,7 @@ class ClusterClient:
                 self._exclude_worker(worker, reason)
 
     def _raise_or_report_no_workers(self) -> None:
-        """Raise an error if all workers are excluded; tell the user if the cluster has none."""
+        """Raise an error if every worker is excluded; tell the user if the cluster has none."""
         if self._present:
             reasons = join_words(dict.fromkeys(self._excluded.values()))
             raise ClusterError(

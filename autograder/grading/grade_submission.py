@@ -51,8 +51,8 @@ from autograder.sandbox import Cell, CellRun, Sandbox, SandboxError
 from autograder.values.case_records import Question
 from autograder.values.structural_mistakes import STRUCTURAL
 
-# Names of the two stages of work on a submission that have a time limit of their own (see
-# `limited_stage`). Both run outside the sandbox.
+# Work on a submission outside of the sandbox has two stages, each with a time limit of its own.
+# These are the stages' names, which `limited_stage` takes.
 READING_STAGE, SHOWING_STAGE = "Reading the notebook", "Showing what it printed"
 MAX_STAGE_SECONDS = 20
 MAX_MESSAGE_CHARACTERS = 5_000  # of one exercise's message to the student
@@ -81,14 +81,14 @@ _releases: dict[Lab, NotebookNode] = {}
 
 
 def release_for_grading(lab: Lab) -> NotebookNode:
-    """Return a lab's notebook as released to students, but with the marking schemes in it."""
+    """Return a lab's notebook as students get it, but with the schemes for manual marking in it."""
     if lab not in _releases:
         _releases[lab] = release_notebook(lab.read_solution(), lab, for_grading=True)
     return _releases[lab]
 
 
 def set_release(lab: Lab, text: str) -> None:
-    """Load a lab's released notebook, which another process has made because making it is slow.
+    """Store a lab's released notebook in this process; another process has made it, which is slow.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def prepare_lab(lab: Lab) -> None:
 
 
 def hidden_case_seed(data: bytes, lab: str, salt: str) -> int:
-    """Return the seed of a submission's hidden cases, computed from the file and a secret.
+    """Return the random seed of a submission's hidden test cases, made from the file and a secret.
 
     Without the classroom's secret (`salt`), a student could try many versions of the file until the
     hidden cases happen to pass with a wrong answer.
@@ -232,7 +232,7 @@ def _find_used_packages(lab: Lab, notebook: NotebookNode) -> set[str]:
 def _hash_answers_and_list_untouched(
     lab: Lab, notebook: NotebookNode
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return a hash of each answer, and the names of answers that the student left unchanged."""
+    """Return a hash of each answer, and the names of answers that the student has not changed."""
     hashes, untouched_names = {}, []
     release_sources = {cell_grade_id(cell): cell.source for cell in release_for_grading(lab).cells}
     for cell in notebook.cells:
@@ -341,8 +341,9 @@ class SubmissionGrader:
     def __init__(self, lab: Lab, notebook: NotebookNode, seed: int, sandbox: Sandbox):
         self.lab, self.notebook, self.sandbox = lab, notebook, sandbox
         self._follows_through = False
-        # Cache the hidden cases. Follow-through runs the notebook again, with the reference
-        # solution of another exercise, and needs the same cases.
+        # Draw the hidden test cases only once. If an exercise fails, the notebook is run again with
+        # the reference solutions of other exercises (follow-through), and this run needs the same
+        # test cases.
         self._draw_cases: Callable[[Exercise], list[DrawnCase]]
         self._draw_cases = cache(lambda exercise: exercise.draw(seed))
         self._hidden_questions: Callable[[Exercise], list[Question]] = cache(
@@ -350,7 +351,11 @@ class SubmissionGrader:
         )
 
     def judge_submission(self, follow_through: bool) -> CellResults:
-        """Run the notebook and judge its exercises; with `follow_through`, retry dependent ones."""
+        """Run the notebook and judge its exercises.
+
+        With `follow_through`, judge a failed exercise again, with reference solutions of the
+        exercises that it builds on.
+        """
         self._follows_through = follow_through
         results = self.judge_cells(self.notebook, self.sandbox.limits.total_seconds)
         if follow_through:
@@ -358,7 +363,7 @@ class SubmissionGrader:
         return results
 
     def judge_cells(self, notebook: NotebookNode, seconds: float) -> CellResults:
-        """Run the notebook's code cells, for at most so many seconds, and judge its exercises."""
+        """Run the notebook's code cells within a number of seconds, and judge its exercises."""
         code_cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
         cells = self._select_cells_to_run(code_cells)
         limits = replace(self.sandbox.limits, total_seconds=seconds)
@@ -379,7 +384,7 @@ class SubmissionGrader:
         return results
 
     def _select_cells_to_run(self, cells: list[NotebookNode]) -> list[NotebookNode]:
-        """Return the code cells that may affect a result.
+        """Return those code cells that may change the result of an exercise.
 
         The illustrations of the released notebook are left out. So are its cells at the end, after
         the last graded cell and the last cell that the student added or changed.
@@ -422,7 +427,7 @@ class SubmissionGrader:
     def _judge_exercise(
         self, exercise: Exercise, run: CellRun, answer_run: CellRun
     ) -> tuple[Result, list[NotebookNode]]:
-        """Return the result and the outputs of one test cell.
+        """Return the result and the outputs of one exercise's test cell.
 
         Parameters
         ----------
@@ -457,7 +462,7 @@ class SubmissionGrader:
         return result, _make_failed_test_outputs(exercise.name, text, html)
 
     def _judge_visible_then_hidden_cases(self, exercise: Exercise, answers: list) -> tuple[Finding, str, str]:
-        """Judge the results for the visible cases and, if they are right, for the hidden cases.
+        """Judge the results in the visible test cases; if all are right, also in the hidden ones.
 
         Since visible cases come first, a mistake gets the same message as in the check that the
         student can run.
@@ -498,7 +503,7 @@ class SubmissionGrader:
         return judge(questions, answers, exercise.rules, misconceptions, exercise.name, known_right, names)
 
     def _blame_failed_dependencies(self, cell_results: CellResults) -> None:
-        """Name a failed exercise as the cause if another failed exercise calls its function."""
+        """Name a failed exercise as the cause of the failed exercises that call its function."""
         results = {result.exercise: result for result, _ in cell_results.tests.values()}
         for test, (result, outputs) in cell_results.tests.items():
             exercise = self.lab.exercises[result.exercise]
@@ -531,7 +536,7 @@ class SubmissionGrader:
         return ""
 
     def judge_with_reference_answers(self, results: CellResults) -> None:
-        """Judge failed exercises again, with reference solutions of exercises that they build on.
+        """Judge each failed exercise again, with reference solutions of the exercises it builds on.
 
         The notebook is run once more for each such exercise, with the reference solution in place
         of the wrong answers that the exercise builds on. A run can change the result of that one
@@ -566,7 +571,7 @@ class SubmissionGrader:
         results: CellResults,
         seconds: float,
     ) -> CellResults:
-        """Run the cells with the reference solution in place of the answers to some exercises.
+        """Run the cells again, with the reference solutions in place of some exercises' answers.
 
         Parameters
         ----------
@@ -588,7 +593,7 @@ class SubmissionGrader:
     def _result_after_reference_run(
         self, exercise: Exercise, first: Result, second: Result, prerequisites: list[str]
     ) -> tuple[Result, list[NotebookNode]] | None:
-        """Return an exercise's result and outputs after a second run, with reference solutions.
+        """Return an exercise's result and outputs after a run with other exercises' solutions.
 
         None if the second run changes nothing. No text and no duration of the second run is shown:
         the student's code could read the reference solution in that run, and reveal it in them.
@@ -620,8 +625,8 @@ class SubmissionGrader:
         answer_cells = {grade_id(name) for name in exercises}
         names = set(exercises)
         for cell_name in answer_cells:
-            # Add the variables that the answer cells define. The name of an exercise about
-            # variables is not the name of a variable.
+            # Add the variables that the answer cells define. If an exercise asks for variables
+            # instead of a function, their names differ from the name of the exercise.
             names |= set(find_definitions(parse_code(self.lab.reference_cells[cell_name]))[1])
         for cell in cells:
             is_answer = cell.cell_type != "code" or cell_grade_id(cell) in answer_cells
@@ -637,7 +642,7 @@ class SubmissionGrader:
 
 
 def _explain_misconception(exercise: Exercise, name: str) -> str:
-    """Return the course author's sentences about a misconception.
+    """Return what the course's author has written about a misconception, as sentences.
 
     `name` may name two misconceptions that were found together, such as "a + b".
     """
@@ -674,7 +679,7 @@ def _illustration_sources(lab: Lab) -> frozenset[str]:
 
 
 def _explain_undefined_answer(run: CellRun) -> tuple[Verdict, str]:
-    """Return the verdict on an answer cell that does not define the expected name.
+    """Return the verdict on an answer if its cell does not define the function that is expected.
 
     The second value is the error that the cell raised, as text; "" if it raised none.
     """
@@ -692,7 +697,7 @@ def _explain_missing_answers(
     run: CellRun,
     answer_run: CellRun,
 ) -> Finding | None:
-    """Return the finding on an exercise for which no results came back from the sandbox.
+    """Return the judgement (finding) on an exercise whose function gave no results in the sandbox.
 
     None if there are results to judge. A reason for their lack is that the function is not defined,
     takes too long, or ended the process.
@@ -729,7 +734,7 @@ def _describe_passed_cases(visible: int, hidden: int) -> str:
 
 
 def _reword_without_hidden_inputs(finding: Finding, has_visible_cases: bool) -> Finding:
-    """Return a finding on a hidden case in words that do not reveal its inputs and its result."""
+    """Reword a finding so that it does not reveal a hidden test case's inputs and result."""
     summary, label = "the result differs", ""
     if finding.shown_case:
         label = finding.shown_case.question.label
@@ -749,8 +754,8 @@ def _word_mistake_in_hidden_case(finding: Finding) -> str:
     kind = case.difference.kind if case and case.difference else ""
     if case and kind == "error":
         error = case.answer.raised
-        # Name only standard error classes: a student could define one whose name reveals the hidden
-        # inputs.
+        # A student could define an error class whose name reveals the hidden inputs. So name only
+        # Python's and NumPy's own error classes.
         is_standard = hasattr(builtins, error) or hasattr(np.exceptions, error)
         return f"it raises {error if is_standard else 'an error of its own'}"
     return _HIDDEN_CASE_SUMMARIES.get(kind, "the result differs")

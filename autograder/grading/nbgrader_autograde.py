@@ -100,8 +100,8 @@ class GradingPreprocessor(NbGraderPreprocessor):
         submission = classroom.read_submission(resources["nbgrader"].get("student", ""), lab.name)
         data, note = submission.data, submission.note
         if data is None and not (classroom.submitted / submission.student / lab.name).exists():
-            # The submission is in none of the folders of our classroom, so grade the notebook that
-            # nbgrader read.
+            # Our classroom has no folder for this submission, since nbgrader reads submissions from
+            # another place. So grade the notebook that nbgrader has read.
             data, note = nbformat.writes(nb).encode(), ""
         if data is None:
             return grade_unreadable_submission(lab, note).notebook, resources
@@ -130,7 +130,8 @@ class GradingPreprocessor(NbGraderPreprocessor):
         due = read_policy(lab.course, {}).due[lab.name]
         url = resources["nbgrader"].get("db_url")
         if url:
-            # nbgrader calls `LatePolicy` only if the lab has a due date in the gradebook.
+            # Write the due date of course.toml into the gradebook: nbgrader calls `LatePolicy` only
+            # if the gradebook has a due date for the lab.
             with Gradebook(url, lab.course.id) as gradebook:
                 set_due_date(gradebook, classroom, lab.name, due)
         return nbformat.from_dict(graded_submission.notebook), resources
@@ -142,7 +143,7 @@ class LatePolicy(LateSubmissionPlugin):
     def late_submission_penalty(
         self, student_id: str, score: float, total_seconds_late: float
     ) -> float | None:
-        """Return the points to take off for lateness; None for no penalty.
+        """Return the points that lateness takes off a score; None for no penalty.
 
         The roster's extensions are taken into account; nbgrader's `total_seconds_late` is not used.
         """

@@ -47,12 +47,12 @@ from autograder.grading.worker import (
 from autograder.sandbox import RunLimits, Sandbox, SandboxError
 from autograder.sandbox.choice import explain_fallback, find_sandbox
 
-# Modules that the sandbox imports once, in the process from which submissions are forked, so that
-# no submission has to import them. The lab's modules are added. An entry "module:function" also
-# calls the function.
+# Modules that each sandbox imports once, before any submission. Submissions run in forks of this
+# process, so they need not import these modules. The modules of the lab are added. An entry
+# "module:function" also calls the function.
 PRELOAD = ("numpy", "IPython", "autograder.student.check")
-# Further modules to import for submissions that draw figures. These submissions get a sandbox of
-# their own, since a process with these modules takes a fifth longer to fork.
+# Further modules for submissions that draw figures. Forking a process with these modules takes a
+# fifth longer, so these submissions get a sandbox of their own.
 DRAWING_PRELOAD = ("matplotlib.pyplot",)
 _DRAWING_MARKERS = (b"matplotlib", b"pylab")  # the file of a submission that draws contains one
 _MAX_CLUSTER_THREADS = 1_000  # threads that wait for the workers of a cluster
@@ -62,7 +62,7 @@ _EXTRA_SECONDS = 180  # for starting the sandbox, reading the notebook and clean
 
 @cache
 def sandbox_for(lab: Lab, choice: str = "auto", drawing: bool = False) -> Sandbox:
-    """Return the sandbox for a lab in this process; it is started by the first call.
+    """Return this process's sandbox for a lab; the first call starts it.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def sandbox_for(lab: Lab, choice: str = "auto", drawing: bool = False) -> Sandbo
 
 
 def _make_environment(lab: Lab) -> dict[str, str]:
-    """Return the environment variables that a lab's sandbox gets in addition to its own."""
+    """Return the environment variables that the code in a lab's sandbox needs besides the usual."""
     environment = {name: os.environ[name] for name in lab.environment if name in os.environ}
     environment[PACKAGES_VARIABLE] = ",".join(sorted(lab.allowed_packages))
     return environment
@@ -114,7 +114,7 @@ def find_sandbox_for(labs: Iterable[Lab], choice: str) -> type[Sandbox]:
 
 
 def grade_in_worker(*arguments: Any) -> GradedSubmission:
-    """Grade a submission in this thread's worker process.
+    """Grade a submission in the worker process that belongs to this thread.
 
     The arguments are those of `grade_in_worker_as_json`.
     """
@@ -129,7 +129,7 @@ def grade_in_worker_as_json(
     options: GradingOptions,
     alone: bool = False,
 ) -> str:
-    """Grade a submission in this thread's worker process; return the result as JSON.
+    """Grade a submission in this thread's worker process; return the grading result as JSON.
 
     If reading the notebook exceeds its limits, the submission is graded as unreadable. If cleaning
     the outputs exceeds its limits, the submission is graded again with plain text only.
@@ -202,7 +202,7 @@ def grade_in_this_process(
     options: GradingOptions,
     plain: bool = False,
 ) -> str:
-    """Grade one submission in this process, given the bytes of its file; return JSON.
+    """Grade the submission in the bytes of a file, in this process; return the result as JSON.
 
     The sandbox is kept for the next call.
 

@@ -39,7 +39,8 @@ class LineProgress(Progress):
     def advance(self) -> None:
         self._count += 1
         time_now = monotonic()
-        # Measure the rate from the end of the first step, since that step includes the start-up.
+        # Estimate the remaining time from the steps after the first one: the first step includes
+        # the time for starting the workers.
         self._first_time = self._first_time or time_now
         if time_now < self._next_line or self._count == self._total:
             return

@@ -26,18 +26,18 @@ MAX_SOURCE_CHARACTERS = 2_000_000  # of all cells together
 MAX_JSON_CONTAINERS = 400_000  # JSON lists and objects in the file
 MAX_NOTES = 20
 MAX_NOTE_CHARACTERS = 300
-# Flags of nbgrader that a student should not change. "points" is not among them, since the
-# instructor may have changed the points after the release.
+# Flags of nbgrader in a cell's metadata; if a student has changed one, a note says so. "points" is
+# left out, since the instructor may have changed the points after the release.
 _GRADING_FLAGS = ("grade", "solution", "locked", "task")
 
 
 class UnreadableNotebook(Exception):
-    """The submitted file is not a notebook. The error's text is a sentence for the student."""
+    """Error for a submitted file that is no notebook. The text is a sentence for the student."""
 
 
 @dataclass(frozen=True)
 class RebuiltNotebook:
-    """Notebook with the released test cells and the student's answers, ready to be run.
+    """Notebook made of the released test cells and the student's answers, ready to be run.
 
     Parameters
     ----------
@@ -112,7 +112,8 @@ def _refuse_unreadable_bytes(data: bytes) -> None:
         raise UnreadableNotebook(
             "The file is a zip archive. Unpack it, and submit the notebook that is inside."
         )
-    # Count before parsing, since a list of empty objects takes 60 times the file's size in memory.
+    # Count the brackets before parsing the file: a file of empty lists takes 60 times its size in
+    # memory when it is parsed.
     if data.count(b"{") + data.count(b"[") > MAX_JSON_CONTAINERS:
         raise UnreadableNotebook(
             "The file holds more lists and objects than a notebook has. "
@@ -175,7 +176,7 @@ def _upgrade_to_format_4(content: dict) -> dict:
 
 
 def _normalise_cell(raw_cell: dict) -> NotebookNode:
-    """Return a notebook cell whose fields have the types that nbformat expects."""
+    """Return a notebook cell in which each field has the type that nbformat expects."""
     source = raw_cell.get("source", "")
     if isinstance(source, list):
         source = "".join(line for line in source if isinstance(line, str))
@@ -279,7 +280,7 @@ def _note_changes_and_decide_rerun(
     release_cell: NotebookNode,
     notes: list[str],
 ) -> bool:
-    """Add to `notes` what the student has changed in a graded cell apart from the answer.
+    """Add to `notes` what a student has changed in a cell of the lab, besides the answer.
 
     Returns
     -------
@@ -306,7 +307,7 @@ def _match_to_graded_cells(
     graded_cells: dict[str, NotebookNode],
     notes: list[str],
 ) -> list[str | None]:
-    """Find the graded cell of the released notebook that each submitted cell stands for.
+    """Find, for each submitted cell, the cell of the released notebook that it was copied from.
 
     Cells are matched by grade_id, else by cell id, else by content.
 

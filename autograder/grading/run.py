@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from autograder.gradebook.gradebook_writer import GradebookWriter
 
 
-# After so many submissions in a row on which the autograder fails in the same way, the released
-# notebook of the lab is graded, to find out if the lab itself is at fault.
+# If the autograder fails in the same way on this many submissions in a row, it grades the lab's
+# released notebook. This shows whether the lab itself is at fault.
 MAX_EQUAL_FAULTS = 3
 MAX_ERROR_CHARACTERS = 500
 
@@ -190,12 +190,12 @@ class _ClassGrader:
         pool: GradingPool,
         force: bool,
     ) -> None:
-        """Choose, for each student and lab, which of several submissions counts."""
+        """Choose which submission counts if a student has submitted a lab several times."""
         from autograder.gradebook.gradebook_writer import GradebookWriter
         from autograder.grading.best_attempt import choose_best_attempts
 
-        # The best attempt depends on the late penalties, so first write the due dates of
-        # course.toml into the gradebook.
+        # Which submission is the best depends on the late penalties, which depend on the due dates.
+        # So first write the due dates of course.toml into the gradebook.
         with GradebookWriter(self.classroom) as writer:
             writer.enter_labs(labs, policy)
         self.run.notes += choose_best_attempts(

@@ -33,12 +33,13 @@ MAX_SHOWN_CHARACTERS = 600_000  # of the sources of all cells; the rest is not s
 MAX_COLOURED_CHARACTERS = 100_000  # of code with syntax colours; ten times that of a finished lab
 MAX_CELL_COLOURED_CHARACTERS = 50_000  # of code with syntax colours in one cell
 MAX_LINE_CHARACTERS = 500  # in a line of code with syntax colours
-# Each line of source counts as at least so many characters, since a page takes time to show even a
-# short line.
+# Weight of a line of source in characters, even if it is shorter, since a page takes time for each
+# line.
 LINE_WEIGHT = 60
 MAX_FORMULA_CHARACTERS = 2_000
 MAX_PICTURE_CHARACTERS = 5_000_000  # of the picture's base64 text
-# A file of a few kilobytes can declare a billion pixels, for which a browser allocates memory.
+# Maximal size of a picture in pixels. A picture file of a few kilobytes can declare a billion
+# pixels, and a browser then allocates memory for all of them.
 MAX_PICTURE_PIXELS = 40_000_000
 MAX_PICTURES = 20  # pasted into one Markdown cell
 MAX_PICTURE_NAME_CHARACTERS = 200
@@ -50,8 +51,8 @@ MAX_ERROR_CHARACTERS = 20_000
 _BASE64_TEXT = re.compile(r"[A-Za-z0-9+/=\s]*")
 _BASE64_DATA = re.compile(r";base64,[A-Za-z0-9+/=]+")
 _FILE_SIGNATURES = {"image/png": b"\x89PNG\r\n\x1a\n", "image/jpeg": b"\xff\xd8\xff"}
-# Control characters except tab, newline and carriage return; lone surrogates; characters that
-# change the direction of writing; the byte order mark.
+# Characters that are replaced in texts: control characters except tab, newline and carriage
+# return; lone surrogates; characters that change the direction of writing; the byte order mark.
 _CONTROL_CHARACTERS = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u2066-\u2069\ufeff]"
 )
@@ -138,8 +139,8 @@ def _jpeg_size(data: bytes) -> tuple[int, int]:
     while position + 9 <= len(data) and data[position] == 0xFF:
         marker = data[position + 1]
         length = int.from_bytes(data[position + 2 : position + 4], "big")
-        # The frame header begins with one of these markers, except for three that begin a table or
-        # are unused.
+        # A JPEG's frame header begins with a marker in this range. Three markers in the range do
+        # not begin a frame header: they begin a table, or are unused.
         is_frame = 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)
         if is_frame:
             height, width = struct.unpack(">HH", data[position + 5 : position + 9])
@@ -261,7 +262,7 @@ def truncate(text: str, max_characters: int) -> str:
 
 
 def estimate_rendering_cost(source: str) -> int:
-    """Return a measure of how long a page takes to show a notebook cell's source.
+    """Estimate how long a web page takes to show the source of a notebook cell, in characters.
 
     It is the number of characters, but at least 60 for each line.
 
@@ -272,7 +273,7 @@ def estimate_rendering_cost(source: str) -> int:
 
 
 def truncate_source(source: str, max_weight: int) -> str:
-    """Shorten a notebook cell's source to a maximum `estimate_rendering_cost`.
+    """Shorten the source of a notebook cell so that a web page shows it quickly.
 
     A remark on how much was cut is appended.
     """
@@ -383,7 +384,7 @@ def render_formula(body: str, display: str = "inline") -> str:
 
 
 def shorten_slow_code(source: str, plain: bool = False) -> str:
-    """Return a cell's code, shortened or as comments where syntax colouring would be slow.
+    """Return a cell's code; if colouring its syntax would be slow, shortened and as comments.
 
     Code that would take long is cut if necessary, and each of its lines becomes a comment.
 
@@ -439,7 +440,7 @@ class OutputCleaner:
         self._output_budget -= output_size(cleaned_output)
         if self._output_budget >= 0:
             return cleaned_output
-        # Show the remark only at the first outputs after the limit is exceeded.
+        # Show the remark "more output" only in place of the first outputs beyond the limit.
         is_first = self._output_budget > -MAX_OUTPUT_CHARACTERS / 100
         text = "(more output than can be kept)" if is_first else ""
         return make_output("stream", name="stderr", text=text)
@@ -450,7 +451,8 @@ class OutputCleaner:
             return {mime: text for mime, text in data.items() if mime == "text/plain"}
         if "text/html" not in data:
             return dict(data)
-        # Pictures are not counted: their base64 text is long, but takes the parser little time.
+        # Leave pictures out of the size of the HTML: their base64 text is long, but a browser
+        # parses it quickly.
         markup = _BASE64_DATA.sub("", _join_text(data["text/html"]))
         self._html_budget -= len(markup)
         is_large = len(markup) > MAX_HTML_CHARACTERS or markup.count("<") > MAX_TAGS

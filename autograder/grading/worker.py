@@ -49,7 +49,7 @@ _Result = TypeVar("_Result")
 
 
 class WorkerFailed(Exception):
-    """A worker process could not do its work on a submission.
+    """Error for work on a submission that a worker process could not do.
 
     Parameters
     ----------
@@ -68,19 +68,19 @@ class WorkerFailed(Exception):
 
 
 class LimitExceeded(WorkerFailed):
-    """The work exceeded its limit of time or memory, and would do so again."""
+    """Error for work that exceeded its limit of time or memory, and would exceed it again."""
 
 
 class _MemoryExceeded(LimitExceeded):
-    """The work exceeded its limit of memory."""
+    """Error for work that exceeded its limit of memory."""
 
 
 class WorkerDied(WorkerFailed):
-    """The worker process ended unexpectedly, perhaps for a reason outside the submission."""
+    """Error for a worker process that ended unexpectedly, perhaps not due to the submission."""
 
 
 class CallFailed(WorkerFailed):
-    """The function that the worker called raised an error; `reason` is its type and text."""
+    """Error for a function that raised in a worker. `reason` is the type and text of its error."""
 
 
 # Functions that run in the worker process
@@ -103,8 +103,8 @@ def limited_stage(name: str, seconds: float) -> Iterator[None]:
         with _limit_address_space():
             yield
     except BaseException as error:
-        # Store the stage's name in the error. If no code handles the error, `_serve_calls` reports
-        # it with this name.
+        # Note in the error in which stage of the work it was raised. If nothing catches the error,
+        # `_serve_calls` reports it with the stage's name.
         error.__dict__.setdefault("_stage", name)
         raise
     finally:
@@ -183,7 +183,7 @@ def _send(pipe: IO[bytes], message: bytes) -> None:
 
 
 def _receive_message(pipe: IO[bytes]) -> bytes | None:
-    """Return the next message; None if there is none, or it is incomplete or too long."""
+    """Return the next message in a pipe; None if there is none, or it is incomplete or too long."""
     with suppress(OSError, ValueError):
         length = pipe.read(_MESSAGE_LENGTH.size)
         if len(length) < _MESSAGE_LENGTH.size:
@@ -236,7 +236,8 @@ class Worker:
         except _MemoryExceeded:
             if self._is_unused:
                 raise
-            # Earlier calls may have left memory in this process: try again in a new process.
+            # The process may still hold memory from earlier calls. So call the function again, in a
+            # new process.
             self._kill()
             return self._run_once(function, arguments, seconds, memory)
 
@@ -297,8 +298,8 @@ class Worker:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self._kill()
-        # Start the worker without the module multiprocessing, which must not be used in a process
-        # of a Dask worker.
+        # Start the worker with `subprocess`, since a process of a Dask worker must not use
+        # `multiprocessing`.
         code = (
             f"import sys; sys.path[:] = {sys.path!r}; "
             "from autograder.grading.worker import _serve_calls; "
@@ -402,7 +403,7 @@ def run_calls_in_workers(
     memory: int = DEFAULT_MEGABYTES,
     retry_plain: bool = False,
 ) -> Iterator[tuple[int, str | WorkerFailed]]:
-    """Call a function in worker processes for each of many submissions.
+    """Call a function once for each of many submissions, in worker processes.
 
     Parameters
     ----------

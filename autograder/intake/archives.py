@@ -86,7 +86,7 @@ class FileListing:
     repositories: set[str] = field(default_factory=set)
 
     def add(self, file: IncomingFile) -> None:
-        """Add a file to the listing, or count it as junk.
+        """Add a file to the listing, or only count it if it is junk, such as a folder's .DS_Store.
 
         A path that ends with "/" is that of a folder. A folder is never listed, but counted if it
         is junk.
@@ -447,8 +447,9 @@ def _member_name(info: zipfile.ZipInfo) -> str:
     name = info.orig_filename
     is_utf8 = info.flag_bits & 0x800
     if not is_utf8:
-        # zipfile decodes such a name as cp437, but a Mac writes UTF-8. Text in another encoding
-        # hardly ever decodes as UTF-8, so try that first.
+        # The zip does not say that this name is in UTF-8, so zipfile has decoded it as cp437. But
+        # zips from a Mac have names in UTF-8 without saying so. Text in another encoding hardly
+        # ever decodes as UTF-8, so try UTF-8 first.
         with suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     parts = name.replace("\\", "/").split("/")
@@ -456,7 +457,7 @@ def _member_name(info: zipfile.ZipInfo) -> str:
 
 
 def _member_time(info: zipfile.ZipInfo, default: float | None, zone: tzinfo) -> float | None:
-    """Return a member's time in seconds since 1970, or the default if the zip gives it no time."""
+    """Return the time of a file in a zip, in seconds since 1970; the default if none is stored."""
     if info.date_time <= (1980, 1, 1, 0, 0, 0):  # written by zip programs that know no time
         return default
     try:
@@ -539,6 +540,6 @@ def _size_message(size: int, limit: int) -> str:
 
 
 def describe_error(error: Exception) -> str:
-    """Return the message of an exception, for the end of a sentence."""
+    """Return the message of an exception in a form that can end a sentence."""
     text = str(getattr(error, "strerror", None) or error).split("\n")[0]
     return escape_unprintable(text, 120).rstrip(".") or type(error).__name__

@@ -196,7 +196,7 @@ def collect(
     pattern: str | None = None,
     replaces: bool = False,
 ) -> CollectionReport:
-    """Store the submissions that lie in folders and zips in the classroom.
+    """Copy the submissions that are in folders and zips into the classroom's folder.
 
     Parameters
     ----------
@@ -329,7 +329,7 @@ def _read_intake_settings(root: Path, labs: tuple[str, ...], **options: Any) -> 
 
 
 def _match_current_folders(root: Path, roster: Roster) -> dict[str, Person]:
-    """Return the people of the roster by their folder in submitted/, as it is after the run."""
+    """Return each person of the roster by the name of the person's folder in submitted/."""
     folder = root / "submitted"
     if not roster.people or not folder.is_dir():
         return {}

@@ -101,8 +101,8 @@ FILENAME_PATTERNS = (
     ),
     FilenamePattern(
         platform="Canvas",
-        # Canvas keeps the letters, digits and underscores of a student's name, so the name may end
-        # with a text that looks like Canvas's numbers.
+        # Canvas keeps the letters, digits and underscores of a student's name. So a name may end
+        # with "_12345_678", which looks like the numbers that Canvas adds after the name.
         pattern=rf"""
             (?P<name>{_CANVAS_LETTER}+?) _(?:(?P<late>LATE)_)? (?P<lms_id>\d+) _(?P<number>\d+) _(?P<file>[^/]+)
         """,
@@ -120,8 +120,9 @@ FILENAME_PATTERNS = (
     ),
     FilenamePattern(
         platform="Moodle",
-        # In the name of a folder, the last number is Moodle's. In the name of a file without a
-        # folder, a second number makes the name ambiguous.
+        # Moodle adds the student's participant number at the end. If a student's name contains such
+        # a number too, the last one in a folder's name is Moodle's. In the name of a file without a
+        # folder, it is uncertain which number is Moodle's.
         pattern=r"""
             (?P<name>[^/]+(?=_\d+_assignsubmission_file_?/) | [^/]+?) (?:_(?P<participant>\d+))?
             _assignsubmission_file (?:_?/|_) (?P<file>.+)
@@ -154,8 +155,8 @@ FILENAME_PATTERNS = (
     ),
     FilenamePattern(
         platform="Blackboard",
-        # The group `login` holds the name of the assignment, too. Only Blackboard's receipt or the
-        # roster can tell where the login begins.
+        # Blackboard puts the assignment's name before the student's login, so the group `login`
+        # holds both. Only Blackboard's receipt or the roster can tell where the login begins.
         pattern=r"(?P<login>[^/]+?) _attempt_ (?P<time>\d{4}(?:-\d\d){5}) (?P<file>[_.].+)",
         examples={
             "Lab 2_ada1_attempt_2026-11-20-14-03-22_a.ipynb": {
@@ -168,8 +169,9 @@ FILENAME_PATTERNS = (
     ),
     FilenamePattern(
         platform="Brightspace",
-        # The name of a folder ends with Brightspace's date. In the name of a file without a folder,
-        # a second date makes the name ambiguous. The lengths of the parts are limited, since
+        # Brightspace adds a date at the end. If a student's name contains a date too, the last one
+        # in a folder's name is Brightspace's. In the name of a file without a folder, it is
+        # uncertain which date is Brightspace's. The lengths of the parts are limited, since
         # matching would otherwise try all ways to divide a long name into three parts.
         pattern=r"""
             (?P<brightspace>\d+)-\d+ [ ]-[ ] (?P<name>[^/]{1,200}(?=[ ]-[ ][^/]*/) | [^/]{1,200}?) [ ]-[ ]

@@ -67,7 +67,7 @@ def stem(path: str) -> str:
 
 
 def is_generic_name(name: str) -> bool:
-    """Return True for a name that many people give to their work, such as "notebook" or "final".
+    """Return True if many people give this name to their work, such as "notebook" or "final".
 
     >>> is_generic_name("Untitled1"), is_generic_name("final_v2"), is_generic_name("jane_doe")
     (True, False, False)
@@ -111,7 +111,7 @@ def safe_folder_name(student: str) -> str:
 
 
 def fold_case(name: str) -> str:
-    """Return a form of a name that is equal for names which differ only in case.
+    """Return a form of a name that is equal for names that differ only in upper and lower case.
 
     Some file systems compare the names of folders in this way.
     """

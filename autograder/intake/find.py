@@ -66,7 +66,7 @@ class FileOutcome(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class FileReport:
-    """Report on what `collect` did with one file of a download.
+    """Report on what `autograder collect` did with one of the downloaded files.
 
     Parameters
     ----------
@@ -214,9 +214,9 @@ class SubmissionFinder:
         self.junk_count = self.other_file_count = 0
         self._download_count = 0
         self._attempts: list[Attempt] = []
-        # The students who submitted a notebook, and the submitted files that are no notebooks. In
-        # both, a student is given by the name of the download and the default name of the student's
-        # folder.
+        # The students who submitted a notebook, and the other files that students submitted, by
+        # student. The student is given by two names: the download in which the files were found,
+        # and the student's folder if the roster names no other.
         self._submitters: set[tuple[str, str]] = set()
         self._other_files: dict[tuple[str, str], list[str]] = defaultdict(list)
 
@@ -242,7 +242,7 @@ class SubmissionFinder:
                 raise Unmatched("It is neither a folder nor a zip nor a notebook.")
 
     def match_students(self) -> list[Attempt]:
-        """Return all submitted notebooks with their students. Call this once, after all paths."""
+        """Return all notebooks found, with their students. Call this once, after all searches."""
         lab_owners = [(attempt.lab, attempt.owner) for attempt in self._attempts]
         matcher = StudentMatcher(self.settings, lab_owners)
         attempts = []
@@ -354,7 +354,7 @@ class SubmissionFinder:
         def find_owner(file: IncomingFile) -> SubmissionAccount | str:
             return self._owner_with_timestamp(ownership.find_owner(file.path), file, by_path)
 
-        # Number the downloads, since two of them may have the same name.
+        # Put a number before the name of the download, since two downloads may have the same name.
         location = _SearchLocation(prefix=label, download=f"{self._download_count} {label}", depth=depth)
         self._search_files(listing.files, find_owner, location)
 
@@ -449,7 +449,7 @@ class SubmissionFinder:
     def _owner_with_timestamp(
         self, owner: SubmissionAccount | str, file: IncomingFile, by_path: Mapping[str, IncomingFile]
     ) -> SubmissionAccount | str:
-        """Return the file's owner, with the time in a timestamp.txt beside it if that is valid.
+        """Return the account that submitted a file, with the time from nbgrader's timestamp.txt.
 
         Only a timestamp.txt in a folder of nbgrader counts. In any other folder, the student may
         have written it.
@@ -541,8 +541,9 @@ class SubmissionFinder:
         notes = [note for note in (file.note, owner.note) if note]
         if submitted_at is None and owner.is_late:
             notes.append(f"{owner.platform} marks it as late but does not say when it came.")
-        # Two files of a student are different submissions if the names that the platform gave them
-        # have different times. Without such times, the files of one download are one submission.
+        # A platform writes the time of submission into the name of a file. If the names of two
+        # files of a student have different times, they are different submissions. Without such
+        # times, all files of a student in one download are one submission.
         name_time = owner.time.isoformat() if owner.time else ""
         return Attempt(
             source=location.source_of(file),
@@ -557,7 +558,7 @@ class SubmissionFinder:
         )
 
     def _find_lab_of_notebook(self, file: IncomingFile, owner: SubmissionAccount, is_alone: bool) -> str:
-        """Return the lab that a notebook is for, as its name, its cells or its folders tell.
+        """Return the lab to which a notebook belongs, found by its file name, cells or folders.
 
         Parameters
         ----------

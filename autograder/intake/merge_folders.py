@@ -9,12 +9,13 @@ from pathlib import Path
 
 from autograder.intake.store import Origin, make_earlier_name, read_filed_submission, write_earlier_time
 
-# Folders of the classroom that have a folder for each student. Pages are made again.
+# Folders of the classroom in which each student has a folder. A merge deletes the pages in
+# feedback/ instead of moving them, since `autograder feedback` writes them again.
 _STUDENT_FOLDERS = ("submitted", "submitted-earlier", "collected", "results", "autograded", "feedback")
 
 
 def list_merged_labs(root: Path, folder: str) -> list[str]:
-    """Return the labs of which a student's folder holds anything, sorted."""
+    """Return the sorted names of the labs for which a student has any files in the classroom."""
     names: set[str] = set()
     for top in _STUDENT_FOLDERS:
         place = root / top / folder
@@ -24,7 +25,7 @@ def list_merged_labs(root: Path, folder: str) -> list[str]:
 
 
 def is_source_newer(root: Path, source: str, target: str, lab: str) -> bool:
-    """Return True if the submission in the folder `source` counts, and not that in `target`."""
+    """Return True if the folder `target` has no submission, or an older one than `source`."""
     _, source_origin = read_filed_submission(root, source, lab)
     _, target_origin = read_filed_submission(root, target, lab)
     if source_origin is None or target_origin is None:
@@ -48,7 +49,8 @@ def merge_lab_files(root: Path, source: str, target: str, lab: str, source_is_ne
     loser = source
     if source_is_newer and source_path:
         loser = target
-    # The submission comes last: until then, a repeated merge chooses the same one.
+    # Move the submissions last. If the merge is interrupted and then repeated, they are still where
+    # they were, so the same one is chosen as the newer one.
     for ending in _RESULTS:
         _move_file(root / "results", source, target, f"{lab}.{ending}", replaces=loser == target)
     for top in ("autograded", "submitted"):
@@ -63,7 +65,7 @@ _RESULTS = ("json", "attempts", "counts", "recorded")
 
 
 def _move_file(top: Path, source: str, target: str, name: str, replaces: bool) -> None:
-    """Move one file of the folder `source`, or remove it if there is another one in `target`."""
+    """Move one file from the folder `source`; delete it if `target` has one that must stay."""
     path, new_path = top / source / name, top / target / name
     if path.is_file() and not path.is_symlink() and (replaces or not new_path.exists()):
         new_path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +74,7 @@ def _move_file(top: Path, source: str, target: str, name: str, replaces: bool) -
 
 
 def remove_empty_folders(root: Path, folder: str) -> None:
-    """Remove what is left of a student's merged folder: folders without files, and the term's page."""
+    """Remove a merged student's empty folders, and the page about the student's term."""
     (root / "feedback" / folder / "term.html").unlink(missing_ok=True)
     for top in _STUDENT_FOLDERS:
         place = root / top / folder
@@ -81,7 +83,7 @@ def remove_empty_folders(root: Path, folder: str) -> None:
 
 
 def _keep_as_earlier(folder: Path, path: Path, origin: Origin) -> None:
-    """Move a submission's notebook into the folder of the earlier attempts, with its time."""
+    """Move a submission's notebook into the folder of earlier submissions, and note its time."""
     folder.mkdir(parents=True, exist_ok=True)
     earlier_path = folder / make_earlier_name(origin)
     write_earlier_time(earlier_path, origin)
@@ -89,7 +91,7 @@ def _keep_as_earlier(folder: Path, path: Path, origin: Origin) -> None:
 
 
 def _move_files(source: Path, target: Path) -> None:
-    """Move the files of a folder into another one; a file that is there already stays."""
+    """Move the files of a folder into another one, which keeps a file of the same name."""
     if not source.is_dir() or source.is_symlink():
         return
     target.mkdir(parents=True, exist_ok=True)

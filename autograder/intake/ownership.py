@@ -143,7 +143,7 @@ class IntakeSettings:
 
 @dataclass(frozen=True)
 class _NamesByPlatform:
-    """Names in one folder, sorted by the platform that may have given them to submissions.
+    """Names in one folder, grouped by the platform (such as Canvas) whose pattern they match.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class _NamesByPlatform:
 
 
 class DownloadOwnership:
-    """Owners (accounts on a platform) of all files of one download.
+    """Finder of the account that submitted each file of one download.
 
     Each folder around submissions is decided by itself. If most names in it match the pattern of
     one platform, all are taken to be that platform's. Otherwise each subfolder is a student's. But
@@ -219,7 +219,7 @@ class DownloadOwnership:
             self._assign_owners_in_folder("", [path.split("/") for path in sorted(paths)], name)
 
     def find_owner(self, path: str) -> SubmissionAccount | str:
-        """Return the account that a file belongs to, or a message to the instructor if unsure."""
+        """Return the account that submitted a file; a message to the instructor if uncertain."""
         if path in self._owners:
             return self._owners[path]
         for i in range(len(path) - 1, -1, -1):
@@ -235,10 +235,10 @@ class DownloadOwnership:
                 return _owner_named_by_folder(folder)
         return NO_OWNER
 
-    # Methods that find the owners of files in one folder of submissions
+    # Methods that find the account that submitted each file in a folder of submissions
 
     def _assign_owners_in_folder(self, folder_path: str, paths: list[list[str]], name: str) -> None:
-        """Find the owner of each file in a folder that holds submissions.
+        """Find the account that submitted each file in a folder of submissions.
 
         Parameters
         ----------
@@ -321,13 +321,13 @@ class DownloadOwnership:
         ]
 
     def _assign_files_named_after_students(self, folder_path: str, files: list[str]) -> None:
-        """Find the owners of files named after students, in a folder without a platform's names."""
+        """Find the students after whom files are named, in a folder that no platform has made."""
         student_files = self._files_named_after_students(files)
         for file in files:
             is_believed = file in student_files
             if student_files == [file] and not is_zip(file):
-                # A single notebook may have any name, so take it as a student's only if the roster
-                # has it.
+                # A single notebook may have any name. Take its name for a student's only if the
+                # roster has this name.
                 is_believed = self._is_in_roster(stem(file))
             self._owners[folder_path + file] = (
                 _owner_named_by_file(folder_path + file) if is_believed else NO_OWNER
@@ -340,7 +340,7 @@ class DownloadOwnership:
         path: str,
         folder_path: str,
     ) -> SubmissionAccount | str:
-        """Return a file's owner, or a message if most names beside it have another pattern.
+        """Return the account that submitted a file; a message if nearby names differ in pattern.
 
         A student who chooses the name of a file could imitate the pattern of another platform.
 
@@ -377,7 +377,7 @@ class DownloadOwnership:
         folders: Mapping[str, list[list[str]]],
         name: str,
     ) -> None:
-        """Find the owners of folders whose names match no platform's pattern.
+        """Find the students after whom folders are named, if no platform has named the folders.
 
         If all have names of containers, such as "Lab 2", their contents are searched instead.
         """
@@ -403,7 +403,7 @@ class DownloadOwnership:
             self._owners[f"{folder_path}{folder}/"] = owner
 
     def _has_container_name(self, folder: str, subpaths: list[list[str]], download_name: str) -> bool:
-        """Return True if a folder's name is a collection's, such as "Lab 2", and no student's."""
+        """Return True if a folder is named after a collection, such as "Lab 2", not a student."""
         if self._is_in_roster(folder):
             return False
         if is_container_folder(folder, self._labs) or _GRADESCOPE_EXPORT.fullmatch(folder):
@@ -419,7 +419,7 @@ class DownloadOwnership:
         subpaths: list[list[str]],
         is_student_level: bool,
     ) -> SubmissionAccount | str:
-        """Return the owner of a folder, or a sentence if the folder could hold a whole class.
+        """Return the student named by a folder; a message if it may hold a class's submissions.
 
         Parameters
         ----------
@@ -499,7 +499,7 @@ class DownloadOwnership:
     def _owner_from_pattern(
         self, pattern: FilenamePattern, groups: PatternGroups, path: str, folder_path: str
     ) -> SubmissionAccount | str:
-        """Return the owner that a path names in a platform's pattern, or a message if uncertain.
+        """Return the account that a platform wrote into a file's path; a message if uncertain.
 
         Parameters
         ----------
@@ -550,7 +550,7 @@ class DownloadOwnership:
     def _owner_with_time_in_name(
         self, owner: SubmissionAccount, time_text: str, zone: tzinfo | None
     ) -> SubmissionAccount:
-        """Return the owner with the time of submission that the file's name states.
+        """Return the account with the time of submission that the platform wrote into a file name.
 
         Parameters
         ----------
@@ -572,7 +572,7 @@ class DownloadOwnership:
     def _owner_from_gradescope_list(
         self, owner: SubmissionAccount, submission_folder: str, export_folder: str
     ) -> SubmissionAccount | str:
-        """Return the owner with the submitters and the time that Gradescope's list states.
+        """Return the account with the students and the time from Gradescope's list of submissions.
 
         Return a sentence if the list cannot be used or has no submitter.
 
@@ -608,7 +608,7 @@ class DownloadOwnership:
     def _owner_with_blackboard_login(
         self, owner: SubmissionAccount, receipt: PlatformSubmission | None
     ) -> SubmissionAccount | str:
-        """Return the owner with the login in Blackboard's file name, or a sentence if uncertain.
+        """Return the account with the login from Blackboard's file name; a message if uncertain.
 
         If there is a receipt for the login, the owner gets the student's name from it.
         """
@@ -664,7 +664,7 @@ def _owner_from_pattern_groups(
     path: str,
     platform_path: str,
 ) -> SubmissionAccount:
-    """Return the account that a file's name describes, given the parts that a pattern found."""
+    """Return the account that a file's name describes, from the parts that a pattern matched."""
     identity = Identity(**{key: groups[key] for key in groups.keys() & _IDENTITY_FIELDS})
     number = groups.get("number", "")
     return SubmissionAccount(
@@ -683,13 +683,13 @@ def _owner_from_pattern_groups(
 
 
 def _replace_identity(owner: SubmissionAccount, identity: Identity, account: str) -> SubmissionAccount:
-    """Return a copy of the owner with another identity and account."""
+    """Return a copy of an account's record with another student's names and numbers in it."""
     folder = identity.default_folder
     return replace(owner, identities=(identity,), default_folder=folder, account=account)
 
 
 def _owner_named_by_folder(folder: str) -> SubmissionAccount:
-    """Return the owner of a folder that is named after a student."""
+    """Return an account record for the student after whom a folder is named."""
     identity = Identity(any_identifier=folder)
     return SubmissionAccount(
         platform="folder",
@@ -701,7 +701,7 @@ def _owner_named_by_folder(folder: str) -> SubmissionAccount:
 
 
 def _owner_named_by_file(path: str) -> SubmissionAccount:
-    """Return the owner of a file that is named after a student."""
+    """Return an account record for the student after whom a file is named."""
     return replace(
         _owner_named_by_folder(stem(path)),
         platform="file",
@@ -719,7 +719,7 @@ def _several_students_message(folder: str) -> str:
 
 
 def holds_several_students(paths: list[list[str]], labs: Sequence[str]) -> bool:
-    """Return True if files seem to be the submissions of several people.
+    """Return True if the files in a folder seem to be submissions of several people.
 
     That is so if a path matches a platform's pattern, if notebooks of the same lab lie in two
     folders, or if a folder holds several notebooks or zips whose names are neither labs nor generic

@@ -1,4 +1,4 @@
-"""Read Blackboard's receipts, Gradescope's list of submissions, and times in any spelling.
+"""Read Blackboard's receipts, Gradescope's list of submissions, and times in any notation.
 
 The caller must use a receipt or a list only from the place where the platform puts it. Anywhere
 else, a student may have written the file.
@@ -202,6 +202,6 @@ def _submission_from_gradescope_entry(entry: dict[str, Any]) -> PlatformSubmissi
 
 
 def _text_of(table: dict[str, Any], key: str) -> str:
-    """Return the text under ":key" in an entry of Gradescope's list; "" if there is none."""
+    """Return the text under a key in an entry of Gradescope's list; "" if there is none."""
     text = table.get(f":{key}")
     return text if isinstance(text, str) else ""

@@ -186,7 +186,7 @@ class Roster:
 
     @cached_property
     def _people_by_field_and_value(self) -> dict[str, dict[str, list[Person]]]:
-        """People with a value in a field, as `_people_by_field_and_value[field][normalised value]`."""
+        """People of the roster by field and value, such as ["login"]["ada"]."""
         index: dict[str, dict[str, list[Person]]] = defaultdict(lambda: defaultdict(list))
         for person in self.people:
             for key in _ID_FIELDS:
@@ -244,7 +244,7 @@ class Roster:
         return list(self._people_by_field_and_value["name"][key]) if key else []
 
     def group_members(self, group: str) -> list[Person]:
-        """Return the people in a group."""
+        """Return the people of the roster who are in a group."""
         key = normalise_name(group)
         return self._people_by_field_and_value["group"].get(key, []) if key else []
 
@@ -265,7 +265,7 @@ def _same_identifier(first: str, second: str) -> bool:
 
 
 def find_contradiction(person: Person, identity: Identity) -> str:
-    """Describe an identifier in which a person and a platform's data differ; else return "".
+    """Return the two values of an identifier that roster and platform state differently, or "".
 
     An identifier is compared with the identifier of the same kind only. For example, Brightspace's
     number is not compared with Canvas's.
@@ -300,7 +300,7 @@ def read_roster(path: Path) -> Roster:
 
 
 def parse_csv_rows(text: str, is_known_header: Callable[[str], object]) -> list[list[str]]:
-    """Return the rows of a CSV table that are not empty, separated by commas, semicolons or tabs.
+    """Return the non-empty rows of a table with columns separated by commas, semicolons or tabs.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ def _field_of_header(header: str) -> str:
 
 
 def _make_roster_from_rows(rows: list[list[str]], notes: list[str]) -> Roster:
-    """Return the roster in the rows of a table. The first row holds the headers."""
+    """Make a roster from the rows of a table, whose first row holds the column headers."""
     if not rows:
         raise ValueError("it is empty")
     headers = rows[0]

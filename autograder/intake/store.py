@@ -52,7 +52,7 @@ _ZONE_STEP_SECONDS = 900  # time zones differ by quarters of an hour
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Record of where a submission came from: platform, account, time, and hash of the file.
+    """Origin of a stored submission: its platform, account, time, and hash of the file.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ _FIELD_TYPES: Mapping[str, tuple[type, ...]] = {
 
 
 def make_origin(attempt: Attempt) -> Origin:
-    """Return the record of where a submitted notebook came from, still without its hash."""
+    """Return the origin (platform, account, time) of a submitted notebook, without its hash."""
     identity, owner = attempt.identity, attempt.owner
     name = identity.name
     if not name and attempt.person:
@@ -264,8 +264,8 @@ def _file_attempts_of_student_and_lab(attempts: list[Attempt], options: "_Filing
     for attempt in attempts:
         by_submission[attempt.submission_key].append(attempt)
     submissions = [sorted(files, key=_precedence_key) for files in by_submission.values()]
-    # Store the newest submission first. Otherwise each of the older ones would be stored for a
-    # moment and then moved to submitted-earlier/.
+    # Store the newest submission first. Each later one then goes straight to submitted-earlier/,
+    # and none is replaced.
     submissions.sort(key=lambda files: _chronological_key(files[-1]), reverse=True)
     reports: list[FileReport] = []
     for *superseded_files, attempt in submissions:
@@ -334,7 +334,7 @@ def _precedence_key(attempt: Attempt) -> list[Any]:
 
 
 def _deciding_rule(first: Attempt, second: Attempt) -> str:
-    """Return the rule that decides which of two files of a submission counts."""
+    """Return the name of the rule by which one of two files of the same submission is chosen."""
     for rule, value_of in _COUNTING_RULES.items():
         if value_of(first) != value_of(second):
             return rule
@@ -423,12 +423,13 @@ class _SubmissionWriter:
         if same_bytes and self._is_same_upload(current, new):
             if self._options.update_times:
                 return self._update_time(current_path, new)
-            # The new time was read in the default time zone. Keep the time that an earlier run
-            # wrote, since that run may have read it in a time zone that the instructor named.
+            # The notebook is stored already, with another time. The new time was read in the
+            # default time zone. Keep the stored time: an earlier run may have read it in a time
+            # zone that the instructor named.
             if self.attempt.owner.in_default_zone:
                 return self._report_unchanged(current_path, time_kept=True)
-        # If the stored submission is the same file without a time, it is replaced, and not kept as
-        # an earlier attempt.
+        # The stored submission may be the same file without a known time. Then replace it, and do
+        # not keep it as an earlier attempt.
         gains_time = same_bytes and current.submission_time is None
         is_newer = new.is_newer_than(current)
         if not self._options.replaces and (is_newer or not self._earlier_copies(new)):
@@ -491,7 +492,7 @@ class _SubmissionWriter:
         return _make_file_report(self.attempt, FileOutcome.UNCHANGED, path=relative_path, time_kept=time_kept)
 
     def _is_same_upload(self, current: Origin, new: Origin) -> bool:
-        """Return True if two records are of one upload: the platform named both files alike.
+        """Return True if two records of submissions show that both are the same upload.
 
         That part of the path has the time or the number of the upload, if the platform gives one.
         """
@@ -500,7 +501,7 @@ class _SubmissionWriter:
         return (current.platform, current.original) == (new.platform, new.original)
 
     def _update_time(self, current_path: Path, new: Origin) -> FileReport:
-        """Change the time of the stored submission, but not its notebook."""
+        """Change the submission time of a stored submission, and leave its notebook as it is."""
         write_file(self._folder / "timestamp.txt", f"{new.submission_time}\n")
         os.utime(current_path, (new.time, new.time))
         self._write_origin(new)
@@ -508,13 +509,13 @@ class _SubmissionWriter:
         return _make_file_report(self.attempt, FileOutcome.UNCHANGED, reason, path, time_changed=True)
 
     def _write_origin(self, origin: Origin) -> None:
-        """Write the record of where the submission that is now in submitted/ came from."""
+        """Record from which platform and account the submission now in submitted/ came."""
         path = self._folders.path_without_links("collected", self._student) / f"{self._lab}.json"
         record = {"version": VERSION, **asdict(origin)}
         write_file(path, json.dumps(record, ensure_ascii=True, indent=1) + "\n")
 
     def _refuse_if_of_another_person(self, current: Origin, new: Origin, same_bytes: bool) -> None:
-        """Raise `FileRefused` if the submission stored earlier may be another person's.
+        """Raise `FileRefused` if the submission to be replaced may be another person's.
 
         Parameters
         ----------
@@ -598,7 +599,7 @@ class _SubmissionWriter:
 
 
 def read_filed_submission(root: Path, student: str, lab: str) -> tuple[Path | None, Origin | None]:
-    """Return the path and the origin of the submission in submitted/; (None, None) without one.
+    """Return path and origin of the submission in submitted/; (None, None) if there is none.
 
     If `collect` has not filed it, or it was changed since, the origin has only its time and hash.
 
@@ -611,7 +612,8 @@ def read_filed_submission(root: Path, student: str, lab: str) -> tuple[Path | No
     folder = folders.path_without_links("submitted", student, lab)
     path = folder / f"{lab}.ipynb"
     if not os.path.lexists(path):
-        # In grading, a single notebook of another name counts as the submission, too.
+        # Grading accepts a notebook of any name if it is the only one in the folder. So accept it
+        # here, too.
         notebooks = [path for path in folder.glob("*.ipynb") if not path.name.startswith(".")]
         if len(notebooks) != 1:
             return None, None
@@ -625,7 +627,7 @@ def read_filed_submission(root: Path, student: str, lab: str) -> tuple[Path | No
     origin = read_origin(root, student, lab)
     if origin and origin.sha256 == sha256:
         return path, origin
-    # The submission was put there by hand, or it was changed after `collect` filed it.
+    # The instructor put this submission here by hand, or changed it after `collect` had stored it.
     timestamp = _read_timestamp(folder / "timestamp.txt")
     if timestamp is None:
         return path, Origin(time=file_time, sha256=sha256)
@@ -634,7 +636,7 @@ def read_filed_submission(root: Path, student: str, lab: str) -> tuple[Path | No
 
 
 def write_earlier_time(path: Path, origin: Origin) -> None:
-    """Write the time of an earlier attempt to a text file beside the notebook, if it is known.
+    """Write the time of an earlier submission, if known, to a text file beside the notebook.
 
     The time in the name of an earlier attempt may be only that of the download.
     """

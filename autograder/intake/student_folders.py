@@ -18,7 +18,7 @@ from autograder.intake.store import Origin
 def match_folders(
     roster: Roster, folders: Iterable[str], origins: Mapping[tuple[str, str], Origin]
 ) -> dict[str, Person]:
-    """Return the person to whom each folder belongs; leave out folders of no certain person.
+    """Return the person to whom each student's folder belongs; leave out uncertain folders.
 
     A folder with the name that the roster gives to a person's folder is that person's. Any other
     folder belongs to a person if its name and the origins of all its submissions match that person

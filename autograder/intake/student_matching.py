@@ -20,7 +20,8 @@ from autograder.intake.filenames import (
 from autograder.intake.ownership import ROSTER_REMEDY, IntakeSettings, SubmissionAccount
 from autograder.intake.roster import Identity, Person, find_contradiction
 
-# Words for "participant", by which Moodle names every student in blind marking.
+# In blind marking, Moodle replaces every student's name by the word "participant" in the language
+# of the site. These are that word's translations.
 _BLIND_NAMES = set(
     "participant teilnehmer teilnehmer-in participante deelnemer partecipante deltaker".split(),
 )
@@ -68,7 +69,7 @@ class MatchedStudent:
 
 
 class StudentMatcher:
-    """Finder of the students behind the accounts (owners) that submitted files in this run.
+    """Matcher of the accounts that submitted files on a platform to the students who use them.
 
     Parameters
     ----------
@@ -95,7 +96,7 @@ class StudentMatcher:
         return match
 
     def _match_one_owner(self, owner: SubmissionAccount) -> tuple[MatchedStudent, ...] | str:
-        """Return the students of one account, or a message if there are none.
+        """Return the students who use one account of a platform, or a message if none are found.
 
         Other accounts are not compared here.
         """
@@ -119,7 +120,7 @@ class StudentMatcher:
         return tuple(students)
 
     def _find_folder_by_account(self, owner: SubmissionAccount, identity: Identity) -> str:
-        """Return a person's folder in submitted/, found by the platform's number of the person.
+        """Return a person's folder in submitted/, found by the person's number on a platform.
 
         The folder is found by the number, since people change their names.
         """
@@ -128,7 +129,7 @@ class StudentMatcher:
         return self._settings.folder_by_account.get((owner.platform, identity.lms_id), "")
 
     def _match_by_roster(self, owner: SubmissionAccount) -> tuple[MatchedStudent, ...] | str:
-        """Return the people of the roster who submitted a file, or a sentence if uncertain.
+        """Return the people of the roster to whom an account belongs; a message if uncertain.
 
         The name of an owner may be that of a group. Then all members of the group are returned.
         """
@@ -174,7 +175,7 @@ class StudentMatcher:
         return folder or person.student
 
     def _unmatched_message(self, identity: Identity) -> str:
-        """Return the message for a submitter whom nobody in the roster matches."""
+        """Return the message about an account that belongs to nobody in the roster."""
         namesakes = self._roster.people_named(identity.name or identity.any_identifier)
         if namesakes:
             person = namesakes[0]
@@ -200,7 +201,7 @@ class StudentMatcher:
     # Checks for accounts that could be one person
 
     def _refuse_ambiguous_accounts(self) -> None:
-        """Refuse accounts that have several names, and accounts that would share a folder."""
+        """Refuse accounts that have several names, or would share the folder of one student."""
         messages = self._find_accounts_with_several_names()
         for (lab, folder), owners in sorted(
             self._group_owners_by_folder().items(),
@@ -209,8 +210,8 @@ class StudentMatcher:
             if len(owners) < 2:
                 continue
             groups = [owner for owner in owners if self._is_group_only(owner)]
-            # If the roster has the name of one account, and the others have only the name of a
-            # group, refuse only the others.
+            # Several accounts would get the same student's folder. If the roster has one of them as
+            # a person, and all others only as groups, refuse only the submissions of the groups.
             is_one_alone = groups and len(groups) == len(owners) - 1
             for owner in groups if is_one_alone else owners:
                 messages.setdefault((lab, owner), self._ambiguity_message(folder, owner, owners))
@@ -221,8 +222,8 @@ class StudentMatcher:
         names: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for lab, owner in self._matches:
             name = owner.identities[0].name
-            # Leave out Brightspace: the number in its file names may not be a person's. On the
-            # other platforms it is.
+            # Leave out Brightspace, whose file names have a number that is not always the
+            # student's. The other platforms' numbers belong to one student.
             if owner.platform != "Brightspace" and name:
                 names[lab, owner.platform, owner.account].add(name)
         messages = {}
@@ -238,7 +239,7 @@ class StudentMatcher:
         return messages
 
     def _group_owners_by_folder(self) -> dict[tuple[str, str], list[SubmissionAccount]]:
-        """Return the accounts that would get each folder of a student, by (lab, folder)."""
+        """Group the accounts by the student's folder in which their submissions would be stored."""
         by_folder: dict[tuple[str, str], dict[tuple[str, str], SubmissionAccount]] = defaultdict(dict)
         for (lab, owner), match in self._matches.items():
             if isinstance(match, tuple):
@@ -247,7 +248,7 @@ class StudentMatcher:
         return {key: list(accounts.values()) for key, accounts in by_folder.items()}
 
     def _is_group_only(self, owner: SubmissionAccount) -> bool:
-        """Return True if the roster has an account's name as a group's, but not as a person's."""
+        """Return True if an account's name is in the roster as a group's, but not as a person's."""
         if not self._roster.people:
             return False
         return not any(self._roster.find(identity) for identity in owner.identities)
@@ -280,7 +281,7 @@ class StudentMatcher:
         return f"{join_words(accounts)} would all be {name!r}, and may be several people. {remedy}."
 
     def _refuse_folders_differing_in_case(self) -> None:
-        """Refuse students outside the roster whose folder differs from another only in case.
+        """Refuse students who are not in the roster, if another folder differs only in case.
 
         For example "Ada", if there is "ada": the two may be one person.
         """

@@ -26,7 +26,8 @@ class IntakeLimits:
     max_zip_directory_bytes: int = 4_000_000  # table of contents, which zipfile reads into memory
     max_class_files: int = 200_000  # in a class's zip, or below a folder
     max_class_directory_bytes: int = 80_000_000
-    # A zip shrinks a notebook to a twentieth of its size at best, and a zip bomb to a thousandth.
+    # In a zip, a notebook has at least a twentieth of its size, and the contents of a zip bomb
+    # hardly a thousandth. So a ratio between the two tells them apart.
     max_compression_ratio: int = 200
     min_bomb_bytes: int = 1_000_000  # smaller contents do no harm, whatever the compression ratio
     max_name_characters: int = 1_000
@@ -62,7 +63,7 @@ class ReadingBudget:
         *,
         is_zip: bool = False,
     ) -> Iterator[bytes]:
-        """Yield the chunks of a file, and count their bytes for the student.
+        """Yield the chunks of a file, and count their bytes towards the student's limit.
 
         Parameters
         ----------

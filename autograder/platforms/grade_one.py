@@ -27,7 +27,7 @@ UNKNOWN_LAB = "Nothing in it says which lab it is for: submit the lab's own note
 
 @dataclass(frozen=True)
 class PlatformResult:
-    """Result of one submission, from which the text for a platform, such as Gradescope, is made.
+    """Result of grading one submission for a platform, such as Gradescope, in no platform's format.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class PlatformResult:
 
     @property
     def graded_results(self) -> tuple[Result, ...]:
-        """The results that give the score: those of automatically graded exercises with points."""
+        """Those results that make up the score: of graded exercises that are worth points."""
         results = []
         for result in self.results:
             if result.exercise not in self.manual_questions and result.max_score:
@@ -68,7 +68,7 @@ class PlatformResult:
 
     @property
     def score(self) -> float:
-        """Points for the automatically graded exercises."""
+        """Points that the student has for the automatically graded exercises."""
         return sum(result.score or 0.0 for result in self.graded_results)
 
     @property
@@ -78,7 +78,7 @@ class PlatformResult:
 
     @property
     def awaiting_points(self) -> float:
-        """Points that a person can still give: those of all manually graded questions of the lab.
+        """Points for all manually graded questions of the lab, which a person can still give.
 
         Unanswered questions count, too, so that this and `max_score` add up to all points of the
         lab. 0 if the submission could not be graded.
@@ -126,7 +126,7 @@ def grade_for_platform(
 
 
 def make_platform_result(lab: Lab, submission: GradedSubmission) -> PlatformResult:
-    """Update the scores of a graded submission to the course's current points, and describe them.
+    """Make a platform's result from a graded submission, with scores by the lab's current points.
 
     Students see the running times. Their code decides how long it runs, so a time could tell them
     what their code saw. Times therefore cover only the first run, which sees no reference, and are
@@ -188,7 +188,7 @@ def _read_notebook_and_find_lab(
 
 
 def _map_grade_ids_to_labs(course: Course) -> dict[str, str]:
-    """Map each grade_id (nbgrader's name of a cell) to its lab.
+    """Map each grade_id (nbgrader's name of a cell) to the lab that has this cell.
 
     Labs of the course that are not there are left out, since a package may hold one lab only.
     """
@@ -200,7 +200,7 @@ def _map_grade_ids_to_labs(course: Course) -> dict[str, str]:
 
 
 def _wrong_lab_message(course: Course, lab: Lab, data: bytes) -> str:
-    """Return a sentence for the student if the notebook belongs to another lab; "" if it does not.
+    """Return a sentence for a student whose notebook belongs to another lab; "" if it does not.
 
     Return "" if the notebook has an answer cell or a test cell of the expected lab, or if it has no
     cell of another lab.

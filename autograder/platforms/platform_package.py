@@ -175,7 +175,7 @@ def _make_github_package_files(course: Course, labs: Sequence[Lab]) -> Files:
 
 
 def _collect_engine(course: Course) -> Files:
-    """Return the autograder's files as a project that pip can install.
+    """Return the files of a project with which pip installs the autograder.
 
     The project also installs the packages that the course's notebooks import.
     """
@@ -183,7 +183,7 @@ def _collect_engine(course: Course) -> Files:
 
 
 def collect_course_files(course: Course, labs: Sequence[Lab]) -> Files:
-    """Return the files of the course that are needed to grade these labs.
+    """Return those files of the course that are needed to grade certain labs.
 
     These are the labs with their solutions, the released notebooks, the course's data and library,
     and course.toml.
@@ -199,7 +199,7 @@ def collect_course_files(course: Course, labs: Sequence[Lab]) -> Files:
 
 
 def _make_fallback_response(platform: str, lab: Lab) -> bytes:
-    """Return the response that says "the grader failed", for a grader that does not finish.
+    """Return the response that a platform gets if the grader does not finish.
 
     The scripts of the package write it before they start the grader.
     """

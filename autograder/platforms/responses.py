@@ -25,15 +25,15 @@ FAULT_MESSAGE = (
     "The grader failed, so this is no mark. It is not your doing: "
     "tell your instructor, who can have it marked again."
 )
-# GitHub Classroom's reporter reads the response, encoded in base64, from an environment variable,
-# which can hold 131,072 bytes.
+# GitHub Classroom's reporter reads the response in base64 from an environment variable, whose value
+# can have at most 131,072 bytes. So this is the limit of the response before it is encoded.
 MAX_GITHUB_BYTES = 90_000
 MAX_MESSAGE_CHARACTERS = 600
 _NO_RESULT = Result(lab="", exercise="notebook", max_score=0.0, verdict=Verdict.MISSING)
 
 
 def format_json(result: PlatformResult) -> str:
-    """Return the result in the autograder's own JSON format, which belongs to no platform.
+    """Return the result of one submission in the autograder's own JSON format, for any program.
 
     docs/results-format.md describes it.
     """
@@ -103,8 +103,8 @@ def format_prairielearn(result: PlatformResult) -> str:
         return _dump_json({"gradable": False, "format_errors": [_join_lines(problem)]})
     tests = []
     for exercise_result, line in _pair_with_lines(result):
-        # A manually graded question gets 0 of 0 points. PrairieLearn then shows it as neither
-        # right nor wrong.
+        # PrairieLearn shows a question with 0 of 0 points as neither right nor wrong. So give this
+        # to a manually graded question, which has no points yet.
         score: float = 0
         max_score: float = 0
         if exercise_result in result.graded_results:
@@ -162,7 +162,7 @@ def _make_github_response(result: PlatformResult, max_characters: int) -> dict[s
         message = _escape_log_line(truncate(message, max_characters))
         tests.append(_make_github_exercise_entry(exercise_result, status, message))
     if not tests:
-        # The reporter divides by the number of tests. So add one if there is none.
+        # The reporter divides by the number of tests. So make up one test if there are none.
         message = _escape_log_line(problem or "Nothing in this lab is graded automatically.")
         tests = [_make_github_exercise_entry(_NO_RESULT, "error", message)]
     return {
@@ -196,7 +196,7 @@ def _make_github_exercise_entry(result: Result, status: str, message: str) -> di
 
 
 def _format_result_as_markdown(result: PlatformResult, max_characters: int) -> str:
-    """Return the result as Markdown that a student's text cannot change: HTML below plain headings.
+    """Return the result as Markdown. A text of the student cannot change its headings or layout.
 
     Markdown inside a block of HTML has no effect, so no text that a student wrote can change the
     page.
@@ -212,7 +212,7 @@ def _format_result_as_markdown(result: PlatformResult, max_characters: int) -> s
 
 
 def _pair_with_lines(result: PlatformResult) -> Iterator[tuple[Result, SummaryLine]]:
-    """Yield each exercise, its result and the line of the feedback summary about it, as text."""
+    """Yield each exercise's result, and the line about the exercise in the feedback summary."""
     lines = {line.name: line for line in result.summary.lines}
     for exercise_result in result.results:
         yield exercise_result, lines[exercise_result.exercise]
@@ -232,7 +232,7 @@ def _summarize_submission(result: PlatformResult, max_characters: int = MAX_MESS
 
 
 def _make_exercise_sentence(result: PlatformResult, exercise_result: Result, line: SummaryLine) -> str:
-    """Return the sentence about an exercise or question, without its hint."""
+    """Return a sentence about a student's result in an exercise or question, without the hint."""
     if result.fault:
         return FAULT_MESSAGE
     if result.summary.unreadable:
@@ -250,7 +250,7 @@ def _format_exercise_html(
     line: SummaryLine,
     max_characters: int = MAX_MESSAGE_CHARACTERS,
 ) -> str:
-    """Return HTML paragraphs about an exercise: the sentence, and the hint if there is one."""
+    """Return HTML paragraphs on a student's result in an exercise, and the hint if there is one."""
     sentence = truncate(_make_exercise_sentence(result, exercise_result, line), max_characters)
     parts = [_render_line(sentence)]
     if line.nudge:
@@ -264,7 +264,7 @@ def _format_paragraphs(texts: list[str]) -> str:
 
 
 def _render_line(text: str) -> Markup:
-    """Return sentences as HTML in one line: in Markdown, an empty line would end the HTML.
+    """Return sentences as HTML in one line: an empty line in Markdown would end the HTML.
 
     In Markdown, an empty line would end a block of HTML.
     """

@@ -180,7 +180,7 @@ def _describe_mark_tables(report: "ClassReport") -> list[str]:
 
 
 def _find_feedback_page_addresses(classroom: Classroom) -> dict[tuple[str, str], str]:
-    """Return the address of each feedback page, relative to the report, by student and lab."""
+    """Return the address of each student's feedback page on each lab, relative to the report."""
     addresses = {}
     for path in classroom.list_files(classroom.feedback, "*/*/*.html"):
         student, lab = path.parent.parent.name, path.parent.name
@@ -254,7 +254,7 @@ class ClassReport:
 
     @cached_property
     def ungraded_submissions(self) -> list[tuple[str, str]]:
-        """Submissions that are not graded yet, or on which the autograder failed."""
+        """Submissions that have not been graded yet, or on which the autograder failed."""
         graded_keys = {(mark.student, mark.lab) for mark in self.graded_submissions}
         return sorted(self.marks.submissions - graded_keys)
 
@@ -265,7 +265,7 @@ class ClassReport:
 
     @cached_property
     def addresses(self) -> dict[str, str]:
-        """Address of each student's page, relative to the report; without far too long names."""
+        """Addresses of the students' pages, relative to the report; too long names are left out."""
         addresses = {}
         for student in self.marks.students:
             if len(student.encode()) < MAX_PAGE_NAME_BYTES:
@@ -319,7 +319,7 @@ def _statistics_for_template(report: ClassReport) -> dict[str, Any]:
 
 
 def _pending_matters_for_template(report: ClassReport) -> dict[str, Any]:
-    """Return what the instructor has to act on, such as open regrade requests, by variable name."""
+    """Return what the instructor has still to do, such as open regrade requests, as variables."""
     marks = report.marks
     verdict_groups: list[tuple[Verdict, str, str, list[ExerciseGroup]]] = []
     for verdict, (title, advice) in VERDICT_ADVICE.items():
@@ -355,7 +355,7 @@ def render_student_overviews(report: ClassReport) -> Iterator[tuple[str, str]]:
 
 
 def _summarise_sections(report: ClassReport) -> list[tuple[str, int, Distribution]]:
-    """Return name, size and marks of each section (part) of the class; [] if there is only one."""
+    """Return name, size and distribution of marks of each section (group); [] if only one."""
     members: dict[str, list[str]] = defaultdict(list)
     for student, person in report.marks.students.items():
         members[person.section].append(student)
@@ -368,7 +368,7 @@ def _summarise_sections(report: ClassReport) -> list[tuple[str, int, Distributio
 
 
 def _summarise_percentages(report: ClassReport, students: Iterable[str]) -> Distribution:
-    """Summarise the percentages of these students; leave out students who have none."""
+    """Return the distribution of the percentages of these students, as far as they have any."""
     percentages = []
     for student in students:
         if student in report.percentages:
@@ -377,7 +377,7 @@ def _summarise_percentages(report: ClassReport, students: Iterable[str]) -> Dist
 
 
 def _count_grades(terms: ClassTerm, marks: ClassMarks) -> list[tuple[str, int]]:
-    """Return each grade and the number of students who have it so far."""
+    """Return each grade of the term, and the number of students who have this grade so far."""
     counts = Counter(terms.by_student[person.student].grade for person in marks.enrolled)
     return [(name, counts[name]) for _, name in terms.rules.grades]
 

@@ -98,8 +98,8 @@ class _PageWriter:
         self.labs = labs
         self.progress = progress
         self.counts = FeedbackCounts()
-        # nbgrader's exchange puts this file into each submission that it collects. So it shows
-        # that the class uses the exchange.
+        # The class uses nbgrader's exchange if there is a submission_secret.txt: the exchange puts
+        # this file into each submission that it collects.
         self.uses_exchange = any(classroom.submitted.glob("*/*/submission_secret.txt"))
 
     def find_changed_pages(self, force: bool) -> list[_ChangedPage]:
@@ -125,7 +125,7 @@ class _PageWriter:
         return changed_pages
 
     def write_pages(self, pages: Sequence[_ChangedPage], workers: int | None) -> None:
-        """Render pages in worker processes; write each page, and a hash of what it is made from."""
+        """Render pages in worker processes; write each page, and a hash of what it depends on."""
         from autograder.grading.pool import count_cores
 
         course = str(self.classroom.course.root)
@@ -162,7 +162,7 @@ class _PageWriter:
 
     @contextmanager
     def _record_failure_and_delete_page(self, student: str, lab: str) -> Iterator[None]:
-        """Turn an error in the `with` block into a reported failure of one page; delete that page.
+        """Report an error in the `with` block as a failure of one page, and delete this page.
 
         Errors of the disk, such as a full one, are raised, since they concern all pages.
         """
@@ -213,7 +213,7 @@ def render_page_file(course: str, summary: FeedbackSummary, notebook_path: str, 
 
 
 def _read_text(path: Path) -> str:
-    """Return the text of a file; "" if it cannot be read."""
+    """Return the text of a file; "" if the file cannot be read."""
     try:
         return path.read_text("utf-8")
     except (OSError, ValueError):
@@ -221,7 +221,7 @@ def _read_text(path: Path) -> str:
 
 
 def _page_stamp(notebook: bytes, summary: FeedbackSummary) -> str:
-    """Return a hash that changes if the feedback page must be written again."""
+    """Return a hash of everything that a feedback page shows, so that a change can be noticed."""
     return hash_parts(notebook, json.dumps(asdict(summary), sort_keys=True), _read_page_sources())
 
 
@@ -240,7 +240,7 @@ class FeedbackExporter(Exporter):
         return ".html"
 
     def from_notebook_node(self, nb: nbformat.NotebookNode, resources: Any = None, **kw: Any) -> Any:
-        """Return the feedback page and nbconvert's resources."""
+        """Return the feedback page as HTML, and the dict of resources that nbconvert needs."""
         settings = (resources or {}).get("nbgrader", {})
         course = find_course()
         classroom = Classroom(course.classroom, course, settings.get("db_url"))

@@ -31,7 +31,7 @@ MAX_MESSAGE_CHARACTERS = 600
 
 @cache
 def read_released_lab(lab: Lab) -> ReleasedLab:
-    """Return the parts of a released lab that are needed to render its feedback pages."""
+    """Return the notebook of a lab as students got it, for rendering feedback pages."""
     notebook = release_notebook(lab.read_solution(), lab)
     cells = (*release_for_grading(lab).cells, *notebook.cells)
     return ReleasedLab(
@@ -48,7 +48,7 @@ def build_summary(
     marks: ClassMarks,
     submission: GradedSubmission | None,
 ) -> FeedbackSummary:
-    """Return the feedback page's summary of one student's submission for a lab.
+    """Return the summary at the top of the feedback page on a student's submission for a lab.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ def build_summary(
 def build_standalone_summary(
     lab: Lab, submission: GradedSubmission, points: Mapping[str, float]
 ) -> FeedbackSummary:
-    """Return the summary of a submission that belongs to no class, so without name and dates.
+    """Return the summary of a submission outside any class, so without a name and without dates.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def build_standalone_summary(
 def _build_nameless_summary(
     lab: Lab, mark: Mark, lines: tuple[SummaryLine, ...], submission: GradedSubmission | None
 ) -> FeedbackSummary:
-    """Return a summary without the student's name and without dates."""
+    """Return a feedback page's summary without the student's name and without dates."""
     unreadable, notes = "", tuple[str, ...]()
     if submission:
         unreadable = _find_unreadable_reason(submission)
@@ -135,7 +135,7 @@ def _build_nameless_summary(
 
 
 def _find_unreadable_reason(submission: GradedSubmission) -> str:
-    """Return the reason why a submission could not be read at all; "" if it could.
+    """Return the reason why a submitted notebook could not be read at all; "" if it could be read.
 
     A submission is taken as unreadable if all of its results are "missing" with the same message,
     and this message is its only note (see `grade_unreadable_submission`).
@@ -166,7 +166,7 @@ def _describe_total(mark: Mark) -> str:
 
 
 def _describe_partners(lab: Lab, student: str, marks: ClassMarks) -> Iterator[str]:
-    """Yield a sentence that names the student's partners, if there are any."""
+    """Yield a sentence with the names of the students who submitted with this one, if any."""
     partners = []
     for partner in marks.partners.get((student, lab.name), ()):
         if partner != student:
@@ -210,7 +210,7 @@ def _build_summary_line(
     results: Mapping[str, Result],
     earlier_mark: Sequence | None,
 ) -> SummaryLine:
-    """Return the summary's line on one exercise or question, such as "✗ softmax: 0 of 2 points".
+    """Return the feedback summary's line on one exercise, such as "✗ softmax: 0 of 2 points".
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _build_summary_line(
 
 
 def _describe_mistake_and_hint(lab: Lab, result: Result, results: Mapping[str, Result]) -> tuple[str, str]:
-    """Return a description of the mistake in an answer, and a hint.
+    """Return a description of the mistake in an answer, and a hint for the student.
 
     If the mistake is a known misconception, both are the course author's; else the description is
     the message of the check, and the hint is "".

@@ -42,7 +42,7 @@ MAX_STUDENT_BYTES = 120  # of the student's name in a file name that is too long
 
 @dataclass
 class _FeedbackByPlatform:
-    """Feedback on one lab, sorted by the platform that delivers it to the students.
+    """Feedback on one lab, grouped by the platform that will deliver it to the students.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def write_feedback_archives(
 def _write_moodle_and_canvas_zips(
     classroom: Classroom, lab: Lab, feedback: _FeedbackByPlatform, failures: list[str]
 ) -> Iterator[str]:
-    """Write a lab's zip archives for Moodle and Canvas; yield a sentence about each."""
+    """Write the feedback on a lab as zips for Moodle and Canvas; yield a sentence about each."""
     notebooks: dict[str, bytes] = {}
     for name, outcome in _render_feedback_notebooks(classroom, feedback.canvas):
         if isinstance(outcome, WorkerFailed):
@@ -108,7 +108,7 @@ def _write_moodle_and_canvas_zips(
 def _replace_zip_archive(
     classroom: Classroom, name: str, file_count: int, files: Iterator[tuple[str, bytes]]
 ) -> Iterator[str]:
-    """Replace a zip archive; yield a sentence about the new one, if there are files for it.
+    """Write a zip archive in place of the old one; yield a sentence, if it has any files.
 
     An older archive is deleted. If there are no files, no new archive is written.
     """
@@ -126,7 +126,7 @@ def _sort_pages_by_platform(
     stored_results: Mapping[tuple[str, str], GradedSubmission | None],
     failures: list[str],
 ) -> _FeedbackByPlatform:
-    """Sort a lab's feedback pages by platform; write those that need no zip archive.
+    """Group a lab's feedback pages by platform; copy those that need no zip archive to a folder.
 
     Pages for platforms other than Moodle and Canvas are written to returned/<lab>/ at once.
     """
@@ -158,7 +158,7 @@ def _sort_pages_by_platform(
 
 
 def _copy_term_pages_to_return(classroom: Classroom, marks: ClassMarks) -> Iterator[str]:
-    """Copy the students' pages about the whole term into returned/term/, and yield a sentence."""
+    """Copy the students' pages about the term into returned/term/; yield a sentence about it."""
     if classroom.course.term is None:
         return
     pages = []
@@ -240,10 +240,11 @@ def _moodle_file_name(origin: Origin, student: str, lab: str) -> str:
     """
     if origin.platform != "Moodle" or not origin.participant.isdecimal():
         return ""
-    # Moodle splits the folder's name at the underscores. So remove them from the student's name.
+    # Moodle takes the parts of the folder's name between underscores. So replace the underscores in
+    # a student's name.
     name = origin.name.replace("_", " ").replace("/", " ").strip(" .") or "Participant"
-    # The members of a group have the same participant number, and get one feedback file together.
-    # So name it after the group.
+    # The members of a group have one participant number, and get one feedback file together. So put
+    # the group's name into the name of this file.
     author = name if len(origin.members) > 1 else student
     file_name = _page_file_name(author.replace("/", " "), lab)
     return f"{name}_{origin.participant}_assignsubmission_file/{file_name}"
@@ -265,7 +266,7 @@ def make_canvas_feedback_notebook(
     lab: Lab,
     notebook: Mapping[str, Any],
 ) -> str:
-    """Return feedback as a notebook in JSON: Canvas names it like the submitted notebook.
+    """Return feedback for Canvas as a notebook in JSON: Canvas gives it the name of a notebook.
 
     Canvas gives a returned file the name of the submitted file, so an HTML page would get a name
     that ends with .ipynb, and could not be opened.
@@ -314,7 +315,7 @@ def _render_line_as_markdown(line: SummaryLine) -> str:
 def _make_feedback_cells(
     line: SummaryLine, is_exercise: bool, cell_by_id: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return notebook cells for one answer: a heading, the answer, the messages of its check.
+    """Return the notebook cells about one answer: heading, answer, and messages of the autograder.
 
     Below the answer to an exercise, the messages of the check are shown as outputs.
     """

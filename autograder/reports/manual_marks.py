@@ -70,7 +70,7 @@ class SheetError(AutograderError):
 
 
 class ManualMark(NamedTuple):
-    """Points (as text) and comment that a person gave for an answer; "" means "none"."""
+    """Manual mark of an answer: points as text and a comment; "" if nobody has given them."""
 
     points: str = ""
     comment: str = ""
@@ -106,7 +106,7 @@ class StudentAnswer:
 
 
 class AnswerGroup(NamedTuple):
-    """Group of similar answers, which stand together in the sheet.
+    """Group of similar answers to a question, which are neighbours in the sheet of marks.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class QuestionAnswers:
 
     @property
     def marks(self) -> dict[str, ManualMark]:
-        """Manual marks by student."""
+        """Manual marks of the question, by student."""
         return {answer.student: answer.mark for answer in self.answers}
 
     @property
@@ -161,7 +161,7 @@ class QuestionAnswers:
         return sum(not answer.mark.points for answer in self.answers)
 
     def answer_key(self, answer: StudentAnswer) -> str:
-        """Return the key of an answer's row in the sheet; it changes with student, answer and mark.
+        """Return the key of an answer's row in the sheet, made from student, answer and old mark.
 
         The hashes consist of letters only, since spreadsheet programs change some numbers.
         """
@@ -169,12 +169,12 @@ class QuestionAnswers:
         return "-".join(hashes)
 
     def mark_key(self, mark: ManualMark) -> str:
-        """Return the part of a row's key that changes with the mark."""
+        """Return the last part of a row's key, which is a hash of the mark."""
         return self._hash(mark.points, _normalise_comment(mark.comment))
 
     def _hash(self, *parts: str) -> str:
-        # A key in an anonymous sheet must not reveal the student. Without the class's secret in
-        # the hash, anybody could hash all students' names and compare.
+        # In an anonymous sheet, the key must not reveal the student. So hash the class's secret,
+        # too: without it, anybody could find a student by hashing all students' names.
         message = "\0".join((self.lab.name, self.name, *parts)).encode("utf-8", "replace")
         digest = hmac.new(self.classroom.salt.encode(), message, hashlib.sha256).hexdigest()
         return digest[:10].translate(str.maketrans("0123456789abcdef", "abcdefghijklmnop"))
@@ -320,7 +320,7 @@ def _move_away_unsaved_sheet(question: QuestionAnswers) -> Path | None:
 
 
 def _answers_with_texts(question: QuestionAnswers, workers: int) -> Iterator[StudentAnswer]:
-    """Yield the answers with their texts, which worker processes with time limits read."""
+    """Yield the answers with their texts, read by worker processes with a time limit."""
     classroom, lab = question.classroom, question.lab.name
     calls = []
     for answer in question.answers:
@@ -398,7 +398,7 @@ def group_answers(answers: Sequence[StudentAnswer]) -> Iterator[AnswerGroup]:
 
 
 def _passages(text: str) -> set[str]:
-    """Return all runs of five characters in a text. Similar texts have many of them in common."""
+    """Return all runs of five characters in a text, which show how similar two texts are."""
     words = " ".join(re.findall(r"\w+", text[:MAX_COMPARED_CHARACTERS].casefold()))
     starts = range(max(1, len(words) - PASSAGE_CHARACTERS + 1))
     return {words[start : start + PASSAGE_CHARACTERS] for start in starts}
@@ -429,7 +429,7 @@ def _format_marking_sheet(question: QuestionAnswers, groups: Sequence[AnswerGrou
 
 
 def _similarity_column_text(group_number: int, wording: int, position: int) -> str:
-    """Return the text for the column "alike", which says how similar an answer is to its group."""
+    """Return a text that says how similar an answer is to its group, for the column "alike"."""
     if not group_number:
         return ""
     if position:
@@ -458,7 +458,7 @@ def _make_sheet_row(
 
 
 def _escape_lines(text: str) -> str:
-    """Protect each line of a text: some spreadsheet programs put a new line into a new cell."""
+    """Protect line breaks in a text: some spreadsheet programs start a new cell after them."""
     return "\n".join(str(escape_formula(line)) for line in text.splitlines())
 
 
@@ -494,7 +494,8 @@ def import_sheets(classroom: Classroom, lab: Lab, name: str, sheets: Sequence[Pa
     old_marks = question.marks
     with GradebookWriter(classroom) as gradebook:
         gradebook.record_marks_of_question(lab, name, new_marks)
-    # Writing has copied each mark to all members of a group. So read the marks again.
+    # Group members share a mark, so writing one member's mark has changed the others' marks. Read
+    # all marks again.
     ungraded_count = read_question_answers(classroom, lab, name).ungraded_count
     point_count = comment_count = 0
     for student, mark in new_marks.items():
@@ -509,7 +510,7 @@ def import_sheets(classroom: Classroom, lab: Lab, name: str, sheets: Sequence[Pa
 
 
 def merge_sheets(question: QuestionAnswers, sheets: Sequence[Path]) -> dict[str, ManualMark]:
-    """Return the marks that are new or changed in some sheets, by student.
+    """Return the new or changed marks that some filled-in sheets contain, by student.
 
     An empty table cell changes nothing, and neither does a row that nobody has edited.
 
@@ -547,7 +548,7 @@ class _SheetRow:
 
 
 class _SheetMerge:
-    """Merger of the rows of several sheets with the marks that the gradebook has."""
+    """Combiner of the marks in several sheets with those in the gradebook."""
 
     def __init__(self, question: QuestionAnswers):
         self.question = question
@@ -560,7 +561,7 @@ class _SheetMerge:
         self.places: dict[str, str] = {}  # student -> row that gave the new mark
 
     def new_marks(self) -> dict[str, ManualMark]:
-        """Return the marks that the rows have changed, by student."""
+        """Return the marks that differ from those in the gradebook, by student."""
         marks = {}
         for answer in self.question.answers:
             if answer.student in self.places:
@@ -568,7 +569,7 @@ class _SheetMerge:
         return marks
 
     def apply_row(self, row: _SheetRow) -> None:
-        """Take over the mark in one row of a sheet, unless it contradicts a newer mark.
+        """Take over the mark in one row of a sheet, unless the mark was changed elsewhere.
 
         Raises
         ------
@@ -603,7 +604,7 @@ class _SheetMerge:
         self.places[answer.student] = row.place
 
     def _find_answer(self, student_key: str, name: str) -> StudentAnswer:
-        """Return the answer with the row's key; raise ValueError if the row has another name."""
+        """Return the answer to which a row's key belongs; raise ValueError if the name differs."""
         answer = self.answer_by_key.get(student_key)
         if answer is None:
             raise ValueError(
@@ -620,7 +621,7 @@ class _SheetMerge:
         return answer
 
     def _describe_conflict(self, answer: StudentAnswer, mark: ManualMark) -> str:
-        """Return a sentence about a mark that was changed after the sheet had been written."""
+        """Return a sentence about a mark that was changed elsewhere after the sheet was written."""
         place = "in the gradebook since this sheet was written"
         if answer.student in self.places:
             place = f"in {self.places[answer.student]}"
@@ -636,13 +637,13 @@ class _SheetMerge:
 
 
 def _split_key(key: str) -> tuple[str, str, str]:
-    """Split a row's key into its parts for student, answer and mark; a missing part is ""."""
+    """Split a row's key into the hashes of student, answer and mark; a missing one is ""."""
     parts = [*key.strip("'").casefold().split("-"), "", "", ""]
     return parts[0], parts[1], parts[2]
 
 
 def _names_that_identify_students(question: QuestionAnswers) -> dict[str, set[str]]:
-    """Return each student's possible names in a sheet: full name, folder name and pseudonym."""
+    """Return the names by which a sheet may call each student: full name, folder and pseudonym."""
     names: dict[str, set[str]] = {}
     for answer in question.answers:
         names[answer.student] = {answer.name, answer.student}
@@ -715,7 +716,7 @@ def _parse_rows_and_find_headings(text: str, name: str) -> tuple[list[list[str]]
 
 
 def _comparable_name(name: str) -> str:
-    """Return a name without quotes and leading zeros, which spreadsheet programs change."""
+    """Return a name as spreadsheet programs may leave it: without quotes and leading zeros."""
     return normalise_name(name).lstrip("0")
 
 

@@ -40,7 +40,7 @@ def full_name(person: Person, pattern: str = "{first} {last}") -> str:
 
 
 def display_name(person: Person) -> str:
-    """Return a student's name for instructors, with the folder's name and "withdrawn" if so.
+    """Return a student's name and folder for instructors, with "withdrawn" if the student left.
 
     >>> display_name(Person(student="al123", last="Lovelace", first="Ada"))
     'Ada Lovelace (al123)'
@@ -186,7 +186,7 @@ class Mark:
 
     @property
     def rounded_penalty(self) -> Decimal:
-        """Points taken off for lateness, as shown: the difference of the two rounded scores."""
+        """Points taken off for lateness: the rounded score before minus that after the penalty."""
         return self.rounded_raw_score - self.rounded_score
 
     @property
@@ -262,7 +262,7 @@ class ClassMarks:
         return missing
 
     def find_deadline(self, student: str, lab: str) -> datetime | None:
-        """Return a lab's due date for a student, in the policy's time zone; None if it has none."""
+        """Return a lab's due date for a student, in the course's time zone; None without one."""
         deadline = self.deadlines.find_deadline(student, lab)
         return deadline and self.policy.to_local_time(deadline)
 
@@ -316,7 +316,7 @@ class ClassMarks:
             self.marks[student, lab] = replace(mark, rows=rows, notes=notes, attempts=attempts)
 
     def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "ClassMarks":
-        """Return a copy without anything that identifies a student; names become pseudonyms."""
+        """Return a copy of the marks with pseudonyms, without texts that identify a student."""
         marks = {}
         for (student, lab), mark in self.marks.items():
             pseudonym = pseudonyms[student]
@@ -353,7 +353,7 @@ def _anonymise_mark(mark: Mark, pseudonym: str, student: Person) -> Mark:
 
 
 def _anonymise_note(note: str, student: Person) -> str:
-    """Return a note without quoted names of files and cells, which students may choose freely.
+    """Return a note on a submission without quoted names of files and cells: students choose them.
 
     A note that still contains the student's name is replaced by a general sentence.
     """
@@ -443,7 +443,7 @@ def _read_gradebook_if_any(
 
 
 def _add_roster_students_and_names(marks: ClassMarks) -> None:
-    """Add the students and names of the roster; take a missing name from a platform's file name."""
+    """Add the students in the roster; take a name that it lacks from a platform's file name."""
     for student, person in marks.class_list.people.items():
         gradebook_entry = marks.students.get(student)
         marks.students[student] = _fill_person_from_gradebook(
@@ -453,8 +453,8 @@ def _add_roster_students_and_names(marks: ClassMarks) -> None:
         person_now = marks.students.get(student)
         is_own_name = " " in origin.name and len(origin.members) < 2
         if person_now and is_own_name and full_name(person_now) == student:
-            # Take only a name with a space: a name in Canvas's file names has none, such as
-            # "lovelaceada".
+            # Take a name from a platform only if it has a space. Canvas's file names have names
+            # without spaces, such as "lovelaceada".
             marks.students[student] = replace(person_now, name=origin.name)
 
 
@@ -520,7 +520,7 @@ class _GradebookReader:
         return marks
 
     def _add_comments_to_fields(self, query: Callable, fields: Mapping[str, dict[str, Any]]) -> None:
-        """Add graders' comments to `fields`, which holds each submission's data by database id."""
+        """Add the graders' comments on each submission to `fields`, by the submission's id."""
         from nbgrader.api import BaseCell, Comment, SubmittedNotebook
 
         rows = (
@@ -534,7 +534,7 @@ class _GradebookReader:
             fields[submission_id]["comments"][name] = comment
 
     def _add_points_to_fields(self, query: Callable, fields: Mapping[str, dict[str, Any]]) -> None:
-        """Add points to `fields`, which holds each submission's data by its id in the database."""
+        """Add the points of each submission to `fields`, by the submission's id."""
         from nbgrader.api import Grade, GradeCell, SubmittedNotebook
 
         rows = (
@@ -599,7 +599,7 @@ class _GradebookReader:
 
 
 def _empty_mark_fields() -> dict[str, Any]:
-    """Return new empty values for those fields of `Mark` that are read from several tables."""
+    """Return empty values for those fields of a `Mark` that are filled step by step."""
     return {
         "scores": {},
         "points": {},

@@ -19,8 +19,8 @@ from nbgrader.preprocessors import NbGraderPreprocessor
 from autograder.core.notebook_cells import nbgrader_metadata
 from autograder.grading.sanitise import clean_output, extract_pictures, render_markdown
 
-# nbconvert's macro of this name would load MathJax from the network. Replace it by an empty one:
-# the formulas on these pages are MathML and do not need MathJax.
+# nbconvert's macro "mathjax" would load MathJax from the network. Replace it by an empty macro: the
+# formulas on these pages are MathML and do not need MathJax.
 _NO_MATHJAX = {"mathjax.html.j2": "{%- macro mathjax(url='') -%}{%- endmacro -%}"}
 
 MAX_MARKDOWN_SECONDS = 5.0  # for one page; an ordinary one takes a twentieth of a second
@@ -89,8 +89,8 @@ class SafePages(NbGraderPreprocessor):
             environment.loader = ChoiceLoader([DictLoader(_NO_MATHJAX), environment.loader])
         for cell in nb.cells:
             if cell.cell_type == "code":
-                # The outputs of a test cell come from the autograder, not from the student. So
-                # keep their styles.
+                # The outputs of a test cell come from the autograder and not from the student. They
+                # are safe, so keep their styles.
                 is_test_cell = bool(nbgrader_metadata(cell).get("grade"))
                 cell.outputs = [clean_output(output, keep_styles=is_test_cell) for output in cell.outputs]
         for name in ("student", "first_name", "last_name", "notebook_path"):

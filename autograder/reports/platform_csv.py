@@ -23,15 +23,15 @@ _GRADES_COLUMNS = (
     "late_submission_penalty score max_score waiting state hours_late extension group section"
 ).split()
 
-# Characters that begin a formula in a spreadsheet, also in their wide forms. The character `|` is
-# no such character; it only occurs later in a formula, as in "=cmd|…".
+# Characters with which a formula may begin in a spreadsheet, also as wide characters. The character
+# `|` is not among them, since it occurs only inside of a formula, as in "=cmd|…".
 _FORMULA = re.compile(
     "[=+\\-@|%\u2212\uff1d\uff0b\uff0d\uff20\ufe62\ufe63\ufe66\ufe6b\u207c\u208c\u207a\u208a]"
 )
 # Invisible characters, spaces and quotes that a spreadsheet program may skip before a formula.
 _IGNORED_SPACE = "[\\s\"'\u200b-\u200f\u2060]*"
-# A program that separates columns by another character than the comma begins a new cell after each
-# of these characters.
+# Separator and the beginning of a formula. A program that separates columns at ";", for example,
+# starts a new cell there, and would take the rest for a formula.
 _FORMULA_IN_CELL = re.compile("[;\t|,]" + _IGNORED_SPACE + _FORMULA.pattern)
 _INVISIBLE = re.compile("[\\x00-\\x1f\\x7f-\\x9f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]+")
 _LEADING_SPACE = " \"'\u00a0\u200b\u200c\u200d\u200e\u200f\u2060\u3000"
@@ -146,7 +146,7 @@ class CsvFormat:
 
 
 def _roster_column(field_name: str) -> PersonColumn:
-    """Return a function for a column that shows one field of a student's entry in the roster."""
+    """Return a function that finds the content of a column in a student's entry in the roster."""
     return lambda marks, person: str(getattr(person, field_name))
 
 
@@ -165,7 +165,7 @@ def _gradescope_last_name(marks: ClassMarks, person: Person) -> str:
 def _make_identifier_column(
     platform: str, origin_field: str, roster_field: str, prefer_roster: bool = False
 ) -> PersonColumn:
-    """Return a function for a column with the students' identifiers on a platform.
+    """Return a function that finds a student's identifier on a platform, for a column.
 
     Parameters
     ----------
@@ -232,8 +232,8 @@ CSV_FORMATS = {
         optional_columns=(("OrgDefinedId",), ("Username",)),
         final_columns={"End-of-Line Indicator": "#"},
     ),
-    # Gradescope cannot import marks. So this table has the columns of Gradescope's "Download
-    # Grades".
+    # Gradescope cannot import marks. So this table has the columns of the table that one gets from
+    # Gradescope with "Download Grades".
     "Gradescope": CsvFormat(
         file="gradescope.csv",
         columns={
@@ -347,7 +347,7 @@ def moodle_worksheet_format(
 
 
 def select_platforms(marks: ClassMarks, platforms: Iterable[str] = ()) -> list[str]:
-    """Return the given platforms and those that submissions came from, in a fixed order."""
+    """Return the platforms to write tables for: the given ones, and those of submissions."""
     platform_names = {origin.platform for origin in marks.origins.values()} | set(platforms)
     return [platform for platform in PLATFORMS if platform in platform_names]
 
@@ -376,7 +376,7 @@ def build_platform_table(
     marks: ClassMarks,
     labs: Sequence[Assignment] | None = None,
 ) -> list[PlatformTable]:
-    """Return a list with the platform's table of marks; [] if it would have no students."""
+    """Return a list with the table of marks for a platform; [] if no student would be in it."""
     text, omitted_count = format_platform_csv(marks, csv_format, labs)
     reason = csv_format.omission_reason or (
         f"nothing says what {platform} knows them by, as for a group's submission; "
@@ -388,7 +388,7 @@ def build_platform_table(
 
 
 def _find_field_from_platform(marks: ClassMarks, person: Person, platform: str, origin_field: str) -> str:
-    """Return one field, such as a login, that the platform recorded with a student's submission.
+    """Return one value, such as a login, that a platform stored with a student's submission.
 
     The result is "" if the field is unknown.
 
@@ -398,8 +398,8 @@ def _find_field_from_platform(marks: ClassMarks, person: Person, platform: str, 
         origin = marks.origins.get((person.student, lab))
         if origin is None or origin.platform != platform:
             continue
-        # A group's submission carries the name of the group or of one member. Only Gradescope
-        # names each member.
+        # A group's submission has the name of the group or of one member, so it says nothing about
+        # the others. Only Gradescope names each member.
         is_own = platform == "Gradescope" or len(origin.members) < 2
         value = str(getattr(origin, origin_field))
         if is_own and value:
@@ -408,14 +408,14 @@ def _find_field_from_platform(marks: ClassMarks, person: Person, platform: str, 
 
 
 def _grade_cell(mark: Mark | None) -> str | float:
-    """Return a mark's final score for a table; "" if the mark is not final yet."""
+    """Return a student's final score for a lab; "" if it is not final yet."""
     if mark is None or mark.final_score is None:
         return ""
     return float(mark.rounded_score)
 
 
 def format_csv(rows: Iterable[Sequence]) -> str:
-    """Return rows as CSV, with formulas made harmless: no spreadsheet program runs them."""
+    """Return rows as CSV text in which no spreadsheet program finds a formula to run."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for row in rows:
@@ -424,7 +424,7 @@ def format_csv(rows: Iterable[Sequence]) -> str:
 
 
 def escape_formula(cell: Any) -> Any:
-    """Return a table cell's value; a quote is put before a text that is a formula to a program.
+    """Return a table cell's value. Put a quote before a text that a program could run as a formula.
 
     >>> escape_formula("=1+1"), escape_formula("ada"), escape_formula(-2.5)
     ("'=1+1", 'ada', -2.5)
@@ -435,7 +435,7 @@ def escape_formula(cell: Any) -> Any:
         return cell
     text = _INVISIBLE.sub(" ", cell)
     if _FORMULA_IN_CELL.search(text):
-        # A program that splits columns at the semicolon begins a new cell there. So put a quote at
-        # the start of that cell, too.
+        # Put a quote before each part of the text that could become a cell with a formula, if a
+        # program separates columns at the semicolon.
         return "'" + re.sub("(?<=[;|,])(?=" + _IGNORED_SPACE + _FORMULA.pattern + ")", "'", text)
     return f"'{text}" if _FORMULA.match(text.lstrip(_LEADING_SPACE)) else text

@@ -35,7 +35,7 @@ MAX_HIGHLIGHTED_CHARACTERS = 20_000  # of code with syntax colours on a page
 MAX_MARKDOWN_CHARACTERS = 20_000  # of Markdown that is rendered on a page
 MAX_TEXT_CHARACTERS = 30_000  # of one text without colours or Markdown; the rest is left out
 MAX_OUTPUT_CHARACTERS = 4_000
-# Formula that may be too wide for a phone: a displayed formula, or a long one in a line of text.
+# Formula that may be too wide for a phone: one on a line of its own, or a long one inside a text.
 _WIDE_FORMULA = re.compile(
     r"""<math(?= display="block"|[^>]{0,80}>(?:(?!</math>).){350})""",
     re.DOTALL,
@@ -43,7 +43,7 @@ _WIDE_FORMULA = re.compile(
 
 
 class StudentTextRenderer:
-    """Renderer of one student's code and prose, with limits for the page as a whole.
+    """Renderer of a student's code and prose as HTML, with limits for the page as a whole.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class StudentTextRenderer:
             self._prose_characters = MAX_MARKDOWN_CHARACTERS
 
     def render_code(self, source: str) -> Markup:
-        """Return code as safe HTML for a <pre> element, coloured while the page has room for it.
+        """Return code as safe HTML for <pre>, with syntax colours up to the page's limit.
 
         It has syntax colours unless the page's limit for coloured code is reached.
         """
@@ -68,7 +68,7 @@ class StudentTextRenderer:
         return highlight_python(source)
 
     def render_prose(self, cell: Mapping[str, Any], source: str) -> Markup:
-        """Return a Markdown cell as safe HTML; as plain text, once the page has too much Markdown.
+        """Return Markdown as safe HTML, or as plain text beyond the page's limit for Markdown.
 
         If the page's limit for Markdown is reached, the source is shown as plain text.
 
@@ -123,7 +123,7 @@ def render_output(output: Mapping[str, Any]) -> Markup:
 
 
 def render_finding(output: Mapping[str, Any]) -> Markup:
-    """Return the autograder's message in the output of a test cell as safe HTML."""
+    """Return the message in a test cell's output, which the autograder wrote, as safe HTML."""
     html = _join_lines(_output_data(output).get("text/html", ""))
     if html:
         return Markup(clean_html(html, keep_styles=True))
@@ -161,7 +161,7 @@ def render_lab_markdown(source: str) -> Markup:
             return render_formula(body, "block")
 
         def link(self, text: str, url: str, title: str | None = None) -> str:
-            """Return a link to a web address or within the page; else only the link's text."""
+            """Return a link if it leads to a web address or within the page; else only its text."""
             if url.startswith(("#", "https://")):
                 return super().link(text, url, title)
             return text

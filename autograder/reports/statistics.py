@@ -12,8 +12,8 @@ from autograder.core.results import Result, ResultReason, Verdict
 from autograder.reports.marks import ClassMarks, Mark
 from autograder.values.structural_mistakes import STRUCTURAL
 
-# The discrimination of an exercise is a correlation. With fewer students than this, it is mostly
-# chance.
+# The discrimination of an exercise says how well it separates strong from weak students. It is a
+# correlation, which means little for fewer students than this.
 MIN_STUDENTS_FOR_DISCRIMINATION = 10
 LOW_PERCENT = 50  # a student with a lower percentage of the points may need help
 MANY_ATTEMPTS = 4  # a student with so many attempts at a lab may need help
@@ -73,7 +73,7 @@ class ExerciseStatistics:
 
     @property
     def attempt_count(self) -> int:
-        """Number of graded submissions; those on which the autograder failed do not count."""
+        """Number of graded submissions, without those on which the autograder failed."""
         return sum(self.counts[outcome] for outcome in ("passed", "wrong", "stopped", "blank"))
 
     @property
@@ -136,7 +136,7 @@ class MisconceptionCount:
 
 @dataclass(frozen=True)
 class ExerciseGroup:
-    """Exercises of one submission that share an outcome, with the message on the first of them."""
+    """Exercises of one submission with the same verdict, and the message on the first of them."""
 
     student: str
     lab: str
@@ -146,7 +146,7 @@ class ExerciseGroup:
 
 @dataclass(frozen=True)
 class StudentInNeed:
-    """Student whom the instructor may want to talk to, with the reasons as sentences."""
+    """Student who may need help, with the reasons as sentences for the instructor."""
 
     student: str
     percent: float | None
@@ -154,7 +154,7 @@ class StudentInNeed:
 
 
 def is_blank(row: Result) -> bool:
-    """Return True if the student left the exercise as it was handed out."""
+    """Return True if the student has left the exercise as it was in the released notebook."""
     return row.kind is ResultReason.STUB
 
 
@@ -183,7 +183,7 @@ def _mean(numbers: Sequence[float]) -> float | None:
 
 
 def compute_discrimination(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return how well an exercise separates strong from weak students, as a correlation.
+    """Return the discrimination of an exercise: how well it separates strong from weak students.
 
     For an exercise that can only be passed or failed, this is the corrected point-biserial
     correlation. It is called corrected because the exercise itself is left out of the score.
@@ -213,14 +213,14 @@ def exercise_statistics(name: str, submissions: Sequence[Mark]) -> ExerciseStati
     results = _results_of_exercise(name, submissions)
     manually_graded = any(row.verdict is Verdict.MANUAL for _, row in results)
     counts = _count_outcomes(results)
-    # An answer left blank gets 0 points automatically. While the others still await manual
-    # grading, these zeros would make the mean too low. So leave them out until then.
+    # An answer left blank gets 0 points automatically. While other students' answers still await
+    # manual grading, these zeros would make the mean too low. So leave them out until then.
     skip_zeros = manually_graded and counts["waiting"] > 0
     points, percents, pairs = 0.0, [], []
     for mark, row in results:
         points, score = row.max_score, mark.scores.get(name, row.score)
-        # A file that cannot be read gets 0 points automatically. That is no manual mark, so leave
-        # it out.
+        # A submitted file that cannot be read gets 0 points automatically. This is not a grader's
+        # judgement, so leave it out of the statistics of manually graded questions.
         is_unreadable = manually_graded and row.verdict is not Verdict.MANUAL
         if score is None or is_unreadable or not row.max_score:
             continue
@@ -263,7 +263,7 @@ def _count_outcomes(results: Sequence[tuple[Mark, Result]]) -> Counter[str]:
 
 
 def _share_of_other_points(mark: Mark, name: str) -> float | None:
-    """Return the part (0 to 1) of the points of all other exercises that a student earned.
+    """Return the share (0 to 1) of the points for all other exercises that a student has.
 
     None if no other exercise is graded.
     """
@@ -323,7 +323,7 @@ def count_misconceptions(
 
 
 def _describe_misconception(row: Result, labs: Mapping[str, Lab]) -> str:
-    """Return the sentence that explains the misconception found in a result.
+    """Return the sentence that explains to the instructor which misconception was found.
 
     If the lab no longer defines the misconception, its name is returned, with spaces for hyphens.
     """
@@ -340,7 +340,7 @@ def group_exercises(
     submissions: Sequence[Mark],
     predicate: Callable[[Result], bool],
 ) -> list[ExerciseGroup]:
-    """Group, for each submission, the exercises for which `predicate` is true.
+    """List the exercises of each submission whose result fulfils a condition (`predicate`).
 
     Submissions without such an exercise are left out. The largest groups come first.
     """

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 MAX_EXTRA_CELLS = 60  # notebook cells on a page that the student added or changed
 MAX_CELL_OUTPUTS = 20  # outputs of such a cell
-# A right answer may begin or end with lines that every student was given. At least so many of them
-# are folded on the page.
+# A right answer may begin or end with lines that the lab had given. If they are at least this many,
+# the page hides them until the student clicks on them.
 MIN_FOLDED_LINES = 4
 AWAITING_MANUAL_GRADING = "awaiting manual grading"
 _MARK_SCHEME = re.compile(r"#+\s*BEGIN MARK SCHEME.*?(?:#+\s*END MARK SCHEME[^\n]*|\Z)", re.DOTALL)
@@ -65,7 +65,7 @@ class SummaryLine:
 
 @dataclass(frozen=True)
 class FeedbackSummary:
-    """Summary of one submission: everything on its feedback page except the answers and the lab.
+    """Summary at the top of a feedback page: points, dates, notes, and a line for each exercise.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def split_code(
     line: SummaryLine,
     source: str,
 ) -> Iterator[tuple[str, str]]:
-    """Split an answer's code: given lines, which the page folds, and the student's own lines.
+    """Split an answer's code into lines that the lab had given and lines that the student wrote.
 
     In a right answer, lines at the start and at the end that were handed out in this form become
     parts with a heading, which the page folds. The part that the student wrote has the heading "".
@@ -268,13 +268,13 @@ def _count_equal_leading_lines(lines: Sequence[str], released_lines: Sequence[st
 
 
 def _released_answer(released_lab: ReleasedLab, exercise: str) -> list[str]:
-    """Return the lines of an exercise's answer cell as students received it; [] if none."""
+    """Return the lines of an exercise's answer cell before the student changed it; [] if none."""
     return _released_code(released_lab).get(grade_id(exercise), [])
 
 
 @cache
 def _released_code(released_lab: ReleasedLab) -> Mapping[str, list[str]]:
-    """Return the lines of each code cell as students received it, by the cell's grade_id."""
+    """Return the lines of each code cell as the lab had given them, by the cell's grade_id."""
     lines_by_id = {}
     for cell in released_lab.cells:
         if cell.cell_type == "code":
@@ -300,7 +300,7 @@ def render_question(released_lab: ReleasedLab, name: str) -> Markup:
 
 
 def _find_added_or_changed_cells(released_lab: ReleasedLab, cells: Sequence[dict]) -> list[dict]:
-    """Return the cells that the student added, and those that changed without being graded."""
+    """Return the cells that the student added, and changed cells that hold no graded answer."""
     extra = []
     for cell in cells:
         source = str(cell.get("source", ""))
@@ -350,7 +350,7 @@ def _remove_mark_scheme(source: str) -> str:
 
 
 def _outputs(cell: Mapping[str, Any]) -> list[dict]:
-    """Return a notebook cell's outputs, without the malformed ones of a student's file."""
+    """Return a notebook cell's outputs, except malformed ones that a student's file may have."""
     outputs = cell.get("outputs")
     if not isinstance(outputs, list):
         return []

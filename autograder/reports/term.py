@@ -50,7 +50,7 @@ _FIELDS = {"weights": dict, "best": int, "decimals": int, "grades": dict}
 
 @dataclass(frozen=True)
 class TermRules:
-    """Rules by which labs become the result of a term: weights, rounding and grades.
+    """Rules for computing a student's result of the term from the labs' marks, such as weights.
 
     Parameters
     ----------
@@ -69,12 +69,12 @@ class TermRules:
 
     @property
     def weighted_count(self) -> int:
-        """Number of labs that count, because their weight is above 0."""
+        """Number of labs with a weight above 0, which can count for the result of the term."""
         return sum(weight > 0 for weight in self.weights.values())
 
     @property
     def sentences(self) -> list[str]:
-        """The rules in words, for the students' pages."""
+        """Sentences that tell students how the term's result is computed from the labs' marks."""
         different_weights = {weight for weight in self.weights.values() if weight}
         weighting = "each with its weight"
         if len(different_weights) == 1:
@@ -97,7 +97,7 @@ class TermRules:
         ]
 
     def round(self, exact: Fraction) -> Decimal:
-        """Return a result with the number of decimals that the rules ask for; a half is rounded up.
+        """Round a result of the term to the course's number of decimals; a half is rounded up.
 
         >>> TermRules({}, decimals=1).round(Fraction(8345, 100))
         Decimal('83.5')
@@ -107,7 +107,7 @@ class TermRules:
         return round_half_up(exact, self.decimals)
 
     def grade(self, result: Decimal) -> str:
-        """Return the grade of a rounded result; "" if the course gives none."""
+        """Return the grade for a rounded result of the term; "" if the course gives no grades."""
         for lowest, name in self.grades:
             if Fraction(result) >= lowest:
                 return name
@@ -115,7 +115,7 @@ class TermRules:
 
 
 class LabStatus(StrEnum):
-    """Status of a lab in a student's term."""
+    """Status of a lab in a student's result of the term: whether it counts, and why not."""
 
     COUNTS = "counts"
     NOT_SUBMITTED = "not submitted, so 0"
@@ -172,7 +172,7 @@ class StudentTerm:
         return any(lab.status is LabStatus.AWAITING_GRADING for lab in self.labs)
 
     def labs_with_status(self, status: LabStatus) -> list[str]:
-        """Return the names of the labs with a status."""
+        """Return the names of the labs that have this status in the student's term."""
         return [lab.lab for lab in self.labs if lab.status == status]
 
 
@@ -184,7 +184,7 @@ class ClassTerm:
     by_student: dict[str, StudentTerm] = field(default_factory=dict)
 
     def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "ClassTerm":
-        """Return a copy with pseudonyms instead of the students' names."""
+        """Return a copy of the results with pseudonyms instead of the students' names."""
         by_student = {pseudonyms[student]: term for student, term in self.by_student.items()}
         return ClassTerm(self.rules, by_student)
 
@@ -321,11 +321,12 @@ def _compute_student_term(rules: TermRules, labs: Sequence[TermLab]) -> StudentT
 
 
 def choose_best_labs(labs: Sequence[TermLab], count: int) -> list[TermLab]:
-    """Choose the `count` labs with the largest weighted mean; earlier labs win a tie.
+    """Choose the `count` labs that together have the largest weighted mean.
 
-    With different weights, the labs with the highest marks are not always the best choice: a
-    heavy lab of 60 % can cost more than a light one of 59 %. Each round chooses the labs that
-    exceed the mean of the round before by most, and the last round is exact (Dinkelbach, 1967).
+    If two labs are equally good, the earlier one is chosen. With different weights, the labs with
+    the highest marks are not always the best choice: a heavy lab of 60 % can cost more than a light
+    one of 59 %. Each round chooses the labs that exceed the mean of the round before by most, and
+    the last round is exact (Dinkelbach, 1967).
     """
     best_labs = sorted(labs, key=_share, reverse=True)[:count]
     while True:
@@ -377,7 +378,7 @@ def build_term_tables(
     marks: ClassMarks,
     platforms: Sequence[str],
 ) -> list[PlatformTable]:
-    """Return a table for each platform in which the result of the term is a lab of 100 points.
+    """Return tables for platforms in which the result of the term is a lab with 100 points.
 
     A student's result is left empty while a lab awaits grading.
     """

@@ -60,7 +60,7 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
 
 
 def _find_folder_by_name(classroom: Classroom, name: str) -> str:
-    """Return the folder of the student with this full name; the name itself if nobody fits.
+    """Return the folder of the student with this full name; if there is none, the name itself.
 
     If no student has the name, or several have it, the name itself is returned.
     """
@@ -90,8 +90,8 @@ def _describe_submission(
         sign = _SIGNS.get(row.verdict, "✗")
         yield f"  {sign} {row.exercise:<28} {points:>9}  {row.verdict}{misconception}"
         if row.verdict not in (Verdict.PASS, Verdict.MANUAL):
-            # Print the message in one line: it may quote a student's text, whose line breaks could
-            # imitate the lines about other exercises.
+            # Print a message in one line. It may quote a student's text, and a line break in it
+            # could imitate the autograder's lines about other exercises.
             yield f"      {' '.join(row.message.split())}"
         for request in requests.get(row.exercise, ()):
             yield f"      Asked: {request.question} Answer: {request.answer or 'not yet.'}"
