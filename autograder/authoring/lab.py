@@ -232,21 +232,24 @@ class Lab:
         """Exercises by the grade_id (nbgrader's name) of their answer cell."""
         return {grade_id(name): exercise for name, exercise in self.exercises.items()}
 
-    def item_name(self, name: str) -> str:
+    def find_item_of_cell(self, grade_id: str) -> str:
         """Return the name of the exercise or question to which a notebook cell belongs.
 
         Parameters
         ----------
-        name : str
-            grade_id of the cell.
+        grade_id : str
+            nbgrader's name of the cell.
 
         Returns
         -------
         str
             Name of the exercise, or, for a manually graded question, the grade_id itself.
         """
-        exercise = self.exercises_by_test_cell.get(name) or self.exercises_by_answer_cell.get(name)
-        return exercise.name if exercise else name
+        exercise = self.exercises_by_test_cell.get(grade_id)
+        exercise = exercise or self.exercises_by_answer_cell.get(grade_id)
+        if exercise is None:
+            return grade_id
+        return exercise.name
 
     @cached_property
     def manual_questions(self) -> dict[str, float]:

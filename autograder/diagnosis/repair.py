@@ -86,14 +86,14 @@ def find_repair(
         return ""
     with np.errstate(all="ignore"), warnings.catch_warnings(), CapturedOutput(NULL_OUTPUT):
         warnings.simplefilter("ignore")
-        likely = _CellWithMutations.compile(function, (LEAVE_OUT, LEAVE_OUT_MORE, REPLACE))
+        likely = _SwitchableMutations.compile(function, (LEAVE_OUT, LEAVE_OUT_MORE, REPLACE))
         if likely is None:
             return ""
         search = _RepairSearch(likely, failing, passing, rules)
         description = search.find_one_place_repair(likely)
         if description:
             return description
-        unlikely = _CellWithMutations.compile(function, (EXTEND, COMBINE))
+        unlikely = _SwitchableMutations.compile(function, (EXTEND, COMBINE))
         if unlikely:
             description = search.find_one_place_repair(unlikely)
         return description or search.find_two_place_repair(likely) or search.find_partial_repair(likely)
@@ -104,7 +104,7 @@ class _RepairSearch:
 
     def __init__(
         self,
-        cell: "_CellWithMutations",
+        cell: "_SwitchableMutations",
         failing: Sequence[Question],
         passing: Sequence[Question],
         rules: ComparisonRules,
@@ -123,7 +123,7 @@ class _RepairSearch:
     def _has_time(self) -> bool:
         return self._stopwatch.cpu_seconds() < MAX_SEARCH_SECONDS
 
-    def find_one_place_repair(self, cell: "_CellWithMutations") -> str:
+    def find_one_place_repair(self, cell: "_SwitchableMutations") -> str:
         """Describe the first mutation (small change) that makes all test cases right; else ""."""
         self._stopwatch = Stopwatch()
         cell.activate()
@@ -139,7 +139,7 @@ class _RepairSearch:
                 self._improvements.append((share, number))
         return ""
 
-    def find_two_place_repair(self, cell: "_CellWithMutations") -> str:
+    def find_two_place_repair(self, cell: "_SwitchableMutations") -> str:
         """Describe two mutations (small changes) that together make all test cases right; else "".
 
         Either the first of them improves the result, or both leave something out.
@@ -161,7 +161,7 @@ class _RepairSearch:
                 )
         return ""
 
-    def _list_mutation_pairs(self, cell: "_CellWithMutations") -> list[tuple[int, int]]:
+    def _list_mutation_pairs(self, cell: "_SwitchableMutations") -> list[tuple[int, int]]:
         combinable = [n for n in cell.numbers_by_rank() if cell.mutations[n].is_combinable]
         self._improvements.sort(key=lambda improvement: -improvement[0])
         pairs = []
@@ -171,7 +171,7 @@ class _RepairSearch:
         removals = [number for number in combinable if cell.mutations[number].rank == LEAVE_OUT]
         return [*pairs, *combinations(removals, 2)]
 
-    def find_partial_repair(self, cell: "_CellWithMutations") -> str:
+    def find_partial_repair(self, cell: "_SwitchableMutations") -> str:
         """Describe a mutation that corrects half of the failing test cases and spoils none."""
         for share, number in self._improvements[:MAX_PARTIAL_REPAIRS]:
             cell.activate(number)
@@ -187,23 +187,23 @@ class _RepairSearch:
                 )
         return ""
 
-    def _first_failing(self, cell: "_CellWithMutations") -> Question | None:
+    def _first_failing(self, cell: "_SwitchableMutations") -> Question | None:
         for question in self._failing:
             if not self._is_right(cell, question):
                 return question
         return None
 
-    def _are_all_right(self, cell: "_CellWithMutations") -> bool:
+    def _are_all_right(self, cell: "_SwitchableMutations") -> bool:
         questions = (*self._failing, *self._passing)
         return all(self._is_right(cell, question) for question in questions)
 
-    def _is_right(self, cell: "_CellWithMutations", question: Question) -> bool:
+    def _is_right(self, cell: "_SwitchableMutations", question: Question) -> bool:
         answer = cell.run(partial(call_student_function, cell.function, question.inputs))
         if answer is None:
             return False
         return first_difference(question.expected, answer, self._rules, question.inputs) is None
 
-    def _share_of_right_numbers(self, cell: "_CellWithMutations", question: Question) -> float:
+    def _share_of_right_numbers(self, cell: "_SwitchableMutations", question: Question) -> float:
         """Run a test case with the active mutations; return the share of numbers that are right.
 
         Return 1 if the exercise has a comparison of its own. Only that comparison can tell.
@@ -271,7 +271,7 @@ class _TooManyTurns(Exception):
 _Places = list[tuple[int, set[int]]]
 
 
-class _CellWithMutations:
+class _SwitchableMutations:
     """Functions of one notebook cell, compiled with all mutations, which can be switched on."""
 
     def __init__(self, function: Any, ranks: Sequence[int]) -> None:
@@ -310,7 +310,7 @@ class _CellWithMutations:
         self.function = self._namespace[code.co_name]
 
     @classmethod
-    def compile(cls, function: Any, ranks: Sequence[int]) -> "_CellWithMutations | None":
+    def compile(cls, function: Any, ranks: Sequence[int]) -> "_SwitchableMutations | None":
         """Compile a function's notebook cell with mutations of these ranks; None if impossible."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -45,7 +45,7 @@ def read_gradebook_record(path: Path) -> GradebookRecord:
         return GradebookRecord()
 
 
-def read_earlier_marks(classroom: Classroom, student: str, lab: str) -> dict[str, list]:
+def read_manual_marks_of_earlier_answers(classroom: Classroom, student: str, lab: str) -> dict[str, list]:
     """Return the manual marks given for a student's earlier answers, which no longer count.
 
     Returns

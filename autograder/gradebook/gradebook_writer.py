@@ -168,7 +168,7 @@ class GradebookWriter:
             .filter(api.Assignment.name == lab.name)
         )
         for cell in cells:
-            name = lab.item_name(cell.name)
+            name = lab.find_item_of_cell(cell.name)
             old_points = cell.max_score or dropped_points.get(cell.name, 0.0)
             new_points = points.get(name, 0.0)
             if not new_points and old_points:
@@ -215,7 +215,7 @@ class GradebookWriter:
         for cell in notebook.cells:
             nbgrader = nbgrader_metadata(cell)
             if nbgrader.get("grade"):
-                nbgrader["points"] = points[lab.item_name(nbgrader["grade_id"])]
+                nbgrader["points"] = points[lab.find_item_of_cell(nbgrader["grade_id"])]
         resources = {
             "nbgrader": {"notebook": lab.name, "assignment": lab.name, "db_url": self.classroom.db},
         }

@@ -107,7 +107,7 @@ def _merge_submissions(
     if source_is_newer:
         winner, loser, winner_path, loser_path = rows[source], rows[target], source_path, target_path
     record = read_gradebook_record(winner_path)
-    _transfer_manual_marks(winner, loser, record, read_gradebook_record(loser_path))
+    _copy_manual_marks_to_newer(winner, loser, record, read_gradebook_record(loser_path))
     if winner.extension is None:
         winner.extension = loser.extension
     _write_record(winner_path, record)
@@ -124,7 +124,7 @@ def _set_student(gradebook: Any, row: Any, student: str) -> None:
     row.student_id = student
 
 
-def _transfer_manual_marks(
+def _copy_manual_marks_to_newer(
     winner: Any, loser: Any, record: GradebookRecord, loser_record: GradebookRecord
 ) -> None:
     """Copy the manual marks of the older submission to the newer one, which replaces it."""

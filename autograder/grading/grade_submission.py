@@ -185,7 +185,7 @@ def grade_unreadable_submission(lab: Lab, reason: str, seed: int = 0) -> GradedS
     for cell in notebook.cells:
         nbgrader = nbgrader_metadata(cell)
         if nbgrader.get("grade"):
-            name = lab.item_name(nbgrader["grade_id"])
+            name = lab.find_item_of_cell(nbgrader["grade_id"])
             results.append(_make_result(lab, name, Verdict.MISSING, reason, nbgrader["points"]))
             if cell.cell_type == "code":
                 cell.outputs = _make_failed_test_outputs(name, reason)
@@ -205,7 +205,7 @@ def report_grader_fault(lab: Lab, reason: str, seed: int = 0) -> GradedSubmissio
     for cell in notebook.cells:
         nbgrader = nbgrader_metadata(cell)
         if nbgrader.get("grade"):
-            name = lab.item_name(nbgrader["grade_id"])
+            name = lab.find_item_of_cell(nbgrader["grade_id"])
             results.append(
                 _make_result(lab, name, Verdict.FAULT, text, nbgrader["points"], score=None),
             )
@@ -238,7 +238,7 @@ def _hash_answers_and_list_untouched(
     for cell in notebook.cells:
         nbgrader = nbgrader_metadata(cell)
         if nbgrader.get("solution"):
-            name = lab.item_name(nbgrader["grade_id"])
+            name = lab.find_item_of_cell(nbgrader["grade_id"])
             text = cell.source.strip()
             if cell.get("attachments"):
                 text += json.dumps(cell.attachments, sort_keys=True)

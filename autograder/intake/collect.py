@@ -18,7 +18,7 @@ from autograder.intake.platform_metadata import find_timezone
 from autograder.intake.roster import Person, Roster, read_roster
 from autograder.intake.store import read_origins, store_submissions
 from autograder.intake.student_folders import describe_duplicate_folders, folder_by_student, match_folders
-from autograder.intake.upload_limits import ReadingBudget
+from autograder.intake.upload_limits import PerStudentReadingBudget
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -245,7 +245,7 @@ def collect(
         use_file_times=file_times,
         pattern=filename_pattern,
     )
-    budget = ReadingBudget()
+    budget = PerStudentReadingBudget()
     with ZipReader(zone or default_zone, root if root.is_dir() else None) as zips:
         finder = SubmissionFinder(settings, zips, budget)
         for path in inputs:

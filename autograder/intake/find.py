@@ -49,7 +49,7 @@ from autograder.intake.platform_metadata import (
 )
 from autograder.intake.roster import Identity, Person
 from autograder.intake.student_matching import StudentMatcher, Unmatched
-from autograder.intake.upload_limits import LIMITS, FileRefused, ReadingBudget
+from autograder.intake.upload_limits import LIMITS, FileRefused, PerStudentReadingBudget
 
 MAX_TIMESTAMP_BYTES = 200
 MAX_CALENDAR_SECONDS = 253_402_300_800  # end of the year 9999, in seconds since 1970
@@ -208,7 +208,7 @@ class SubmissionFinder:
         Number of other files that are no notebooks and were submitted together with a notebook.
     """
 
-    def __init__(self, settings: IntakeSettings, zips: ZipReader, budget: ReadingBudget):
+    def __init__(self, settings: IntakeSettings, zips: ZipReader, budget: PerStudentReadingBudget):
         self.settings, self.zips, self.budget = settings, zips, budget
         self.reports: list[FileReport] = []
         self.junk_count = self.other_file_count = 0

@@ -340,7 +340,7 @@ def _make_roster_from_rows(rows: list[list[str]], notes: list[str]) -> Roster:
         raise ValueError("it is empty")
     headers = rows[0]
     column_fields = _find_field_of_each_column(headers)
-    notes = [*notes, *_make_column_notes(headers, column_fields)]
+    notes = [*notes, *_note_duplicate_and_unused_columns(headers, column_fields)]
     people = []
     for row in rows[1:]:
         person = _read_person_from_row(headers, column_fields, row)
@@ -371,7 +371,7 @@ def _find_field_of_each_column(headers: list[str]) -> list[str]:
     return names
 
 
-def _make_column_notes(headers: list[str], column_fields: list[str]) -> list[str]:
+def _note_duplicate_and_unused_columns(headers: list[str], column_fields: list[str]) -> list[str]:
     """Return remarks about fields that several columns hold, and about columns that are not used.
 
     Parameters

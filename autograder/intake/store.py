@@ -39,7 +39,7 @@ from autograder.intake.filenames import (
 from autograder.intake.find import MAX_TIMESTAMP_BYTES, Attempt, FileOutcome, FileReport
 from autograder.intake.platform_metadata import parse_timestamp
 from autograder.intake.roster import Identity
-from autograder.intake.upload_limits import LIMITS, FileRefused, ReadingBudget
+from autograder.intake.upload_limits import LIMITS, FileRefused, PerStudentReadingBudget
 
 TIMESTAMP_FORMAT = "%Y-%m-%d %H:%M:%S UTC"  # three parts, as nbgrader's parse_utc reads it
 VERSION = 1
@@ -209,7 +209,7 @@ def read_origins(root: Path) -> dict[tuple[str, str], Origin]:
 def store_submissions(
     attempts: Sequence[Attempt],
     root: Path,
-    budget: ReadingBudget,
+    budget: PerStudentReadingBudget,
     replaces: bool = False,
     update_times: bool = False,
 ) -> list[FileReport]:
@@ -394,7 +394,7 @@ class _FilingOptions:
     """Settings for storing submissions: the classroom, and the options of `store_submissions`."""
 
     folders: _ClassroomFolders
-    budget: ReadingBudget
+    budget: PerStudentReadingBudget
     replaces: bool
     update_times: bool
 

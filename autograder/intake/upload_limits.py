@@ -48,7 +48,7 @@ class IntakeLimits:
 LIMITS = IntakeLimits()
 
 
-class ReadingBudget:
+class PerStudentReadingBudget:
     """Count of the bytes and files of each student that one run of `collect` has read."""
 
     def __init__(self) -> None:

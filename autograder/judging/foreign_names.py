@@ -183,7 +183,7 @@ _EQUIVALENTS = {
     "trapz": "np.trapezoid(y)",
     "alltrue": "np.all(x)",
     "sometrue": "np.any(x)",
-    # Functions for gradients, which NumPy does not compute.
+    # Names of PyTorch's functions for automatic differentiation, which NumPy does not have.
     "backward": "NumPy computes no gradients: write the formula.",
     "grad": "NumPy computes no gradients: write the formula.",
     "no_grad": "NumPy computes no gradients; leave it out.",

@@ -566,7 +566,7 @@ _SCALAR_RULES: tuple[_TransformationKind, ...] = (
 def _candidate_transformations(expected: Value, value: Value, inputs: Inputs) -> Iterator[Transformation]:
     """Yield the transformations that may turn a test case's expected result into the student's."""
     if isinstance(expected, (tuple, list)):
-        yield from _candidate_part_transformations(expected, value, inputs)
+        yield from _candidate_transformations_of_several_results(expected, value, inputs)
     elif isinstance(expected, np.ndarray):
         yield from _candidate_array_transformations(expected, value, inputs)
     elif _is_int64_number(expected) and _is_int64_number(value):
@@ -579,7 +579,7 @@ def _is_int64_number(value: Value) -> bool:
     return type(value) in (int, float) and abs(value) < 2**63
 
 
-def _candidate_part_transformations(
+def _candidate_transformations_of_several_results(
     expected: Sequence[Value],
     value: Value,
     inputs: Inputs,

@@ -27,7 +27,7 @@ UNKNOWN_LAB = "Nothing in it says which lab it is for: submit the lab's own note
 
 @dataclass(frozen=True)
 class PlatformResult:
-    """Result of grading one submission for a platform, such as Gradescope, in no platform's format.
+    """Result of grading one submission, before it is converted to the format of a platform.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def write_package(
     """
     labs = [read_lab(course, name) for name in dict.fromkeys(names)]
     for lab in labs:
-        _require_built_without_keras(platform, lab)
+        _require_released_without_keras(platform, lab)
     output = output or course.root / "dist" / platform
     if platform == "gradescope":
         return _write_gradescope_zips(labs, output)
@@ -78,7 +78,7 @@ def write_package(
     return [output]
 
 
-def _require_built_without_keras(platform: str, lab: Lab) -> None:
+def _require_released_without_keras(platform: str, lab: Lab) -> None:
     if not lab.release_path.is_file():
         problem = f"{lab.name} is not released: there is no file {lab.release_path}."
         raise AutograderError(f"{problem} Run `autograder build`.")

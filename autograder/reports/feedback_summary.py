@@ -11,7 +11,7 @@ from autograder.core.notebook_cells import cell_grade_id, grade_id
 from autograder.core.results import Result, ResultReason, Verdict
 from autograder.core.rounding import format_points
 from autograder.gradebook.classroom import Classroom
-from autograder.gradebook.gradebook_records import describe_earlier_mark, read_earlier_marks
+from autograder.gradebook.gradebook_records import describe_earlier_mark, read_manual_marks_of_earlier_answers
 from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.grading.grade_submission import release_for_grading
 from autograder.grading.sanitise import truncate
@@ -64,7 +64,7 @@ def build_summary(
     results = {}
     if submission:
         results = {result.exercise: result for result in submission.results}
-    earlier_marks = read_earlier_marks(classroom, student, lab.name)
+    earlier_marks = read_manual_marks_of_earlier_answers(classroom, student, lab.name)
     requests = marks.requests.get((student, lab.name), {})
     lines = []
     for name in _names_in_notebook_order(lab, mark):

@@ -93,7 +93,7 @@ def _write_moodle_and_canvas_zips(
 ) -> Iterator[str]:
     """Write the feedback on a lab as zips for Moodle and Canvas; yield a sentence about each."""
     notebooks: dict[str, bytes] = {}
-    for name, outcome in _render_feedback_notebooks(classroom, feedback.canvas):
+    for name, outcome in _make_notebooks_with_feedback(classroom, feedback.canvas):
         if isinstance(outcome, WorkerFailed):
             message = f"{feedback.canvas[name].student}, {lab.name}: {outcome}"
             failures.append(message[:MAX_FAILURE_CHARACTERS])
@@ -174,7 +174,7 @@ def _copy_term_pages_to_return(classroom: Classroom, marks: ClassMarks) -> Itera
         yield f"{folder}: {format_count(len(pages), 'page')}."
 
 
-def _render_feedback_notebooks(
+def _make_notebooks_with_feedback(
     classroom: Classroom, summaries: Mapping[str, FeedbackSummary]
 ) -> Iterator[tuple[str, str | WorkerFailed]]:
     """Render notebooks with feedback in worker processes, and yield each with its file name.

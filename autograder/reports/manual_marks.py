@@ -52,7 +52,7 @@ from autograder.reports.feedback_summary import read_released_lab
 from autograder.reports.marks import ClassMarks, Mark, full_name, refresh_and_read_marks
 from autograder.reports.platform_csv import escape_formula
 from autograder.reports.pseudonyms import assign_pseudonyms
-from autograder.reports.student_page import render_question
+from autograder.reports.student_page import render_question_text
 
 COLUMNS = ("number", "student", "alike", "points", "of", "comment", "answer", "key")
 MAX_ANSWER_SECONDS = 30  # to read and render one answer
@@ -467,7 +467,7 @@ def _render_answers_page(question: QuestionAnswers, groups: Sequence[AnswerGroup
     return safe_html.render_page(
         "answers.html",
         question=question,
-        question_html=render_question(read_released_lab(question.lab), question.name),
+        question_html=render_question_text(read_released_lab(question.lab), question.name),
         scheme=safe_html.render_lab_markdown(scheme) if scheme else "",
         groups=groups,
     )
@@ -556,7 +556,7 @@ class _SheetMerge:
         for answer in question.answers:
             student_key = question.answer_key(answer).split("-")[0]
             self.answer_by_key[student_key] = answer
-        self.names = _names_that_identify_students(question)
+        self.names = _accepted_names_by_student(question)
         self.current_marks = question.marks
         self.places: dict[str, str] = {}  # student -> row that gave the new mark
 
@@ -642,8 +642,8 @@ def _split_key(key: str) -> tuple[str, str, str]:
     return parts[0], parts[1], parts[2]
 
 
-def _names_that_identify_students(question: QuestionAnswers) -> dict[str, set[str]]:
-    """Return the names by which a sheet may call each student: full name, folder and pseudonym."""
+def _accepted_names_by_student(question: QuestionAnswers) -> dict[str, set[str]]:
+    """Return, for each student, the names that a marks sheet may use: name, folder, pseudonym."""
     names: dict[str, set[str]] = {}
     for answer in question.answers:
         names[answer.student] = {answer.name, answer.student}

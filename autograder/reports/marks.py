@@ -534,7 +534,7 @@ class _GradebookReader:
             fields[submission_id]["comments"][name] = comment
 
     def _add_points_to_fields(self, query: Callable, fields: Mapping[str, dict[str, Any]]) -> None:
-        """Add the points of each submission to `fields`, by the submission's id."""
+        """Store each submission's points in `fields`, a mapping from the submission's id."""
         from nbgrader.api import Grade, GradeCell, SubmittedNotebook
 
         rows = (

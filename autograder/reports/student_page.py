@@ -203,7 +203,7 @@ def _render_answers(
         if is_exercise:
             findings = _render_findings(cell_by_id, line.name)
         else:
-            question = render_question(released_lab, line.name)
+            question = render_question_text(released_lab, line.name)
         if is_code:
             sections = split_code(_released_answer(released_lab, line.name), line, source)
             parts = tuple((heading, renderer.render_code(code)) for heading, code in sections)
@@ -282,7 +282,7 @@ def _released_code(released_lab: ReleasedLab) -> Mapping[str, list[str]]:
     return lines_by_id
 
 
-def render_question(released_lab: ReleasedLab, name: str) -> Markup:
+def render_question_text(released_lab: ReleasedLab, name: str) -> Markup:
     """Return a question's text as HTML, without its marking scheme.
 
     The text is that of the Markdown cell just before the answer cell `name`; "" if there is none.

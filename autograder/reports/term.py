@@ -146,7 +146,7 @@ class TermLab:
 
 
 @dataclass(frozen=True)
-class StudentTerm:
+class StudentTermResult:
     """Result of the term for one student, with the labs from which it is computed.
 
     Parameters
@@ -181,7 +181,7 @@ class ClassTerm:
     """Results of the term for all students of a class."""
 
     rules: TermRules
-    by_student: dict[str, StudentTerm] = field(default_factory=dict)
+    by_student: dict[str, StudentTermResult] = field(default_factory=dict)
 
     def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "ClassTerm":
         """Return a copy of the results with pseudonyms instead of the students' names."""
@@ -303,10 +303,10 @@ def _compute_term_lab(
     return replace(term_lab, share=share, status=LabStatus.COUNTS)
 
 
-def _compute_student_term(rules: TermRules, labs: Sequence[TermLab]) -> StudentTerm:
+def _compute_student_term(rules: TermRules, labs: Sequence[TermLab]) -> StudentTermResult:
     counting = [lab for lab in labs if lab.share is not None]
     if not counting:
-        return StudentTerm(tuple(labs))
+        return StudentTermResult(tuple(labs))
     best_labs = choose_best_labs(counting, rules.best or len(counting))
     best_names = {lab.lab for lab in best_labs}
     labs_with_status = []
@@ -317,7 +317,7 @@ def _compute_student_term(rules: TermRules, labs: Sequence[TermLab]) -> StudentT
         labs_with_status.append(replace(lab, status=status))
     exact = 100 * _weighted_mean(best_labs)
     result = rules.round(exact)
-    return StudentTerm(tuple(labs_with_status), exact, result, rules.grade(result))
+    return StudentTermResult(tuple(labs_with_status), exact, result, rules.grade(result))
 
 
 def choose_best_labs(labs: Sequence[TermLab], count: int) -> list[TermLab]:
@@ -361,7 +361,7 @@ def format_term_csv(terms: ClassTerm, marks: ClassMarks) -> str:
     return format_csv(rows)
 
 
-def _term_csv_row(term: StudentTerm, person: Person, labs: Sequence[str]) -> list[str]:
+def _term_csv_row(term: StudentTermResult, person: Person, labs: Sequence[str]) -> list[str]:
     last_name = person.last or (person.name and full_name(person))
     row = [person.student, last_name, person.first, person.email, person.section]
     shares = {lab.lab: lab.share for lab in term.labs}

@@ -12,7 +12,7 @@ from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.graded_submission import GradedSubmission, apply_points
 from autograder.reports.marks import ClassMarks, Mark, full_name, refresh_and_read_marks
 from autograder.reports.safe_html import format_time
-from autograder.reports.term import StudentTerm, compute_terms, read_term_rules
+from autograder.reports.term import StudentTermResult, compute_terms, read_term_rules
 
 _SIGNS = {Verdict.PASS: "✓", Verdict.MANUAL: "✎", Verdict.FAULT: "!"}
 
@@ -110,7 +110,7 @@ def _describe_total_and_open_grading(mark: Mark) -> str:
     return total
 
 
-def _describe_term(student: str, term: StudentTerm) -> str:
+def _describe_term(student: str, term: StudentTermResult) -> str:
     result = "nothing counts yet"
     if term.result is not None:
         result = f"{term.result} of 100"

@@ -62,7 +62,7 @@ class Bubblewrap(ForkServerSandbox):
         generated_files = {}
         for path, text in _GENERATED_FILES.items():
             generated_files[_open_text_as_pipe(text, resources)] = path
-        wrapper = build_command_line(program, env, self._map_visible_files(), generated_files)
+        wrapper = build_bwrap_prefix(program, env, self._map_visible_files(), generated_files)
         uid = _unused_uid() if is_real_root() else None
         config = self._startup_config_json(control, namespaces=True, uid=uid, path=[SANDBOX_COURSE])
         python = [path_inside(sys.executable), "-s", "-P", "-B", PROGRAM, config]
@@ -119,7 +119,7 @@ def explain_missing() -> str:
 # see.
 
 
-def build_command_line(
+def build_bwrap_prefix(
     program: Path,
     env: Mapping[str, str],
     visible_files: Mapping[str, Path],

@@ -120,7 +120,7 @@ class OpenFile:
 
 @dataclass
 class GuestFileState:
-    """Files that a WebAssembly program (guest) has created or opened; copied with its memory.
+    """Files that a WebAssembly program (guest) uses; a snapshot of its memory copies them, too.
 
     Parameters
     ----------

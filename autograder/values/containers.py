@@ -53,9 +53,9 @@ class SequenceType(ValueType):
     def agrees(self, first: Value, second: Value, rules: ComparisonRules) -> bool:
         if not isinstance(second, (tuple, list)) or len(first) != len(second):
             return False
-        # A list and a tuple with equal arrays agree: the difference does not matter there. With
-        # equal numbers they do not agree: to return a list and to return a tuple are two mistakes,
-        # which must not be taken for each other.
+        # Here two answers are compared, such as a student's and a misconception's. A list and a
+        # tuple of arrays agree: both return several results. A list and a tuple of numbers do not
+        # agree: one may be the right type, and the other a mistake.
         if type(first) is not type(second) and not any(isinstance(p, np.ndarray) for p in first):
             return False
         pairs = zip(first, second, strict=True)

@@ -170,7 +170,7 @@ class ScalarType(ValueType):
         return _DESCRIPTIONS.get(type(value)) or super().describe(value)
 
 
-class DtypeType(ValueType):
+class NumpyScalarClassType(ValueType):
     """Type of values: a NumPy scalar type, that is a class such as `np.float32`."""
 
     names = ("dtype",)

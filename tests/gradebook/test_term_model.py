@@ -186,7 +186,7 @@ class WrittenLab:
         self.manual_questions = {model.QUESTION: points[model.QUESTION]}
         self.solution = SimpleNamespace(read_bytes=lambda: b"")
 
-    def item_name(self, cell):
+    def find_item_of_cell(self, cell):
         return cell.removeprefix("test-")
 
     def read_solution(self):

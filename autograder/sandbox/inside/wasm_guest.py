@@ -49,7 +49,7 @@ def _read_order_bytes(n: int) -> bytes:
 
 
 class _StatementReportingShell(Shell):
-    """IPython's shell, changed to report each statement of a cell that has been completed.
+    """IPython's shell, changed to report each statement of a cell as soon as it is completed.
 
     If the cell has to be stopped, it can be run again up to the last completed statement.
     """
