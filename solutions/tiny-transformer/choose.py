@@ -103,7 +103,7 @@ def cooler(rng):
     return apart(rng, 0.3)
 
 
-@choose.case("many words")
+@choose.case("many tokens")
 def many(rng):
     return asked(rng, rng.normal(size=200), 1.0)
 

@@ -29,7 +29,7 @@ def example(rng):
     return inputs(TWO, np.ones(4), np.zeros(4))
 
 
-@layer_norm.case("one word")
+@layer_norm.case("one token")
 def one_word(rng):
     return given(rng, sizes(rng, 1, 4))
 
