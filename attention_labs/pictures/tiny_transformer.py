@@ -33,8 +33,8 @@ def model():
     return figure, (
         "Left: a model over the tokens nora, weaver, hid. Each token has a row of its own in the "
         "residual stream, drawn upwards. At the bottom token and position vectors enter the stream. "
-        "In block 0 attention brings information from earlier tokens to later ones, and the feed- "
-        "forward network works on each token alone. Block 1 does the same again, and more blocks may "
+        "In block 0 attention brings information from earlier tokens to later ones, and the "
+        "feed-forward network works on each token alone. Block 1 does the same again, and more blocks may "
         "follow. At the top a layer norm and the token vectors turn each row into logits: after nora "
         "comes weaver, after weaver hid, after hid the. Right: one block. The stream x passes "
         "straight through. A first branch leaves it, goes through layer norm 1 and attention, and is "
