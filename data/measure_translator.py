@@ -30,7 +30,7 @@ def measured(lab, start: int, encoder_block: bool) -> list:
     model = lab.train(lab.translator(encoder_block), steps=STEPS, seed=start)
     seconds = process_time() - began
     words, sentences = lab.evaluate(model, lab.held_out)
-    found, asked = share_found(lab.looks(model), lab.french_words)
+    found, asked = share_found(lab.cross_attention_weights(model), lab.french_words)
     return [
         start, int(encoder_block), f"{seconds:.1f}", f"{words:.4f}", f"{sentences:.4f}", found, asked,
     ]  # fmt: skip

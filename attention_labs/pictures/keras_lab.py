@@ -207,12 +207,13 @@ def three_attentions():
         "words so far, embedding and positions, (2) self-attention with a look-ahead mask, (3) "
         "cross-attention, feed-forward, scores of the next word. An arrow brings keys and values "
         "from the end of the encoder to the cross-attention; its queries come from below. In (1) "
-        "English looks at English, in (2) French at the French so far, in (3) French at English."
+        "English tokens attend to English tokens, in (2) French tokens to the French tokens so far, in "
+        "(3) French tokens to English tokens."
     )
 
 
 @picture
-def where_it_looks(
+def cross_attention(
     weights: Mapping[str, np.ndarray],
     french: Sequence[str],
     english: Sequence[str],

@@ -115,10 +115,10 @@ def attention(weights: Mapping[str, np.ndarray], words: Sequence[str]):
         if axes is not np.atleast_1d(panels)[0]:
             axes.set_ylabel("")
         rows = [
-            f"{n + 1} {word} at {best + 1} {words[best]}"
+            f"{word} {n} → {words[best]} {best}"
             for n, (word, best) in enumerate(zip(words, table.argmax(-1)))
         ]
-        descriptions.append(f"{title}: most of " + ", ".join(rows))
+        descriptions.append(f"{title}: largest weight of each row (query → key): " + ", ".join(rows))
     return figure, "Heatmaps of attention weights on a scale from 0 to 1. " + ". ".join(
         descriptions,
     ) + "."

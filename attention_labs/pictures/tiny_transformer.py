@@ -31,14 +31,15 @@ def model():
     _draw_streams(left)
     _draw_block(right)
     return figure, (
-        "Left: a model over the tokens nora, weaver, hid. Each token has a residual stream of its own, "
-        "drawn upwards. At the bottom token and position vectors enter the streams. In block 0 attention "
-        "brings information from earlier tokens to later ones, and the feed-forward network works on each "
-        "token alone. Block 1 does the same again, and more blocks may follow. At the top a layer norm and "
-        "the token vectors turn each stream into logits: after nora comes weaver, after weaver hid, after "
-        "hid the. Right: one block. The stream x passes straight through. A first branch leaves it, goes "
-        "through layer norm 1 and attention, and is added to the stream; a second branch does the same "
-        "through layer norm 2 and the feed-forward network."
+        "Left: a model over the tokens nora, weaver, hid. Each token has a row of its own in the "
+        "residual stream, drawn upwards. At the bottom token and position vectors enter the stream. "
+        "In block 0 attention brings information from earlier tokens to later ones, and the "
+        "feed-forward network works on each token alone. Block 1 does the same again, and more blocks may "
+        "follow. At the top a layer norm and the token vectors turn each row into logits: after nora "
+        "comes weaver, after weaver hid, after hid the. Right: one block. The stream x passes "
+        "straight through. A first branch leaves it, goes through layer norm 1 and attention, and is "
+        "added to the stream; a second branch does the same through layer norm 2 and the feed-forward "
+        "network."
     )
 
 
@@ -184,7 +185,7 @@ def losses(values: Mapping[str, float]):
     axes.set(xlabel="loss: mean −log of the probability of the right token, in nats", xlim=(0, 6.1))
     axes.invert_yaxis()
     description = join_named(values, values.values(), ".2f")
-    return figure, f"Bars of the loss on stories that no model was trained on: {description}."
+    return figure, f"Bars of the loss on stories that were not in the training data: {description}."
 
 
 @picture

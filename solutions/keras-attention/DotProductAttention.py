@@ -91,7 +91,7 @@ def with_both(rng):
     return called(triple(rng, batch, length, length, d_k, d_v), mask=mask)
 
 
-@DotProductAttention.case("the best key is hidden (L_q, L_k)")
+@DotProductAttention.case("the key with the largest score is hidden (L_q, L_k)")
 def with_the_best_hidden(rng):
     arrays, mask = best_match_hidden(rng, np.float32)
     return called(arrays, mask=mask)

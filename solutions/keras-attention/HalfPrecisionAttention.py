@@ -73,7 +73,7 @@ def half_both(rng):
     return called(positive(triple(rng, batch, length, length, d_k, d_v)), np.float16, mask=mask)
 
 
-@HalfPrecisionAttention.case("float16, the best key is hidden (L_q, L_k)")
+@HalfPrecisionAttention.case("float16, the key with the largest score is hidden (L_q, L_k)")
 def half_best_hidden(rng):
     arrays, mask = best_match_hidden(rng, np.float16)
     return called(positive(arrays), np.float16, mask=mask)

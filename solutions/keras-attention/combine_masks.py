@@ -43,7 +43,7 @@ def one_sentence_masks(rng):
     return both(some_tokens(rng, 1, int(rng.integers(4, 9))))
 
 
-@combine_masks.case("the padding stands in front of the words")
+@combine_masks.case("padding on the left")
 def front_masks(rng):
     return both(np.ascontiguousarray(some_tokens(rng, *sizes(rng, 2, low=4))[:, ::-1]))
 

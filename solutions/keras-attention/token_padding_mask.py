@@ -38,7 +38,7 @@ def one_sentence(rng):
     return inputs(some_tokens(rng, 1, int(rng.integers(4, 9))))
 
 
-@token_padding_mask.case("the padding stands in front of the words")
+@token_padding_mask.case("padding on the left")
 def padding_in_front(rng):
     return inputs(np.ascontiguousarray(some_tokens(rng, *sizes(rng, 2, low=4))[:, ::-1]))
 
@@ -77,7 +77,7 @@ def axis_in_front(token_ids):
 
 @token_padding_mask.misconception(
     means="You hid the padded queries as well as the padded keys, in a square for each sentence.",
-    nudge="Does it matter what a padded query looks at? One row for each sentence is enough.",
+    nudge="Does it matter to what a padded query attends? One row for each sentence is enough.",
 )
 def queries_hidden_too(token_ids):
     padding = padding_of(token_ids)
@@ -103,7 +103,7 @@ def padding_always_at_the_end(token_ids):
 
 
 @token_padding_mask.misconception(
-    means="You hid everything from the first padding on; but the padding may stand in front of the words.",
+    means="You hid everything from the first padding on; but the padding may be on the left of the words.",
     nudge="Which number stands at a padded position itself? Each position can be decided alone.",
 )
 def all_after_the_first_padding(token_ids):

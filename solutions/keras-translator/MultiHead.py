@@ -131,12 +131,12 @@ def padded(rng, wanted):
     return given
 
 
-@MultiHead.case("Keras's own mask, where Keras hands it over")
+@MultiHead.case("Keras's own mask, passed by Keras")
 def masked_by_keras(rng):
     return padded(rng, PADDED)
 
 
-@MultiHead.case("the mask that travels on: that of the queries")
+@MultiHead.case("the output carries the mask of the queries")
 def handed_on(rng):
     return padded(rng, HANDED_ON)
 
@@ -150,7 +150,7 @@ for name in NAMES:
 
 CASES = {
     "the gradient of the keys": GRADIENT + "argument 2",
-    "how many weights it has": STATE,
+    "number of weights": STATE,
     "how its weights start": START,
     "called a second time": AGAIN,
     "in a model that does not know the sizes of a batch yet": MODEL,
@@ -164,7 +164,7 @@ for label, wanted in CASES.items():
         return called(rng, batch, L_q, L_k, d, 2, d_head, wanted=wanted)
 
 
-@MultiHead.case("what `get_config` tells")
+@MultiHead.case("the result of `get_config`")
 def told(rng):
     heads = int(rng.integers(2, 9))
     return called(rng, 2, 3, 4, 5, heads, heads + 1, {"name": f"of_{heads}"}, wanted=CONFIG)
@@ -271,7 +271,7 @@ mistaken(
 )
 mistaken(
     "name_not_told",
-    "`get_config` tells your own arguments but not those of every layer, such as `name` and `dtype`.",
+    "`get_config` returns your own arguments but not those of every layer, such as `name` and `dtype`.",
     "What does `super().get_config()` give?",
     {CONFIG: without("name")},
 )

@@ -37,7 +37,7 @@ def anywhere(rng, batch, L, d, size, policy):
     return called(rng, batch, L, d, size, {"dtype": policy})
 
 
-@Projection.case("3 numbers a word into 2")
+@Projection.case("d = 3, size = 2")
 def small(rng):
     w = np.array([[1, 0], [0, 1], [1, 1]], np.float32)
     return inputs(np.array([[[1, 2, 3], [0, 0, 1]]], np.float32), settings={"size": 2}, weights={"w": w})
@@ -69,13 +69,13 @@ for label, wanted in CASES.items():
         return called(rng, *sizes(rng, 4, low=2, high=5), wanted=wanted)
 
 
-@Projection.case("how many weights it has, where as many numbers go out as come in")
+@Projection.case("number of weights, size = d")
 def counted(rng):
     batch, length, d = sizes(rng, 3)
     return called(rng, batch, length, d, d, wanted=STATE)
 
 
-@Projection.case("what `get_config` tells")
+@Projection.case("the result of `get_config`")
 def told(rng):
     batch, length, d, size = sizes(rng, 4)
     return called(rng, batch, length, d, size, {"name": f"into_{size}"}, wanted=CONFIG)
@@ -120,7 +120,7 @@ def only_if_square(x, w, size):
 
 
 @Projection.misconception(
-    means="You made the weight in `__init__`, where nobody knows yet how many numbers a word will have: it is square, "
+    means="You made the weight in `__init__`, where d is not known yet: it is square, "
     "and fits only where as many go out as come in.",
     nudge="Keras calls `build` with the shape of what comes in. Which number of it do you need?",
 )
@@ -139,7 +139,7 @@ def size_not_told(x, w, size):
 
 
 @Projection.misconception(
-    means="`get_config` tells your own arguments but not those of every layer (`name`, `dtype`): loaded again, the layer "
+    means="`get_config` returns your own arguments but not those of every layer (`name`, `dtype`): loaded again, the layer "
     "has another name.",
     nudge="What does `super().get_config()` give?",
 )

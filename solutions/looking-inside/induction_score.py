@@ -1,4 +1,4 @@
-"""The exercise `induction_score`: how much a head attends to what came after the last time."""
+"""The exercise `induction_score`: how much a head attends to the token after the latest earlier occurrence."""
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def example(rng):
     return inputs(weights, np.array([7, 3, 5, 7, 3]))
 
 
-@induction_score.case("random tokens, said twice, a perfect head")
+@induction_score.case("a random sequence, repeated once, a perfect head")
 def perfect(rng):
     weights = np.eye(8)
     for i in range(4, 8):
@@ -45,7 +45,7 @@ def perfect(rng):
     return inputs(weights, twice(rng, 4))
 
 
-@induction_score.case("random tokens, said twice")
+@induction_score.case("a random sequence, repeated once")
 def said_twice(rng):
     half = int(rng.integers(3, 6))
     return inputs(random_weights(rng, 2 * half), twice(rng, half))
@@ -63,7 +63,7 @@ def everywhere(rng):
     return inputs(random_weights(rng, len(tokens), False), tokens)
 
 
-@induction_score.case("a token three times, and nothing else comes back")
+@induction_score.case("one token three times; no other token occurs again")
 def three_times(rng):
     tokens = np.array([5, 1, 5, 2, 3, 5, 4])
     return inputs(random_weights(rng, 7), tokens)
@@ -108,7 +108,7 @@ def at_the_same_word(weights, tokens):
 
 
 @wrong(
-    means="You took the weight for the token *before* the last time.",
+    means="You took the weight for the token *before* the latest earlier occurrence.",
     nudge="In “nora weaver … nora”: to which token should the second nora attend?",
 )
 def before_the_last_time(weights, tokens):
@@ -116,7 +116,7 @@ def before_the_last_time(weights, tokens):
 
 
 @wrong(
-    means="You went two tokens past the last time.",
+    means="You went two tokens past the latest earlier occurrence.",
     nudge="In “nora weaver … nora”: to which token should the second nora attend?",
 )
 def two_after_the_last_time(weights, tokens):
@@ -211,7 +211,7 @@ def without_the_last(weights, tokens):
 
 
 @wrong(
-    means="You looked for the last time of the token *before*; it is the present token whose last time counts.",
+    means="You looked for the latest occurrence of the token *before*; the present token's counts.",
     nudge="In “nora weaver … nora”: which token is looked for at the second nora?",
 )
 def last_time_of_the_word_before(weights, tokens):
@@ -278,7 +278,7 @@ def the_next_time(weights, tokens):
 
 
 @wrong(
-    means="Rows and columns are exchanged: the token that looks is the row.",
+    means="Rows and columns are exchanged: the token that attends is the row.",
     nudge="weights[i, j] is the weight of whom, for whom?",
 )
 def rows_for_columns(weights, tokens):
@@ -356,7 +356,7 @@ def largest_of_the_times(weights, tokens):
 
 @wrong(
     means="You took the row of the *next* token; the row is that of the token which came back.",
-    nudge="Who looks: the token at i, or the one after it?",
+    nudge="Which token attends: the one at i, or the one after it?",
 )
 def row_of_the_next_word(weights, tokens):
     return mean([weights[min(i + 1, len(tokens) - 1), j + 1] for i, j in lasts(tokens)])

@@ -1,4 +1,4 @@
-"""The exercise `choose`: a temperature, a softmax, and a number that decides."""
+"""The exercise `choose`: a temperature, a softmax, and a random number."""
 
 import numpy as np
 
@@ -39,17 +39,17 @@ def spread(rng, size=12):
     return rng.permutation(np.linspace(-1.2, 1.2, size)) + 0.02 * rng.normal(size=size)
 
 
-@choose.case("the notebook's example: shares of 0.1, 0.6 and 0.3, and 0.35 decides")
+@choose.case("the notebook's example: probabilities 0.1, 0.6 and 0.3, `uniform` 0.35")
 def example(rng):
     return inputs(np.log([1.0, 6.0, 3.0]), 1.0, 0.35)
 
 
-@choose.case("the same shares, and 0.8 decides")
+@choose.case("the same probabilities, `uniform` 0.8")
 def example_last(rng):
     return inputs(np.log([1.0, 6.0, 3.0]), 1.0, 0.8)
 
 
-@choose.case("the same shares, and 0 decides")
+@choose.case("the same probabilities, `uniform` 0")
 def example_first(rng):
     return inputs(np.log([1.0, 6.0, 3.0]), 1.0, 0.0)
 
@@ -98,12 +98,12 @@ def cool(rng):
     return apart(rng, 0.4)
 
 
-@choose.case("another low temperature, another number that decides")
+@choose.case("another low temperature, another `uniform`")
 def cooler(rng):
     return apart(rng, 0.3)
 
 
-@choose.case("many words")
+@choose.case("many tokens")
 def many(rng):
     return asked(rng, rng.normal(size=200), 1.0)
 
@@ -115,7 +115,7 @@ def far(rng):
     return asked(rng, z + 1000, 1.0, token)
 
 
-@choose.case("two tokens of probability 0 come first, and 0 decides")
+@choose.case("two tokens of probability 0 come first, `uniform` 0")
 def none_before(rng):
     z = spread(rng)
     z[:2] -= 3000  # their exponentials are exactly 0, so that rounding decides nothing
@@ -159,15 +159,15 @@ def temperature_never_used(logits, temperature, uniform):
 
 @choose.misconception(
     means="You multiplied the logits by the temperature, so that a high one makes the choice surer.",
-    nudge="Should a high temperature make the shares more alike or less?",
+    nudge="Should a high temperature make the probabilities more alike or less?",
 )
 def multiplied_by_the_temperature(logits, temperature, uniform):
     return int(np.argmax(logits)) if temperature == 0 else token_of(shares(logits, 1 / temperature), uniform)
 
 
 @choose.misconception(
-    means="You multiplied the logits by the temperature; at temperature 0 all shares are then alike.",
-    nudge="Should a high temperature make the shares more alike or less?",
+    means="You multiplied the logits by the temperature; at temperature 0 all probabilities are then equal.",
+    nudge="Should a high temperature make the probabilities more alike or less?",
 )
 def multiplied_even_by_zero(logits, temperature, uniform):
     return token_of(shares(np.asarray(logits) * temperature), uniform)
@@ -175,7 +175,7 @@ def multiplied_even_by_zero(logits, temperature, uniform):
 
 @choose.misconception(
     means="You divided the probabilities by the temperature, after the softmax.",
-    nudge="To what do shares add up that are divided by 2? The temperature belongs before the softmax.",
+    nudge="To what do probabilities add up if each is divided by 2? The temperature belongs before the softmax.",
 )
 def temperature_after_the_softmax(logits, temperature, uniform):
     if temperature == 0:
@@ -236,7 +236,7 @@ def never_divided_by_the_sum(logits, temperature, uniform):
 
 
 @choose.misconception(
-    means="You divided the logits by their sum; shares come from a softmax.",
+    means="You divided the logits by their sum; probabilities come from a softmax.",
     nudge="What if a logit is negative?",
 )
 def no_exponentials(logits, temperature, uniform):
@@ -291,7 +291,7 @@ def one_too_early(logits, temperature, uniform):
 
 @choose.misconception(
     means="You took the token after the one whose interval holds `uniform`.",
-    nudge="Of three tokens with shares 0.1, 0.6 and 0.3, which is chosen by 0.35?",
+    nudge="Of three tokens with probabilities 0.1, 0.6 and 0.3, which is chosen by 0.35?",
 )
 def one_too_late(logits, temperature, uniform):
     if temperature == 0:

@@ -32,7 +32,7 @@ def anywhere(rng, batch, L, d, h, axes, magnitude):
     return given(rng, (batch, L, d)[3 - axes :], h, magnitude)
 
 
-@feed_forward.case("the notebook's example: one word of two numbers, three in between")
+@feed_forward.case("the notebook's example: one token, d = 2, h = 3")
 def example(rng):
     w_1 = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, -1.0]])
     w_2 = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
@@ -51,13 +51,13 @@ def sentences(rng):
     return given(rng, shape, hidden)
 
 
-@feed_forward.case("as many numbers in between as in a word, and as many words")
+@feed_forward.case("L = d = h")
 def square(rng):
     size = int(rng.integers(3, 7))
     return given(rng, (size, size), size)
 
 
-@feed_forward.case("narrower in between than a word")
+@feed_forward.case("h < d")
 def narrow(rng):
     hidden, length, d = sorted(sizes(rng, 3))
     return given(rng, (length, d), hidden)
@@ -205,7 +205,7 @@ def bent_twice(x, w_1, b_1, w_2, b_2):
 
 @feed_forward.misconception(
     means="GELU comes after the second product instead of between the two.",
-    nudge="Which numbers are bent: the d that come out, or the h in between?",
+    nudge="Which numbers are bent: the d of the result, or the h of the hidden layer?",
 )
 def bent_at_the_end(x, w_1, b_1, w_2, b_2):
     return gelu(feed(x, w_1, b_1, w_2, b_2, lambda z: z))
@@ -213,7 +213,7 @@ def bent_at_the_end(x, w_1, b_1, w_2, b_2):
 
 @feed_forward.misconception(
     means="GELU is used on x, before the first product.",
-    nudge="Which numbers are bent: the d that come in, or the h in between?",
+    nudge="Which numbers are bent: the d of x, or the h of the hidden layer?",
 )
 def bent_at_the_start(x, w_1, b_1, w_2, b_2):
     return feed(gelu(x), w_1, b_1, w_2, b_2, lambda z: z)
@@ -276,7 +276,7 @@ def tables_turned(x, w_1, b_1, w_2, b_2):
 
 
 @feed_forward.misconception(
-    means="You returned the h numbers in between; the way back to d is missing.",
+    means="You returned the h numbers of the hidden layer; the product with the second matrix is missing.",
     nudge="The result has the shape of x. Which product leads back to it?",
 )
 def never_back(x, w_1, b_1, w_2, b_2):

@@ -29,7 +29,7 @@ def example(rng):
     return inputs(TWO, np.ones(4), np.zeros(4))
 
 
-@layer_norm.case("one word")
+@layer_norm.case("one token")
 def one_word(rng):
     return given(rng, sizes(rng, 1, 4))
 
@@ -39,7 +39,7 @@ def sentence(rng):
     return given(rng, sizes(rng, 2, 3))
 
 
-@layer_norm.case("as many words as numbers in a word")
+@layer_norm.case("L = d")
 def square(rng):
     size = int(rng.integers(4, 7))
     return given(rng, (size, size))

@@ -13,7 +13,7 @@ def anywhere(rng, vocabulary, positions, d, layers, attention_bias):
     return inputs(vocabulary, positions, d, layers, attention_bias=attention_bias)
 
 
-@model_size.case("a model of one block that is counted by hand: 5 words, 3 positions, 2 numbers a word")
+@model_size.case("a model of one block that is counted by hand: 5 tokens, 3 positions, d = 2")
 def by_hand(rng):
     return inputs(5, 3, 2, 1, attention_bias=False)
 

@@ -64,7 +64,7 @@ def as_long_as_possible(rng):
     return inputs(np.full_like(tokens, 4), p, heads)
 
 
-@next_token_logits.case("as many sentences as words, as many words as numbers in a word")
+@next_token_logits.case("batch = L = d")
 def square(rng):
     heads, d_head = sizes(rng, 2, 2, 3)
     d = heads * d_head

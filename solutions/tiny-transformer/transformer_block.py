@@ -57,7 +57,7 @@ def one_head(rng):
     return given(rng, batch, length, 1, d_head, hidden)
 
 
-@transformer_block.case("as many words as numbers in a word, and in between")
+@transformer_block.case("L = d = h")
 def square(rng):
     heads, d_head = sizes(rng, 2, 2, 3)
     d = heads * d_head

@@ -351,7 +351,7 @@ def test_the_translator_sees_no_later_word_and_its_mask_reaches_the_loss(keras):
         assert np.allclose(logits[:, :4], later_logits[:, :4], atol=1e-5)
         assert not np.allclose(logits[:, 4:], later_logits[:, 4:], atol=1e-2)
         assert lab.translate(model, english).shape == (2, 14)
-        weights = lab.looks(model)(*reversed(lab.held_out[0]))
+        weights = lab.cross_attention_weights(model)(*reversed(lab.held_out[0]))
         assert weights.shape == tuple(map(len, reversed(lab.held_out[0])))
         assert np.allclose(weights.sum(axis=1), 1, atol=1e-5)
 

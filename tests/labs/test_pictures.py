@@ -78,8 +78,8 @@ DRAWN_PICTURES = {
     "masked": (keras_lab.masked_weights, ({"one": SQUARE, "two": SQUARE}, ["a", "b"])),
     "learning": (keras_lab.learning, ([0.1, 0.01], SQUARE)),
     "three attentions": (keras_lab.three_attentions, ()),
-    "looks": (
-        keras_lab.where_it_looks,
+    "cross-attention": (
+        keras_lab.cross_attention,
         ({"one": WEIGHTS, "two": WEIGHTS}, ["le", "x"], ["the", "cat", "."]),
     ),
     "whole layer": (multi_head.whole_layer, ()),
