@@ -1,4 +1,4 @@
-"""Make the README's screenshots from the real thing: JupyterLab, a graded class, the formgrader, the report.
+"""Make the screenshots of the README and the docs: JupyterLab, the class report, the formgrader.
 
 Run it in the course's folder:  .venv/bin/python docs/screenshots.py
 """
@@ -44,22 +44,20 @@ def student(browser, home: Path) -> None:
     env = environment(home)
     run("autograder", "start", home / "work", env=env)
     with jupyterlab(home / "work", home, env) as server:
-        page = browser.new_page(viewport={"width": 1180, "height": 560})
+        page = browser.new_page(viewport={"width": 1180, "height": 820})
         Notebook.at(page, server, "README.ipynb")
-        keep("start-page", page.screenshot())
         lab = Notebook.at(page, server, f"{LAB}/{LAB}.ipynb")
         for name, source in read_lab(read_course(ROOT), LAB).reference_cells.items():
             if name in {"softmax", "stable-softmax", "calculate-weights", "attention-qkv"}:
                 lab.write(name, NO_SCALE if name == "calculate-weights" else source)
         lab.run_all()
-        page.set_viewport_size({"width": 1180, "height": 820})
         lab.cell(lab.index("calculate-weights")).evaluate("cell => cell.scrollIntoView()")
         keep("lab", page.screenshot())
         page.close()
 
 
 def instructor(browser, home: Path) -> None:
-    """A sample class: marking by submit the formgrader, and the report."""
+    """Grade a sample class; photograph its report and its submissions in the formgrader."""
     course, env = home / "course", environment(home)
     classroom = course / "classroom"
     for name in ("solutions", "notebooks", "attention_labs", "data"):
@@ -79,10 +77,6 @@ def instructor(browser, home: Path) -> None:
         page.goto(f"{server.address}formgrader/gradebook/{LAB}/{LAB}")
         page.locator("a.name-hidden").first.wait_for()
         keep("formgrader", page.screenshot())
-        page.locator("a.name-hidden").first.click()
-        page.wait_for_load_state("networkidle")
-        page.locator("input.score[id^=explain]").evaluate("box => box.scrollIntoView({block: 'center'})")
-        keep("manual-grading", page.screenshot())
     page.close()
 
 
