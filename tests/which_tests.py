@@ -18,10 +18,13 @@ TESTS = {
         "tests/student",
         "tests/grading/test_run.py",
     ],
+    # Their messages and values are compared by the tests of these packages, too.
+    "autograder/judging/": ["tests/judging", "tests/values", "tests/student"],
+    "autograder/core/": ["tests/core", "tests/platforms", "tests/style/test_docs.py"],
     **{
         f"autograder/{package}/": [f"tests/{package}"]
         for package in (
-            *("core", "values", "judging", "diagnosis", "student", "authoring", "sandbox"),
+            *("values", "diagnosis", "student", "authoring", "sandbox"),
             *("intake", "gradebook", "grading", "reports", "platforms"),
         )
     },

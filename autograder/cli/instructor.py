@@ -119,9 +119,11 @@ def merge(classroom: "Classroom") -> None:
     metavar="NAME",
     help="Only this student's; may be repeated.",
 )
-@click.option("--force", is_flag=True, help="Mark again what has not changed.")
+@click.option("--force", is_flag=True, help="Grade again even if nothing has changed.")
 @click.option(
-    "--no-follow-through", is_flag=True, help="Give no points for what only an earlier error broke."
+    "--no-follow-through",
+    is_flag=True,
+    help="Give no points for an exercise that fails only because it calls a wrong one.",
 )
 @SANDBOX_OPTION
 def grade(

@@ -127,7 +127,7 @@ class _ClassGrader:
         progress: Progress,
     ):
         self.classroom, self.labs, self.points = classroom, labs, points
-        self.options = GradingOptions(options.follow_through, options.sandbox, classroom.salt)
+        self.options = replace(options, salt=classroom.salt)
         self.on_result, self.progress = on_result, progress
         self.run = GradingSummary()
 

@@ -195,6 +195,14 @@ def longest_pair_first(symbols, ranks):
 
 
 @encode_word.misconception(
+    means="The pair that makes the longest symbol is joined first, and of equally long ones the leftmost.",
+    nudge="By what is the next pair chosen? Which argument says what was learned first?",
+)
+def leftmost_longest_pair_first(symbols, ranks):
+    return repeated(symbols, ranks, lambda known: max(known, key=lambda pair: len("".join(pair))))
+
+
+@encode_word.misconception(
     means="The most frequent pair of the word is joined; that rule is for learning merges. Encoding goes by rank.",
     nudge="Which argument says what was learned?",
 )

@@ -117,6 +117,23 @@ def block(x, p, heads, *, mask=None, scale=None, act=gelu, epsilon=1e-5):
     return x + network(p, act)(norm_2(x))
 
 
+def sample_norm(x, gain, bias):
+    """Layer norm as with PyTorch's `std`: the sum of squares divided by d − 1."""
+    if x.shape[-1] == 1:
+        return 0 * x + bias
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return centred / (x.std(axis=-1, ddof=1, keepdims=True) + 1e-5) * gain + bias
+
+
+@gpt2_block.misconception(
+    means="The layer norm divides the sum of squares by d − 1, as PyTorch's `std` does, instead of by d.",
+    nudge="The function `layer_norm` of the first cell is right. Why not use it?",
+)
+def layer_norm_with_sample_deviation(x, parameters, heads):
+    x = x + attention(parameters, heads)(sample_norm(x, parameters["ln_1.weight"], parameters["ln_1.bias"]))
+    return x + network(parameters)(sample_norm(x, parameters["ln_2.weight"], parameters["ln_2.bias"]))
+
+
 @gpt2_block.misconception(
     means="Neither of the two sums is there: what passes by attention and by the network is lost.",
     nudge="What is each of the two results added to?",

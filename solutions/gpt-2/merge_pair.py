@@ -72,6 +72,11 @@ def looks_joined(rng):
     return inputs(("th", "t", "h", "e"), ("t", "h"))
 
 
+@merge_pair.case("two neighbours with the same text as the joined pair")
+def same_text(rng):
+    return inputs(("t", "he", "th", "e"), ("th", "e"))
+
+
 @merge_pair.case("joining makes the pair once more")
 def once_more(rng):
     return inputs(("a", "b", "b", "b"), ("a", "b"))
@@ -395,6 +400,78 @@ def index_too_far_at_the_end(symbols, pair):
 def tuple_changed_in_place(symbols, pair):
     symbols[0] = "".join(pair)
     return symbols
+
+
+@merge_pair.misconception(
+    means="The joined texts are compared: (t, he) and (th, e) both make *the*, but only one of them is the pair.",
+    nudge="Compare the two symbols one by one, or as a tuple.",
+)
+def joined_texts_compared(symbols, pair):
+    return joined(symbols, pair, fits=lambda a, b: a + b == "".join(pair))
+
+
+@merge_pair.misconception(
+    means="Only the end of the left symbol is compared, so (ca, t) is taken for the pair (a, t).",
+    nudge="A symbol is one unit. Compare whole symbols with `==`.",
+)
+def end_of_the_left_symbol(symbols, pair):
+    return joined(symbols, pair, fits=lambda a, b: a.endswith(pair[0]) and b == pair[1])
+
+
+@merge_pair.misconception(
+    means="As before, only the end of the left symbol is compared; and a symbol that was just joined is compared again.",
+    nudge="A symbol is one unit. Compare whole symbols with `==`, and only symbols of the word that was given.",
+)
+def end_of_the_last_symbol(symbols, pair):
+    found = []
+    for symbol in symbols:
+        if found and found[-1].endswith(pair[0]) and symbol == pair[1]:
+            found[-1] += symbol
+        else:
+            found.append(symbol)
+    return tuple(found)
+
+
+@merge_pair.misconception(
+    means="The last symbol is added at the end, although it may have been joined already.",
+    nudge="Where is your index after the last two symbols were joined?",
+)
+def last_symbol_again(symbols, pair):
+    found, place = [], 0
+    while place < len(symbols) - 1:
+        if (symbols[place], symbols[place + 1]) == pair:
+            found.append("".join(pair))
+            place += 2
+        else:
+            found.append(symbols[place])
+            place += 1
+    return (*found, symbols[-1])
+
+
+@merge_pair.misconception(
+    means="The index always moves on by two, so where nothing is joined the next symbol is lost.",
+    nudge="By how much must the index grow where nothing was joined?",
+)
+def always_two_further(symbols, pair):
+    found = []
+    for place in range(0, len(symbols), 2):
+        two = symbols[place : place + 2]
+        found.append("".join(two) if two == pair else symbols[place])
+    return tuple(found)
+
+
+@merge_pair.misconception(
+    means="Occurrences that overlap are both joined: in a, a, a the middle one is used twice.",
+    nudge="A symbol that was joined is used up. Can it be the left one of the next pair?",
+)
+def overlapping_occurrences(symbols, pair):
+    found = []
+    for place, symbol in enumerate(symbols):
+        if symbols[place : place + 2] == pair:
+            found.append("".join(pair))
+        elif place == 0 or symbols[place - 1 : place + 1] != pair:
+            found.append(symbol)
+    return tuple(found)
 
 
 @merge_pair.structural

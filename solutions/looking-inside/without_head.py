@@ -156,7 +156,7 @@ def always_two_heads(w_o, head, heads):
 
 
 @wrong(
-    means="The head's rows are −∞; that is for scores before a softmax. These rows are multiplied, so 0 is due.",
+    means="You set the head's rows to −∞, as for scores before a softmax. These rows are multiplied, so they must be 0.",
     nudge="By what must a number be multiplied so that nothing of it arrives?",
 )
 def minus_infinity(w_o, head, heads):
@@ -216,7 +216,7 @@ def only_its_rows(w_o, head, heads):
 
 
 @wrong(
-    means="The head's rows are 1; 0 is due, for 1 lets something through.",
+    means="You set the head's rows to 1. They must be 0, because with 1 the head still adds something.",
     nudge="By what must a number be multiplied so that nothing of it arrives?",
 )
 def ones_for_zeros(w_o, head, heads):

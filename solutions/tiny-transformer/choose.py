@@ -342,7 +342,7 @@ def all_alike(logits, temperature, uniform):
 
 
 @choose.misconception(
-    means="You returned the cumulative probability at which you stopped; the token's number is due.",
+    means="You returned the cumulative probability at which you stopped. Expected is the number of the token.",
     nudge="Which function tells *where* something is, not what it is?",
 )
 def the_sum_for_the_token(logits, temperature, uniform):
@@ -353,7 +353,7 @@ def the_sum_for_the_token(logits, temperature, uniform):
 
 
 @choose.misconception(
-    means="You returned the logit that was chosen; the token's number is due.",
+    means="You returned the logit of the chosen token. Expected is the number of the token.",
     nudge="Which function tells *where* something is, not what it is?",
 )
 def the_logit_for_the_token(logits, temperature, uniform):
@@ -399,7 +399,7 @@ def temperature_ignored_and_sorted(logits, temperature, uniform):
 
 
 @choose.misconception(
-    means="At temperature 0 you returned the largest logit itself; its place, the token's number, is due.",
+    means="At temperature 0 you returned the largest logit itself. Expected is its position, the number of the token.",
     nudge="Which function tells *where* the largest number stands?",
 )
 def largest_logit_when_cold(logits, temperature, uniform):
@@ -409,9 +409,9 @@ def largest_logit_when_cold(logits, temperature, uniform):
 
 
 @choose.misconception(
-    means="At temperature 0 you returned the largest logit itself, made a whole number; its place, the token's number, "
-    "is due.",
-    nudge="Which function tells *where* the largest number stands?",
+    means="At temperature 0 you returned the largest logit itself, converted to a whole number. Expected is its "
+    "position, the number of the token.",
+    nudge="Which function returns the *position* of the largest number?",
 )
 def largest_logit_cut_off_when_cold(logits, temperature, uniform):
     if temperature == 0:

@@ -373,7 +373,7 @@ def returns_a_list(x, w_1, b_1, w_2, b_2):
 
 
 @feed_forward.misconception(
-    means="Inside the tanh you have √(2π); the root of 2 / π is due.",
+    means="Inside the tanh you have √(2π). Expected is the root of 2 / π.",
     nudge="Is it 2 times π or 2 divided by π?",
 )
 def root_of_two_pi(x, w_1, b_1, w_2, b_2):

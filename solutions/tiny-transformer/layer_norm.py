@@ -186,7 +186,7 @@ def divided_by_the_variance(x, gain, bias, epsilon=1e-5):
 
 
 @layer_norm.misconception(
-    means="You squared the variance where its root is due.",
+    means="You squared the variance. The formula has its square root.",
     nudge="Which power is a square root?",
 )
 def squared_for_root(x, gain, bias, epsilon=1e-5):
@@ -195,8 +195,8 @@ def squared_for_root(x, gain, bias, epsilon=1e-5):
 
 
 @layer_norm.misconception(
-    means="You divided by the length of the word's vector, the root of a sum of squares, "
-    "where the root of their mean is due.",
+    means="You divided by the norm of the token's vector, the root of a sum of squares. The formula has the "
+    "root of their mean.",
     nudge="The variance is a mean over d numbers. Did you divide by d?",
 )
 def sum_for_mean(x, gain, bias, epsilon=1e-5):
@@ -376,7 +376,7 @@ def from_0_to_1(x, gain, bias, epsilon=1e-5):
 
 
 @layer_norm.misconception(
-    means="You divided by the mean distance from the mean; the root of the mean square is due.",
+    means="You divided by the mean absolute deviation. The formula has the root of the mean square.",
     nudge="What is squared in a variance, and when is the root taken?",
 )
 def mean_distance(x, gain, bias, epsilon=1e-5):
@@ -386,7 +386,7 @@ def mean_distance(x, gain, bias, epsilon=1e-5):
 
 
 @layer_norm.misconception(
-    means="Your function's own epsilon is 1e-6; where none is given, 1e-5 is due.",
+    means="The default of `epsilon` in your function is 1e-6; it should be 1e-5.",
     nudge="Compare the first line of your function with that of the stub.",
 )
 def another_usual_epsilon(x, gain, bias, epsilon=1e-5):

@@ -419,7 +419,7 @@ def normed_before_the_blocks_too(tokens, parameters, heads):
 
 
 @next_token_logits.misconception(
-    means="The vectors of tokens and positions are multiplied; their sum is due.",
+    means="You multiplied the vectors of tokens and positions. They must be added.",
     nudge="Is it `+` or `*` that stands between the two in the formula?",
 )
 def positions_multiplied(tokens, parameters, heads):
