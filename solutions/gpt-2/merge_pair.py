@@ -220,8 +220,9 @@ def cut_into_letters(symbols, pair):
 
 
 @merge_pair.misconception(
-    means="Joined symbols are joined again within the same call: after (a, b) became ab, it was compared once more.",
-    nudge="Your loop looks at the symbols that it has just made. Which list should it read from?",
+    means="Only the end of the left symbol is compared, also where this symbol was joined in the same call: (ca, t) or "
+    "(aa, a) is taken for the pair.",
+    nudge="A symbol is one unit. Compare whole symbols with `==`, and only symbols of the word that was given.",
 )
 def joined_with_what_follows(symbols, pair):
     found = list(symbols)
@@ -416,20 +417,6 @@ def joined_texts_compared(symbols, pair):
 )
 def end_of_the_left_symbol(symbols, pair):
     return joined(symbols, pair, fits=lambda a, b: a.endswith(pair[0]) and b == pair[1])
-
-
-@merge_pair.misconception(
-    means="As before, only the end of the left symbol is compared; and a symbol that was just joined is compared again.",
-    nudge="A symbol is one unit. Compare whole symbols with `==`, and only symbols of the word that was given.",
-)
-def end_of_the_last_symbol(symbols, pair):
-    found = []
-    for symbol in symbols:
-        if found and found[-1].endswith(pair[0]) and symbol == pair[1]:
-            found[-1] += symbol
-        else:
-            found.append(symbol)
-    return tuple(found)
 
 
 @merge_pair.misconception(
