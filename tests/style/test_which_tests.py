@@ -88,7 +88,7 @@ def test_a_module_that_no_test_reaches_is_noticed():
 @pytest.mark.parametrize(
     ("name", "tests"),
     [
-        ("autograder/judging/compare.py", ["tests/judging"]),
+        ("autograder/judging/compare.py", ["tests/judging", "tests/values", "tests/student"]),
         ("tests/intake/test_find.py", ["tests/intake/test_find.py"]),
         ("tests/submissions/wrong/patched_ask.py", ["tests/grading/test_submissions.py"]),
         ("README.md", ["tests/style"]),
