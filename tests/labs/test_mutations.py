@@ -64,7 +64,7 @@ EQUIVALENT = {
         "-2",
     ): "NumPy works out the size that is given as any negative number",
     ("embedding_backward", "np.zeros((vocabulary, upstream.shape[-1]))"): "a wider float will do",
-    ("clip_gradients", "length < largest"): "at exactly the largest length the factor is 1",
+    ("clip_gradients", "norm < largest"): "at exactly the largest norm the factor is 1",
     ("learning_rate", "step < warmup"): "at the peak the two formulas meet",
     ("alignment", "-1"): "of a matrix the last axis is axis 1",
     ("calculate_weights", "--1"): "the same",

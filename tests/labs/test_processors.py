@@ -113,10 +113,15 @@ def test_what_is_said_of_the_models_holds(processor):
     run_pytest(processor, MODELS)
 
 
+# Without the newer instructions and with two threads, `training` trains for many minutes. What its
+# text says of the trained model is asked of each processor in MODELS.
+SHORT_LABS = [lab for lab in FOLDER if lab != "training"]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("processor", "lab"),
-    [(list(PROCESSORS)[number % len(PROCESSORS)], lab) for number, lab in enumerate(FOLDER)],
+    [(list(PROCESSORS)[number % len(PROCESSORS)], lab) for number, lab in enumerate(SHORT_LABS)],
 )
 def test_the_outputs_of_a_lab_hold(processor, lab):
     """Each lab on one of them: `test_nbval` runs all labs on the processor that is there."""

@@ -117,7 +117,7 @@ def test_a_class_of_a_hundred():
 
 @pytest.mark.parametrize("kind", ["bubblewrap", "webassembly"])
 def test_a_class_beside_eight_busy_processes(kind, make_busy):
-    """Among others with an answer that needs less than half of its time, and an endless one."""
+    """Among others with an answer that needs a fifth of its time, and an endless one."""
     lab = read_labs(COURSE)["qkv-attention"]
     right, last = perfect(lab), "attention_qkv"
     answer = next(cell.source for cell in right.cells if cell_grade_id(cell) == grade_id(last))
@@ -126,7 +126,7 @@ def test_a_class_beside_eight_busy_processes(kind, make_busy):
     files = {
         f"{number}: {profile}": data for number, (profile, data) in enumerate(submissions(lab, 2, seed=3))
     }
-    for name, iterations in (("slow", int(0.8 / run.charged_seconds * turns)), ("endless", 10**15)):
+    for name, iterations in (("slow", int(0.4 / run.charged_seconds * turns)), ("endless", 10**15)):
         code = f"""{answer}
 answer, rest = {last}, iter(range({iterations}))
 def {last}(queries, keys, values):
