@@ -341,7 +341,19 @@ class Notebook:
             yield scroller.screenshot()
 
     def too_wide(self) -> list[str]:
-        """The ids of cells that hold a text, a table or a picture wider than the page."""
+        """Return the ids of cells that hold a text, a table or a picture wider than the page.
+
+        A formula is wider for a moment, until its font has arrived, so this waits a little.
+        """
+        wide = self._cells_wider_than_the_page()
+        for _ in range(20):
+            if not wide:
+                break
+            self.page.wait_for_timeout(250)
+            wide = self._cells_wider_than_the_page()
+        return wide
+
+    def _cells_wider_than_the_page(self) -> list[str]:
         return self.page.evaluate(
             """() => window.jupyterapp.shell.currentWidget.content.widgets
                 .filter(c => [...c.node.querySelectorAll('.jp-RenderedHTMLCommon, .jp-OutputArea-output')]
