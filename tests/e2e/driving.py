@@ -341,9 +341,9 @@ class Notebook:
             yield scroller.screenshot()
 
     def too_wide(self) -> list[str]:
-        """Return the ids of cells that hold a text, a table or a picture wider than the page.
+        """Return the cells that hold a text, a table or a picture wider than the page, and by what.
 
-        A formula is wider for a moment, until its font has arrived, so this waits a little.
+        A formula may be wider for a moment, until its font has arrived, so this waits a little.
         """
         wide = self._cells_wider_than_the_page()
         for _ in range(20):
@@ -354,9 +354,28 @@ class Notebook:
         return wide
 
     def _cells_wider_than_the_page(self) -> list[str]:
+        # MathJax puts an invisible copy of every formula under it for screen readers. The copy may be
+        # wider than the formula, so it is left out of the measurement.
         return self.page.evaluate(
-            """() => window.jupyterapp.shell.currentWidget.content.widgets
-                .filter(c => [...c.node.querySelectorAll('.jp-RenderedHTMLCommon, .jp-OutputArea-output')]
-                    .some(e => e.scrollWidth > e.clientWidth + 1))
-                .map(c => c.model.id)""",
+            """() => {
+                const style = document.createElement('style');
+                style.textContent = 'mjx-assistive-mml { display: none !important; }';
+                document.head.append(style);
+                const found = [];
+                for (const cell of window.jupyterapp.shell.currentWidget.content.widgets) {
+                    const boxes = cell.node.querySelectorAll('.jp-RenderedHTMLCommon, .jp-OutputArea-output');
+                    for (const box of boxes) {
+                        if (box.scrollWidth <= box.clientWidth + 1) continue;
+                        const edge = box.getBoundingClientRect().right;
+                        const outside = [...box.querySelectorAll('*')]
+                            .map(e => [Math.round(e.getBoundingClientRect().right - edge), e])
+                            .filter(([more, e]) => more > 0)
+                            .map(([more, e]) => `${e.tagName} +${more} px ${e.textContent.slice(0, 30)}`);
+                        found.push(`${cell.model.id}: ${box.scrollWidth} of ${box.clientWidth} px; `
+                            + outside.join('; '));
+                    }
+                }
+                style.remove();
+                return found;
+            }""",
         )
