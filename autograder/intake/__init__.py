@@ -10,10 +10,11 @@ filename_patterns  recognise the file names that platforms give to submissions
 platform_metadata  read the lists and receipts that platforms add to a download
 ownership          decide which account of a platform each file belongs to
 roster             read the class list, roster.csv
-identify           match the accounts of a platform to students
+student_matching   match the accounts of a platform to students
 find               make an attempt (one submitted notebook) of each file
 store              file the attempts in the classroom
 student_folders    match the folders that are in submitted/ already to the people of the roster
+merge_folders      merge the folders of a student who has several
 upload_limits      limit the number and the size of the files that are read
 """
 

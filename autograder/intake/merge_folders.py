@@ -11,6 +11,7 @@ from autograder.intake.store import Origin, make_earlier_name, read_filed_submis
 
 # Folders of the classroom in which each student has a folder. A merge deletes the pages in
 # feedback/ instead of moving them, since `autograder feedback` writes them again.
+_RESULT_ENDINGS = ("json", "attempts", "counts", "recorded", "feedback")
 _STUDENT_FOLDERS = ("submitted", "submitted-earlier", "collected", "results", "autograded", "feedback")
 
 
@@ -51,7 +52,7 @@ def merge_lab_files(root: Path, source: str, target: str, lab: str, source_is_ne
         loser = target
     # Move the submissions last. If the merge is interrupted and then repeated, they are still where
     # they were, so the same one is chosen as the newer one.
-    for ending in _RESULTS:
+    for ending in _RESULT_ENDINGS:
         _move_file(root / "results", source, target, f"{lab}.{ending}", replaces=loser == target)
     for top in ("autograded", "submitted"):
         if loser == target:
@@ -59,9 +60,6 @@ def merge_lab_files(root: Path, source: str, target: str, lab: str, source_is_ne
         _move_files(root / top / source / lab, root / top / target / lab)
     _move_file(root / "collected", source, target, f"{lab}.json", replaces=loser == target)
     _remove(root / "feedback" / source / lab)
-
-
-_RESULTS = ("json", "attempts", "counts", "recorded")
 
 
 def _move_file(top: Path, source: str, target: str, name: str, replaces: bool) -> None:

@@ -52,6 +52,7 @@ def files_of(classroom):
 
 def test_a_folder_of_another_lab_is_merged_with_its_mark(split):
     write_file(split.submitted / "ada" / "attention-masks" / "attention-masks.ipynb", b"other lab")
+    write_file(split.results / "Ada Lovelace" / f"{LAB}.feedback", "printed")
     before = marks_of(split)["Ada Lovelace", LAB]
     assert find_split_students(split) == {"ada": ["Ada Lovelace"]}
     (sentence,) = merge_split_students(split)
