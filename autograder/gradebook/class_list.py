@@ -173,8 +173,8 @@ def read_class_list(classroom: Classroom) -> ClassList:
     people: dict[str, Person] = {}
     notes: list[str] = []
     if roster.people:
-        folders = {student for student, _ in classroom.list_submissions(classroom.course.labs)}
-        folders.update(student for student, _ in origins)
+        submitters = {student for student, _ in classroom.list_submissions(classroom.course.labs)}
+        folders = submitters | {student for student, _ in origins}
         people = match_folders(roster, sorted(folders), origins)
         notes = describe_duplicate_folders(people)
         # So far, `people` has only the students with a folder in submitted/, by the folder's name.
@@ -183,20 +183,18 @@ def read_class_list(classroom: Classroom) -> ClassList:
         for person in roster.people:
             if person.student not in matches:
                 people[person.student] = person
-        _reject_roster_of_other_class(roster, classroom, set(people))
+        _reject_roster_of_other_class(roster, submitters, set(people))
     return ClassList(roster, origins, people, tuple(notes))
 
 
-def _reject_roster_of_other_class(roster: Roster, classroom: Classroom, students: set[str]) -> None:
+def _reject_roster_of_other_class(roster: Roster, submitters: set[str], students: set[str]) -> None:
     """Raise `ClassListError` if hardly any of the students who submitted are in the roster.
 
-    That is assumed if hardly any of the students who submitted something are in the roster.
+    The roster is then assumed to be another class's.
     """
-    submissions = classroom.list_submissions(classroom.course.labs)
-    submitters = sorted({student for student, _ in submissions})
     strangers = [
         student
-        for student in submitters
+        for student in sorted(submitters)
         if student not in students and not roster.find(Identity(any_identifier=student))
     ]
     if len(strangers) >= MIN_UNKNOWN_STUDENTS and len(strangers) > 0.8 * len(submitters):

@@ -3,11 +3,12 @@
 There is one file for each submission: results/<student>/<lab>.recorded.
 """
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from autograder.core.files import read_json
+from autograder.core.files import read_json, write_file
 from autograder.core.rounding import format_points
 from autograder.gradebook.classroom import Classroom
 
@@ -43,6 +44,13 @@ def read_gradebook_record(path: Path) -> GradebookRecord:
         return GradebookRecord(**read_json(path))
     except TypeError:
         return GradebookRecord()
+
+
+def write_gradebook_record(path: Path, record: GradebookRecord, stamp: str | None = None) -> None:
+    """Write a submission's record into a file, with another stamp if one is given."""
+    if stamp is not None:
+        record = replace(record, stamp=stamp)
+    write_file(path, json.dumps(vars(record)))
 
 
 def read_manual_marks_of_earlier_answers(classroom: Classroom, student: str, lab: str) -> dict[str, list]:

@@ -2,7 +2,7 @@
 
 The results are written directly into nbgrader's tables, in one transaction for each submission;
 then scores and penalties are recomputed for the whole class. The command `nbgrader autograde` does
-not use this module: there the preprocessor `Judge` (see `nbgrader_autograde`) leads to the same
+not use this module: there the preprocessor `GradingPreprocessor` (see `nbgrader_autograde`) leads to the same
 scores.
 """
 
@@ -39,6 +39,7 @@ from autograder.gradebook.gradebook_records import (
     GradebookRecord,
     describe_earlier_mark,
     read_gradebook_record,
+    write_gradebook_record,
 )
 from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.gradebook.nbgrader_db import (
@@ -203,7 +204,7 @@ class GradebookWriter:
                 earlier[exercise][0] = rescale_score(earlier[exercise][0], old_points, new_points)
             if cell in shared_marks:
                 shared_marks[cell] = rescale_score(shared_marks[cell], old_points, new_points)
-            write_file(path, json.dumps(vars(record)))
+            write_gradebook_record(path, record)
 
     def _save_graded_cells(self, lab: Lab, points: Mapping[str, float]) -> None:
         """Save the lab's graded cells in the gradebook, as `nbgrader generate_assignment` does.
@@ -261,13 +262,13 @@ class GradebookWriter:
         # Write a record with an empty stamp, which means that the submission is not completely
         # written. If the run is interrupted, the next run sees this and writes the submission
         # again.
-        write_file(path, json.dumps({**vars(old_record), "stamp": ""}))
+        write_gradebook_record(path, old_record, stamp="")
         self._write_timestamp_and_secret(submission)
         write = partial(self._write_submission, submission, graded_submission, old_record)
         record = self._write_with_retries(write, writes_one_submission=True)
         if not graded_submission.faults:
             stamp = self._stamp(submission, graded_submission)
-            write_file(path, json.dumps({**vars(record), "stamp": stamp}))
+            write_gradebook_record(path, record, stamp)
 
     def _write_submission(
         self,
@@ -320,7 +321,7 @@ class GradebookWriter:
             old_answer = old_record.answers.get(name, "")
             is_changed = old_answer != graded_submission.answers.get(name, "")
             if grade.manual_score is not None and is_changed and old_record.answers:
-                comment = entries.comments.get(grade_id(name))
+                comment = entries.comments.get(cell) or entries.comments.get(grade_id(name))
                 earlier_marks[name] = [grade.manual_score, (comment and comment.manual_comment) or ""]
                 grade.manual_score = None
                 if comment:
@@ -340,7 +341,10 @@ class GradebookWriter:
         earlier_marks: dict[str, list],
     ) -> None:
         """Write the autograder's message on each answer as nbgrader's automatic comment."""
-        results = {grade_id(result.exercise): result for result in graded_submission.results}
+        # The comment is on the cell of the answer. A question for a person is called as its cell is,
+        # an exercise is not: the cell of `stable_softmax` is stable-softmax.
+        results = {result.exercise: result for result in graded_submission.results}
+        results |= {grade_id(result.exercise): result for result in graded_submission.results}
         for name, comment in entries.comments.items():
             text = ""
             if name in results:
@@ -468,20 +472,12 @@ class GradebookWriter:
 
     # Methods that update all submissions of the class
 
-    def recompute_scores(
-        self, labs: Sequence[str], policy: Policy, class_list: ClassList | None = None
-    ) -> None:
+    def recompute_scores(self, labs: Sequence[str], policy: Policy, class_list: ClassList) -> None:
         """Recompute all marks of these labs from the current course.toml and the roster.
 
         Points are applied anew, manual marks are shared within groups, and late penalties are
         computed again.
-
-        Raises
-        ------
-        AutograderError
-            If the roster cannot be used.
         """
-        class_list = class_list or read_class_list(self.classroom)
         with translate_read_errors(self.classroom.db):
             self._write_with_retries(partial(self._write_roster_names, class_list))
             for lab in labs:
@@ -528,7 +524,7 @@ class GradebookWriter:
             updates.update(_sync_manual_mark_in_group(name, grades, records, notebooks))
         self._gradebook.db.commit()
         for student in updates:
-            write_file(self._record_path(student, lab), json.dumps(vars(records[student])))
+            write_gradebook_record(self._record_path(student, lab), records[student])
 
     def _update_scores_and_penalties(
         self, labs: Sequence[str], policy: Policy, class_list: ClassList
@@ -652,6 +648,7 @@ def refresh_gradebook(
             assignments = {assignment.name for assignment in writer.assignments}
             names = [lab for lab in labs if lab in assignments]
             writer.enter_labs([labs[lab] for lab in names], policy)
+            class_list = class_list or read_class_list(classroom)
             writer.recompute_scores(names, policy, class_list)
     return policy
 

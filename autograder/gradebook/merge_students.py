@@ -1,19 +1,20 @@
 """Merge the folders of students who have several, with their marks in nbgrader's gradebook."""
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 from nbgrader import api
 
 from autograder.core.errors import AutograderError, join_words
-from autograder.core.files import write_file
-from autograder.core.notebook_cells import grade_id_of_test
+from autograder.core.notebook_cells import grade_id, grade_id_of_test
 from autograder.gradebook.class_list import read_class_list
 from autograder.gradebook.classroom import Classroom
-from autograder.gradebook.gradebook_records import GradebookRecord, read_gradebook_record
+from autograder.gradebook.gradebook_records import (
+    GradebookRecord,
+    read_gradebook_record,
+    write_gradebook_record,
+)
 from autograder.gradebook.nbgrader_db import gradebook_exists, open_gradebook, translate_read_errors
 from autograder.intake.filenames import escape_unprintable
 from autograder.intake.merge_folders import (
@@ -110,7 +111,8 @@ def _merge_submissions(
     _copy_manual_marks_to_newer(winner, loser, record, read_gradebook_record(loser_path))
     if winner.extension is None:
         winner.extension = loser.extension
-    _write_record(winner_path, record)
+    # The empty stamp makes the next run write the result again.
+    write_gradebook_record(winner_path, record, stamp="")
     gradebook.remove_submission(lab, loser.student_id)  # commits the marks as well
     _set_student(gradebook, winner, target)
     db.commit()
@@ -139,25 +141,20 @@ def _copy_manual_marks_to_newer(
             new_grade = winner_grades.get(grade.name)
             if grade.manual_score is None or new_grade is None:
                 continue
-            comment = loser_comments.get(name) or loser_comments.get(name.replace("_", "-"))
+            comment = loser_comments.get(name) or loser_comments.get(grade_id(name))
             words = (comment and comment.manual_comment) or ""
             is_same = record.answers.get(name, "") == loser_record.answers.get(name, "")
             if not is_same or new_grade.manual_score is not None:
                 record.earlier.setdefault(name, [grade.manual_score, words])
                 continue
             new_grade.manual_score, new_grade.needs_manual_grade = grade.manual_score, False
-            new_comment = winner_comments.get(name) or winner_comments.get(name.replace("_", "-"))
+            new_comment = winner_comments.get(name) or winner_comments.get(grade_id(name))
             if new_comment and words and not new_comment.manual_comment:
                 new_comment.manual_comment = words
 
 
 def _comments_by_cell(submission: Any) -> dict[str, Any]:
     return {comment.name: comment for notebook in submission.notebooks for comment in notebook.comments}
-
-
-def _write_record(path: Path, record: GradebookRecord) -> None:
-    """Write a record with an empty stamp, which makes the next run write the result again."""
-    write_file(path, json.dumps({**vars(record), "stamp": ""}))
 
 
 def _remove_student_without_submissions(gradebook: Any, student: str) -> None:

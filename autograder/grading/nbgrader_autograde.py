@@ -1,6 +1,6 @@
 """Plug-ins that make plain `nbgrader autograde` give the same marks as `autograder grade`.
 
-nbgrader's settings name the classes in this module (see `authoring.nbgrader_settings`). `Judge`
+nbgrader's settings name the classes in this module (see `authoring.nbgrader_settings`). `GradingPreprocessor`
 writes verdicts into the outputs of the test cells, from which nbgrader computes scores and
 feedback. `LatePolicy` applies the late penalties.
 """
@@ -48,7 +48,7 @@ def prepare_submission_folders(assignment: str, student: str, notebooks: Sequenc
     for folder in {Path(notebook).parent for notebook in notebooks}:
         set_aside_invalid_timestamp(folder)
         if is_behind_link(folder):
-            continue  # `Judge` will grade this submission as unreadable
+            continue  # `GradingPreprocessor` will grade this submission as unreadable
         for parent, folders, files in os.walk(folder):
             for name in (*folders, *files):
                 if Path(parent, name).is_symlink():
@@ -59,7 +59,7 @@ class ReleasedNotebookExporter(NotebookExporter):
     """Exporter that gives nbgrader the released notebook instead of a submitted file.
 
     A submitted file may be so faulty that nbgrader cannot read it. The submitted file is later read
-    by `Judge`, within limits.
+    by `GradingPreprocessor`, within limits.
     """
 
     def from_filename(
@@ -72,7 +72,7 @@ class ReleasedNotebookExporter(NotebookExporter):
         submitted = Classroom(lab.course.classroom, lab.course).submitted
         try:
             if Path(filename).absolute().is_relative_to(submitted.absolute()):
-                raise ValueError("`Judge` reads it within limits")
+                raise ValueError("`GradingPreprocessor` reads it within limits")
             if Path(filename).stat().st_size > _MAX_DIRECT_READ_BYTES:
                 raise ValueError("too long")
             notebook = nbformat.read(filename, as_version=4)

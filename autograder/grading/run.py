@@ -167,8 +167,9 @@ class _ClassGrader:
             writer.enter_labs(labs, policy)
             self.record_cached_results(cached_results.values(), writer)
             self.record_new_results(outcomes, writer, pool)
-            writer.recompute_scores(lab_names, policy)
-            self.run.notes += read_class_list(self.classroom).notes
+            class_list = read_class_list(self.classroom)
+            writer.recompute_scores(lab_names, policy, class_list)
+            self.run.notes += class_list.notes
 
     def report_ungradable_folders(self) -> None:
         """Report each folder that cannot be graded because its name is unusable or not a lab's."""
