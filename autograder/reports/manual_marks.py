@@ -247,18 +247,8 @@ def _make_student_answer(
 def _manual_mark(mark: Mark, name: str) -> ManualMark:
     points, score = "", mark.scores.get(name)
     if name in mark.manually_graded and score is not None:
-        points = _format_decimal(Decimal(repr(round(score, 6))))
+        points = format_points(Decimal(repr(round(score, 6))))
     return ManualMark(points, mark.comments.get(name, ""))
-
-
-def _format_decimal(points: Decimal) -> str:
-    """Return points as text for the sheet, without zeros at the end.
-
-    >>> _format_decimal(Decimal("2.50")), _format_decimal(Decimal("10"))
-    ('2.5', '10')
-    """
-    text = format(points, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _normalise_comment(text: str) -> str:
@@ -735,9 +725,9 @@ def _parse_points(cell: str, max_points: float) -> str:
     points = Decimal(text.replace(",", "."))
     if points > Decimal(repr(max_points)):
         raise ValueError(
-            f"the points are {_format_decimal(points)}, but the question is worth {format_points(max_points)}."
+            f"the points are {format_points(points)}, but the question is worth {format_points(max_points)}."
         )
-    return _format_decimal(points)
+    return format_points(points)
 
 
 def _parse_comment(cell: str) -> str:
