@@ -87,7 +87,7 @@ class RecordedCall:
 
 @dataclass(frozen=True)
 class Recording:
-    """What a run of a notebook showed: calls in tests, variables, errors and trials of tests.
+    """Observations of a notebook's run: calls in tests, variables, errors and trials of tests.
 
     Parameters
     ----------

@@ -242,7 +242,7 @@ def _normal(embeddings):
 
 
 def alignment_accuracy(sets, pairs=None) -> tuple[int, int, int, list[str]]:
-    """How many French words have their largest weight on an English word that they are linked to.
+    """Count the French words whose largest weight is on an English word linked to them.
 
     Only French words with a vector and at least one link count. Returned: hits, words that count, linked
     words without a vector, and the misses as text.
@@ -286,7 +286,7 @@ def measure(folder: Path = DATA) -> dict[str, str]:
 
 
 def published_errors(sets) -> tuple[int, float]:
-    """How many grey levels differ from the published picture's; the context values' largest error."""
+    """Return the number of grey levels unlike the published picture's, and the largest error of the context."""
     found = weights(sets)
     grey = (found - found.min()) / (found.max() - found.min())
     levels = GREYS[np.minimum((256 * grey).astype(int), 255)]
@@ -296,7 +296,7 @@ def published_errors(sets) -> tuple[int, float]:
 
 
 def differences(one: Path, other: Path) -> list[str]:
-    """What differs, beyond rounding, between the files of two folders: one sentence each."""
+    """Return a sentence for each difference beyond rounding between the files of two folders."""
     found = []
     for language in LANGUAGES:
         name = f"embeddings_{language}.npz"

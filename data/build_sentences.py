@@ -32,7 +32,7 @@ class Sentences(Grammar):
     """Whole sentences, made of what the grammar has."""
 
     def clause(self):
-        """Who does what, somewhere, at some time."""
+        """Return a clause: a person does something at a place and a time."""
         verb = self.pick(self.verbs)
         english, french = self.deed(verb, self.who(verb))
         sentence = P(english, french)

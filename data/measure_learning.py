@@ -73,7 +73,7 @@ def counted(lab, table: np.ndarray):
 
 
 def aligner(lab, parameters):
-    """How `parameters` align."""
+    """Return a function that aligns words by the given parameters."""
 
     def vectors(words, row_of, table):
         return np.array([table[row_of[w]] if w in row_of else np.zeros(table.shape[1]) for w in words])

@@ -148,7 +148,7 @@ def losses(curves: Mapping[str, np.ndarray], half: int):
 
 @picture
 def lens(stages: Sequence[str], tokens: Sequence[str], guesses: Sequence[Sequence[str]], shares: np.ndarray):
-    """What the model would say next after each stage: a row for each stage, a column for each token.
+    """Draw the token that the model would predict after each stage: a row a stage, a column a token.
 
     Parameters
     ----------

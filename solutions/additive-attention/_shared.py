@@ -1,4 +1,4 @@
-"""What both exercises of `additive-attention` are asked: K words, hidden size n, attention size a."""
+"""Inputs for both exercises of `additive-attention`: K words, hidden size n, attention size a."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What several exercises of `attention-masks` share: the notebook's example, random masks, right steps."""
+"""Helpers for several exercises of `attention-masks`: the notebook's example, random masks, right steps."""
 
 import numpy as np
 
@@ -51,5 +51,5 @@ def hide(scores, mask, low=-np.inf):
 
 
 def scores_of(query, key, scale=True):
-    """What the softmax is taken of."""
+    """Return the scores of which the softmax is taken."""
     return query @ np.swapaxes(key, -1, -2) / (key.shape[-1] ** 0.5 if scale else 1.0)

@@ -1,4 +1,4 @@
-"""What several exercises of `cheaper-attention` share: the notebook's example, the feature map, random inputs."""
+"""Helpers for several exercises of `cheaper-attention`: the notebook's example, the feature map, random inputs."""
 
 import numpy as np
 

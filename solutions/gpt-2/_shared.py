@@ -1,4 +1,4 @@
-"""What several exercises of `gpt-2` share: the notebook's words, learned merges, and the parts of a block."""
+"""Helpers for several exercises of `gpt-2`: the notebook's words, learned merges, and the parts of a block."""
 
 import math
 from itertools import pairwise
@@ -19,7 +19,7 @@ def pairs_of(symbols):
 
 
 def counts(words):
-    """How often each pair of neighbours stands in a text."""
+    """Count each pair of neighbours in a text."""
     found = {}
     for symbols, times in words.items():
         for pair in pairs_of(symbols):

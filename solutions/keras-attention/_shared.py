@@ -1,4 +1,4 @@
-"""What several exercises of `keras-attention` share: sentences, masks, and layers written in NumPy.
+"""Helpers for several exercises of `keras-attention`: sentences, masks, and layers written in NumPy.
 
 Nothing here needs Keras but the references and the right answers: the mistakes are written in NumPy, on
 what Keras would hand to the layer (`as_layer`), so that they are quick and the same on every backend.

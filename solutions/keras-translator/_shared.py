@@ -1,4 +1,4 @@
-"""What both exercises of `keras-translator` share: sentences, masks, and layers with weights written in NumPy.
+"""Helpers for both exercises of `keras-translator`: sentences, masks, and layers with weights written in NumPy.
 
 Nothing here needs Keras but the references and the right answers: the mistakes are written in NumPy, so that
 they are quick and the same on every backend.
@@ -110,7 +110,7 @@ AFTER = ("after the first call", "after the second call")
 
 
 def raising(error):
-    """What a layer tells that raises this error."""
+    """Return the report of a layer that raises this error."""
 
     def told(true):
         raise error
@@ -119,7 +119,7 @@ def raising(error):
 
 
 def without(setting):
-    """What `get_config` tells without one of the settings."""
+    """Return the settings of `get_config` without one of them."""
     return lambda true: {name: value for name, value in true().items() if name != setting}
 
 

@@ -1,4 +1,4 @@
-"""What several exercises of `learning-to-align` share: right steps, to make wrong answers from."""
+"""Helpers for several exercises of `learning-to-align`: right steps, to make wrong answers from."""
 
 import numpy as np
 

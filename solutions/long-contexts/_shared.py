@@ -1,4 +1,4 @@
-"""What several exercises of `long-contexts` share: the notebook's example, random parts, attention with slips."""
+"""Helpers for several exercises of `long-contexts`: the notebook's example, random parts, attention with slips."""
 
 import numpy as np
 

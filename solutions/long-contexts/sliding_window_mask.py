@@ -50,7 +50,7 @@ def longer(rng):
 
 
 def back(size):
-    """How many steps back column j lies from row i, and the columns' numbers."""
+    """Return the steps back from row i to column j, and the columns' numbers."""
     positions = np.arange(size)
     return positions[:, None] - positions, positions
 

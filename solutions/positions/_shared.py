@@ -1,4 +1,4 @@
-"""What the exercises of this lab share: frequencies, and columns taken apart and woven together."""
+"""Helpers for the exercises of `positions`: frequencies, and columns taken apart and woven together."""
 
 import numpy as np
 

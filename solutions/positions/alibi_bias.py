@@ -14,7 +14,7 @@ def slopes(heads):
 
 
 def steps(length):
-    """How far key j stands behind query i, negative where it stands before it: (L, L)."""
+    """Return how far key j stands behind query i, negative where it stands before it: (L, L)."""
     return np.arange(length) - np.arange(length)[:, None]
 
 

@@ -1,4 +1,4 @@
-"""What several exercises of `qkv-attention` share: the notebook's examples, and right steps."""
+"""Helpers for several exercises of `qkv-attention`: the notebook's examples, and right steps."""
 
 from functools import cache
 

@@ -1,4 +1,4 @@
-"""What several exercises of `tiny-transformer` share: right steps, and random parameters."""
+"""Helpers for several exercises of `tiny-transformer`: right steps, and random parameters."""
 
 import math
 

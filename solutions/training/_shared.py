@@ -1,4 +1,4 @@
-"""What several exercises of `training` share: right steps, to make wrong answers from."""
+"""Helpers for several exercises of `training`: right steps, to make wrong answers from."""
 
 import math
 
