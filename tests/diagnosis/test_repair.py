@@ -27,7 +27,7 @@ def scaled(x, y, size=2):
 """
 
 
-def in_a_cell(source, **names):
+def define_in_cell(source, **names):
     """The first function that a cell's source defines."""
     name = f"<cell {abs(hash(source))}>"
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
@@ -46,12 +46,12 @@ def make_questions(right=RIGHT):
 
 
 def make_questions_for(right, case_inputs):
-    reference = in_a_cell(right)
+    reference = define_in_cell(right)
     return [Question("", item, call_student_function(reference, item).value, {}) for item in case_inputs]
 
 
 def describe_repair(answer, right=RIGHT, **names):
-    return find_repair_for(in_a_cell(answer, **names), make_questions(right))
+    return find_repair_for(define_in_cell(answer, **names), make_questions(right))
 
 
 def find_repair_for(function, questions):
@@ -188,7 +188,7 @@ def test_helpers_of_the_same_cell_are_mutated_too():
 
 
 def test_without_source_there_is_no_sentence():
-    function, questions = in_a_cell(RIGHT.replace("+=", "-=")), make_questions()
+    function, questions = define_in_cell(RIGHT.replace("+=", "-=")), make_questions()
     linecache.cache.pop(function.__code__.co_filename)
     assert find_repair(function, questions, [], ComparisonRules()) == ""
     assert find_repair(lambda x, y, size: x, questions, [], ComparisonRules()) == ""
@@ -210,7 +210,7 @@ def test_a_search_has_no_side_effects(monkeypatch, capsys):
         exit()
 """
     wrong = RIGHT.replace("True)\n", f"True){body}", 1).replace("+=", "-=", 2)
-    function = in_a_cell(wrong, calls=0, exit=sys.exit)
+    function = define_in_cell(wrong, calls=0, exit=sys.exit)
     questions = make_questions()
     original_arrays = [q.inputs.args[0].copy() for q in questions]
     assert "with another operator in place of `-=`" in find_repair(function, questions, [], ComparisonRules())
@@ -229,7 +229,7 @@ def test_endless_loops_are_given_up_within_the_time_limit(wrong):
 
 def test_an_expected_none_is_not_repaired():
     questions = [Question("", question.inputs, None, {}) for question in make_questions()]
-    assert find_repair(in_a_cell(RIGHT), questions, [], ComparisonRules()) == ""
+    assert find_repair(define_in_cell(RIGHT), questions, [], ComparisonRules()) == ""
 
 
 def test_a_slow_answer_is_searched_within_the_time_limit():
@@ -246,7 +246,7 @@ def test_a_slow_answer_is_searched_within_the_time_limit():
 
 def written(source, **names):
     """A cell's first function, checked as a notebook would."""
-    return in_a_cell(source, __name__="__main__", **names)
+    return define_in_cell(source, __name__="__main__", **names)
 
 
 SOFTMAX = """
@@ -324,7 +324,7 @@ def with_b(code):
 
 
 def describe_repair_of(answer, right, case_inputs):
-    return find_repair_for(in_a_cell(answer), make_questions_for(right, case_inputs))
+    return find_repair_for(define_in_cell(answer), make_questions_for(right, case_inputs))
 
 
 MASKS = [Inputs((n, np.arange(n))) for n in (4, 3, 5, 1)]

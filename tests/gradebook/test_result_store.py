@@ -61,7 +61,7 @@ def grade(course, *arguments):
 
 
 class GradebookRow(NamedTuple):
-    """What the gradebook has of one student's submission."""
+    """Marks in the gradebook for one student's submission."""
 
     score: float
     penalty: float

@@ -622,7 +622,7 @@ class Upload:
         return PLATFORMS[platform].format(**{**vars(self), "name": name})
 
     def account(self, platform):
-        """What tells this account from others: no name that students choose themselves."""
+        """Return the part of an account that tells it from others, without names that students choose."""
         if platform in ("folders", "inner folders"):
             return to_nfc(self.name)
         if platform == "Blackboard":

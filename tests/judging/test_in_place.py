@@ -52,7 +52,7 @@ def reverses(values, step):
     values.sort(reverse=True)
 
 
-def loses_one(values, step):
+def remove_last_value(values, step):
     values.sort()
     values.pop()
 
@@ -81,7 +81,7 @@ def puts_an_object(values, step):
             reverses,
             "In its first argument, after the call: in the first of its 4 values: found 9; expected 1.",
         ),
-        (loses_one, "In its first argument, after the call: found 3 values; expected 4."),
+        (remove_last_value, "In its first argument, after the call: found 3 values; expected 4."),
         (changes_the_other, "Your function changed its second argument."),
         (fails, "Your function raised KeyError: 'step'."),
         (

@@ -78,7 +78,7 @@ def test_linear_attention_is_not_softmax_attention(lab):
 
 
 def test_an_epsilon_shows_where_features_are_small(lab):
-    """Why the checks refuse 1e-6 in the denominator, as libraries have it."""
+    """The checks refuse 1e-6 in the denominator, as libraries have it, for this reason."""
     queries, keys, values = np.full((1, 2), -5.0), np.full((3, 2), -5.0), np.ones((3, 1))
     below = float(lab.feature_map(queries[0]) @ lab.feature_map(keys).sum(axis=0))
     assert below < 3e-4

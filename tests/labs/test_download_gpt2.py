@@ -110,7 +110,7 @@ def assert_nothing_half(data):
     assert not (data / "gpt2").exists()
 
 
-def names(folder):
+def list_names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -120,7 +120,7 @@ def names(folder):
 def test_the_fetched_model_is_in_use(server, tmp_path, capsys):
     notes = get(server, tmp_path)
     assert "In use now: GPT-2 small" in notes[0] and "MIT licence" in notes[1]
-    assert names(tmp_path) == ["gpt2"] and names(tmp_path / "gpt2") == sorted(gpt2.FILES)
+    assert list_names(tmp_path) == ["gpt2"] and list_names(tmp_path / "gpt2") == sorted(gpt2.FILES)
     model = gpt2.load(data_dir=tmp_path)
     assert model.is_real and model.name == "GPT-2 small"
     assert capsys.readouterr().out == ""
@@ -161,7 +161,7 @@ def test_a_later_run_goes_on_from_where_one_was_interrupted(server, tmp_path, mo
     server.requests.clear()
     get(server, tmp_path)
     assert (f"/{LARGE}", "bytes=2000-") in server.requests
-    assert names(tmp_path) == ["gpt2"]
+    assert list_names(tmp_path) == ["gpt2"]
 
 
 def test_a_server_without_ranges_sends_the_whole_file_again(server, tmp_path):
@@ -185,7 +185,7 @@ def test_a_broken_model_is_replaced(server, tmp_path):
     get(server, tmp_path)
     (tmp_path / "gpt2" / "vocab.json").write_text("{}")
     assert "In use now" in get(server, tmp_path)[0]
-    assert names(tmp_path) == ["gpt2"]
+    assert list_names(tmp_path) == ["gpt2"]
     assert gpt2.load(data_dir=tmp_path).is_real
 
 

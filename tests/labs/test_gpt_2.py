@@ -95,7 +95,7 @@ def slow_linear(x, weight, bias):
 
 
 def slow_attention(tokens, p, heads):
-    """What attention adds to each token, for one text; Python numbers, no array."""
+    """Return what attention adds to each token of one text, computed with Python numbers only."""
     d = len(tokens[0])
     fused = [slow_linear(x, p["attn.c_attn.weight"], p["attn.c_attn.bias"]) for x in tokens]
     size, mixed = d // heads, []

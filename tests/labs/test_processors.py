@@ -1,4 +1,4 @@
-"""What depends on the processor holds on other processors: keys, misconceptions, outputs, models.
+"""Keys, misconceptions, outputs and models are the same on other processors.
 
 OpenBLAS and NumPy choose their code when they are loaded, so each test starts pytest in a process
 with the environment of another processor.

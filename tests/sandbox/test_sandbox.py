@@ -1096,7 +1096,7 @@ def test_reruns_and_time_are_bounded(sandbox):
 
 
 def test_a_slow_functions_time_is_paid_once(sandbox):
-    """What calls it is stopped early if it is tried again without it; a quick caller is not."""
+    """A caller of a slow function is stopped early when it is tried again; a quick caller is not."""
     slow = Cell("import time\ndef slow(x):\n    time.sleep(500)\ndef caller(x):\n    return slow(x)")
     quick = Cell("def quick(x):\n    return x")
     question, callees = [inputs(1)], frozenset({"slow"})

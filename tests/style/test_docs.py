@@ -70,7 +70,7 @@ def command_lines(text):
 
 
 def complaints(text, targets, commands):
-    """What the page asks for that is not there: make targets, commands of ours, and their options."""
+    """Return what the page names and the project lacks: make targets, commands of ours, and their options."""
     wrong = []
     for line in command_lines(text):
         try:

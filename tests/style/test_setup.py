@@ -41,7 +41,7 @@ def pins(constraints, python=None):
 
 
 def installed(extras):
-    """What the project with these extras brings here, by name, with its version."""
+    """Return the version of each package that the project with these extras installs here, by name."""
     waiting = [
         (Requirement(text), extra) for extra in extras for text in PROJECT["optional-dependencies"][extra]
     ]
@@ -65,7 +65,7 @@ def installed(extras):
 
 
 def astray(constraints):
-    """What is installed here in another version than the list says, or is not in it."""
+    """Return the packages that are installed in a version other than the list's, or are not in it."""
     listed = pins(constraints)
     here = installed(["lab", "grading", "test"])
     return sorted(

@@ -1,4 +1,4 @@
-"""What a formatter or a change leaves behind: lost docstrings, sentences in pieces, strayed comments, code nobody uses."""
+"""Faults that a formatter or a change leaves: lost docstrings, split sentences, stray comments, unused code."""
 
 import ast
 import io

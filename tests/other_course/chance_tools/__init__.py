@@ -1,1 +1,1 @@
-"""What the labs of this course import besides."""
+"""Package that the labs of this course import."""

@@ -1,4 +1,4 @@
-"""What can be said of a wrong answer in this course."""
+"""Comparisons that describe a wrong answer in this course."""
 
 
 def is_a_chance(value, given):
