@@ -256,15 +256,15 @@ def _describe_correlation(pairs: Sequence[ArrayPair]) -> str:
 
 
 def _format_correlation(correlation: float) -> str:
-    """Format a correlation so that only a perfect one is 1.00: "0.98", "0.9997".
+    """Format a correlation; one that is not perfect is never shown as 1.00.
 
-    >>> _format_correlation(0.98), _format_correlation(0.99973)
-    ('0.98', '0.9997')
+    >>> _format_correlation(0.98), _format_correlation(0.99973), _format_correlation(0.9999999)
+    ('r = 0.98', 'r = 0.9997', 'r > 0.9999')
     """
-    text = f"{correlation:.2f}"
-    if text == "1.00":
-        text = f"{correlation:.4f}"
-    return "above 0.9999" if text == "1.0000" else text
+    if correlation >= 0.99995:
+        return "r > 0.9999"
+    decimals = 4 if correlation >= 0.995 else 2
+    return f"r = {correlation:.{decimals}f}"
 
 
 def _to_differing_array_pair(expected: Value, value: Value, rules: ComparisonRules) -> ArrayPair | None:
