@@ -57,9 +57,8 @@ class ComparedSubmission:
 
     Parameters
     ----------
-    seed : int
-        Seed of the hidden test cases with which the submission was graded. It is computed from the
-        notebook's bytes, so equal files have equal seeds; 0 if there was no file.
+    file_hash : str
+        Hash of the submitted file; "" if there was no file.
     is_empty : bool
         True for an unchanged released notebook or a missing one. Many students have the same
         without copying from each other.
@@ -67,7 +66,7 @@ class ComparedSubmission:
 
     student: str
     tokens: TokenStreams
-    seed: int = 0
+    file_hash: str = ""
     is_empty: bool = False
 
 
@@ -124,7 +123,7 @@ def _read_submissions(
             continue
         graded = graded_submissions[student]
         submission = ComparedSubmission(
-            student, TokenStreams.from_json(outcome), graded.seed, _is_empty(graded)
+            student, TokenStreams.from_json(outcome), graded.file_hash, _is_empty(graded)
         )
         submissions.append(submission)
     return submissions
@@ -218,7 +217,7 @@ def _is_same_file(first: ComparedSubmission, second: ComparedSubmission) -> bool
     """Return True if two submissions are the same file, and that file has an answer."""
     if first.is_empty or second.is_empty:
         return False
-    return first.seed != 0 and first.seed == second.seed
+    return first.file_hash != "" and first.file_hash == second.file_hash
 
 
 def _find_same_files(lab: Lab, submissions: Sequence[ComparedSubmission]) -> list[SimilarPair]:
@@ -227,12 +226,12 @@ def _find_same_files(lab: Lab, submissions: Sequence[ComparedSubmission]) -> lis
     Of three or more students with the same file, neighbours in the list are paired. Files that few
     students have come first.
     """
-    by_seed: dict[int, list[str]] = defaultdict(list)
+    by_hash: dict[str, list[str]] = defaultdict(list)
     for submission in submissions:
-        if submission.seed and not submission.is_empty:
-            by_seed[submission.seed].append(submission.student)
+        if submission.file_hash and not submission.is_empty:
+            by_hash[submission.file_hash].append(submission.student)
     pairs = []
-    for students in sorted(by_seed.values(), key=len):
+    for students in sorted(by_hash.values(), key=len):
         for pair in pairwise(students):
             pairs.append(SimilarPair(lab.name, pair, None, None, "", same_file=True))
     return pairs

@@ -79,7 +79,7 @@ def results(
     notes=(),
     answer="An answer.",
     misconception=None,
-    seed=1,
+    file_hash="1",
     **facts,
 ):
     """A `Marked` as the grader would make it: all right but the exercises in `wrong`."""
@@ -100,7 +100,7 @@ def results(
             points = grader["points"]
             said = {"misconception": misconception, **facts} if bad else {}
             rows.append(row(student, name, verdict, message=message, points=points, **said))
-    return GradedSubmission(tuple(rows), notebook, tuple(notes), seed, answers)
+    return GradedSubmission(tuple(rows), notebook, tuple(notes), 1, answers, file_hash=file_hash)
 
 
 def fill(classroom, of_students, gradebook=None, timestamp=None):

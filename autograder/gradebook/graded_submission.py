@@ -63,6 +63,8 @@ class GradedSubmission:
         Remarks for the instructor only.
     sandbox : str
         Name of the sandbox that ran the notebook; "" if it did not run.
+    file_hash : str
+        SHA-256 hash of the submitted file; "" if there was no file.
     """
 
     results: tuple[Result, ...]
@@ -73,6 +75,7 @@ class GradedSubmission:
     untouched: tuple[str, ...] = ()
     log: tuple[str, ...] = ()
     sandbox: str = ""
+    file_hash: str = ""
 
     @property
     def faults(self) -> list[str]:
@@ -93,6 +96,7 @@ class GradedSubmission:
             "untouched": list(self.untouched),
             "log": list(self.log),
             "sandbox": self.sandbox,
+            "file_hash": self.file_hash,
         }
 
     @classmethod
@@ -120,6 +124,7 @@ class GradedSubmission:
             untouched=tuple(fields["untouched"]),
             log=tuple(fields.get("log", ())),
             sandbox=str(fields.get("sandbox", "")),
+            file_hash=str(fields.get("file_hash", "")),
         )
 
     def with_student(self, student: str) -> "GradedSubmission":

@@ -9,10 +9,10 @@ import builtins
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from html import escape
 from typing import Any
 
@@ -55,6 +55,8 @@ from autograder.values.structural_mistakes import STRUCTURAL
 # These are the stages' names, which `limited_stage` takes.
 READING_STAGE, SHOWING_STAGE = "Reading the notebook", "Showing what it printed"
 MAX_STAGE_SECONDS = 20
+HIDDEN_CASE_SETS = 8  # sets of hidden cases a lab; a submission's bytes choose one of them
+MAX_CACHED_CASE_SETS = 200  # drawn sets of hidden cases, one for each exercise and seed, in a process
 MAX_MESSAGE_CHARACTERS = 5_000  # of one exercise's message to the student
 MIN_CELL_CHARACTERS = 2_000  # of each cell that are shown, even if earlier cells are very long
 MAX_ERROR_CHARACTERS = 300  # of an error message that is quoted
@@ -106,12 +108,29 @@ def prepare_lab(lab: Lab) -> None:
 
 
 def hidden_case_seed(data: bytes, lab: str, salt: str) -> int:
-    """Return the random seed of a submission's hidden test cases, made from the file and a secret.
+    """Return the random seed of a submission's hidden test cases.
 
-    Without the classroom's secret (`salt`), a student could try many versions of the file until the
-    hidden cases happen to pass with a wrong answer.
+    The file's bytes choose one of the lab's few sets of hidden cases. So a worker draws each set and
+    computes the expected values only once. The classroom's secret (`salt`) is part of both hashes:
+    without it, a student could try many versions of the file until a wrong answer happens to pass,
+    or could draw the sets at home.
     """
-    return int.from_bytes(hashlib.sha256(f"{salt} {lab} ".encode() + data).digest()[:8], "big")
+    file_hash = hashlib.sha256(f"{salt} {lab} ".encode() + data).digest()
+    set_number = int.from_bytes(file_hash[:8], "big") % HIDDEN_CASE_SETS
+    set_hash = hashlib.sha256(f"{salt} {lab} set {set_number}".encode()).digest()
+    return int.from_bytes(set_hash[:8], "big")
+
+
+@lru_cache(MAX_CACHED_CASE_SETS)
+def draw_hidden_cases(exercise: Exercise, seed: int) -> list[DrawnCase]:
+    """Draw the hidden cases of one exercise and seed, once in this process."""
+    return exercise.draw(seed)
+
+
+@lru_cache(MAX_CACHED_CASE_SETS)
+def make_hidden_questions(exercise: Exercise, seed: int) -> list[Question]:
+    """Return the hidden cases of one exercise and seed with the expected values, computed once."""
+    return exercise.make_questions(draw_hidden_cases(exercise, seed))
 
 
 def grade_submission(
@@ -141,6 +160,13 @@ def grade_submission(
         too long to clean.
     """
     seed = hidden_case_seed(data, lab.name, salt)
+    graded = _grade_with_hidden_cases(data, lab, sandbox, seed, follow_through, plain)
+    return replace(graded, file_hash=hashlib.sha256(data).hexdigest())
+
+
+def _grade_with_hidden_cases(
+    data: bytes, lab: Lab, sandbox: Sandbox, seed: int, follow_through: bool, plain: bool
+) -> GradedSubmission:
     release = release_for_grading(lab)
     try:
         with limited_stage(READING_STAGE, MAX_STAGE_SECONDS):
@@ -339,16 +365,8 @@ class SubmissionGrader:
     """Grader of one rebuilt submission: runs the notebook and judges its exercises."""
 
     def __init__(self, lab: Lab, notebook: NotebookNode, seed: int, sandbox: Sandbox):
-        self.lab, self.notebook, self.sandbox = lab, notebook, sandbox
+        self.lab, self.notebook, self.sandbox, self._seed = lab, notebook, sandbox, seed
         self._follows_through = False
-        # Draw the hidden test cases only once. If an exercise fails, the notebook is run again with
-        # the reference solutions of other exercises (follow-through), and this run needs the same
-        # test cases.
-        self._draw_cases: Callable[[Exercise], list[DrawnCase]]
-        self._draw_cases = cache(lambda exercise: exercise.draw(seed))
-        self._hidden_questions: Callable[[Exercise], list[Question]] = cache(
-            lambda exercise: exercise.make_questions(self._draw_cases(exercise))
-        )
 
     def judge_submission(self, follow_through: bool) -> CellResults:
         """Run the notebook and judge its exercises.
@@ -410,7 +428,7 @@ class SubmissionGrader:
         if exercise is None:
             return Cell(cell.source)
         questions = [question.inputs for question in exercise.questions()]
-        questions += [inputs for _, inputs, _ in self._draw_cases(exercise)]
+        questions += [inputs for _, inputs, _ in draw_hidden_cases(exercise, self._seed)]
         judged_again_without = frozenset[str]()
         if self._follows_through:
             names = find_external_names(self._answer_source(exercise))
@@ -481,7 +499,7 @@ class SubmissionGrader:
         visible = exercise.questions()
         finding = self._find_mistake(exercise, visible, answers[: len(visible)])
         if finding.verdict is Verdict.PASS:
-            questions = visible + self._hidden_questions(exercise)
+            questions = visible + make_hidden_questions(exercise, self._seed)
             finding = self._find_mistake(exercise, questions, answers, known_right=len(visible))
         if finding.verdict is Verdict.PASS:
             hidden_count = len(finding.cases_correct) - len(visible)

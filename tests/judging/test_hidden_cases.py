@@ -14,10 +14,14 @@ from autograder.authoring.exercise import Exercise
 from autograder.core.results import CellOutcome, Verdict
 from autograder.gradebook.classroom import Classroom
 from autograder.grading.grade_submission import (
+    HIDDEN_CASE_SETS,
+    MAX_CACHED_CASE_SETS,
     _describe_passed_cases,
     _explain_missing_answers,
     _reword_without_hidden_inputs,
+    draw_hidden_cases,
     hidden_case_seed,
+    make_hidden_questions,
 )
 from autograder.judging.judge import Finding
 from autograder.sandbox import CellRun
@@ -183,3 +187,39 @@ def test_a_missing_answer_has_the_verdict_of_the_cell_that_should_define_it():
     assert [finding.verdict for finding in findings] == [Verdict.TIMEOUT, Verdict.MISSING]
     assert "failed: it ran for too long and was stopped." in findings[0].message
     assert findings[1].message.endswith("failed: NameError: no x.")
+
+
+def test_a_file_and_the_secret_choose_one_of_eight_sets_of_hidden_cases():
+    files = [f"file {number}".encode() for number in range(2000)]
+    seeds = [hidden_case_seed(data, LAB, "secret") for data in files]
+    assert len(set(seeds)) == HIDDEN_CASE_SETS
+    # Each set gets its share of the files: 250 are expected, and 150 are seven deviations away.
+    assert min(seeds.count(seed) for seed in set(seeds)) > 150
+    assert seeds == [hidden_case_seed(data, LAB, "secret") for data in files]
+    for other in (("positions", "secret"), (LAB, "other secret")):
+        other_seeds = [hidden_case_seed(data, *other) for data in files]
+        assert not set(seeds) & set(other_seeds)
+        # Files with one set here have different sets there, so a set found out once says nothing.
+        pairs = set(zip(seeds, other_seeds, strict=True))
+        assert len(pairs) == HIDDEN_CASE_SETS**2
+
+
+def test_each_set_of_hidden_cases_is_drawn_once_in_a_process(monkeypatch):
+    exercise, draws = lab(LAB).exercises[EXERCISE], []
+    draw = Exercise.draw
+
+    def count_draws(exercise, seed=None):
+        draws.append(seed)
+        return draw(exercise, seed)
+
+    monkeypatch.setattr(Exercise, "draw", count_draws)
+    questions = make_hidden_questions(exercise, 12345)
+    assert make_hidden_questions(exercise, 12345) is questions
+    assert [inputs for _, inputs, _ in draw_hidden_cases(exercise, 12345)] == [q.inputs for q in questions]
+    assert draws == [12345]
+
+
+def test_only_so_many_sets_of_hidden_cases_are_kept():
+    # All sets of a lab with twelve exercises fit, and a long run over many labs stays within bounds.
+    assert draw_hidden_cases.cache_info().maxsize == MAX_CACHED_CASE_SETS >= 12 * HIDDEN_CASE_SETS
+    assert make_hidden_questions.cache_info().maxsize == MAX_CACHED_CASE_SETS

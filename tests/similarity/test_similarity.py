@@ -181,9 +181,9 @@ EMPTY = shared_passages.TokenStreams([], [])
 
 def test_partners_are_no_pair_and_the_same_file_is():
     students = [
-        ComparedSubmission("ada", EMPTY, 7),
-        ComparedSubmission("bo", EMPTY, 7),
-        ComparedSubmission("cy", EMPTY, 8),
+        ComparedSubmission("ada", EMPTY, "7"),
+        ComparedSubmission("bo", EMPTY, "7"),
+        ComparedSubmission("cy", EMPTY, "8"),
     ]
     (pair,) = find_lab_pairs(lab(LAB), students, {})
     assert pair.students == ("ada", "bo") and pair.same_file
@@ -191,9 +191,9 @@ def test_partners_are_no_pair_and_the_same_file_is():
 
 
 def test_a_crowd_with_one_file_leaves_room_for_pairs():
-    crowd = [ComparedSubmission(f"a{n:03}", EMPTY, 7) for n in range(300)]
+    crowd = [ComparedSubmission(f"a{n:03}", EMPTY, "7") for n in range(300)]
     similar_pairs = find_lab_pairs(
-        lab(LAB), [*crowd, ComparedSubmission("y", EMPTY, 8), ComparedSubmission("z", EMPTY, 8)], {}
+        lab(LAB), [*crowd, ComparedSubmission("y", EMPTY, "8"), ComparedSubmission("z", EMPTY, "8")], {}
     )
     assert len(similar_pairs) <= pairs_module.MAX_LAB_PAIRS
     assert ("y", "z") in [pair.students for pair in similar_pairs]
@@ -203,7 +203,7 @@ def test_two_missing_notebooks_are_no_pair():
     assert (
         find_lab_pairs(
             lab(LAB),
-            [ComparedSubmission(student, EMPTY, 7, is_empty=True) for student in ("ada", "bo")],
+            [ComparedSubmission(student, EMPTY, "7", is_empty=True) for student in ("ada", "bo")],
             {},
         )
         == []
