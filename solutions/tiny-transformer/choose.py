@@ -260,6 +260,16 @@ def not_cumulated(logits, temperature, uniform):
 
 
 @choose.misconception(
+    means="You rounded the probabilities before you summed them, so the intervals moved.",
+    nudge="How often is a token chosen whose probability is 0.004? Round numbers only when you print them.",
+)
+def rounded_probabilities(logits, temperature, uniform):
+    if temperature == 0:
+        return int(np.argmax(logits))
+    return token_of(np.round(shares(logits, temperature), 2), uniform)
+
+
+@choose.misconception(
     means="You chose the token whose probability is nearest to `uniform`.",
     nudge="A token with twice the probability should be chosen twice as often. How long is its interval?",
 )
