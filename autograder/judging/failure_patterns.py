@@ -42,6 +42,8 @@ def describe_failing_cases(cases: Sequence[JudgedCase]) -> str:
     right = f"{len(passing)} of {len(cases)} cases are right"
     in_all = _separating_features(failing, passing)
     if in_all:
+        if len(failing) == 1:
+            return f"{right}. The failing case has {in_all[0]}."
         return f"{right}. All failing cases have {in_all[0]}."
     pair = _features_of_several_and_no_other(failing, passing)[:2]
     if pair and not any(set(pair).isdisjoint(features) for features in failing):
@@ -86,10 +88,10 @@ def list_features(question: Question) -> list[str]:
     for name, value in inputs.kwargs.items():
         # Skip the argument that holds the exercise's test function: its name is no Python
         # identifier.
-        if name.isidentifier() and not arrays_in(value):
+        if name.isidentifier() and not arrays_in(value) and not _is_random_number(value):
             features.append(f"`{name}={_format_value(value)}`")
     for i, value in enumerate(inputs.args):
-        if not arrays_in(value) and type(value) in SCALAR_TYPES:
+        if type(value) in SCALAR_TYPES and not arrays_in(value) and not _is_random_number(value):
             name = inputs.name_argument(i).strip("`")
             if name.isidentifier():
                 features.append(f"`{name}={_format_value(value)}`")
@@ -104,6 +106,15 @@ def list_features(question: Question) -> list[str]:
             features.append(f"arrays with {axes} axes")
         features += [text for text, has_feature in _ARRAY_FEATURES if has_feature(arrays)]
     return features
+
+
+def _is_random_number(value: Value) -> bool:
+    """Return True for a number that was drawn at random, which explains nothing.
+
+    >>> _is_random_number(0.8397167011810591), _is_random_number(0.05), _is_random_number(1e-6)
+    (True, False, False)
+    """
+    return isinstance(value, float) and len(repr(value)) > 8
 
 
 def _describe_edge_case(name: str, value: Value) -> str:

@@ -56,6 +56,15 @@ def test_arguments_are_called_by_their_names():
     assert "`0` as argument 2" in finding.means
 
 
+def test_one_failing_case_is_one_and_a_random_number_explains_nothing():
+    questions = [Question("", Inputs((0.1 + n / 7, n == 2)), 1.0, {}) for n in range(4)]
+    answers = [Answer(2.0 if n == 2 else 1.0, "float") for n in range(4)]
+    finding = judge(questions, answers, RULES, [], argument_names=("uniform", "causal"))
+    assert "3 of 4 cases are right. The failing case has `causal=True`." in finding.means
+    finding = judge(questions[1:3], answers[1:3], RULES, [], argument_names=("uniform", "causal"))
+    assert "uniform" not in finding.means
+
+
 def central_differences(function, x, h=1e-5):
     """The lab's own way to test a gradient."""
     gradient = np.zeros_like(x)
