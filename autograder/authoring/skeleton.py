@@ -6,7 +6,7 @@ They can be built, checked and graded without any change.
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from keyword import iskeyword
 from pathlib import Path
 from string import Template
@@ -16,7 +16,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from autograder.core.course import COURSE_FILE, Course, read_course
-from autograder.core.errors import UsageError
+from autograder.core.errors import UsageError, join_words
 from autograder.core.files import write_file
 from autograder.core.notebook_cells import grade_id, make_nbgrader_metadata
 
@@ -51,13 +51,13 @@ def write_course(folder: Path) -> None:
     write_lab(read_course(folder), _FIRST_LAB)
 
 
-def write_lab(course: Course, name: str, exercise: str = "") -> Path:
+def write_lab(course: Course, name: str, exercises: Sequence[str] = ()) -> Path:
     """Write a lab's folder below `solutions/` and add the lab to course.toml.
 
     Parameters
     ----------
-    exercise : str, optional
-        Name of the lab's exercise; by default it is made from the lab's name.
+    exercises : sequence of str, optional
+        Names of the lab's exercises; by default one, with a name made from the lab's name.
 
     Returns
     -------
@@ -78,20 +78,73 @@ def write_lab(course: Course, name: str, exercise: str = "") -> Path:
     folder = course.solutions / name
     if folder.exists() or name in course.labs:
         raise SkeletonError(f"There is a lab {name!r} already; give the new one another name.")
-    exercise = exercise or f"mean_of_{name.replace('-', '_')}"
-    if not is_exercise_name(exercise):
-        raise SkeletonError(
-            f"{exercise!r} is no name for an exercise: a function's name is, without double `_`."
-        )
-    values = {"exercise": exercise, "lab": name, "title": _make_title(name)}
+    exercises = list(exercises) or [f"mean_of_{name.replace('-', '_')}"]
+    for number, exercise in enumerate(exercises):
+        _check_exercise_name(course, exercise)
+        if exercise in exercises[:number]:
+            raise SkeletonError(f"{exercise!r} is named twice; give each exercise a name of its own.")
+    values = {"exercise": exercises[0], "lab": name, "title": _make_title(name)}
     files = {
         "lab.toml": _fill_template("lab/lab.toml.txt", **values),
-        f"{exercise}.py": _fill_template("lab/exercise.py.txt", **values),
         "teaching.md": _fill_template("lab/teaching.md.txt", **values),
-        f"{name}.ipynb": nbformat.writes(_make_solution_notebook(values)) + "\n",
+        f"{name}.ipynb": _format_notebook(_make_solution_notebook(exercises, values)),
     }
+    for exercise in exercises:
+        files[f"{exercise}.py"] = _fill_template("lab/exercise.py.txt", exercise=exercise)
     add_lab(course, name, files)
     return folder
+
+
+def write_exercise(course: Course, lab: str, name: str) -> Path:
+    """Add an exercise to a lab: its file, and its cells at the end of the solution notebook.
+
+    The cells come before the lab's last cell if that one shows the progress.
+
+    Returns
+    -------
+    Path
+        File of the exercise.
+
+    Raises
+    ------
+    SkeletonError
+        If there is no such lab, its notebook cannot be read, or the name is not allowed.
+    """
+    if lab not in course.labs:
+        raise SkeletonError(f"There is no lab {lab!r}; there are {join_words(course.labs)}.")
+    _check_exercise_name(course, name)
+    path = course.solutions / lab / f"{lab}.ipynb"
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except (OSError, ValueError, nbformat.ValidationError) as error:
+        raise SkeletonError(f"{path} is no notebook that can be read: {error}") from None
+    place = len(notebook.cells)
+    if notebook.cells and notebook.cells[-1].source.startswith("progress("):
+        place -= 1
+    cells = _parse_cells(_fill_template("lab/exercise_cells.txt", exercise=name, id=grade_id(name)))
+    ids = {cell.get("id") for cell in notebook.cells}
+    for cell in cells:
+        if cell.id in ids:
+            raise SkeletonError(f"{path} has a cell {cell.id!r} already; give the exercise another name.")
+    notebook.cells[place:place] = cells
+    file = path.with_name(f"{name}.py")
+    write_file(file, _fill_template("lab/exercise.py.txt", exercise=name))
+    try:
+        write_file(path, _format_notebook(notebook))
+    except BaseException:
+        file.unlink()
+        raise
+    return file
+
+
+def _check_exercise_name(course: Course, name: str) -> None:
+    """Raise `SkeletonError` if the course cannot have a new exercise of this name."""
+    if not is_exercise_name(name):
+        raise SkeletonError(f"{name!r} is no name for an exercise: a function's name is, without double `_`.")
+    for path in course.solutions.glob(f"*/{name}.py"):
+        raise SkeletonError(
+            f"The lab {path.parent.name} has an exercise {name!r} already; give the new one another name."
+        )
 
 
 def is_exercise_name(name: str) -> bool:
@@ -174,13 +227,27 @@ def add_to_course_list(course: Course, entry: str, name: str) -> None:
     read_course(course.root)
 
 
-def _make_solution_notebook(template_values: Mapping[str, str]) -> NotebookNode:
-    """Return the solution notebook of a new lab from its template.
+def _make_solution_notebook(exercises: Sequence[str], template_values: Mapping[str, str]) -> NotebookNode:
+    """Return the solution notebook of a new lab from its templates."""
+    parts = []
+    for name in exercises:
+        part = _fill_template("lab/exercise_cells.txt", exercise=name, id=grade_id(name))
+        parts.append(part.strip("\n"))
+    text = _fill_template(
+        "lab/notebook.txt",
+        exercise_cells="\n".join(parts) + "\n",
+        id=grade_id(exercises[0]),
+        **template_values,
+    )
+    return new_notebook(cells=_parse_cells(text))
 
-    In the template, the text of each notebook cell begins with a line
-    "%% <cell type> <id> <roles>". The roles are "setup" or the flags of nbgrader, such as "grade".
+
+def _parse_cells(text: str) -> list[NotebookNode]:
+    """Return the notebook cells that a template describes.
+
+    The text of each cell begins with a line "%% <cell type> <id> <roles>". The roles are "setup" or
+    the flags of nbgrader, such as "grade".
     """
-    text = _fill_template("lab/notebook.txt", id=grade_id(template_values["exercise"]), **template_values)
     cells = []
     for part in text.split("\n%% ")[1:]:
         header, _, source = part.partition("\n")
@@ -194,4 +261,8 @@ def _make_solution_notebook(template_values: Mapping[str, str]) -> NotebookNode:
             flags = dict.fromkeys(roles, True)
             cell.metadata["nbgrader"] = make_nbgrader_metadata(name, points, **flags)
         cells.append(cell)
-    return new_notebook(cells=cells)
+    return cells
+
+
+def _format_notebook(notebook: NotebookNode) -> str:
+    return nbformat.writes(notebook) + "\n"

@@ -20,7 +20,7 @@ from autograder.core.course import find_course
 
 @main.group()
 def new() -> None:
-    """Write the skeleton of a course or of a lab."""
+    """Write the skeleton of a course, a lab or an exercise."""
 
 
 @new.command("course")
@@ -40,17 +40,38 @@ def new_course(folder: Path) -> None:
 @new.command("lab")
 @COURSE_OPTION
 @click.argument("name")
-@click.option("--exercise", metavar="NAME", default="", help="The name of its exercise.")
-def new_lab(name: str, exercise: str) -> None:
+@click.option(
+    "--exercise", "exercises", metavar="NAME", multiple=True, help="An exercise; repeat it for several."
+)
+def new_lab(name: str, exercises: Sequence[str]) -> None:
     """Write a lab's skeleton into solutions/NAME, and its line into course.toml.
 
     \b
-    Example:  autograder new lab random-walks --exercise mean_distance
+    Example:  autograder new lab random-walks --exercise mean_distance --exercise step
     """
     from autograder.authoring.skeleton import write_lab
 
-    folder = write_lab(find_course(), name, exercise)
+    folder = write_lab(find_course(), name, exercises)
     click.echo(f"{folder} holds the lab's skeleton. Edit it, and run `autograder build {name}`.")
+
+
+@new.command("exercise")
+@COURSE_OPTION
+@click.argument("lab")
+@click.argument("name")
+def new_exercise(lab: str, name: str) -> None:
+    """Add an exercise to LAB: the file NAME.py, and its cells in the lab's solution notebook.
+
+    \b
+    Example:  autograder new exercise random-walks mean_distance
+    """
+    from autograder.authoring.skeleton import write_exercise
+
+    path = write_exercise(find_course(), lab, name)
+    click.echo(
+        f"{path} and the last cells of {lab}.ipynb hold the exercise's skeleton. "
+        f"Edit them, and run `autograder build {lab}`."
+    )
 
 
 @main.command()

@@ -13,8 +13,9 @@ import pytest
 from command import autograder
 from our_course import COURSE, ROOT
 
+from autograder.authoring.build import build_labs
 from autograder.authoring.lab import LabError, read_lab
-from autograder.authoring.skeleton import SkeletonError, write_course, write_lab
+from autograder.authoring.skeleton import SkeletonError, write_course, write_exercise, write_lab
 from autograder.core.course import CourseError, find_course, read_course
 from autograder.core.errors import AutograderError
 from autograder.sandbox.choice import why_unavailable
@@ -191,7 +192,7 @@ def test_a_wrong_name_for_a_lab_is_refused(course, name):
 @pytest.mark.parametrize("name", ["mean distance", "_mean", "a__b", "class", "../a"])
 def test_a_wrong_name_for_an_exercise_is_refused(course, name):
     with pytest.raises(SkeletonError, match="is no name for an exercise"):
-        write_lab(read_course(course), "walks", name)
+        write_lab(read_course(course), "walks", [name])
 
 
 def test_nothing_is_overwritten(course):
@@ -199,6 +200,49 @@ def test_nothing_is_overwritten(course):
         write_course(course)
     with pytest.raises(SkeletonError, match="There is a lab 'first-steps' already"):
         write_lab(read_course(course), "first-steps")
+
+
+def test_a_lab_of_several_exercises_and_one_added_later_can_be_built(course):
+    write_lab(read_course(course), "walks", ["mean_distance", "mean_step"])
+    path = write_exercise(read_course(course), "walks", "mean_time")
+    assert path == course / "solutions" / "walks" / "mean_time.py"
+    lab = read_lab(read_course(course), "walks")
+    assert list(lab.exercises) == ["mean_distance", "mean_step", "mean_time"]
+    cells = [cell.id for cell in lab.cells]
+    assert cells[-6:] == [
+        *("task-mean-time", "mean-time", "test-mean-time", "hints-mean-time", "see-mean-time"),
+        "progress",
+    ]
+    build_labs([lab])
+    assert list(build_labs([read_lab(read_course(course), "walks")], check=True)) == []
+    assert len(list((course / "notebooks" / "walks" / "answers").glob("*.key"))) == 3
+
+
+def test_an_exercise_that_cannot_be_added_changes_nothing(course, monkeypatch):
+    def list_files():
+        return {p: p.read_bytes() for p in course.rglob("*") if p.is_file()}
+
+    before = list_files()
+    for lab, name, sentence in (
+        ("second", "mean_time", "There is no lab 'second'; there are first-steps."),
+        ("first-steps", "class", "is no name for an exercise"),
+        (
+            "first-steps",
+            "mean_of_first_steps",
+            "The lab first-steps has an exercise 'mean_of_first_steps' al",
+        ),
+    ):
+        with pytest.raises(SkeletonError, match=sentence):
+            write_exercise(read_course(course), lab, name)
+    with pytest.raises(SkeletonError, match="'step' is named twice"):
+        write_lab(read_course(course), "walks", ["step", "step"])
+    assert list_files() == before
+
+    notebook = course / "solutions" / "first-steps" / "first-steps.ipynb"
+    notebook.write_text("{")
+    with pytest.raises(SkeletonError, match="is no notebook that can be read"):
+        write_exercise(read_course(course), "first-steps", "mean_time")
+    assert not notebook.with_name("mean_time.py").exists()
 
 
 # Misspellings
