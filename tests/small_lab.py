@@ -11,5 +11,5 @@ def lab_of(reference, *cases, **rules):
     exercise.__dict__["reference"] = reference
     for number, case in enumerate(cases):
         exercise.case(f"case {number}")(case)
-    exercise.lab = SimpleNamespace(name="a-lab", exercises={"answer": exercise})
+    exercise.lab = SimpleNamespace(name="a-lab", exercises={"answer": exercise}, cells=[])
     return exercise.lab

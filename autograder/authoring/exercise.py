@@ -113,6 +113,9 @@ class Exercise:
     call, view, compare, properties
         See `autograder.values.case_records.ComparisonRules`. Functions must be defined in a module
         that students have, too.
+    allows_nan : bool
+        True if NaN can be a right result for arguments that hold no NaN. Otherwise the build
+        refuses a reference that gives NaN for them, since that is mostly 0 divided by 0.
     **rules
         Other fields of `ComparisonRules`.
 
@@ -134,6 +137,7 @@ class Exercise:
         view: Callable | None = None,
         compare: Callable | None = None,
         properties: Sequence[Callable] = (),
+        allows_nan: bool = False,
         **rules: Any,
     ):
         for exercise in builds_on:
@@ -144,6 +148,7 @@ class Exercise:
         self.name = name
         self.points = points
         self.builds_on = tuple(builds_on)
+        self.allows_nan = allows_nan
         try:
             self.rules = ComparisonRules(
                 call=call if isinstance(call, str) else _function_import_path(call),

@@ -11,7 +11,9 @@ import numpy as np
 
 from autograder.authoring.exercise import Exercise, ExerciseError
 from autograder.authoring.lab import Lab
+from autograder.authoring.python_names import find_external_names
 from autograder.core.errors import join_words
+from autograder.core.notebook_cells import cell_grade_id
 from autograder.core.results import Verdict
 from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.judging.compare import first_difference
@@ -28,7 +30,7 @@ from autograder.values.case_records import (
     Value,
 )
 from autograder.values.encoding import encode, pack_inputs
-from autograder.values.value_types import blank_like
+from autograder.values.value_types import arrays_in, blank_like
 
 
 def find_definition_mistakes(lab: Lab) -> list[str]:
@@ -63,6 +65,8 @@ def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
                 'an exercise leaves in its arguments is judged with `call="in place"`, and what it '
                 'prints with `returns="printed"`; a file is not judged: let it return something.'
             )
+    for weakness in _find_unsound_results(exercise):
+        yield f"{owner}: the reference {weakness}"
     for misconception in exercise.misconceptions:
         weakness = _find_misconception_weakness(exercise, misconception, questions)
         if weakness:
@@ -75,6 +79,56 @@ def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
         if finding.verdict is not Verdict.PASS:
             name = getattr(variant, "__name__", exercise.name)
             yield f"{owner}: the right answer {name!r} is refused. {finding.message}"
+
+
+def _find_unsound_results(exercise: Exercise) -> Iterator[str]:
+    """Yield the faults in the reference's results as ends of sentences, one of each kind.
+
+    If the reference divides 0 by 0 or widens float32, right answers that do not are refused.
+    """
+    if exercise.rules.compare:
+        return
+    questions = exercise.questions() + exercise.questions(0)
+    for question in questions:
+        if not exercise.allows_nan and _makes_nan(question):
+            yield (
+                f"gives NaN in the case {question.label!r}, whose arguments hold none. Keep such arguments "
+                "out of the domain and the cases; or, if NaN is right there, say "
+                f"`Exercise({exercise.name!r}, …, allows_nan=True)`."
+            )
+            break
+    for question in questions:
+        if _widens_dtype(question):
+            yield (
+                f"gets only float32 or float16 in the case {question.label!r}, and gives float64, so an "
+                "answer that keeps the dtype is refused. Compute in the dtype of the arguments: "
+                "a NumPy number such as `np.sqrt(2)` widens, `2**0.5` does not."
+            )
+            break
+
+
+def _makes_nan(question: Question) -> bool:
+    """Return True if the expected value holds NaN, and no argument does."""
+    return _holds_nan(question.expected) and not _holds_nan(
+        [*question.inputs.args, *question.inputs.kwargs.values()]
+    )
+
+
+def _holds_nan(value: Value) -> bool:
+    if isinstance(value, float):
+        return bool(np.isnan(value))
+    if isinstance(value, list | tuple):
+        return any(_holds_nan(item) for item in value)
+    return any(array.dtype.kind in "fc" and np.isnan(array).any() for array in arrays_in(value))
+
+
+def _widens_dtype(question: Question) -> bool:
+    """Return True if all floating-point arguments are narrow arrays, and an expected array is float64."""
+    arguments = arrays_in([*question.inputs.args, *question.inputs.kwargs.values()])
+    widths = {array.dtype.itemsize for array in arguments if array.dtype.kind == "f"}
+    if not widths or max(widths) >= 8 or isinstance(question.expected, ExpectedError):
+        return False
+    return any(array.dtype == np.float64 for array in arrays_in(question.expected))
 
 
 def _are_all_answers_right(
@@ -216,12 +270,13 @@ def _make_answers(values: Iterable[Value]) -> list[Answer]:
 
 
 def find_doubts(lab: Lab) -> list[str]:
-    """Return sentences on what the lab's author should check again, at most one for each exercise.
+    """Return sentences on what the lab's author should check again.
 
-    Such an exercise has a domain that is only proposed, or every test case of it is one that
-    students see. In the latter case, a function that looks its result up in a table would be right.
+    An exercise may have a domain that is only proposed, or test cases that students see only: then
+    a function that looks its result up in a table would be right. A cell may use an answer without
+    asking whether it is right.
     """
-    doubts = []
+    doubts = list(_find_unguarded_cells(lab))
     for exercise in lab.exercises.values():
         if exercise.proposed_domain:
             doubts.append(
@@ -235,6 +290,21 @@ def find_doubts(lab: Lab) -> list[str]:
                 "of these answers it; give it a domain, or draw a case from the `rng` that it gets."
             )
     return doubts
+
+
+def _find_unguarded_cells(lab: Lab) -> Iterator[str]:
+    """Yield a sentence for each notebook cell that uses an answer without `if ready(…):`."""
+    for cell in lab.cells:
+        if cell.cell_type != "code" or cell_grade_id(cell):
+            continue
+        names = find_external_names(cell.source)
+        used_exercises = [name for name in lab.exercises if name in names]
+        if used_exercises and "ready" not in names:
+            yield (
+                f"{lab.name}: the cell {cell.id!r} uses {join_words(used_exercises)}. Where the student's "
+                "answer is missing or wrong, it ends in an error; let it begin with "
+                f"`if ready({', '.join(used_exercises)}):`."
+            )
 
 
 def _has_visible_cases_only(exercise: Exercise) -> bool:

@@ -4,6 +4,7 @@ import builtins
 
 import numpy as np
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell
 from our_course import COURSE
 from small_lab import lab_of
 
@@ -46,6 +47,46 @@ def test_an_exercise_that_a_thoughtless_answer_passes_is_refused(reference, case
     (sentence,) = (s for s in find_definition_mistakes(lab_of(reference, *cases, **rules)) if words in s)
     beginning = f"a-lab: answer: {words} is right in every case;"
     assert sentence.startswith(f"{beginning} add one in which it is not.")
+
+
+def draw_zeros(rng):
+    return inputs(np.zeros(3))
+
+
+def draw_narrow(rng):
+    return inputs(rng.normal(size=3).astype(np.float32))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("reference", "cases", "sentence"),
+    [
+        (lambda x: x / x, [draw_vector, draw_zeros], "gives NaN in the case"),
+        (lambda x: float((x / x).sum()), [draw_vector, draw_zeros], "gives NaN in the case"),
+        (lambda x: (1, [x / x]), [draw_vector, draw_zeros], "gives NaN in the case"),
+        (lambda x: x * np.sqrt(2), [draw_vector, draw_narrow], "gets only float32 or float16 in the case"),
+    ],
+)
+def test_a_reference_with_unsound_results_is_refused(reference, cases, sentence):
+    (mistake,) = find_definition_mistakes(lab_of(reference, *cases))
+    assert mistake.startswith(f"a-lab: answer: the reference {sentence}")
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("reference", "cases", "rules"),
+    [
+        (lambda x: x / x + x, [draw_vector, draw_zeros], {"allows_nan": True}),
+        (lambda x: x * 2, [draw_vector, lambda rng: inputs(np.array([1.0, np.nan]))], {}),
+        (lambda x: x * 2**0.5, [draw_vector, draw_narrow], {}),
+        (lambda x, y: x * y, [lambda rng: inputs(np.full(2, 3, "f4"), rng.normal(size=2))], {}),
+        (lambda x: np.argsort(x), [lambda rng: inputs(np.array([2, 1, 3], "f4"))], {}),
+    ],
+)
+def test_a_reference_with_nan_on_purpose_or_the_dtype_of_its_arguments_is_not_refused(
+    reference, cases, rules
+):
+    assert find_definition_mistakes(lab_of(reference, *cases, **rules)) == []
 
 
 @pytest.mark.parametrize(
@@ -108,7 +149,23 @@ def test_an_exercise_with_visible_cases_only_is_warned_about():
     assert find_doubts(lab) == []
 
 
-def test_no_exercise_of_this_course_has_visible_cases_only():
+def test_a_cell_that_uses_an_answer_without_ready_is_named():
+    lab = lab_of(lambda x: x + 1, lambda rng: inputs(int(rng.integers(1000))))
+    graded = {"nbgrader": {"grade_id": "test-answer", "grade": True}}
+    lab.cells = [
+        new_code_cell("check(answer)", id="test-answer", metadata=graded),
+        new_code_cell("if ready(answer):\n    print(answer(1))", id="guarded"),
+        new_code_cell("print('answer')", id="other"),
+        new_markdown_cell("answer(1)", id="text"),
+    ]
+    assert find_doubts(lab) == []
+    lab.cells.append(new_code_cell("print(answer(1))", id="see"))
+    (sentence,) = find_doubts(lab)
+    assert sentence.startswith("a-lab: the cell 'see' uses answer.")
+    assert sentence.endswith("let it begin with `if ready(answer):`.")
+
+
+def test_no_exercise_of_this_course_has_visible_cases_only_and_each_cell_asks_ready():
     labs = [lab for lab in read_labs(COURSE).values() if not lab.unavailable_reason()]
     assert [sentence for lab in labs for sentence in find_doubts(lab)] == []
 
