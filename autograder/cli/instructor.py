@@ -259,6 +259,8 @@ def package(platform: str, labs: Sequence[str], output: Path | None) -> None:
 def show(classroom: "Classroom", student: str, labs: Sequence[str]) -> None:
     """Print one student's verdicts, messages and marks. Nothing is run.
 
+    STUDENT is a folder in submitted/, a full name in the roster, or the beginning of one.
+
     \b
     Example:  autograder show ada
     """

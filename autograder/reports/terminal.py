@@ -1,19 +1,21 @@
 """One student's verdicts, messages and marks as text for the terminal (`autograder show`)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from autograder.authoring.lab import Lab, read_labs
-from autograder.core.errors import UsageError, make_printable
+from autograder.core.errors import UsageError, join_words, make_printable
 from autograder.core.results import Verdict
 from autograder.core.rounding import format_points
 from autograder.gradebook import result_store
 from autograder.gradebook.class_list import alphabetical_key, read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.graded_submission import GradedSubmission, apply_points
+from autograder.intake.filenames import escape_unprintable
 from autograder.reports.marks import ClassMarks, Mark, full_name, refresh_and_read_marks
 from autograder.reports.safe_html import format_time
 from autograder.reports.term import StudentTermResult, compute_terms, read_term_rules
 
+MAX_MATCHES_SHOWN = 5  # students whose names begin as the given one
 _SIGNS = {Verdict.PASS: "✓", Verdict.MANUAL: "✎", Verdict.FAULT: "!"}
 
 
@@ -23,22 +25,24 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
     Parameters
     ----------
     student : str
-        Name of the student's folder in the classroom, or the student's full name in the roster.
+        Name of the student's folder in the classroom, or the student's full name in the roster, or
+        a beginning that no other student's name has.
 
     Raises
     ------
     UsageError
-        If the student has no submission.
+        If the student has no submission, or several students' names begin so.
     """
     lab_names = [lab.name for lab in labs]
     submissions = set(classroom.list_submissions(lab_names))
     if not any(folder == student for folder, _ in submissions):
-        student = _find_folder_by_name(classroom, student)
+        folders = {folder for folder, _ in submissions}
+        student = _find_folder_by_name(classroom, folders, student)
     submitted_labs = [lab for lab in labs if (student, lab.name) in submissions]
     if not submitted_labs:
         raise UsageError(
             f"There is no submission of {make_printable(student)!r} in {classroom.submitted}; a student is "
-            "named as the folder there, or as roster.csv says."
+            "named as the folder there, or as roster.csv says; the beginning of a name is enough."
         )
     rules = read_term_rules(classroom.course)
     # The result of the term depends on all labs. So read them all, not only those to show.
@@ -59,16 +63,35 @@ def describe_student(classroom: Classroom, student: str, labs: Sequence[Lab]) ->
     return make_printable("\n\n".join(paragraphs))
 
 
-def _find_folder_by_name(classroom: Classroom, name: str) -> str:
-    """Return the folder of the student with this full name; if there is none, the name itself.
+def _find_folder_by_name(classroom: Classroom, folders: Iterable[str], name: str) -> str:
+    """Return the folder of the student with this full name, or with a name that begins so.
 
-    If no student has the name, or several have it, the name itself is returned.
+    If no student has such a name, the name itself is returned.
+
+    Raises
+    ------
+    UsageError
+        If the names of several students begin so.
     """
-    folders = []
-    for folder, person in read_class_list(classroom).people.items():
-        if alphabetical_key(full_name(person)) == alphabetical_key(name):
-            folders.append(folder)
-    return folders[0] if len(folders) == 1 else name
+    people = read_class_list(classroom).people
+    full_names = {folder: full_name(person) for folder, person in people.items()}
+    key = alphabetical_key(name)
+    same_name = [folder for folder in full_names if alphabetical_key(full_names[folder]) == key]
+    if len(same_name) == 1:
+        return same_name[0]
+    matches = []
+    for folder in sorted({*folders, *full_names}):
+        names = (folder, full_names.get(folder, ""))
+        if key and any(alphabetical_key(text).startswith(key) for text in names):
+            matches.append(folder)
+    if len(matches) > 1:
+        choices = [escape_unprintable(repr(folder)) for folder in matches[:MAX_MATCHES_SHOWN]]
+        if len(matches) > MAX_MATCHES_SHOWN:
+            choices.append("others")
+        raise UsageError(
+            f"{make_printable(name)!r} may be {join_words(choices, 'or')}. Name one of these folders."
+        )
+    return matches[0] if matches else name
 
 
 def _describe_submission(

@@ -27,7 +27,7 @@ from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.nbgrader_db import GradebookError
 from autograder.reports.class_page import write_report
 from autograder.reports.pseudonyms import assign_pseudonyms
-from autograder.reports.terminal import describe_student
+from autograder.reports.terminal import MAX_MATCHES_SHOWN, describe_student
 
 # nbgrader and SQLAlchemy raise deprecation warnings in their own code.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -312,3 +312,19 @@ def test_one_student_in_the_terminal(classroom, prepared):
     assert "cy, qkv-attention: awaiting grading;" in describe_student(classroom, "cy", [lab(LAB)])
     with pytest.raises(UsageError, match="no submission of 'zoe'"):
         describe_student(classroom, "zoe", [lab(LAB)])
+
+
+def test_the_beginning_of_a_name_is_enough_in_the_terminal(classroom, prepared):
+    names = ["al17", "amélie", *(f"bo.{n}" for n in range(MAX_MATCHES_SHOWN + 1))]
+    others = "".join(f"{name},Person,{name}\n" for name in names[1:])
+    enrol(classroom, f"Login,First name,Last name\nal17,Ada,Lovelace\n{others}")
+    fill(classroom, {name: results(name) for name in names}, gradebook=prepared)
+    for beginning, folder in (("ada", "al17"), ("AL", "al17"), ("amelie", "amélie"), ("bo.3", "bo.3")):
+        assert describe_student(classroom, beginning, [lab(LAB)]).startswith(f"{folder}, {LAB}")
+    with pytest.raises(UsageError, match=r"'a' may be 'al17' or 'amélie'\. Name one of these folders"):
+        describe_student(classroom, "a", [lab(LAB)])
+    with pytest.raises(UsageError) as error:
+        describe_student(classroom, "bo", [lab(LAB)])
+    assert str(error.value).count("'bo.") == MAX_MATCHES_SHOWN and "or others." in str(error.value)
+    with pytest.raises(UsageError, match="no submission of ''"):
+        describe_student(classroom, "", [lab(LAB)])
