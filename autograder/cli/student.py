@@ -98,7 +98,10 @@ def reset(notebook: Path, exercise: str | None) -> None:
         click.confirm(f"Reset all exercises of {notebook.name}? (To reset one, give its name.)", abort=True)
     backup = reset_copy(notebook, exercise)
     name = exercise or notebook.stem
-    click.echo(f"{name} is as it was at the start. Your version is kept in {backup}.")
+    if backup is None:
+        click.echo(f"{name} is still as it was at the start. Nothing was changed.")
+    else:
+        click.echo(f"{name} is as it was at the start. Your version is kept in {backup}.")
 
 
 def _is_terminal() -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from autograder.core.course import ANSWERS_FOLDER, Course, find_course
 from autograder.core.errors import UsageError, join_words
-from autograder.core.files import write_file
+from autograder.core.files import read_json, write_file
 from autograder.core.notebook_cells import (
     NOTEBOOK_METADATA,
     cell_grade_id,
@@ -203,7 +203,7 @@ def update_copy(path: Path, course: Course | None = None) -> tuple[list[str], Pa
     return headings, backup
 
 
-def reset_copy(path: Path, exercise: str | None = None, course: Course | None = None) -> Path:
+def reset_copy(path: Path, exercise: str | None = None, course: Course | None = None) -> Path | None:
     """Reset a lab, or one exercise, to the state that was handed out; keep a backup beside it.
 
     Parameters
@@ -215,8 +215,8 @@ def reset_copy(path: Path, exercise: str | None = None, course: Course | None = 
 
     Returns
     -------
-    Path
-        The backup of the old version.
+    Path or None
+        The backup of the old version; None if there was nothing to reset.
 
     Raises
     ------
@@ -227,6 +227,8 @@ def reset_copy(path: Path, exercise: str | None = None, course: Course | None = 
     notebook = json.loads(source.read_text("utf-8"))
     if exercise is not None:
         notebook = _restore_exercise_cell(path, exercise, notebook)
+    if notebook == read_json(path):
+        return None
     backup = _back_up_notebook(path, "reset")
     _write_notebook(path, notebook)
     if exercise is None:

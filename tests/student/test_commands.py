@@ -34,6 +34,16 @@ def test_a_reset_of_one_exercise_and_a_reset_in_a_script_ask_nothing(notebook, m
     assert result.exit_code == 0 and "Reset all" not in result.output
 
 
+def test_a_reset_of_what_is_untouched_leaves_nothing_behind(notebook):
+    CliRunner().invoke(main, ["reset", str(notebook)])
+    for path in notebook.parent.glob("*.before-reset-*"):
+        path.unlink()
+    for arguments in (["softmax"], []):
+        result = CliRunner().invoke(main, ["reset", str(notebook), *arguments])
+        assert result.exit_code == 0 and "Nothing was changed." in result.output
+    assert list(notebook.parent.glob("*.before-reset-*")) == []
+
+
 def test_a_lab_s_folder_stands_for_its_notebook(notebook):
     result = CliRunner().invoke(main, ["reset", str(notebook.parent), "softmax"])
     assert result.exit_code == 0, result.output
