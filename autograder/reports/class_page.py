@@ -225,6 +225,17 @@ class ClassReport:
     pages: Mapping[tuple[str, str], str] = field(default_factory=dict)
     files: tuple[PlatformTable, ...] = ()
 
+    @property
+    def grading_commands(self) -> list[str]:
+        """Commands that write a sheet for manual grading, one for each question that awaits it."""
+        labs = {lab for (_, lab), mark in self.marks.marks.items() if mark.awaiting_manual_count}
+        commands = []
+        for name, lab in self.labs.items():
+            if name in labs:
+                for question in lab.manual_questions:
+                    commands.append(f"autograder answers {name} {question}")
+        return commands
+
     def with_pseudonyms(self, pseudonyms: Mapping[str, str]) -> "ClassReport":
         """Return a copy of the report with pseudonyms instead of the students' names."""
         missing = {}

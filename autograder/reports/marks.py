@@ -251,13 +251,18 @@ class ClassMarks:
 
     @property
     def missing_students(self) -> dict[str, list[str]]:
-        """Students without a submission, by lab. A lab that nobody submitted is left out."""
+        """Students without a submission, by lab, of the labs that are expected of the class.
+
+        A lab is expected if somebody submitted it, and it has a due date or more than a tenth of
+        the class submitted it: one student may have submitted another lab by mistake.
+        """
         people = self.class_list.people
         students = [p.student for p in self.enrolled if not people or p.student in people]
-        submitted_labs = {lab for _, lab in self.submissions}
         missing = {}
         for lab in self.policy.due:
-            if lab in submitted_labs:
+            submitters = [s for s in students if (s, lab) in self.submissions]
+            has_due_date = bool(self.policy.due[lab]) or lab in self.deadlines.due
+            if submitters and (has_due_date or len(submitters) > 0.1 * len(students)):
                 missing[lab] = [s for s in students if (s, lab) not in self.submissions]
         return missing
 

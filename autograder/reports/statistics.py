@@ -380,7 +380,7 @@ def find_students_in_need(
         percent = percentages.get(student)
         reasons = []
         missing_labs = [lab for lab in labs if student in missing.get(lab, ())]
-        if missing_labs and len(missing_labs) == len(labs):
+        if missing_labs and student not in by_student:
             reasons.append("Has submitted nothing at all.")
         elif missing_labs:
             reasons.append(f"Has not submitted {join_words(missing_labs)}.")

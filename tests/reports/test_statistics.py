@@ -1,12 +1,14 @@
 """Statistics of a class, compared with values computed by hand."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 from graded_class import LAB, policy_of, results, row, submission
 from our_course import lab
 
 from autograder.core.results import ResultReason, Verdict
+from autograder.gradebook.deadlines import Deadlines
 from autograder.gradebook.policy import Policy
 from autograder.intake import Person
 from autograder.reports import statistics
@@ -157,6 +159,34 @@ def test_withdrawn_students_are_not_missing():
         policy=Policy(due={LAB: None, "positions": None}),
     )
     assert marks.missing_students == {LAB: ["cy"]}
+
+
+def test_a_lab_that_one_student_submitted_by_mistake_is_not_asked_of_everybody():
+    students = [f"s{n:02}" for n in range(20)]
+    submissions = {(name, LAB) for name in students[:18]} | {("s03", "positions")}
+    marks = ClassMarks(
+        {name: Person(student=name) for name in students},
+        submissions=frozenset(submissions),
+        policy=Policy(due={LAB: None, "positions": None}),
+    )
+    assert marks.missing_students == {LAB: ["s18", "s19"]}
+    # Three of twenty are no mistake, and a lab with a due date is asked of everybody.
+    three = replace(marks, submissions=marks.submissions | {("s04", "positions"), ("s05", "positions")})
+    assert len(three.missing_students["positions"]) == 17
+    due = replace(marks, policy=Policy(due={LAB: None, "positions": datetime(2026, 1, 2, tzinfo=UTC)}))
+    assert len(due.missing_students["positions"]) == 19
+    gradebook_due = replace(marks, deadlines=Deadlines({"positions": datetime(2026, 1, 2)}))
+    assert len(gradebook_due.missing_students["positions"]) == 19
+
+
+def test_who_submitted_only_another_lab_has_not_submitted_nothing():
+    marks = ClassMarks({name: Person(student=name) for name in ("ada", "bo")})
+    other = replace(submission("ada", [row("ada", "softmax", Verdict.PASS)]), lab="positions")
+    needs = statistics.find_students_in_need([other], marks, {LAB: ["ada", "bo"]}, [LAB, "positions"])
+    assert {need.student: need.reasons for need in needs} == {
+        "bo": ("Has submitted nothing at all.",),
+        "ada": (f"Has not submitted {LAB}.",),
+    }
 
 
 def test_the_newest_submission_counts_as_an_attempt_beside_the_earlier_ones(classroom):
