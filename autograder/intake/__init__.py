@@ -18,9 +18,9 @@ merge_folders      merge the folders of a student who has several
 upload_limits      limit the number and the size of the files that are read
 """
 
-from autograder.intake.collect import CollectionReport, collect, find_missing
+from autograder.intake.collect import CollectionReport, collect
 from autograder.intake.find import FileOutcome, FileReport
-from autograder.intake.roster import Identity, Person, Roster
+from autograder.intake.roster import Identity, Person, Roster, is_submitted_by_few
 from autograder.intake.store import Origin, read_origin, read_origins
 
 __all__ = [
@@ -32,7 +32,7 @@ __all__ = [
     "Person",
     "Roster",
     "collect",
-    "find_missing",
+    "is_submitted_by_few",
     "read_origin",
     "read_origins",
 ]

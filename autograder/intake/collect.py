@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from autograder.core.errors import UsageError, format_count
 from autograder.intake.archives import ZipReader
@@ -15,7 +15,7 @@ from autograder.intake.filenames import escape_unprintable, normalise_name
 from autograder.intake.find import FileOutcome, FileReport, SubmissionFinder
 from autograder.intake.ownership import IntakeSettings
 from autograder.intake.platform_metadata import find_timezone
-from autograder.intake.roster import Person, Roster, read_roster
+from autograder.intake.roster import Person, Roster, is_submitted_by_few, read_roster
 from autograder.intake.store import read_origins, store_submissions
 from autograder.intake.student_folders import describe_duplicate_folders, folder_by_student, match_folders
 from autograder.intake.upload_limits import PerStudentReadingBudget
@@ -37,6 +37,19 @@ _CLASSROOM_FOLDERS = (
 MAX_LISTED_NAMES = 20
 MAX_TABLE_ROWS = 20  # most rows of the table for one student and one outcome
 _ROUTINE_OUTCOMES = (FileOutcome.FILED, FileOutcome.UNCHANGED, FileOutcome.OLDER)
+_OUTCOME_COLOURS = {
+    FileOutcome.REFUSED: "red",
+    FileOutcome.UNMATCHED: "yellow",
+    FileOutcome.WITHOUT_NOTEBOOK: "yellow",
+}
+_FAILED_OUTCOMES = (FileOutcome.REFUSED, FileOutcome.UNMATCHED, FileOutcome.WITHOUT_NOTEBOOK)
+
+
+class MissingSubmissions(NamedTuple):
+    """Folders of the roster's students who have submitted a lab, and of those who have not."""
+
+    submitters: tuple[str, ...]
+    absent: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,9 +62,9 @@ class CollectionReport:
         Reports on all files, in the order of their names.
     notes : tuple of str
         Remarks that concern no single file.
-    missing : mapping of str to tuple of Person
-        People of the roster without a submission, by lab. Only the labs are listed for which this
-        run filed a submission.
+    missing : mapping of str to MissingSubmissions
+        Who of the roster has submitted a lab and who has not, by lab. Only the labs are listed for
+        which this run filed a submission, and of which some are missing.
     untimed_count : int
         Number of this run's submissions whose time is unknown.
     junk_count : int
@@ -62,17 +75,15 @@ class CollectionReport:
 
     files: tuple[FileReport, ...]
     notes: tuple[str, ...] = ()
-    missing: Mapping[str, tuple[Person, ...]]
+    missing: Mapping[str, MissingSubmissions]
     untimed_count: int = 0
     junk_count: int = 0
     other_file_count: int = 0
 
     @property
     def exit_code(self) -> int:
-        """Exit code of the command: 1 if a file was refused or could not be matched, else 0."""
-        return int(
-            any(file.outcome in (FileOutcome.REFUSED, FileOutcome.UNMATCHED) for file in self.files),
-        )
+        """Exit code of the command: 1 if somebody's submission could not be filed, else 0."""
+        return int(any(file.outcome in _FAILED_OUTCOMES for file in self.files))
 
     @property
     def summary(self) -> str:
@@ -108,9 +119,7 @@ class CollectionReport:
                 f"them: {_list_first(kept_times)}."
             )
         lines += self.notes
-        for lab, people in self.missing.items():
-            names = _list_first([person.student for person in people])
-            lines.append(f"{lab}: {format_count(len(people), 'submission')} missing ({names}).")
+        lines += [_describe_missing(lab, people) for lab, people in self.missing.items()]
         return "\n".join(lines)
 
     def _format_outcome_counts(self) -> str:
@@ -136,26 +145,37 @@ class CollectionReport:
         unusual += [file for file in routine if file.needs_review]
         if not unusual:
             return None
-        table = Table(title="What needs a look", title_justify="left")
-        for heading in ("student", "lab", "outcome", "file", "known by", "why"):
-            table.add_column(heading, overflow="fold")
-        colours = {FileOutcome.REFUSED: "red", FileOutcome.UNMATCHED: "yellow"}
+        # Two columns, so that nothing is cut into pieces on a terminal of 80 columns.
+        table = Table(title="What needs a look", title_justify="left", show_lines=True)
+        table.add_column("outcome")
+        table.add_column("file, whose it is, and why", overflow="fold")
         order = list(FileOutcome)
         for file in sorted(_limit_rows_per_student(unusual), key=lambda file: order.index(file.outcome)):
-            cells = [
-                Text(escape_unprintable(text, 1000))  # a str could have markup that rich obeys
-                for text in (
-                    file.student,
-                    file.lab,
-                    file.outcome,
-                    file.source,
-                    file.identified_by,
-                    file.reason,
-                )
-            ]
-            cells[2].style = colours.get(file.outcome, "")
-            table.add_row(*cells)
+            colour = _OUTCOME_COLOURS.get(file.outcome, "")
+            table.add_row(Text(file.outcome, colour), Text("\n".join(_describe_file(file))))
         return table
+
+
+def _describe_missing(lab: str, submissions: MissingSubmissions) -> str:
+    """Return a line on who has not submitted a lab, or on who has if only a few have."""
+    submitters, absent = submissions.submitters, submissions.absent
+    size = len(submitters) + len(absent)
+    if submitters and is_submitted_by_few(len(submitters), size):
+        names = _list_first(submitters)
+        return f"{lab}: only {len(submitters)} of {size} students submitted it ({names}). Is it a mistake?"
+    return f"{lab}: {format_count(len(absent), 'submission')} missing ({_list_first(absent)})."
+
+
+def _describe_file(file: FileReport) -> list[str]:
+    """Return the lines of the table about one file: its path, its student and lab, and the reason."""
+    owner = ", ".join([name for name in (file.student, file.lab) if name])
+    if file.identified_by:
+        owner += f" (known by {file.identified_by})"
+    lines = []
+    for text in (file.source, owner, file.reason):
+        if text:
+            lines.append(escape_unprintable(text, 1000))
+    return lines
 
 
 def _list_first(names: Sequence[str]) -> str:
@@ -371,8 +391,8 @@ def _make_roster_and_zone_notes(
         )
 
 
-def find_missing(root: Path, roster: Roster, labs: Sequence[str]) -> dict[str, tuple[Person, ...]]:
-    """Return the people of the roster without a submission, by lab.
+def find_missing(root: Path, roster: Roster, labs: Sequence[str]) -> dict[str, MissingSubmissions]:
+    """Return who of the roster has submitted each lab, and who has not.
 
     Labs that everybody has submitted are left out, and so are people who have left the class.
     """
@@ -382,11 +402,11 @@ def find_missing(root: Path, roster: Roster, labs: Sequence[str]) -> dict[str, t
         folders = (root / "submitted").glob(f"*/{lab}")
         students = {folder.parent.name for folder in folders if folder.is_dir()}
         students |= {person.student for person in match_folders(roster, students, origins).values()}
-        absent = tuple(
-            person for person in roster.people if person.student not in students and not person.withdrawn
-        )
+        enrolled = [person.student for person in roster.people if not person.withdrawn]
+        submitters = tuple(student for student in enrolled if student in students)
+        absent = tuple(student for student in enrolled if student not in students)
         if absent:
-            missing[lab] = absent
+            missing[lab] = MissingSubmissions(submitters, absent)
     return missing
 
 

@@ -61,7 +61,8 @@ class FileOutcome(StrEnum):
     OLDER = "older"
     IGNORED = "ignored"
     REFUSED = "refused"
-    UNMATCHED = "unmatched"
+    UNMATCHED = "unmatched"  # nothing says whose it is, or for which lab
+    WITHOUT_NOTEBOOK = "without a notebook"  # a student submitted other files only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -274,7 +275,7 @@ class SubmissionFinder:
                 self.other_file_count += len(files)
             else:
                 reason = f"No notebook was submitted, only {_list_names(files)}."
-                self._add_report(download.partition(" ")[2], FileOutcome.UNMATCHED, reason, folder)
+                self._add_report(download.partition(" ")[2], FileOutcome.WITHOUT_NOTEBOOK, reason, folder)
 
     def _add_report(
         self,

@@ -54,6 +54,8 @@ _LAB_HEADERS = {
     "submission_times": re.compile(r"[\W_]*submitted[\W_]*", re.IGNORECASE),
     "participant": re.compile(r"[\W_]*identifier", re.IGNORECASE),
 }
+# Share of a class: if no more students have submitted a lab, they may have done so by mistake.
+FEW_SUBMITTERS = 0.1
 _NBGRADER_HEADERS = {"id", "firstname", "lastname", "email", "lmsuserid"}
 _WITHDRAWN_STATUS = re.compile(
     r"withdr|dropped|left\b|inactive|deleted|unenrol|deregister|removed|suspended", re.IGNORECASE
@@ -275,6 +277,15 @@ def find_contradiction(person: Person, identity: Identity) -> str:
         if in_roster and on_platform and not _same_identifier(in_roster, on_platform):
             return f"{escape_unprintable(in_roster, 60)!r}, not {escape_unprintable(on_platform, 60)!r}"
     return ""
+
+
+def is_submitted_by_few(submitter_count: int, class_size: int) -> bool:
+    """Return True if so few of a class submitted a lab that it may have been by mistake.
+
+    >>> is_submitted_by_few(1, 15), is_submitted_by_few(2, 15), is_submitted_by_few(1, 3)
+    (True, False, False)
+    """
+    return submitter_count <= FEW_SUBMITTERS * class_size
 
 
 def read_roster(path: Path) -> Roster:

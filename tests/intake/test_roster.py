@@ -13,7 +13,8 @@ from downloads import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.intake import find_missing, read_origin, roster
+from autograder.intake import read_origin, roster
+from autograder.intake.collect import find_missing
 from autograder.intake.roster import Identity, RosterError
 
 EXPORTS = {
@@ -192,13 +193,25 @@ def test_submissions_are_matched_and_the_missing_listed(classroom, make_download
     assert stranger.reason == (
         "Nobody in the roster is 'ghost' or '99'. Add a line to roster.csv and collect it again."
     )
-    assert {lab: [p.student for p in people] for lab, people in report.missing.items()} == {
+    assert {lab: list(submissions.absent) for lab, submissions in report.missing.items()} == {
         "attention-masks": ["jane1", "jane2"],
         "qkv-attention": ["jane1", "bo"],
     }
     assert "attention-masks: 2 submissions missing (jane1, jane2)." in report.summary
     people = roster.read_roster(classroom.root / "roster.csv")
-    assert find_missing(classroom.root, people, [QKV])[QKV][0].name == "Jane Doe"
+    assert find_missing(classroom.root, people, [QKV])[QKV] == (("jane2",), ("jane1", "bo"))
+
+
+def test_of_a_lab_that_few_submitted_these_few_are_named(classroom, make_download):
+    """One student took another lab for the one that was asked: nobody is asked for that lab."""
+    names = [f"s{number:02}" for number in range(15)]
+    classroom.root.mkdir()
+    (classroom.root / "roster.csv").write_text("Name,Login\n" + "".join(f"{n} x,{n}\n" for n in names))
+    files = {f"{name}/qkv-attention.ipynb": notebook() for name in names[:12]}
+    files["s14/attention-masks.ipynb"] = notebook()
+    report = collect([make_download(files)], classroom)
+    assert "attention-masks: only 1 of 15 students submitted it (s14). Is it a mistake?" in report.summary
+    assert "qkv-attention: 3 submissions missing (s12, s13, s14)." in report.summary
 
 
 def test_two_people_of_one_name_are_refused_with_a_remedy(classroom, make_download):
@@ -222,7 +235,7 @@ def test_a_later_roster_gives_no_student_a_second_folder(classroom, tmp_path):
         classroom,
     )
     assert sorted(read_submitted(classroom)) == ["libo-13/attention-masks", "libo-13/qkv-attention"]
-    assert [p.student for p in report.missing["attention-masks"]] == ["jane1", "jane2"]
+    assert report.missing["attention-masks"].absent == ("jane1", "jane2")
 
 
 def test_a_roster_settles_named_files_folders_and_cases(classroom, make_download):

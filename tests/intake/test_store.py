@@ -334,7 +334,7 @@ def test_the_report_prints(classroom, tmp_path):
     console.print(report.table())
     output = console.file.getvalue()
     assert "].pdf" in output and "[bold]" not in output  # a filed submission needs no look
-    assert report.summary.startswith("1 filed, 1 refused, 1 unmatched.")
+    assert report.summary.startswith("1 filed, 1 refused, 1 without a notebook.")
     assert report.exit_code == 1
 
 
@@ -559,6 +559,23 @@ def test_singular_and_plural_in_the_summary(classroom, inbox):
     assert collect([inbox], classroom).summary.startswith(
         "2 filed, 1 unchanged, 2 files beside them that are no notebooks.\n3 submissions without a time stamp"
     )
+
+
+def test_nothing_is_cut_into_pieces_on_a_terminal_of_80_columns(classroom, inbox):
+    """Regression: six columns on 80 characters broke words into pieces of eleven letters."""
+    from rich.console import Console
+
+    files = {
+        "qkv-attention.ipynb": notebook(),
+        "van_den_berg_1234_5678_my_report_on_attention.pdf": b"%PDF",
+    }
+    report = collect([write_files(inbox, files)], classroom)
+    console = Console(file=io.StringIO(), width=80)
+    console.print(report.table())
+    output = " ".join(console.file.getvalue().replace("│", " ").split())
+    for row in report.files:
+        assert row.source in output and row.outcome in output
+        assert all(word in output for word in row.reason.split())
 
 
 def test_the_table_is_as_long_as_what_needs_a_look(classroom, inbox):
