@@ -14,10 +14,14 @@ import ast
 import builtins
 import inspect
 import linecache
+import operator
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from autograder.core.errors import truncate
 from autograder.judging.call_answer import pack_result
@@ -36,8 +40,9 @@ from autograder.values.value_types import (
 TEST_ARGUMENT = "the test"  # no Python identifier, so no argument of a test has this name
 COMPARED_VARIABLES = "only"
 VARIABLES_FROM_REFERENCE = "as_due"
+FAILED_EVENT = "failed"  # last event of a run in which an assertion failed, before its line
 # Kinds of outcome of a recorded function call.
-CALL_EVENTS = ("value", "raised", "items", "end", "function", "other")
+CALL_EVENTS = ("value", "raised", "items", "end", "object")
 
 
 def inputs_for_test(test: Callable | str, /, **values: Value) -> Inputs:
@@ -70,9 +75,24 @@ def call_in_test(function: Any, /, *args: Value, **kwargs: Value) -> Any:
     kwargs.pop(COMPARED_VARIABLES, None)
     if TEST_ARGUMENT not in kwargs:
         return function(*args, **kwargs)
-    for name in kwargs.pop(VARIABLES_FROM_REFERENCE, ()):
-        kwargs[name] = function()[name]
-    return record_test_calls(function, getattr(function, "__globals__", {}), **kwargs)[0]
+    names = kwargs.pop(VARIABLES_FROM_REFERENCE, ())
+    variables = {}
+    if names:
+        answers = function()
+        variables = {name: answers[name] for name in names}
+    test = kwargs[TEST_ARGUMENT]
+    events, error = record_test_calls(function, _find_namespace(function), **kwargs, **variables)
+    if error:
+        events += [FAILED_EVENT, _find_failed_line(error, test)]
+    return ["value", variables, *events] if names else events
+
+
+def _find_namespace(function: Any) -> Mapping[str, Any]:
+    """Return the global names of the code that defines a function or a class."""
+    if isinstance(function, type):
+        methods = [method for method in vars(function).values() if inspect.isfunction(method)]
+        function = methods[0] if methods else function
+    return getattr(function, "__globals__", {})
 
 
 def record_test_calls(
@@ -87,9 +107,9 @@ def record_test_calls(
     helpers = {}
     for name in _missing_arguments(test, kwargs):
         if name in namespace:
-            helpers[name] = partial(recorder, namespace[name])
+            helpers[name] = _RecordedObject(recorder, namespace[name])
     try:
-        test(partial(recorder, function), **kwargs, **helpers)
+        test(_RecordedObject(recorder, function), **kwargs, **helpers)
     except Exception as error:  # usually a failed assertion, which the replay will show as well
         if error is recorder.error:
             raise
@@ -104,16 +124,29 @@ def compare_in_test(expected: Value, value: Value, tolerance: Any, inputs: Input
     """
     if TEST_ARGUMENT not in inputs.kwargs:
         return _compare_variables(expected, value, tolerance, inputs)
-    only_zeros = _all_zeros(expected, value)  # now, because the test may modify the values
     arguments = dict(inputs.kwargs)
-    for name in arguments.pop(VARIABLES_FROM_REFERENCE, ()):
-        arguments[name] = expected[1][name]
+    names = arguments.pop(VARIABLES_FROM_REFERENCE, ())
+    if names:  # the first result is that of the variables
+        arguments |= {name: expected[1][name] for name in names}
+        expected, value = expected[2:], value[2:] if isinstance(value, list) else []
+    only_zeros = _all_zeros(expected, value)  # now, because the test may modify the values
     source = arguments.pop(TEST_ARGUMENT)
-    test, replay = load_test(source), _InOrderResultPlayer(value)
+    failed_line = 0
+    if isinstance(value, list) and value[-2:-1] == [FAILED_EVENT]:
+        failed_line, value = value[-1], value[:-2]
+    test = load_test(source)
+    replay = _ReplayedObject(_InOrderResultPlayer(value), [])
     try:
         test(replay, **arguments, **dict.fromkeys(_missing_arguments(test, arguments), replay))
     except Exception as error:  # noqa: BLE001 - a test may meet any value
         return _describe_test_failure(error, source)
+    if failed_line:
+        # The assertion holds for what the function returned. So what failed is something that the
+        # function did, most likely to an argument.
+        return (
+            f"This assertion fails: `{_quote_line(source, failed_line)}`. It holds for what your "
+            "function returns. Does your function change its arguments?"
+        )
     if only_zeros:
         return "Zeros alone pass this test; they are not the expected result."
     return None
@@ -174,7 +207,11 @@ def _filename_of(source: str) -> str:
 
 
 class _CallRecorder:
-    """Recorder of function calls: each outcome becomes two items, its kind and a value."""
+    """Recorder of calls: each outcome becomes two items, its kind and a value.
+
+    An outcome that is no plain data, such as a model or a figure's axes, is handed to the test in a
+    `_RecordedObject`, so that what the test does with it is recorded, too.
+    """
 
     def __init__(self) -> None:
         self.events: list[Value] = []  # a flat list: the nesting of values is limited
@@ -182,6 +219,7 @@ class _CallRecorder:
 
     def __call__(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
         try:
+            args, kwargs = _unwrap_objects(args), _unwrap_objects(kwargs)
             return self._record_result(function(*args, **kwargs))
         except Exception as error:
             self.events += ["raised", type(error).__name__]
@@ -190,22 +228,150 @@ class _CallRecorder:
 
     def _record_result(self, result: Any) -> Any:
         type_name, value = pack_result(result)
-        if value is not None or result is None:
+        if (value is not None or result is None) and not _has_class_of_its_own(result):
             self.events += ["value", copy_value(value)]
-        elif isinstance(result, Iterator):
+            return result
+        if isinstance(result, Iterator):
             self.events += ["items", type_name]
             return self._record_items(result)
-        elif callable(result):
-            self.events += ["function", type_name]
-            return partial(self, result)
-        else:
-            self.events += ["other", type_name]
-        return result
+        self.events += ["object", [type_name, *_list_class_names(type(result))]]
+        return _RecordedObject(self, result)
 
     def _record_items(self, items: Iterator) -> Iterator:
         for item in items:
             yield self._record_result(item)
         self.events += ["end", True]
+
+
+def _has_class_of_its_own(value: Any) -> bool:
+    """Return True for an object of a class that inherits from `list`, say, and may have methods."""
+    is_container = isinstance(value, (list, tuple, dict, set, frozenset, str, int, float))
+    return is_container and type(value).__module__ not in ("builtins", "numpy", "collections")
+
+
+def _list_class_names(object_type: type) -> list[str]:
+    """Return the names "module:class" of a class and of the classes that it inherits from."""
+    return [f"{base.__module__}:{base.__qualname__}" for base in object_type.__mro__[:-1]]
+
+
+def _unwrap_objects(value: Any) -> Any:
+    """Return a value with the objects themselves in place of their `_RecordedObject`."""
+    if type(value) is _RecordedObject:
+        return object.__getattribute__(value, "_object")
+    if type(value) in (list, tuple):
+        return type(value)(map(_unwrap_objects, value))
+    if type(value) is dict:
+        return {key: _unwrap_objects(part) for key, part in value.items()}
+    return value
+
+
+class _TestedObject:
+    """Stand-in for an object that is no plain data, in a test function.
+
+    Python looks up the methods for operators, such as `len` and `+`, in the class. So this class
+    has them all; each asks `_ask`, which a subclass defines.
+    """
+
+    def _ask(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def __getattr__(self, name: str) -> Any:
+        return self._ask(getattr, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._ask(setattr, name, value)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._ask(_call, *args, **kwargs)
+
+    def __iter__(self) -> Iterator:
+        return self._ask(iter)
+
+    def __instancecheck__(self, instance: Any) -> bool:
+        return self._ask(_is_instance_of, instance)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return self._ask(np.asarray, dtype)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def _call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
+
+
+def _is_instance_of(class_or_type: Any, instance: Any) -> bool:
+    return isinstance(instance, class_or_type)
+
+
+def _define_operator(name: str, function: Callable) -> None:
+    def method(self: _TestedObject, *args: Any) -> Any:
+        return self._ask(function, *args)
+
+    setattr(_TestedObject, name, method)
+
+
+def _define_reflected_operator(name: str, function: Callable) -> None:
+    def method(self: _TestedObject, other: Any) -> Any:
+        return self._ask(lambda own, other: function(other, own), other)
+
+    setattr(_TestedObject, name, method)
+
+
+for _name in "getitem setitem delitem contains eq ne lt le gt ge neg pos abs invert index".split():
+    _define_operator(f"__{_name}__", getattr(operator, _name))
+for _name in "add sub mul truediv floordiv mod pow matmul and_ or_ xor".split():
+    _define_operator(f"__{_name.strip('_')}__", getattr(operator, _name))
+    _define_reflected_operator(f"__r{_name.strip('_')}__", getattr(operator, _name))
+for _function in (len, bool, int, float, complex, str, repr, round):
+    _define_operator(f"__{_function.__name__}__", _function)
+
+
+class _RecordedObject(_TestedObject):
+    """Object of the student's process in a test function; everything the test does is recorded."""
+
+    def __init__(self, recorder: _CallRecorder, tested: Any):
+        object.__setattr__(self, "_recorder", recorder)
+        object.__setattr__(self, "_object", tested)
+
+    def _ask(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+        recorder, tested = (object.__getattribute__(self, name) for name in ("_recorder", "_object"))
+        return recorder(function, tested, *args, **kwargs)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return type(object.__getattribute__(self, "_object"))
+
+
+class _ReplayedObject(_TestedObject):
+    """The same object in the grader: each operation returns the next recorded result."""
+
+    def __init__(self, player: "_InOrderResultPlayer", class_names: Any):
+        object.__setattr__(self, "_player", player)
+        object.__setattr__(self, "_class_names", class_names)
+
+    def _ask(self, function: Callable, *args: Any, **kwargs: Any) -> Any:
+        return object.__getattribute__(self, "_player")()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        for name in object.__getattribute__(self, "_class_names"):
+            known_class = _find_imported_class(str(name))
+            if known_class is not None:
+                return known_class
+        return _ReplayedObject
+
+
+def _find_imported_class(name: str) -> type | None:
+    """Return the class "module:class" if the grader has imported the module; nothing is imported."""
+    module_name, _, class_name = name.partition(":")
+    found: Any = sys.modules.get(module_name)
+    if module_name == "__main__":
+        return None
+    for part in class_name.split("."):
+        found = vars(found).get(part) if isinstance(found, (type, ModuleType)) else None
+    return found if isinstance(found, type) else None
 
 
 class _RecordingEnded(Exception):
@@ -226,11 +392,11 @@ class _InOrderResultPlayer:
             raise _error_of_type(str(value))("as your function did")
         if event == "end":
             raise StopIteration
-        if event == "other":
-            raise TypeError(f"it returned a {value}, which cannot be looked at")
         if event == "value":
             return value
-        return self if event == "function" else self._replay_items()
+        if event == "object":
+            return _ReplayedObject(self, value if isinstance(value, list) else [])
+        return self._replay_items()
 
     def _replay_items(self) -> Iterator:
         while True:
@@ -249,16 +415,29 @@ def _error_of_type(name: str) -> Any:
     return type(name, (Exception,), {})
 
 
-def _describe_test_failure(error: Exception, name_or_source: str) -> str:
-    """Say how a test function failed, and quote the line of it that failed."""
+def _find_failed_line(error: Exception, name_or_source: str) -> int:
+    """Return the number of the last line of a test function that ran before an error."""
     code = load_test(name_or_source).__code__
     line, trace = 0, error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == code.co_filename:
             line = trace.tb_lineno
         trace = trace.tb_next
+    return line
+
+
+def _quote_line(name_or_source: str, line: Any) -> str:
+    """Return a line of a test function, without `assert`."""
+    if type(line) is not int:
+        return ""
+    code = load_test(name_or_source).__code__
     statement = " ".join(linecache.getline(code.co_filename, line).split())
-    condition = truncate(_condition_of(statement), 160)
+    return truncate(_condition_of(statement), 160)
+
+
+def _describe_test_failure(error: Exception, name_or_source: str) -> str:
+    """Say how a test function failed, and quote the line of it that failed."""
+    condition = _quote_line(name_or_source, _find_failed_line(error, name_or_source))
     message = str(error).strip()
     if isinstance(error, AssertionError):
         text = f"This assertion fails: `{condition}`."

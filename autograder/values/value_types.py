@@ -36,6 +36,8 @@ MAX_ANSWER_PARTS = 20_000  # an array is one part; each takes some 40 bytes of a
 MAX_DEPTH = 8  # levels of nested containers
 MAX_ANSWER_CHARACTERS = 20_000  # of text in one answer, and of printed text
 _MAX_QUOTED_CHARACTERS = 80
+# Packages whose arrays, on the processor or on a GPU, count as tensors.
+_TENSOR_PACKAGES = ("tensorflow", "torch", "jax", "jaxlib", "keras")
 
 
 class EncodingError(ValueError):
@@ -457,12 +459,13 @@ def apply_view(value: np.ndarray, rules: ComparisonRules) -> np.ndarray:
 
 
 def is_tensor(result: Any) -> bool:
-    """Return True for a tensor of one of Keras's backends, such as TensorFlow."""
-    return (
-        hasattr(result, "__array__")
-        and not isinstance(result, (np.ndarray, np.generic, type))
-        and not any(base.__module__.partition(".")[0] == "pandas" for base in type(result).__mro__)
-    )
+    """Return True for a tensor of one of Keras's backends, such as TensorFlow.
+
+    Objects of other packages that convert themselves to an array, such as `np.poly1d`, are none.
+    """
+    if not hasattr(result, "__array__") or isinstance(result, type):
+        return False
+    return any(base.__module__.partition(".")[0] in _TENSOR_PACKAGES for base in type(result).__mro__)
 
 
 def get_array(arrays: Any, index: Any) -> Any:

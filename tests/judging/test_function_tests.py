@@ -1,6 +1,9 @@
 """Test functions as cases: calls are recorded with the answer and judged by replay."""
 
 import itertools
+import sys
+from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -184,3 +187,154 @@ def test_other_functions_are_those_of_the_students_notebook():
     assert judge_in_test(namespace["half"], test) == "This assertion fails: `half(double(3)) == 3`."
     del namespace["double"]
     assert judge_in_test(namespace["half"], test)
+
+
+# Objects that are no plain data: models, tables of other packages, axes, objects of students' classes
+
+STACK = """def stack(Stack):
+    s = Stack()
+    assert len(s) == 0 and not s
+    s.push(3)
+    s.push("b")
+    assert len(s) == 2 and s.size == 2
+    assert [*s] == [3, "b"] and 3 in s and s[1] == "b"
+    assert isinstance(s, Stack)
+    assert s + s == 4
+    assert s.pop() == "b"
+    try:
+        s.pop(), s.pop()
+        assert False, "an empty stack has nothing to give"
+    except IndexError:
+        pass
+"""
+MODEL = """def model(answer):
+    import numpy as np
+    from fractions import Fraction
+    fitted = answer()["model"]
+    assert fitted.score([1.0, 2.0]) > 0.9
+    assert np.allclose(fitted, [1, 2])
+    assert fitted.slope == Fraction(1, 2) and isinstance(fitted.slope, Fraction)
+    assert fitted.parameters["deep"][0].name == "b"
+"""
+
+
+class Stack:
+    def __init__(self):
+        self.items = []
+
+    @property
+    def size(self):
+        return len(self.items)
+
+    def push(self, item):
+        self.items.append(item)
+
+    def pop(self):
+        return self.items.pop()
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        return self.items[index]
+
+    def __add__(self, other):
+        return len(self.items) + len(other.items)
+
+
+class QueueInstead(Stack):
+    def pop(self):
+        return self.items.pop(0)
+
+
+class StackOfList(list):
+    size = property(len)
+    push = list.append
+
+    def __add__(self, other):
+        return len(self) + len(other)
+
+
+class NoError(Stack):
+    def pop(self):
+        return self.items.pop() if self.items else None
+
+
+class Model:
+    def __init__(self, score=0.95):
+        self.slope, self._score = Fraction(1, 2), score
+        self.parameters = {"deep": [SimpleNamespace(name="b")]}
+
+    def score(self, x):
+        return self._score * len(x) / 2
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (Stack, None),
+        (StackOfList, None),
+        (QueueInstead, "fails: `s.pop() == 'b'`."),
+        (NoError, "an empty stack has nothing to give"),
+        (lambda: 3, "cannot be evaluated"),
+        (dict, "`s.push(3)`"),
+    ],
+)
+def test_a_class_is_judged_by_what_its_objects_do(answer, sentence):
+    observation = judge_in_test(answer, STACK)
+    assert observation is None if sentence is None else sentence in observation
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (Model(), None),
+        (Model(0.5), "fails: `fitted.score([1.0, 2.0]) > 0.9`."),
+        (SimpleNamespace(score=lambda x: 1.0), "`np.allclose(fitted, [1, 2])`"),
+        (3.0, "`fitted.score([1.0, 2.0]) > 0.9` cannot be evaluated"),
+    ],
+)
+def test_an_object_of_any_package_is_judged_by_its_methods_and_attributes(model, sentence):
+    observation = judge_in_test(lambda: {"model": model}, MODEL)
+    assert observation is None if sentence is None else sentence in observation
+
+
+def test_the_axes_of_a_figure_are_asked():
+    def draw():
+        from matplotlib.figure import Figure
+
+        axes = Figure().subplots()
+        axes.set_xlabel("height")
+        axes.plot([1, 2], [3, 4])
+        return axes
+
+    test = """def labels(draw):
+    axes = draw()
+    assert axes.get_xlabel() == "height"
+    assert len(axes.lines) == 1 and list(axes.lines[0].get_ydata()) == [3, 4]
+"""
+    assert judge_in_test(draw, test) is None
+    assert "get_xlabel" in judge_in_test(lambda: "height", test)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        3,
+        ["os:system"],
+        ["autograder.core.results:Verdict.PASS"],
+        ["no such module:x"],
+        ["builtins:int", "x"] * 50,
+        [None, [], {}],
+    ],
+)
+def test_forged_names_of_classes_import_nothing_and_run_nothing(names):
+    """The names of an object's classes come from the student's process."""
+    before = set(sys.modules)
+    test = "def kind(f):\n    assert isinstance(f(), bool)\n"
+    events = ["object", names]
+    sentence = compare_in_test(["value", True], events, 0.0, inputs_for_test(test))
+    assert "isinstance(f(), bool)" in sentence and set(sys.modules) == before

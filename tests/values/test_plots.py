@@ -21,6 +21,12 @@ FIGURE_RULES = ComparisonRules(call="figure")
 X = np.arange(10.0)
 
 
+@pytest.fixture(autouse=True)
+def no_figures():
+    """Close what other tests have left open: these tests look whether a figure is left."""
+    plt.close("all")
+
+
 def message_for(reference, answer, *args):
     """Return the message about an answer after a round trip; None if it is right."""
     expected = call_student_function(reference, inputs(*args), "figure")
