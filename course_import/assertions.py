@@ -1,6 +1,7 @@
 """Classify the assertions in a test cell: each is about a value, an error or a property."""
 
 import ast
+import builtins
 import math
 import operator
 import re
@@ -43,16 +44,13 @@ _RAISES = frozenset(
     {"assert_raises", "assertRaises", "raises", "assert_raises_regex", "assertRaisesRegex"},
 )
 # Functions that only convert their argument. A comparison of `list(f(x))` counts as a comparison
-# of `f(x)`.
+# of `f(x)`. Functions that lose something, such as `sorted` and `abs`, are not among them: their
+# assertions ask for a property, which several answers have.
 _CONVERSIONS = frozenset(
     """
-    list tuple set frozenset dict sorted array asarray float int str round tolist item to_numpy strip all
-    any squeeze flatten ravel lower upper bool abs compute get_value
+    list tuple dict array asarray float round tolist item to_numpy compute get_value
     """.split(),
 )
-# Functions that return a part or a property of their argument, so that a comparison shows only
-# that.
-_PROPERTIES = frozenset("len type isinstance sum max min hasattr callable dir id".split())
 _DISTANCES = frozenset("abs norm absolute fabs".split())
 _AUTOTEST = re.compile(r"^#{1,3} *(HASHED +)?AUTOTEST\b")
 
@@ -170,6 +168,8 @@ class _AssertionReader:
         Expressions assigned to the cell's local names, expanded.
     dependencies : dict of str to set of str
         Names that each name defined or changed in the cell depends on.
+    callers : dict of str to set of str
+        Students' functions that are called with a variable as an argument, by the variable.
     """
 
     def __init__(
@@ -186,6 +186,7 @@ class _AssertionReader:
                 self.autotests.add(number)
         self.local_values: dict[str, ast.expr] = {}
         self.dependencies: dict[str, set[str]] = {}
+        self.callers = _find_callers(source, student_names or set())
         for statement in ast.parse(uncomment_autotests(source)).body:
             names = find_used_names(statement)
             for name in [*names]:
@@ -217,9 +218,6 @@ class _AssertionReader:
         if isinstance(target, ast.Name):
             self.local_values[target.id] = self._expand(value)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            value = deepcopy(value)
-            for node in ast.walk(value):
-                node.unpacked = True  # type: ignore[attr-defined]
             for part in target.elts:
                 self._bind(part, value)
 
@@ -256,7 +254,7 @@ class _AssertionReader:
         tolerance: Tolerance = EXACT
         if not kind:
             kind, tolerance = self._classify(expansion)
-            if is_bare and kind == "property" and _is_full_value(expansion):
+            if is_bare and kind == "property" and _is_full_value(expansion, self.student_names):
                 kind = "value"
         lines = range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
         references: dict[str, list[tuple[int, int]]] = {}
@@ -271,6 +269,10 @@ class _AssertionReader:
         indirect_names: set[str] = set()
         for name in find_used_names(expression):
             indirect_names |= self.dependencies.get(name, set())
+        if self.student_names and not self.student_names & {*references, *indirect_names}:
+            # The assertion may say that a call has left its argument alone.
+            for name in find_used_names(expression):
+                indirect_names |= self.callers.get(name, set())
         hidden = not self.hidden.isdisjoint(lines)
         return Assertion(
             kind,
@@ -344,9 +346,22 @@ class _AssertionReader:
         names = self.student_names
         sides = sides[:2]
         student_sides = [side for side in sides if names is None or names & find_used_names(side)]
-        if not any(map(_is_full_value, student_sides)) or (names and _share_function(sides, names)):
+        has_full_value = any(_is_full_value(side, names) for side in student_sides)
+        if not has_full_value or (names and _share_function(sides, names)):
             return "property", EXACT
         return "value", tolerance
+
+
+def _find_callers(source: str, student_names: Set[str]) -> dict[str, set[str]]:
+    """Return the students' functions that are called with each variable as an argument."""
+    callers: dict[str, set[str]] = {}
+    for node in ast.walk(ast.parse(uncomment_autotests(source))):
+        if not isinstance(node, ast.Call) or get_called_name(node) not in student_names:
+            continue
+        for argument in (*node.args, *(keyword.value for keyword in node.keywords)):
+            if isinstance(argument, ast.Name):
+                callers.setdefault(argument.id, set()).add(get_called_name(node))
+    return callers
 
 
 def _split_conjunction(test: ast.expr) -> Iterator[ast.expr]:
@@ -380,10 +395,7 @@ def _share_function(sides: Sequence[ast.expr], functions: Set[str]) -> bool:
     """Return True if both sides call one function, or it is applied twice, as in f(f(x)) == x."""
 
     def find_calls(tree: ast.AST) -> list[ast.Call]:
-        calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-        # In `a, b = f(x)`, the tests compare the parts a and b under their own names. So this call
-        # of f does not count.
-        return [call for call in calls if not hasattr(call, "unpacked")]
+        return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
     def find_functions(tree: ast.AST) -> set[str]:
         return {*map(get_called_name, find_calls(tree))} & functions
@@ -395,23 +407,27 @@ def _share_function(sides: Sequence[ast.expr], functions: Set[str]) -> bool:
     return len(sides) > 1 and bool(find_functions(sides[0]) & find_functions(sides[1]))
 
 
-def _is_full_value(side: ast.AST) -> bool:
+def _is_full_value(side: ast.AST, student_names: Set[str] | None) -> bool:
     """Return True if one side of a comparison is a whole result: `x`, `f(x)` or `list(f(x))`."""
     match side:
         case ast.Name():
             return True
         case ast.Subscript(value=container):
-            return _is_full_value(container)
+            return _is_full_value(container, student_names)
         case ast.Call(func=ast.Attribute(value=owner, attr=name), args=arguments):
             if name not in _CONVERSIONS:
                 return False
-            return not arguments or _is_full_value(owner) or _is_full_value(arguments[0])
+            if not arguments or _is_full_value(owner, student_names):
+                return True
+            return _is_full_value(arguments[0], student_names)
         case ast.Call(args=arguments) if get_called_name(side) in _CONVERSIONS:
-            return bool(arguments) and _is_full_value(arguments[0])
+            return bool(arguments) and _is_full_value(arguments[0], student_names)
         case ast.Call():
-            return get_called_name(side) not in _PROPERTIES
+            # What another function makes of a student's result may be a part or a property of it.
+            name = get_called_name(side)
+            return name in student_names if student_names else not hasattr(builtins, name)
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            return any(map(_is_full_value, parts))
+            return any(_is_full_value(part, student_names) for part in parts)
     return False
 
 

@@ -19,6 +19,7 @@ from nbformat import NotebookNode
 
 from autograder.authoring.python_names import (
     find_changed_names,
+    find_classes,
     find_definitions,
     find_free_names,
     find_import_and_class_names,
@@ -52,6 +53,7 @@ from course_import.nbgrader_source import (
     split_points,
     split_source,
 )
+from course_import.pictures import attach_pictures
 from course_import.record_calls import RecordedCall, Recording, record_notebook
 from course_import.write_exercise import (
     CaseSource,
@@ -151,13 +153,26 @@ class ImportReport:
             lines += [f"    - not: {sentence}" for sentence in report.problems]
             if report.lost_points:
                 lines.append(f"    - {format_count(report.lost_points, 'point')} hang on this")
+        return "\n".join([*lines, "", f"{self._summary()}."]) + "\n"
+
+    def _summary(self) -> str:
+        """Return how many points came over as they were, in part, and not at all."""
         all_points = sum(report.cell.points for report in self.cells)
-        points = all_points - sum(report.lost_points for report in self.cells)
-        summary = f"{format_count(points, 'point')} of {all_points:g} came over"
-        problems = sum(len(report.problems) for report in self.cells)
-        if problems:
-            summary += f"; {format_count(problems, 'thing')} did not, or not wholly"
-        return "\n".join([*lines, "", f"{summary}."]) + "\n"
+        lost_points = sum(report.lost_points for report in self.cells)
+        in_part = [report for report in self.cells if report.points_in_part]
+        points_in_part = sum(report.points_in_part for report in in_part)
+        whole_points = all_points - lost_points - points_in_part
+        summary = f"{format_count(whole_points, 'point')} of {all_points:g} came over as they were"
+        if points_in_part:
+            numbers = join_words(report.cell.number for report in in_part)
+            noun = "cell" if numbers.isdigit() else "cells"
+            summary += f"; {points_in_part:g} came over with less than their tests ask ({noun} {numbers})"
+        if lost_points:
+            summary += f"; {format_count(lost_points, 'point')} did not come over"
+        problem_count = sum(len(report.problems) for report in self.cells)
+        if problem_count:
+            summary += f'. {format_count(problem_count, "sentence")} above with "not" say what to do'
+        return summary
 
 
 def import_notebook(path: Path, course: Course) -> ImportReport:
@@ -234,7 +249,7 @@ class _NotebookImporter:
     Attributes
     ----------
     functions : dict of str to SourceCell
-        Functions of solution cells, each with the cell of its last definition.
+        Functions and classes of solution cells, each with the cell of its last definition.
     variables : dict of str to list of SourceCell
         Variables that depend on solution cells, with the solution cells that they belong to.
     assertions : dict of int to list of Assertion
@@ -282,7 +297,7 @@ class _NotebookImporter:
             functions, variables = find_definitions(cell.tree)
             if cell.role == "solution":
                 solution = cell
-                self.functions |= dict.fromkeys(functions, cell)
+                self.functions |= dict.fromkeys([*functions, *find_classes(cell.tree)], cell)
             elif not find_used_names(cell.tree) & self.student_names:
                 continue  # the cell does not depend on students' code
             for name in variables:
@@ -363,7 +378,9 @@ class _NotebookImporter:
                 {
                     "number": cell.number,
                     "source": uncomment_autotests(cell.plain) if is_test else cell.plain,
-                    "functions": [name for name, home in self.functions.items() if home == cell],
+                    "functions": [
+                        name for name in find_definitions(cell.tree)[0] if self.functions.get(name) == cell
+                    ],
                     "is_test": is_test,
                     "variables": sorted(variables),
                     "tests": [*map(asdict, tests)],
@@ -618,8 +635,9 @@ class _NotebookImporter:
         if problem:
             return f"it cannot be asked by itself: {problem}"
         if trial.weak:
-            plan = self._compare_values_instead(cell, test)
-            return plan or "quite other values of the same form pass it: assert more"
+            self.reports[cell.number].additions.append(
+                f"`{label}` is kept as it is, and very different values of the same form pass it"
+            )
         plan = self._get_test_plan(test, cell)
         _add_new(plan.variables, [*test.variables, *large])
         plan.further_functions |= {*test.helper_functions}
@@ -638,26 +656,6 @@ class _NotebookImporter:
             if isinstance(node, ast.Constant) and is_file_beside(node.value, self.folder):
                 return True
         return False
-
-    def _compare_values_instead(self, cell: SourceCell, test: KeptTest) -> ExercisePlan | None:
-        """Compare values instead of only types and shapes; return None if there are no values."""
-        calls = []
-        for call in self.recording.calls:
-            is_of_test = call.cell == cell.number and call.function == test.subject
-            if is_of_test and not (call.problem or call.error or self._explain_unusable(call)):
-                calls.append(call)
-        if calls:
-            plan = self._get_function_plan(test.subject)
-            plan.calls += [(call, test.hidden, f"what cell {cell.number} asks") for call in calls]
-            return plan
-        values = self.recording.variables
-        variables = [name for name in test.variables if not values[cell.number, name][1]]
-        if not variables:
-            return None
-        plan = self._get_variables_plan(variables, cell)
-        plan.compare_variables(variables)
-        plan.hidden |= test.hidden
-        return plan
 
     def _share_points(self, cell: SourceCell, plans: Sequence[ExercisePlan]) -> None:
         """Divide a test cell's points among the exercises to which it belongs."""
@@ -710,6 +708,7 @@ class _NotebookImporter:
         for number in plan.tests if plan.points else ():
             report = self.reports[number]
             report.problems.append(f"`{plan.name}`: {problem}")
+            report.dropped_exercises += 1
             if any(number in remaining_plan.tests for remaining_plan in self.exercises.values()):
                 report.lost_points += round(plan.points / len(plan.tests), 2)
             else:
@@ -737,7 +736,7 @@ class _NotebookImporter:
                 roles.setdefault(name, set()).add(cell.role)
         names_read: set[str] = set()
         for function in functions & set(self.functions):
-            names_read |= find_free_names(self._find_function(function))
+            names_read |= find_free_names(self._find_definition(function))
         names_in_tests: set[str] = set()
         for number in tests:
             names_in_tests |= {*find_definitions(self.reports[number].cell.tree)[1]}
@@ -746,9 +745,9 @@ class _NotebookImporter:
                 names_in_tests.add(name)
         return sorted(names_read & names_in_tests)
 
-    def _find_function(self, name: str) -> ast.FunctionDef:
+    def _find_definition(self, name: str) -> ast.FunctionDef | ast.ClassDef:
         for node in ast.walk(self.functions[name].tree):
-            if isinstance(node, ast.FunctionDef) and node.name == name:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name:
                 return node
         raise LookupError(name)
 
@@ -824,7 +823,9 @@ class _NotebookImporter:
             rules["returns"] = "printed"
         elif plan.calls:
             arguments = [(call.args, call.kwargs) for call, _, _ in plan.calls if not call.error]
-            domain = propose_domain(plan.name, self._find_function(plan.name), arguments)
+            definition = self._find_definition(plan.name)
+            if isinstance(definition, ast.FunctionDef):
+                domain = propose_domain(plan.name, definition, arguments)
         return make_exercise_source(
             plan.name,
             f"{source_name}, cell {plan.home.number}, tested in {join_words(plan.tests)}",
@@ -876,7 +877,7 @@ class _NotebookImporter:
 
     def _find_prerequisites(self, plan: ExercisePlan) -> list[str]:
         """Return the other exercises on which a plan's function or variables build."""
-        tree = plan.home.tree if plan.variables else self._find_function(plan.name)
+        tree = plan.home.tree if plan.variables else self._find_definition(plan.name)
         names = find_used_names(tree)
         earlier = set()
         for name, candidate in self.exercises.items():
@@ -907,6 +908,9 @@ class _NotebookImporter:
         name = re.sub(r"[^A-Za-z0-9-]+", "-", cell.name).strip("-")[:50] or cell_id
         if not cell.code:
             text = nbformat.v4.new_markdown_cell(cell.source, id=cell_id)
+            if cell.attachments:
+                text.attachments = cell.attachments
+            attach_pictures(text, self.folder, self.reports[cell.number])
             yield _add_answer_metadata(text, name, cell.points) if cell.role == "by hand" else text
         elif cell.tree is None and cell.role != "test":
             yield nbformat.v4.new_markdown_cell(f"```\n{cell.source}\n```", id=cell_id)
@@ -1063,6 +1067,7 @@ def _find_last_statement(tree: ast.Module, plan: ExercisePlan) -> int:
     last = 0
     for index, statement in enumerate(tree.body):
         functions, variables = find_definitions(statement)
+        functions += find_classes(statement)
         if plan.name in functions or set(plan.variables) & set(variables):
             last = index
     return last

@@ -186,12 +186,18 @@ def _get_lines(statement: ast.stmt) -> range:
 
 
 def _may_change(statement: ast.stmt, names: Set[str]) -> bool:
-    """Return True for a call that may change one of these objects: `np.fill_diagonal(h, 0)`."""
+    """Return True for a call that may change one of these objects.
+
+    It may be an argument, `np.fill_diagonal(h, 0)`, or the object itself, `stack.push(3)`.
+    """
     call = statement.value if isinstance(statement, ast.Expr) else None
     if not isinstance(call, ast.Call):
         return False
     call_names = [node.id for node in ast.walk(call) if isinstance(node, ast.Name)]
-    return not _DISPLAY_NAMES & {*call_names} and bool({*call_names[1:]} & names)
+    changed_names = {*call_names[1:]}
+    if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+        changed_names.add(call.func.value.id)
+    return not _DISPLAY_NAMES & {*call_names} and bool(changed_names & names)
 
 
 def _is_seed(statement: ast.stmt) -> bool:

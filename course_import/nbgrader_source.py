@@ -40,6 +40,8 @@ class SourceCell:
         The cell's grade_id, or its name in the other grader's format.
     code : bool
         True for a code cell.
+    attachments : dict
+        Files inside of a Markdown cell, such as pictures.
     """
 
     number: int
@@ -48,6 +50,7 @@ class SourceCell:
     name: str = ""
     points: float = 0.0
     code: bool = True
+    attachments: dict = field(default_factory=dict, compare=False)
 
     @cached_property
     def plain(self) -> str:
@@ -101,6 +104,8 @@ class CellImportReport:
         Sentences on the parts of the cell that could not be imported.
     lost_points : float
         Points of the parts that could not be imported.
+    dropped_exercises : int
+        Number of the problems that concern a whole exercise, whose points are lost.
     """
 
     cell: SourceCell
@@ -108,6 +113,13 @@ class CellImportReport:
     additions: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     lost_points: float = 0.0
+    dropped_exercises: int = 0
+
+    @property
+    def points_in_part(self) -> float:
+        """Points that came over, if not all that the tests ask came with them."""
+        has_lost_assertion = len(self.problems) > self.dropped_exercises
+        return self.cell.points - self.lost_points if has_lost_assertion else 0.0
 
 
 def read_source(path: Path) -> NotebookNode:
@@ -165,7 +177,9 @@ def _read_cell(number: int, cell: NotebookNode) -> SourceCell:
     if metadata.get("grade") or metadata.get("task"):
         entry = metadata.get("points")
         points = float(entry) if isinstance(entry, (int, float)) else 0.0
-    return SourceCell(number, role, cell.source, str(metadata.get("grade_id", "")), points, is_code)
+    name = str(metadata.get("grade_id", ""))
+    attachments = dict(cell.get("attachments", {}))
+    return SourceCell(number, role, cell.source, name, points, is_code, attachments)
 
 
 _CODE_ROLES = {  # by nbgrader's flags `grade` and `solution`

@@ -35,6 +35,10 @@ _ONE_LINE = re.compile(r"^(\s*)(.*?)\s*#+ *SOLUTION(?: NO PROMPT)?\s*$")
 _REGION = re.compile(r"^(\s*)#+ *(BEGIN|END) SOLUTION(?: NO PROMPT)?\s*$")
 
 
+_ASSIGNMENT = re.compile(r"([A-Za-z_]\w*(?: *, *[A-Za-z_]\w*)*) *=(?!=)")
+_PROMPT_LINE = re.compile(r"[A-Za-z_]\w* *= *\.\.\. *$")
+
+
 @dataclass
 class _OtterQuestion:
     """One question of an otter notebook while its cells are read, with its test cells."""
@@ -181,14 +185,17 @@ def _get_first_line(cell: NotebookNode) -> str:
 def convert_solution_marks(source: str) -> str:
     """Replace otter's marks of a solution, such as `# SOLUTION`, by those of nbgrader.
 
+    A name that is assigned stays in the students' cell, as in otter's version for students.
+
     >>> print(convert_solution_marks("x = 2  # SOLUTION"))
+    x = ...
     ### BEGIN SOLUTION
     x = 2
     ### END SOLUTION
     """
     lines: list[str] = []
     end = ""
-    for line in _PROMPT.sub("", source).split("\n"):
+    for line in _PROMPT.sub(_keep_assignments, source).split("\n"):
         region, single = _REGION.match(line), _ONE_LINE.match(line)
         if region:
             lines.append(f"{region[1]}### {region[2]} SOLUTION")
@@ -197,12 +204,26 @@ def convert_solution_marks(source: str) -> str:
             if lines and end and lines[-1] == end:
                 lines.pop()  # the line before is a solution, too
             else:
+                if "NO PROMPT" not in line and not single[1]:
+                    lines += _find_assigned_names(single[2])
                 lines.append(f"{single[1]}### BEGIN SOLUTION")
             end = f"{single[1]}### END SOLUTION"
             lines += [f"{single[1]}{single[2]}", end]
         else:
             lines.append(line)
     return "\n".join(lines)
+
+
+def _keep_assignments(prompt: re.Match) -> str:
+    """Return those lines of otter's prompt that are assignments such as `x = ...`."""
+    lines = [line for line in prompt[0].split("\n") if _PROMPT_LINE.match(line)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _find_assigned_names(line: str) -> list[str]:
+    """Return the prompt for a line of a solution: `x = ...` if it assigns to a name."""
+    match = _ASSIGNMENT.match(line)
+    return [f"{name.strip()} = ..." for name in match[1].split(",")] if match else []
 
 
 def _add_test_calls(source: str) -> str:

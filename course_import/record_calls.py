@@ -310,15 +310,21 @@ def _try_test(
     variables: dict[str, tuple[Value, str]],
 ) -> TestTrial:
     """Try a test function on the notebook's own solution, and return if it works and is strict."""
-    for name in (*test["values"], *test["variables"]):
+    for name in test["values"]:
         problem = variables.get(name, (None, "not there"))[1]
         if problem:
             return TestTrial({}, f"it uses `{name}`, which is {problem}")
     values = {name: variables[name][0] for name in test["values"]}
-    answers = {name: variables[name][0] for name in test["variables"]}
+    answers = {}
+    for name in test["variables"]:
+        value, problem = variables.get(name, (None, "not there"))
+        answers[name] = namespace.get(name) if problem else value
     names = [name for name in (test["subject"], *test["helper_functions"]) if name]
-    functions = {name: getattr(namespace.get(name), "__wrapped__", repr) for name in names}
-    answer = functions.get(test["subject"], lambda: copy_value(answers))
+    functions = {}
+    for name in names:
+        function = namespace.get(name, repr)
+        functions[name] = getattr(function, "__wrapped__", function)
+    answer = functions.get(test["subject"], lambda: _copy_answers(answers))
     inputs = inputs_for_test(test["source"], **values)
     try:
         events, error = record_test_calls(answer, functions, **copy_inputs(inputs).kwargs)
@@ -340,6 +346,15 @@ def _try_test(
         compare_in_test(expected, alternative, 0.0, copy_inputs(inputs)) for alternative in alternatives
     ]
     return TestTrial(values, "", weak=messages == [None, None])
+
+
+def _copy_answers(answers: dict[str, Any]) -> dict[str, Any]:
+    """Return the variables as fresh copies; objects that are no plain data stay themselves."""
+    copies = {}
+    for name, value in answers.items():
+        _, encodable = pack_result(value)
+        copies[name] = value if encodable is None else copy_value(encodable)
+    return copies
 
 
 def _replace_values(value: Value, magnitude: float) -> Value:

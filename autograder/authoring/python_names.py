@@ -46,6 +46,13 @@ def find_definitions(tree: ast.AST | None) -> tuple[list[str], list[str]]:
     return list(functions), list(variables)
 
 
+def find_classes(tree: ast.AST | None) -> list[str]:
+    """Return the classes that code defines at its top level."""
+    if tree is None:
+        return []
+    return [node.name for node in _walk_outermost_scope(tree) if isinstance(node, ast.ClassDef)]
+
+
 def _walk_outermost_scope(node: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes of a syntax tree, without those inside functions and classes.
 
