@@ -4,13 +4,29 @@ There is one file for each submission: results/<student>/<lab>.recorded.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import NamedTuple
 
+from autograder.core.errors import format_count, join_words
 from autograder.core.files import read_json, write_file
 from autograder.core.rounding import format_points
 from autograder.gradebook.classroom import Classroom
+
+
+class EarlierMark(NamedTuple):
+    """What a person gave for an answer that the student has replaced since; it no longer counts.
+
+    Parameters
+    ----------
+    score, extra_credit : float or None
+        None if no points, or no extra credit, were given.
+    """
+
+    score: float | None = None
+    comment: str = ""
+    extra_credit: float | None = None
 
 
 @dataclass
@@ -25,25 +41,28 @@ class GradebookRecord:
     answers : mapping of str to str
         Hash of each answer as it was when the result was recorded. Manual marks in the gradebook
         were given for these answers.
-    earlier : mapping of str to [float, str]
-        Manual marks and comments for answers that the student has replaced since. They no longer
-        count.
+    earlier : mapping of str to EarlierMark
+        Manual marks, comments and extra credit for answers that the student has replaced since.
+        They no longer count.
     shared : mapping of str to float
-        Manual marks that were copied from a partner in the student's group, by grade_id.
+        Manual marks that were copied from a partner in the student's group, by grade_id; the extra
+        credit has the key "<grade_id> extra".
     """
 
     stamp: str = ""
     answers: Mapping[str, str] = field(default_factory=dict)
-    earlier: dict[str, list] = field(default_factory=dict)
+    earlier: "dict[str, EarlierMark]" = field(default_factory=dict)
     shared: dict[str, float] = field(default_factory=dict)
 
 
 def read_gradebook_record(path: Path) -> GradebookRecord:
     """Read a submission's record from a file; return an empty record if this is impossible."""
     try:
-        return GradebookRecord(**read_json(path))
+        record = GradebookRecord(**read_json(path))
+        record.earlier = {name: EarlierMark(*mark) for name, mark in record.earlier.items()}
     except TypeError:
         return GradebookRecord()
+    return record
 
 
 def write_gradebook_record(path: Path, record: GradebookRecord, stamp: str | None = None) -> None:
@@ -53,26 +72,28 @@ def write_gradebook_record(path: Path, record: GradebookRecord, stamp: str | Non
     write_file(path, json.dumps(vars(record)))
 
 
-def read_manual_marks_of_earlier_answers(classroom: Classroom, student: str, lab: str) -> dict[str, list]:
-    """Return the manual marks given for a student's earlier answers, which no longer count.
-
-    Returns
-    -------
-    dict of str to [float, str]
-        The points and the comment, by exercise or question.
-    """
+def read_manual_marks_of_earlier_answers(
+    classroom: Classroom, student: str, lab: str
+) -> dict[str, EarlierMark]:
+    """Return the manual marks given for a student's earlier answers, by exercise or question."""
     return read_gradebook_record(classroom.result_path(student, lab, "recorded")).earlier
 
 
-def describe_earlier_mark(mark: Sequence, max_score: float) -> str:
+def describe_earlier_mark(mark: EarlierMark, max_score: float) -> str:
     """Return a sentence about a manual mark that was given for a student's earlier answer.
 
-    >>> describe_earlier_mark([2.0, "Almost."], 3)
+    >>> describe_earlier_mark(EarlierMark(2.0, "Almost."), 3)
     'For an earlier answer a person gave 2 of 3 points: “Almost.”.'
+    >>> describe_earlier_mark(EarlierMark(extra_credit=1.0), 3)
+    'For an earlier answer a person gave 1 point of extra credit.'
     """
-    score, comment = mark
-    quotation = f": “{comment}”" if comment else ""
-    return f"For an earlier answer a person gave {format_points(score)} of {format_points(max_score)} points{quotation}."
+    gifts = []
+    if mark.score is not None:
+        gifts.append(f"{format_points(mark.score)} of {format_points(max_score)} points")
+    if mark.extra_credit:
+        gifts.append(f"{format_count(mark.extra_credit, 'point')} of extra credit")
+    quotation = f": “{mark.comment}”" if mark.comment else ""
+    return f"For an earlier answer a person gave {join_words(gifts) or 'a comment'}{quotation}."
 
 
 def was_interrupted(classroom: Classroom, student: str, lab: str) -> bool:

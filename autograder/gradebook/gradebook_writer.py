@@ -36,6 +36,7 @@ from autograder.gradebook.class_list import ClassList, read_class_list
 from autograder.gradebook.classroom import Classroom, Submission
 from autograder.gradebook.deadlines import parse_timestamp, read_timings
 from autograder.gradebook.gradebook_records import (
+    EarlierMark,
     GradebookRecord,
     describe_earlier_mark,
     read_gradebook_record,
@@ -200,8 +201,10 @@ class GradebookWriter:
             earlier, shared_marks = record.earlier, record.shared
             if exercise not in earlier and cell not in shared_marks:
                 continue
-            if exercise in earlier:
-                earlier[exercise][0] = rescale_score(earlier[exercise][0], old_points, new_points)
+            mark = earlier.get(exercise)
+            if mark and mark.score is not None:
+                score = rescale_score(mark.score, old_points, new_points)
+                earlier[exercise] = mark._replace(score=score)
             if cell in shared_marks:
                 shared_marks[cell] = rescale_score(shared_marks[cell], old_points, new_points)
             write_gradebook_record(path, record)
@@ -299,7 +302,7 @@ class GradebookWriter:
         entries: _SubmissionRows,
         graded_submission: GradedSubmission,
         old_record: GradebookRecord,
-        earlier_marks: dict[str, list],
+        earlier_marks: dict[str, EarlierMark],
     ) -> None:
         """Write a submission's automatic scores; withdraw the manual marks of changed answers.
 
@@ -320,25 +323,27 @@ class GradebookWriter:
             name = result.exercise
             old_answer = old_record.answers.get(name, "")
             is_changed = old_answer != graded_submission.answers.get(name, "")
-            if grade.manual_score is not None and is_changed and old_record.answers:
+            withdrawn = None
+            if is_changed and old_record.answers:
                 comment = entries.comments.get(cell) or entries.comments.get(grade_id(name))
-                earlier_marks[name] = [grade.manual_score, (comment and comment.manual_comment) or ""]
-                grade.manual_score = None
-                if comment:
-                    comment.manual_comment = None
-                grade.needs_manual_grade = True
+                withdrawn = _withdraw_manual_mark(grade, comment, earlier_marks.get(name))
+            if withdrawn:
+                earlier_marks[name] = withdrawn
             _set_auto_score(grade, points, result, graded_submission)
-            if name not in earlier_marks:
+            if withdrawn and withdrawn.score is not None:
+                grade.needs_manual_grade = True
+            elif name not in earlier_marks or earlier_marks[name].score is None:
                 grade.needs_manual_grade = grade.auto_score is None and grade.manual_score is None
-            elif grade.manual_score is not None:  # a person has graded the changed answer
-                del earlier_marks[name]
+            elif grade.manual_score is not None:
                 grade.needs_manual_grade = False
+            if grade.manual_score is not None or grade.extra_credit:
+                earlier_marks.pop(name, None)  # a person has graded the changed answer
 
     def _set_auto_comments(
         self,
         entries: _SubmissionRows,
         graded_submission: GradedSubmission,
-        earlier_marks: dict[str, list],
+        earlier_marks: Mapping[str, EarlierMark],
     ) -> None:
         """Write the autograder's message on each answer as nbgrader's automatic comment."""
         # The comment is on the cell of the answer. A question for a person is called as its cell is,
@@ -579,8 +584,8 @@ class GradebookWriter:
                 mark.auto_score = max_score
             score = mark.auto_score if mark.manual_score is None else mark.manual_score
             totals.setdefault(mark.notebook_id, 0.0)
-            if max_score:
-                totals[mark.notebook_id] += score or 0.0
+            if max_score and score is not None:
+                totals[mark.notebook_id] += score + (mark.extra_credit or 0.0)
         return totals
 
     def _find_passed_exercises(self, labs: Sequence[str]) -> set[tuple[str, str, str]]:
@@ -668,10 +673,33 @@ def _set_auto_score(
         grade.auto_score = points if result.verdict is Verdict.PASS else 0.0
 
 
+def _withdraw_manual_mark(grade: Any, comment: Any, earlier: EarlierMark | None) -> EarlierMark | None:
+    """Take back what a person gave for an answer that has changed; None if there was nothing.
+
+    Parameters
+    ----------
+    grade, comment : Grade and Comment
+        nbgrader's rows for the answer; there may be no comment.
+    earlier : EarlierMark or None
+        What a person gave for an even earlier answer. What is not replaced of it is kept.
+    """
+    text = (comment and comment.manual_comment) or ""
+    withdrawn = EarlierMark(grade.manual_score, text, grade.extra_credit)
+    grade.manual_score = grade.extra_credit = None
+    if comment:
+        comment.manual_comment = None
+    if withdrawn.score is None and not text and not withdrawn.extra_credit:
+        return None
+    if earlier and withdrawn.score is None:
+        extra_credit = withdrawn.extra_credit or earlier.extra_credit
+        withdrawn = EarlierMark(earlier.score, text or earlier.comment, extra_credit)
+    return withdrawn
+
+
 def _auto_comment_text(
     result: Result,
     graded_submission: GradedSubmission,
-    earlier_marks: Mapping[str, list],
+    earlier_marks: Mapping[str, EarlierMark],
 ) -> str:
     """Return the autograder's comment on one answer as plain text, for nbgrader."""
     text = result.message
@@ -690,7 +718,7 @@ def _sync_manual_mark_in_group(
     records: Mapping[str, GradebookRecord],
     notebooks: Mapping[str, Any],
 ) -> set[str]:
-    """Give all members of a group the manual mark that one of them has for a notebook cell.
+    """Give all members of a group the manual mark and extra credit that one of them has for a cell.
 
     If the mark that was copied is gone, its copies are removed.
 
@@ -706,27 +734,35 @@ def _sync_manual_mark_in_group(
     set of str
         Students whose gradebook records have changed.
     """
-    originals = {}
-    for student, grade in grades.items():
-        is_copy = records[student].shared.get(cell_name) == grade.manual_score
-        if grade.manual_score is not None and not is_copy:
-            originals[student] = grade.manual_score
-    scores = set(originals.values())
-    if len(scores) > 1:
-        return set()  # the instructor has given the members different marks
     updates = set()
-    for student, grade in grades.items():
-        if student in originals:
-            continue
-        if originals and grade.manual_score != min(scores):
-            grade.manual_score, grade.needs_manual_grade = min(scores), False
-            records[student].shared[cell_name] = min(scores)
-            updates.add(student)
-            _copy_manual_comment_if_none(notebooks[next(iter(originals))], notebooks[student], cell_name)
-        elif not originals and grade.manual_score is not None:
-            grade.manual_score, grade.needs_manual_grade = None, grade.auto_score is None
-            del records[student].shared[cell_name]
-            updates.add(student)
+    # nbgrader keeps the points and the extra credit apart. Each is copied by itself.
+    for attribute, key in (("manual_score", cell_name), ("extra_credit", f"{cell_name} extra")):
+        originals = {}
+        for student, grade in grades.items():
+            score = getattr(grade, attribute)
+            if score is not None and records[student].shared.get(key) != score:
+                originals[student] = score
+        scores = set(originals.values())
+        if len(scores) > 1:
+            continue  # the instructor has given the members different marks
+        for student, grade in grades.items():
+            score = getattr(grade, attribute)
+            if student in originals:
+                continue
+            if originals and score != min(scores):
+                setattr(grade, attribute, min(scores))
+                records[student].shared[key] = min(scores)
+                updates.add(student)
+                source = notebooks[next(iter(originals))]
+                _copy_manual_comment_if_none(source, notebooks[student], cell_name)
+            elif not originals and score is not None:
+                setattr(grade, attribute, None)
+                del records[student].shared[key]
+                updates.add(student)
+            else:
+                continue
+            if attribute == "manual_score":
+                grade.needs_manual_grade = grade.manual_score is None and grade.auto_score is None
     return updates
 
 

@@ -11,6 +11,7 @@ from autograder.core.notebook_cells import grade_id, grade_id_of_test
 from autograder.gradebook.class_list import read_class_list
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.gradebook_records import (
+    EarlierMark,
     GradebookRecord,
     read_gradebook_record,
     write_gradebook_record,
@@ -139,15 +140,19 @@ def _copy_manual_marks_to_newer(
         for grade in notebook.grades:
             name = names.get(grade.name, grade.name)
             new_grade = winner_grades.get(grade.name)
-            if grade.manual_score is None or new_grade is None:
-                continue
             comment = loser_comments.get(name) or loser_comments.get(grade_id(name))
             words = (comment and comment.manual_comment) or ""
-            is_same = record.answers.get(name, "") == loser_record.answers.get(name, "")
-            if not is_same or new_grade.manual_score is not None:
-                record.earlier.setdefault(name, [grade.manual_score, words])
+            mark = EarlierMark(grade.manual_score, words, grade.extra_credit)
+            if new_grade is None or mark == EarlierMark():
                 continue
-            new_grade.manual_score, new_grade.needs_manual_grade = grade.manual_score, False
+            is_same = record.answers.get(name, "") == loser_record.answers.get(name, "")
+            is_graded = new_grade.manual_score is not None or new_grade.extra_credit
+            if not is_same or is_graded:
+                record.earlier.setdefault(name, mark)
+                continue
+            new_grade.manual_score, new_grade.extra_credit = mark.score, mark.extra_credit
+            if mark.score is not None:
+                new_grade.needs_manual_grade = False
             new_comment = winner_comments.get(name) or winner_comments.get(grade_id(name))
             if new_comment and words and not new_comment.manual_comment:
                 new_comment.manual_comment = words

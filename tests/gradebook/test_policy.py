@@ -24,7 +24,7 @@ from autograder.core.results import Verdict
 from autograder.gradebook import policy
 from autograder.gradebook.class_list import ClassListError, read_class_list
 from autograder.gradebook.classroom import Submission
-from autograder.gradebook.gradebook_records import read_gradebook_record
+from autograder.gradebook.gradebook_records import EarlierMark, read_gradebook_record
 from autograder.gradebook.gradebook_writer import GradebookWriter, refresh_gradebook
 from autograder.gradebook.policy import (
     Policy,
@@ -436,7 +436,7 @@ def test_a_shared_mark_of_an_exercise_goes_when_its_answer_is_replaced(classroom
         timestamp=LATE,
     )
     record = read_gradebook_record(record_path)
-    assert (record.shared, record.earlier) == ({}, {"softmax": [1.5, "Nearly."]})
+    assert (record.shared, record.earlier) == ({}, {"softmax": EarlierMark(1.5, "Nearly.")})
 
 
 def test_different_marks_in_a_group_stay_different(classroom, prepared):
