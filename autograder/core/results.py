@@ -60,6 +60,9 @@ class Result:
         Detail of the verdict.
     cause : str or None
         Name of another exercise whose function this answer calls and which is wrong.
+    failed_cases : tuple of str
+        Descriptions of the test cases in which the answer is wrong: of the visible cases, or of
+        the hidden ones if all visible cases are right.
     """
 
     student: str = ""
@@ -73,6 +76,7 @@ class Result:
     seconds: float = 0.0
     kind: ResultReason = ResultReason.JUDGED
     cause: str | None = None
+    failed_cases: tuple[str, ...] = ()
 
     def to_json(self) -> str:
         """Return one line of JSON, with the fields in the order of this class.
@@ -92,8 +96,12 @@ class Result:
 
         Raise KeyError, ValueError or TypeError if the dict is malformed.
         """
-        verdict = Verdict(fields["verdict"])
-        return cls(**{**fields, "verdict": verdict, "kind": ResultReason(fields["kind"])})
+        converted = {
+            "verdict": Verdict(fields["verdict"]),
+            "kind": ResultReason(fields["kind"]),
+            "failed_cases": tuple(map(str, fields.get("failed_cases", ()))),
+        }
+        return cls(**{**fields, **converted})
 
     def rescore(self, points: float) -> "Result":
         """Return this result with the score for an exercise that is worth `points`."""

@@ -474,10 +474,22 @@ class SubmissionGrader:
             seconds=round(run.seconds + answer_run.seconds, 6),
             kind=reason,
             cause=finding.cause or None,
+            failed_cases=self._list_failed_cases(exercise, finding),
         )
         if has_passed:
             return result, [_passed_output(f"{exercise.name}: {text}")]
         return result, _make_failed_test_outputs(exercise.name, text, html)
+
+    def _list_failed_cases(self, exercise: Exercise, finding: Finding) -> tuple[str, ...]:
+        """Return the descriptions of the cases in which an answer is wrong, each of them once."""
+        if finding.is_unwritten:
+            return ()
+        labels = [question.label for question in exercise.questions()]
+        if len(finding.cases_correct) > len(labels):
+            for question in make_hidden_questions(exercise, self._seed):
+                labels.append(f"{question.label} (hidden)")
+        failed = [label for label, is_right in zip(labels, finding.cases_correct) if not is_right]
+        return tuple(dict.fromkeys(failed))
 
     def _judge_visible_then_hidden_cases(self, exercise: Exercise, answers: list) -> tuple[Finding, str, str]:
         """Judge the results in the visible test cases; if all are right, also in the hidden ones.

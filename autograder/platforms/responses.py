@@ -40,7 +40,9 @@ def format_json(result: PlatformResult) -> str:
     results = []
     for exercise_result, line in _pair_with_lines(result):
         fields = exercise_result.to_fields()
-        del fields["student"], fields["lab"]
+        # The failed cases are for a class's statistics. Over many uploads, those of the hidden
+        # cases would tell a student more than the message does.
+        del fields["student"], fields["lab"], fields["failed_cases"]
         fields["sentence"] = _make_exercise_sentence(result, exercise_result, line)
         fields["nudge"] = line.nudge
         results.append(fields)
