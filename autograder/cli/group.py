@@ -115,7 +115,27 @@ def _find_entry_points() -> dict[str, EntryPoint]:
     return {point.name: point for point in entry_points(group=ENTRY_POINT_GROUP)}
 
 
-@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=CommandGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+)
 @click.version_option(package_name="attention-labs", prog_name="autograder")
-def main() -> None:
-    """Check your own notebook, or mark a class's."""
+@click.pass_context
+def main(ctx: click.Context) -> None:
+    """Check your own notebook, or mark a class's.
+
+    Without a command, it says what to do next in this folder.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    from autograder.core.course import find_course, find_course_folder
+
+    if not _has_instructor_packages() or find_course_folder() is None:
+        click.echo(ctx.get_help())
+        return
+    from autograder.cli.next_step import describe_next_steps
+
+    for line in describe_next_steps(find_course()):
+        click.echo(line)
+    click.echo("All commands:\n    autograder --help")

@@ -373,6 +373,7 @@ def feedback(
 
         for line in write_feedback_archives(classroom, chosen_labs, pages.failures):
             click.echo(line)
+    print_lines("Note", pages.notes)
     print_lines("Failed", pages.failures)
     sys.exit(1 if pages.failures else 0)
 

@@ -36,7 +36,7 @@ _COLUMN_OF_HEADING = {
 
 
 class RegradeRequestError(AutograderError):
-    """Error in requests.csv. The text names the row and says what to do."""
+    """Error for a file requests.csv that cannot be read. The text says what to do."""
 
 
 @dataclass(frozen=True)
@@ -63,43 +63,43 @@ def read_regrade_requests(
     classroom: Classroom,
     roster: Roster,
     students: Iterable[str],
-) -> RegradeRequests:
-    """Read all requests in requests.csv; an empty dict if there is no such file.
+) -> tuple[RegradeRequests, list[str]]:
+    """Read all requests in requests.csv. A row that cannot be used is left out, with a sentence.
 
     Parameters
     ----------
     students : iterable of str
         Students who may be named in the file although the roster does not list them.
 
+    Returns
+    -------
+    requests : mapping of (student, lab) to mapping
+        Requests by exercise or question; empty if there is no such file.
+    notes : list of str
+        A sentence about each row that names an unknown student, lab or exercise.
+
     Raises
     ------
     RegradeRequestError
-        If the file cannot be read, or a row names an unknown student, lab or exercise.
+        If the whole file cannot be read.
     """
     rows = _read_request_rows(classroom.root / REQUESTS_FILE)
     if not rows:
-        return {}
+        return {}, []
     labs, folders = read_labs(classroom.course), set(students)
     requests: dict[tuple[str, str], dict[str, tuple[RegradeRequest, ...]]] = defaultdict(dict)
+    notes = []
     for row in rows:
-        place = f"{REQUESTS_FILE}, {escape_unprintable(row['request'], 60)!r}"
-        student = _find_student(row["student"], roster, folders)
-        if not student:
-            raise RegradeRequestError(
-                f"{place}: nobody of the class is {escape_unprintable(row['student'], 60)!r}; "
-                "write the folder's name."
-            )
-        if row["lab"] not in labs:
-            raise RegradeRequestError(
-                f"{place}: there is no lab {escape_unprintable(row['lab'], 60)!r}; "
-                f"the labs are {join_words(labs)}."
-            )
-        lab, name = labs[row["lab"]], row["exercise"]
-        _check_exercise(lab, name, place)
+        try:
+            student = _find_student(row["student"], roster, folders)
+            lab = _find_lab_with_exercise(labs, row["lab"], row["exercise"])
+        except ValueError as error:
+            notes.append(f"{REQUESTS_FILE}, {escape_unprintable(row['request'], 60)!r}: {error}")
+            continue
         request = RegradeRequest(make_printable(row["request"]), make_printable(row["answer"]))
         by_exercise = requests[student, lab.name]
-        by_exercise[name] = (*by_exercise.get(name, ()), request)
-    return requests
+        by_exercise[row["exercise"]] = (*by_exercise.get(row["exercise"], ()), request)
+    return requests, notes
 
 
 def _read_request_rows(path: Path) -> list[dict[str, str]]:
@@ -123,22 +123,39 @@ def _read_request_rows(path: Path) -> list[dict[str, str]]:
 
 
 def _find_student(text: str, roster: Roster, folders: set[str]) -> str:
-    """Return the folder of the student whom a table cell names; "" if none or several fit.
+    """Return the folder of the student whom a table cell names.
 
-    "" if no student fits, or more than one.
+    Raises ValueError, with a sentence for the instructor, if no student fits, or several do.
     """
     if text in folders:
         return text
+    name = escape_unprintable(text, 60)
     people = roster.find(Identity(any_identifier=text))
-    return people[0].student if len(people) == 1 else ""
-
-
-def _check_exercise(lab: Lab, name: str, place: str) -> None:
-    if name not in lab.exercises and name not in lab.manual_questions:
-        names = join_words([*lab.exercises, *lab.manual_questions])
-        raise RegradeRequestError(
-            f"{place}: {lab.name} has no exercise {escape_unprintable(name, 60)!r}; it has {names}."
+    if not people:
+        raise ValueError(f"nobody in the class is called {name!r}. Write the name of the folder.")
+    if len(people) > 1:
+        choices = join_words([repr(person.student) for person in people], "or")
+        raise ValueError(
+            f"{len(people)} students are called {name!r}. Write the name of the folder: {choices}."
         )
+    return people[0].student
+
+
+def _find_lab_with_exercise(labs: Mapping[str, Lab], lab_name: str, exercise: str) -> Lab:
+    """Return the lab of this name, which has this exercise or question.
+
+    Raises ValueError, with a sentence for the instructor, if there is no such lab or exercise.
+    """
+    if lab_name not in labs:
+        name = escape_unprintable(lab_name, 60)
+        raise ValueError(f"there is no lab {name!r}. The labs are {join_words(labs)}.")
+    lab = labs[lab_name]
+    names = [*lab.exercises, *lab.manual_questions]
+    if exercise not in names:
+        raise ValueError(
+            f"{lab.name} has no exercise {escape_unprintable(exercise, 60)!r}. It has {join_words(names)}."
+        )
+    return lab
 
 
 def _column_of(heading: str) -> str:

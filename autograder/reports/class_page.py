@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from hashlib import sha256
-from itertools import starmap
 from typing import Any
 from urllib.parse import quote
 
@@ -48,6 +47,7 @@ from autograder.reports.statistics import (
     student_percentages,
     summarise_distribution,
 )
+from autograder.reports.submission_patterns import SPANS_BEFORE_DUE_DATE
 from autograder.reports.term import (
     ClassTerm,
     build_term_tables,
@@ -101,7 +101,7 @@ def write_report(
             tables += build_term_tables(report.terms, report.marks, selected_platforms)
         report = replace(report, pages=_find_feedback_page_addresses(classroom), files=tuple(tables))
     _replace_report_files(classroom, report)
-    sentences = _describe_mark_tables(report)
+    sentences = [*_describe_mark_tables(report), *report.marks.request_notes]
     if not anonymous:
         sentences += report.marks.class_list.notes
     return sentences
@@ -257,6 +257,12 @@ class ClassReport:
         return display_name(person) if person else student
 
     @cached_property
+    def expected_submissions(self) -> list[Mark]:
+        """Graded submissions without those for labs that were probably submitted by mistake."""
+        mistaken = self.marks.mistaken_labs
+        return [mark for mark in self.graded_submissions if mark.lab not in mistaken]
+
+    @cached_property
     def graded_submissions(self) -> list[Mark]:
         """Marks of all graded submissions, sorted by the student's name and by lab."""
         marks = [mark for mark in self.marks.marks.values() if mark.rows]
@@ -272,7 +278,7 @@ class ClassReport:
     @cached_property
     def percentages(self) -> dict[str, float]:
         """Percentage of the points that each student has so far."""
-        return student_percentages(self.graded_submissions)
+        return student_percentages(self.expected_submissions)
 
     @cached_property
     def addresses(self) -> dict[str, str]:
@@ -308,7 +314,7 @@ def render_class_page(report: ClassReport) -> str:
 
 def _statistics_for_template(report: ClassReport) -> dict[str, Any]:
     """Return the statistics that the page's template uses, by name."""
-    marks, submissions = report.marks, report.graded_submissions
+    marks, submissions = report.marks, report.expected_submissions
     by_lab: dict[str, list[Mark]] = {}
     for lab in report.labs:
         marks_of_lab = [mark for mark in submissions if mark.lab == lab]
@@ -320,7 +326,8 @@ def _statistics_for_template(report: ClassReport) -> dict[str, Any]:
         points = marks.policy.points[lab]
         dropped_exercises[lab] = [name for name in points if not points[name]]
     return {
-        "labs": list(starmap(lab_statistics, by_lab.items())),
+        "labs": [lab_statistics(lab, marks_of_lab, marks) for lab, marks_of_lab in by_lab.items()],
+        "spans_before": SPANS_BEFORE_DUE_DATE,
         "overall": _summarise_percentages(report, enrolled_students),
         "students_in_need": find_students_in_need(submissions, marks, report.missing, list(by_lab)),
         "misconceptions": count_misconceptions(submissions, report.labs),
@@ -352,8 +359,48 @@ def _pending_matters_for_template(report: ClassReport) -> dict[str, Any]:
         "verdict_groups": verdict_groups,
         "late_without_time": late_without_time,
         "open_requests": open_requests,
+        "changed_marks": list(_list_changed_marks(report)),
         "partners": sorted({(lab, group) for (_, lab), group in marks.partners.items()}),
     }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangedMark:
+    """Mark that a person changed, or gave extra credit for.
+
+    Parameters
+    ----------
+    grader_score : float or None
+        Points that the autograder gave; None for a question that a person grades.
+    score : float or None
+        Points today, with the extra credit.
+    """
+
+    student: str
+    lab: str
+    exercise: str
+    grader_score: float | None
+    score: float | None
+    max_score: float
+    extra_credit: float
+    comment: str
+
+
+def _list_changed_marks(report: ClassReport) -> Iterator[ChangedMark]:
+    """Yield all marks of exercises that a person changed, and all extra credit."""
+    for mark in report.graded_submissions:
+        rows = {row.exercise: row for row in mark.rows}
+        for name in mark.changed_by_person:
+            yield ChangedMark(
+                student=mark.student,
+                lab=mark.lab,
+                exercise=name,
+                grader_score=rows[name].score,
+                score=mark.scores.get(name),
+                max_score=mark.points.get(name, rows[name].max_score),
+                extra_credit=mark.extra_credit.get(name, 0.0),
+                comment=mark.comments.get(name, ""),
+            )
 
 
 def render_student_overviews(report: ClassReport) -> Iterator[tuple[str, str]]:

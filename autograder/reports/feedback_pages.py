@@ -39,11 +39,18 @@ _PAGE_SOURCES = (
 
 @dataclass
 class FeedbackCounts:
-    """Counts of the written and unchanged feedback pages, and a sentence for each failure."""
+    """Counts of the written and unchanged feedback pages, and a sentence for each failure.
+
+    Parameters
+    ----------
+    notes : list of str
+        Sentences about what could not be shown on the pages, such as a regrade request.
+    """
 
     written_count: int = 0
     unchanged_count: int = 0
     failures: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def write_feedback_pages(
@@ -106,6 +113,7 @@ class _PageWriter:
         """Return the pages whose summary or notebook has changed; with `force`, all pages."""
         classroom, changed_pages = self.classroom, []
         marks = refresh_and_read_marks(classroom, self.labs)
+        self.counts.notes += marks.request_notes
         stored_results = result_store.load_all_results(classroom)
         submissions = self._list_graded_submissions()
         self.progress.start(len(submissions))

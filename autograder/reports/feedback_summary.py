@@ -1,6 +1,6 @@
 """Build the summary at the top of a feedback page: points, mistakes, comments and dates."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -11,7 +11,11 @@ from autograder.core.notebook_cells import cell_grade_id, grade_id
 from autograder.core.results import Result, ResultReason, Verdict
 from autograder.core.rounding import format_points
 from autograder.gradebook.classroom import Classroom
-from autograder.gradebook.gradebook_records import describe_earlier_mark, read_manual_marks_of_earlier_answers
+from autograder.gradebook.gradebook_records import (
+    EarlierMark,
+    describe_earlier_mark,
+    read_manual_marks_of_earlier_answers,
+)
 from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.grading.grade_submission import release_for_grading
 from autograder.grading.sanitise import truncate
@@ -208,13 +212,13 @@ def _build_summary_line(
     name: str,
     mark: Mark,
     results: Mapping[str, Result],
-    earlier_mark: Sequence | None,
+    earlier_mark: EarlierMark | None,
 ) -> SummaryLine:
     """Return the feedback summary's line on one exercise, such as "✗ softmax: 0 of 2 points".
 
     Parameters
     ----------
-    earlier_mark : sequence, optional
+    earlier_mark : EarlierMark, optional
         Points and comment that a person gave for an earlier answer, if there was one.
     """
     max_score, score, result = mark.points[name], mark.scores[name], results.get(name)
@@ -223,8 +227,11 @@ def _build_summary_line(
         comment += f"\n{describe_earlier_mark(earlier_mark, max_score)}"
     comment = comment.strip()
     points = f"{format_points(score)} of {format_points(max_score)}"
+    extra_credit = mark.extra_credit.get(name, 0.0)
 
     def line(sign: str, state: str, wrong: str = "", nudge: str = "") -> SummaryLine:
+        if extra_credit:
+            state += f", with {format_count(extra_credit, 'point')} of extra credit"
         return SummaryLine(name, sign, state, points, wrong, nudge, comment)
 
     if not max_score:
@@ -240,7 +247,7 @@ def _build_summary_line(
         wrong, nudge = _describe_mistake_and_hint(lab, result, results)
     if name in mark.manually_graded:
         return line("✎", "points given by a person", wrong, nudge)
-    if score >= max_score:
+    if score - extra_credit >= max_score:
         if result and result.kind is ResultReason.FOLLOWED:
             return line("✓", "right", result.message)
         return line("✓", "right")

@@ -49,7 +49,7 @@ from autograder.grading.worker import run_calls_in_workers
 from autograder.intake.filenames import escape_unprintable, normalise_name
 from autograder.reports import safe_html
 from autograder.reports.feedback_summary import read_released_lab
-from autograder.reports.marks import ClassMarks, Mark, full_name, refresh_and_read_marks
+from autograder.reports.marks import ClassMarks, Mark, refresh_and_read_marks
 from autograder.reports.platform_csv import escape_formula
 from autograder.reports.pseudonyms import assign_pseudonyms
 from autograder.reports.student_page import render_question_text
@@ -236,7 +236,7 @@ def _make_student_answer(
         digest = submission.answers.get(name, "")
     return StudentAnswer(
         student,
-        full_name(marks.students[student]),
+        marks.distinct_name(student),
         _manual_mark(marks.marks[student, lab.name], name),
         digest,
         verdict=_describe_verdict(lab, result),
@@ -247,6 +247,7 @@ def _make_student_answer(
 def _manual_mark(mark: Mark, name: str) -> ManualMark:
     points, score = "", mark.scores.get(name)
     if name in mark.manually_graded and score is not None:
+        score -= mark.extra_credit.get(name, 0.0)
         points = format_points(Decimal(repr(round(score, 6))))
     return ManualMark(points, mark.comments.get(name, ""))
 

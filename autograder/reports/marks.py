@@ -1,17 +1,18 @@
 """Read a class's marks from nbgrader's gradebook, the roster and the folders of submissions."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from autograder.authoring.lab import Lab, read_labs
 from autograder.core.notebook_cells import grade_id, grade_id_of_test
-from autograder.core.results import Result, ResultReason
+from autograder.core.results import Result, ResultReason, Verdict
 from autograder.core.rounding import round_half_up
 from autograder.gradebook.class_list import ClassList, alphabetical_key, read_class_list
 from autograder.gradebook.classroom import Classroom
@@ -28,7 +29,7 @@ from autograder.gradebook.nbgrader_db import (
 )
 from autograder.gradebook.policy import Policy, read_policy
 from autograder.gradebook.regrade_requests import RegradeRequests, read_regrade_requests
-from autograder.intake import Origin, Person
+from autograder.intake import Origin, Person, is_submitted_by_few
 from autograder.values.structural_mistakes import NOT_WRITTEN
 
 
@@ -91,7 +92,8 @@ class Mark:
     Parameters
     ----------
     scores : mapping of str to float or None
-        Points earned, by exercise or question; None for an answer that is not graded yet.
+        Points earned, with extra credit, by exercise or question; None for an answer that is not
+        graded yet.
     points : mapping of str to float
         Points possible, by exercise or question.
     awaiting_manual_count : int
@@ -108,6 +110,8 @@ class Mark:
         Extension of the due date that this student was granted.
     manually_graded : frozenset of str
         Exercises and questions that a person graded.
+    extra_credit : mapping of str to float
+        Extra credit that a person gave, which is part of the scores, by exercise or question.
     comments : mapping of str to str
         Instructors' comments, by exercise or question.
     interrupted : bool
@@ -132,11 +136,23 @@ class Mark:
     late_days_used: int = 0
     extension: timedelta | None = None
     manually_graded: frozenset[str] = frozenset()
+    extra_credit: Mapping[str, float] = field(default_factory=dict)
     comments: Mapping[str, str] = field(default_factory=dict)
     interrupted: bool = False
     rows: tuple[Result, ...] = ()
     notes: tuple[str, ...] = ()
     attempts: int = 1
+
+    @property
+    def changed_by_person(self) -> list[str]:
+        """Exercises judged by the machine whose points or comment are a person's, and extra credit."""
+        names = []
+        for row in self.rows:
+            name = row.exercise
+            is_changed = name in self.manually_graded or name in self.comments
+            if (row.verdict is not Verdict.MANUAL and is_changed) or name in self.extra_credit:
+                names.append(name)
+        return names
 
     @property
     def seconds(self) -> float:
@@ -225,6 +241,8 @@ class ClassMarks:
         All submissions in the classroom, graded or not.
     requests : mapping of (student, lab) to mapping
         Regrade requests, by exercise or question.
+    request_notes : list of str
+        Sentences about rows of requests.csv that cannot be used.
     policy : Policy
         Grading policy by which the marks were computed.
     class_list : ClassList
@@ -240,6 +258,7 @@ class ClassMarks:
     partners: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     submissions: frozenset[tuple[str, str]] = frozenset()
     requests: RegradeRequests = field(default_factory=dict)
+    request_notes: list[str] = field(default_factory=list)
     policy: Policy = field(default_factory=Policy)
     class_list: ClassList = field(default_factory=ClassList)
     deadlines: Deadlines = field(default_factory=Deadlines)
@@ -251,20 +270,41 @@ class ClassMarks:
 
     @property
     def missing_students(self) -> dict[str, list[str]]:
-        """Students without a submission, by lab, of the labs that are expected of the class.
-
-        A lab is expected if somebody submitted it, and it has a due date or more than a tenth of
-        the class submitted it: one student may have submitted another lab by mistake.
-        """
-        people = self.class_list.people
-        students = [p.student for p in self.enrolled if not people or p.student in people]
+        """Students without a submission, by lab, of the labs that are expected of the class."""
+        students = self._expected_students
         missing = {}
         for lab in self.policy.due:
             submitters = [s for s in students if (s, lab) in self.submissions]
-            has_due_date = bool(self.policy.due[lab]) or lab in self.deadlines.due
-            if submitters and (has_due_date or len(submitters) > 0.1 * len(students)):
+            if submitters and lab not in self.mistaken_labs:
                 missing[lab] = [s for s in students if (s, lab) not in self.submissions]
         return missing
+
+    @cached_property
+    def mistaken_labs(self) -> dict[str, list[str]]:
+        """Students who submitted a lab that they may have taken for another one, by lab.
+
+        Such a lab has no due date, and only a few of the class submitted it.
+        """
+        class_size = len(self._expected_students)
+        mistaken = {}
+        for lab in self.policy.due:
+            if self.policy.due[lab] or lab in self.deadlines.due:
+                continue
+            submitters = [s for s in self.students if (s, lab) in self.submissions]
+            if submitters and is_submitted_by_few(len(submitters), class_size):
+                mistaken[lab] = submitters
+        return mistaken
+
+    @property
+    def tabulated_labs(self) -> list[Assignment]:
+        """Labs that are columns of the tables: all but those that were submitted by mistake."""
+        return [lab for name, lab in self.labs.items() if name not in self.mistaken_labs]
+
+    @property
+    def _expected_students(self) -> list[str]:
+        """Students from whom submissions are expected; those of the roster if there is one."""
+        people = self.class_list.people
+        return [p.student for p in self.enrolled if not people or p.student in people]
 
     def find_deadline(self, student: str, lab: str) -> datetime | None:
         """Return a lab's due date for a student, in the course's time zone; None without one."""
@@ -279,6 +319,24 @@ class ClassMarks:
         if (student, lab) in self.submissions:
             return MarkState.AWAITING_GRADING
         return MarkState.NOTHING
+
+    def distinct_name(self, student: str) -> str:
+        """Return a student's full name, with the folder if another student has the same name.
+
+        >>> twins = ("js1", "js2")
+        >>> marks = ClassMarks({s: Person(student=s, last="Smith", first="John") for s in twins})
+        >>> marks.distinct_name("js2")
+        'John Smith (js2)'
+        """
+        name = full_name(self.students[student])
+        if self._name_counts[alphabetical_key(name)] > 1 and name != student:
+            name += f" ({student})"
+        return name
+
+    @cached_property
+    def _name_counts(self) -> Counter[str]:
+        """Number of students of each name, by the name in the form that is compared."""
+        return Counter(alphabetical_key(full_name(person)) for person in self.students.values())
 
     @property
     def enrolled(self) -> list[Person]:
@@ -403,7 +461,7 @@ def read_marks(
     marks.submissions = frozenset(classroom.list_submissions(classroom.course.labs))
     _add_roster_students_and_names(marks)
     students = {*marks.students, *(student for student, _ in marks.submissions)}
-    marks.requests = read_regrade_requests(classroom, class_list.roster, students)
+    marks.requests, marks.request_notes = read_regrade_requests(classroom, class_list.roster, students)
     marks.sort(classroom.course.labs)
     return marks
 
@@ -560,6 +618,8 @@ class _GradebookReader:
             submission["points"][name] = max_score
             if is_manual:
                 submission["manually_graded"] |= {name}
+            if grade.extra_credit and score:
+                submission["extra_credit"][name] = grade.extra_credit
             submission["awaiting_manual_count"] += bool(grade.needs_manual_grade and max_score)
 
     def _read_submissions(
@@ -610,5 +670,6 @@ def _empty_mark_fields() -> dict[str, Any]:
         "points": {},
         "comments": {},
         "manually_graded": frozenset(),
+        "extra_credit": {},
         "awaiting_manual_count": 0,
     }

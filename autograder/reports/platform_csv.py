@@ -20,7 +20,8 @@ from autograder.reports.marks import Assignment, ClassMarks, Mark, full_name
 
 _GRADES_COLUMNS = (
     "assignment duedate timestamp student_id last_name first_name email raw_score "
-    "late_submission_penalty score max_score waiting state hours_late extension group section"
+    "late_submission_penalty score max_score waiting state hours_late extension group section "
+    "changed_by_person"
 ).split()
 
 # Characters with which a formula may begin in a spreadsheet, also as wide characters. The character
@@ -61,12 +62,16 @@ class PlatformTable:
 def format_all_marks_csv(marks: ClassMarks) -> str:
     """Return all marks as CSV, with a row for each student and lab.
 
+    A lab that a few students submitted by mistake has a row for these students only.
+
     The columns are those of `nbgrader export`, and some more. The column `score` is empty if there
     is no submission, or manual grading is not finished. The column `state` says which is the case.
     """
     rows = [_GRADES_COLUMNS]
     for person in marks.students.values():
         for lab in marks.labs.values():
+            if lab.name in marks.mistaken_labs and (person.student, lab.name) not in marks.submissions:
+                continue
             rows.append(_grades_csv_row(marks, person, lab))
     return format_csv(rows)
 
@@ -102,6 +107,7 @@ def _grades_csv_row(marks: ClassMarks, person: Person, lab: Assignment) -> list:
         extension,
         "; ".join(marks.partners.get(key, ())),
         person.section,
+        "; ".join(mark.changed_by_person) if mark else "",
     ]
 
 
@@ -258,7 +264,7 @@ def format_platform_csv(
     Parameters
     ----------
     labs : sequence of Assignment, optional
-        By default all labs.
+        By default all labs that are expected of the class.
 
     Returns
     -------
@@ -267,7 +273,7 @@ def format_platform_csv(
     int
     """
     if labs is None:
-        labs = list(marks.labs.values())
+        labs = marks.tabulated_labs
     person_cells: dict[str, dict[str, str]] = {}
     for person in marks.enrolled:
         person_cells[person.student] = {
@@ -363,7 +369,7 @@ def build_platform_tables(marks: ClassMarks, platforms: Iterable[str] = ()) -> l
     tables = []
     for platform in select_platforms(marks, platforms):
         if platform == "Moodle":
-            for lab in marks.labs.values():
+            for lab in marks.tabulated_labs:
                 worksheet = moodle_worksheet_format(marks, lab)
                 tables += build_platform_table(platform, worksheet, marks, [lab])
         tables += build_platform_table(platform, CSV_FORMATS[platform], marks)

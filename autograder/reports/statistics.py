@@ -10,6 +10,15 @@ from autograder.authoring.lab import Lab
 from autograder.core.errors import join_words
 from autograder.core.results import Result, ResultReason, Verdict
 from autograder.reports.marks import ClassMarks, Mark
+from autograder.reports.submission_patterns import (
+    ArrivalSpan,
+    FailingCase,
+    OutcomePattern,
+    count_arrivals,
+    count_attempts,
+    count_failing_cases,
+    find_outcome_patterns,
+)
 from autograder.values.structural_mistakes import STRUCTURAL
 
 # The discrimination of an exercise says how well it separates strong from weak students. It is a
@@ -103,7 +112,20 @@ class Distribution:
 
 @dataclass(frozen=True, kw_only=True)
 class LabStatistics:
-    """Statistics of one lab."""
+    """Statistics of one lab.
+
+    Parameters
+    ----------
+    patterns : tuple of OutcomePattern
+        Students with the same outcomes; `omitted_pattern_count` is the number of submissions with
+        other, rarer patterns.
+    failing_cases : tuple of FailingCase
+        Test cases in which most submissions failed.
+    arrivals : tuple of ArrivalSpan
+        Numbers of submissions by the time before or after the due date; empty without a due date.
+    attempts : mapping of int to int
+        Numbers of students by how often they submitted the lab.
+    """
 
     name: str
     points: float
@@ -114,6 +136,11 @@ class LabStatistics:
     total_seconds: float
     slowest_seconds: float
     median_seconds: float
+    patterns: tuple[OutcomePattern, ...]
+    omitted_pattern_count: int
+    failing_cases: tuple[FailingCase, ...]
+    arrivals: tuple[ArrivalSpan, ...]
+    attempts: Mapping[int, int]
 
 
 @dataclass
@@ -272,9 +299,10 @@ def _share_of_other_points(mark: Mark, name: str) -> float | None:
     return sum(scores.values()) / possible if possible else None
 
 
-def lab_statistics(lab: str, submissions: Sequence[Mark]) -> LabStatistics:
+def lab_statistics(lab: str, submissions: Sequence[Mark], marks: ClassMarks) -> LabStatistics:
     """Return the statistics of one lab, computed from its submissions."""
-    names = dict.fromkeys(row.exercise for mark in submissions for row in mark.rows)
+    names = list(dict.fromkeys(row.exercise for mark in submissions for row in mark.rows))
+    patterns, omitted_pattern_count = find_outcome_patterns(names, submissions)
     seconds = [mark.seconds for mark in submissions]
     return LabStatistics(
         name=lab,
@@ -288,6 +316,11 @@ def lab_statistics(lab: str, submissions: Sequence[Mark]) -> LabStatistics:
         total_seconds=sum(seconds),
         slowest_seconds=max(seconds, default=0.0),
         median_seconds=_median(seconds) or 0.0,
+        patterns=tuple(patterns),
+        omitted_pattern_count=omitted_pattern_count,
+        failing_cases=tuple(count_failing_cases(submissions)),
+        arrivals=tuple(count_arrivals(submissions, marks)),
+        attempts=count_attempts(submissions),
     )
 
 

@@ -136,23 +136,47 @@ def test_it_is_in_the_form_for_canvas_and_in_no_report_without_names(classroom):
             "requests.csv has no column 'student'; its first line is Student,Lab,Exercise,Request,Answer.",
         ),
         ("Student,Lab,Request\n", "has no column 'exercise'"),
-        (f"{HEAD}zoe,{LAB},softmax,Why?,\n", "requests.csv, 'Why?': nobody of the class is 'zoe'"),
-        (f"{HEAD},{LAB},softmax,Why?,\n", "nobody of the class is ''"),
-        (
-            f"{HEAD}ada,lab-9,softmax,Why?,\n",
-            "there is no lab 'lab-9'; the labs are additive-attention",
-        ),
-        (
-            f"{HEAD}ada,{LAB},soft,Why?,\n",
-            "qkv-attention has no exercise 'soft'; it has softmax, stable_softmax",
-        ),
-        (f"{HEAD}ada\n", "there is no lab ''"),
     ],
 )
 def test_a_list_that_cannot_be_used(classroom, text, sentence):
     write_file(classroom.root / "requests.csv", text)
     with pytest.raises(RegradeRequestError, match=re.escape(sentence)):
         write_report(classroom)
+
+
+@pytest.mark.parametrize(
+    ("bad_row", "sentence"),
+    [
+        (
+            f"zoe,{LAB},softmax,Why?,",
+            "requests.csv, 'Why?': nobody in the class is called 'zoe'. Write the name of the folder.",
+        ),
+        (f",{LAB},softmax,Why?,", "nobody in the class is called ''"),
+        (
+            "ada,lab-9,softmax,Why?,",
+            "requests.csv, 'Why?': there is no lab 'lab-9'. The labs are additive-attention",
+        ),
+        (
+            f"ada,{LAB},soft,Why?,",
+            "qkv-attention has no exercise 'soft'. It has softmax, stable_softmax",
+        ),
+        ("ada", "there is no lab ''"),
+        (
+            f"John Smith,{LAB},softmax,Why?,",
+            "2 students are called 'John Smith'. Write the name of the folder: 'js1' or 'js2'.",
+        ),
+    ],
+)
+def test_a_row_that_cannot_be_used_stops_nothing(classroom, bad_row, sentence):
+    enrol(classroom, "Name,Login\nAda Lovelace,ada\nBo Li,bo\nJohn Smith,js1\nJohn Smith,js2\n")
+    write_file(classroom.root / "requests.csv", f"{HEAD}{bad_row}\nada,{LAB},softmax,Good?,\n")
+    (note,) = [note for note in write_report(classroom) if note.startswith("requests.csv")]
+    assert sentence in note
+    page = (classroom.report / "index.html").read_text("utf-8")
+    assert "Rows of requests.csv that cannot be used (1)" in page
+    assert "You asked:</span> Good?" in softmax_row(classroom)
+    pages = write_feedback_pages(classroom, labs=[lab(LAB)], progress=Silent())
+    assert pages.notes == [note] and not pages.failures
 
 
 def test_a_folder_in_its_place(classroom):

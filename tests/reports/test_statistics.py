@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from graded_class import LAB, policy_of, results, row, submission
+from graded_class import LAB, policy_of, results, row, submission, table
 from our_course import lab
 
 from autograder.core.results import ResultReason, Verdict
@@ -12,7 +12,8 @@ from autograder.gradebook.deadlines import Deadlines
 from autograder.gradebook.policy import Policy
 from autograder.intake import Person
 from autograder.reports import statistics
-from autograder.reports.marks import ClassMarks
+from autograder.reports.marks import Assignment, ClassMarks, Mark
+from autograder.reports.platform_csv import build_platform_tables, format_all_marks_csv
 from autograder.values.structural_mistakes import STRUCTURAL
 
 
@@ -177,6 +178,25 @@ def test_a_lab_that_one_student_submitted_by_mistake_is_not_asked_of_everybody()
     assert len(due.missing_students["positions"]) == 19
     gradebook_due = replace(marks, deadlines=Deadlines({"positions": datetime(2026, 1, 2)}))
     assert len(gradebook_due.missing_students["positions"]) == 19
+    assert marks.mistaken_labs == {"positions": ["s03"]}
+    assert not three.mistaken_labs and not due.mistaken_labs and not gradebook_due.mistaken_labs
+
+
+def test_a_lab_that_was_submitted_by_mistake_is_in_no_platforms_table():
+    students = [f"s{n:02}" for n in range(20)]
+    keys = [(name, LAB) for name in students[:18]] + [("s03", "positions")]
+    marks = ClassMarks(
+        {name: Person(student=name, login=name) for name in students},
+        labs={name: Assignment(name, None, 10.0) for name in (LAB, "positions")},
+        marks={key: Mark(student=key[0], lab=key[1], scores={"e": 1.0}, points={"e": 10.0}) for key in keys},
+        submissions=frozenset(keys),
+        policy=Policy(due={LAB: None, "positions": None}),
+    )
+    names = {table.name: table.text for table in build_platform_tables(marks, ["Moodle", "Canvas"])}
+    assert "moodle-positions.csv" not in names and "positions" not in names["canvas.csv"]
+    assert LAB in names["canvas.csv"]
+    rows = [row["assignment"] for row in table(format_all_marks_csv(marks))]
+    assert rows.count(LAB) == 20 and rows.count("positions") == 1  # her own row tells of it
 
 
 def test_who_submitted_only_another_lab_has_not_submitted_nothing():

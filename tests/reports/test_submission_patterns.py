@@ -1,0 +1,126 @@
+"""What the report shows as pictures: who failed what, which cases, when submissions came."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from graded_class import LAB, enrol, fill, reported, results, row, submission, well_formed, with_policy
+
+from autograder.core.results import ResultReason, Verdict
+from autograder.gradebook.deadlines import Deadlines
+from autograder.gradebook.policy import Policy
+from autograder.reports.marks import ClassMarks
+from autograder.reports.submission_patterns import (
+    FAILING_CASES_SHOWN,
+    PATTERNS_SHOWN,
+    SPANS_BEFORE_DUE_DATE,
+    classify_outcome,
+    count_arrivals,
+    count_attempts,
+    count_failing_cases,
+    find_outcome_patterns,
+)
+
+
+def mark_with(student, *outcomes):
+    """A mark for a lab of exercises e0, e1 …: "." passed, "x" wrong, "!" error, "-" not written."""
+    verdicts = {".": Verdict.PASS, "x": Verdict.WRONG, "!": Verdict.TIMEOUT, "-": Verdict.ERROR}
+    rows = []
+    for number, sign in enumerate("".join(outcomes)):
+        kind = ResultReason.STUB if sign == "-" else ResultReason.JUDGED
+        rows.append(row(student, f"e{number}", verdicts[sign], kind=kind))
+    return submission(student, rows)
+
+
+def test_students_with_the_same_outcomes_share_a_row_and_the_best_come_first():
+    marks = [mark_with("ada", ".x"), mark_with("bo", "!-"), mark_with("cy", ".x"), mark_with("di", "..")]
+    patterns, omitted_count = find_outcome_patterns(["e0", "e1"], marks)
+    assert [(pattern.outcomes, pattern.students) for pattern in patterns] == [
+        (("passed", "passed"), ("di",)),
+        (("passed", "wrong"), ("ada", "cy")),
+        (("stopped", "blank"), ("bo",)),
+    ]
+    assert omitted_count == 0
+
+
+def test_of_many_patterns_the_rare_ones_are_counted_only():
+    marks = []
+    for number in range(PATTERNS_SHOWN + 5):
+        signs = format(number, "07b").replace("0", ".").replace("1", "x")
+        marks += [mark_with(f"s{number}", signs), mark_with(f"t{number}", signs)]
+    marks.append(mark_with("ada", "!!!!!!!"))  # the rarest of all
+    patterns, omitted_count = find_outcome_patterns([f"e{i}" for i in range(7)], marks)
+    assert len(patterns) == PATTERNS_SHOWN and omitted_count == 11
+    assert not any("ada" in pattern.students for pattern in patterns)
+
+
+def test_a_persons_points_decide_the_outcome():
+    manual = row("ada", "why", Verdict.MANUAL, points=4)
+    for score, outcome in ((None, "waiting"), (0, "wrong"), (1.5, "part"), (4, "passed")):
+        mark = submission("ada", [manual], scores={"why": score})
+        assert classify_outcome(mark, manual) == outcome
+    wrong = row("ada", "softmax", Verdict.WRONG)
+    changed = submission("ada", [wrong], scores={"softmax": 2}, manually_graded=frozenset({"softmax"}))
+    assert classify_outcome(changed, wrong) == "passed"
+    assert classify_outcome(submission("ada", [wrong]), wrong) == "wrong"
+
+
+def test_a_case_counts_once_a_submission_and_the_most_frequent_comes_first():
+    def failing(student, *labels):
+        return submission(student, [row(student, "softmax", Verdict.WRONG, failed_cases=labels)])
+
+    marks = [failing("ada", "one row", "large"), failing("bo", "large", "large"), failing("cy")]
+    cases = [(case.exercise, case.label, case.count) for case in count_failing_cases(marks)]
+    assert cases == [("softmax", "large", 2), ("softmax", "one row", 1)]
+    many = failing("di", *map(str, range(30)))
+    assert len(count_failing_cases([many])) == FAILING_CASES_SHOWN
+
+
+def test_submissions_are_counted_against_each_students_own_due_date():
+    due = datetime(2026, 11, 20, 18)
+    extensions = {("bo", LAB): timedelta(days=2)}
+    deadlines = Deadlines({LAB: due}, extensions)
+    marks = ClassMarks(deadlines=deadlines, policy=Policy(due={LAB: due}))
+    times = {
+        "ada": due - timedelta(days=8),
+        "bo": due + timedelta(days=2, minutes=-30),  # in time, by the extension
+        "cy": due,
+        "di": due + timedelta(minutes=1),
+        "ed": due + timedelta(days=9),
+        "flo": None,
+    }
+    rows = []
+    for student, timestamp in times.items():
+        rows.append(replace(mark_with(student, "."), timestamp=timestamp))
+    counts = [span.count for span in count_arrivals(rows, marks)]
+    assert counts == [1, 0, 0, 0, 0, 2, 1, 0, 1]
+    assert sum(counts[:SPANS_BEFORE_DUE_DATE]) == 3
+    assert count_arrivals(rows, ClassMarks()) == []  # without a due date
+
+
+def test_attempts_from_four_on_are_one_number():
+    marks = [replace(mark_with("ada", "."), attempts=n) for n in (1, 1, 2, 4, 9)]
+    assert count_attempts(marks) == {1: 2, 2: 1, 4: 2}
+
+
+def test_the_page_shows_all_of_it(classroom, prepared):
+    with_policy(classroom, due=datetime(2026, 11, 20, 18))
+    facts = {"failed_cases": ("three <large> scores",)}
+    fill(
+        classroom,
+        {"ada": results("ada", ["softmax"], **facts), "bo": results("bo")},
+        gradebook=prepared,
+        timestamp="2026-11-20 17:30:00 UTC",
+    )
+    enrol(classroom, "Name,Login\nAda Lovelace,ada\nBo Li,bo\n")
+    write_earlier = classroom.root / "submitted-earlier" / "ada" / LAB
+    write_earlier.mkdir(parents=True)
+    (write_earlier / "20261101T000000Z-0123456789ab.ipynb").write_text("{}")
+    page = reported(classroom)
+    well_formed(page)
+    table = page[page.index(f'id="outcomes-{LAB}"') :].split("</table>")[0]
+    assert table.count('aria-label="wrong"') == 1 and "Ada Lovelace (ada)" in table
+    assert table.index("Bo Li") < table.index("Ada Lovelace")
+    cases = page[page.index(f'id="cases-{LAB}"') :].split("</table>")[0]
+    assert "three &lt;large&gt; scores</td>" in cases
+    assert "&lt; 1 h before the due date: 2. " in page
+    assert "Attempts: 1 student submitted once, 1 student submitted twice." in page
