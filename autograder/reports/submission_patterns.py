@@ -9,7 +9,7 @@ from autograder.gradebook.policy import to_utc
 from autograder.reports.marks import ClassMarks, Mark
 
 PATTERNS_SHOWN = 60  # rows of the picture of outcomes; further patterns are counted only
-FAILING_CASES_SHOWN = 8
+FAILING_CASES_SHOWN = 2  # of each exercise
 # Ends of the time spans before and after the due date in which submissions are counted, in hours
 # after the due date, with the label of the span that ends there.
 _ARRIVAL_SPANS = (
@@ -115,14 +115,23 @@ def find_outcome_patterns(
 
 
 def count_failing_cases(submissions: Sequence[Mark]) -> list[FailingCase]:
-    """Return the test cases in which most submissions of a lab failed, the most frequent first."""
+    """Return the test cases of each exercise in which most submissions of a lab failed.
+
+    There are at most `FAILING_CASES_SHOWN` of each exercise: a wrong formula fails in all cases.
+    """
     counts: Counter[tuple[str, str]] = Counter()
     for mark in submissions:
         for row in mark.rows:
             counts.update({(row.exercise, label) for label in row.failed_cases})
     cases = [FailingCase(exercise, label, count) for (exercise, label), count in counts.items()]
     cases.sort(key=lambda case: (-case.count, case.exercise, case.label))
-    return cases[:FAILING_CASES_SHOWN]
+    shown: Counter[str] = Counter()
+    frequent_cases = []
+    for case in cases:
+        shown[case.exercise] += 1
+        if shown[case.exercise] <= FAILING_CASES_SHOWN:
+            frequent_cases.append(case)
+    return frequent_cases
 
 
 def count_arrivals(submissions: Sequence[Mark], marks: ClassMarks) -> list[ArrivalSpan]:
