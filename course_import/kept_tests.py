@@ -11,11 +11,11 @@ from autograder.authoring.python_names import (
     get_called_name,
     parse_code,
 )
+from course_import.assertions import SEED_FUNCTIONS
 from course_import.nbgrader_source import HIDDEN_TESTS, SourceCell
 
 _BUILTIN_NAMES = set(dir(builtins))
 _DISPLAY_NAMES = {"print", "display", "plt", "pylab", "fig", "ax"}
-_SEED_FUNCTIONS = ("seed", "set_seed", "manual_seed", "set_random_seed")
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,7 @@ def _may_change(statement: ast.stmt, names: Set[str]) -> bool:
 def _is_seed(statement: ast.stmt) -> bool:
     """Return True for a statement that seeds a global random number generator."""
     call = statement.value if isinstance(statement, ast.Expr) else None
-    return isinstance(call, ast.Call) and get_called_name(call) in _SEED_FUNCTIONS
+    return isinstance(call, ast.Call) and get_called_name(call) in SEED_FUNCTIONS
 
 
 def _make_assert(statement: ast.stmt) -> ast.stmt:

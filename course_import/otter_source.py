@@ -36,7 +36,7 @@ _REGION = re.compile(r"^(\s*)#+ *(BEGIN|END) SOLUTION(?: NO PROMPT)?\s*$")
 
 
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*(?: *, *[A-Za-z_]\w*)*) *=(?!=)")
-_PROMPT_LINE = re.compile(r"[A-Za-z_]\w* *= *\.\.\. *$")
+_PROMPT_LINE = re.compile(r"([A-Za-z_]\w*) *= *\.\.\. *$")
 
 
 @dataclass
@@ -193,9 +193,15 @@ def convert_solution_marks(source: str) -> str:
     x = 2
     ### END SOLUTION
     """
+    # Otter's prompt stands after the solution. Here it stands before, so that the solution counts.
     lines: list[str] = []
+    for prompt in _PROMPT.finditer(source):
+        for line in prompt[0].split("\n"):
+            name = _PROMPT_LINE.match(line)
+            if name:
+                lines.append(_make_prompt(name[1], source))
     end = ""
-    for line in _PROMPT.sub(_keep_assignments, source).split("\n"):
+    for line in _PROMPT.sub("", source).split("\n"):
         region, single = _REGION.match(line), _ONE_LINE.match(line)
         if region:
             lines.append(f"{region[1]}### {region[2]} SOLUTION")
@@ -205,7 +211,7 @@ def convert_solution_marks(source: str) -> str:
                 lines.pop()  # the line before is a solution, too
             else:
                 if "NO PROMPT" not in line and not single[1]:
-                    lines += _find_assigned_names(single[2])
+                    lines += [_make_prompt(name, source) for name in _find_assigned_names(single[2])]
                 lines.append(f"{single[1]}### BEGIN SOLUTION")
             end = f"{single[1]}### END SOLUTION"
             lines += [f"{single[1]}{single[2]}", end]
@@ -214,16 +220,20 @@ def convert_solution_marks(source: str) -> str:
     return "\n".join(lines)
 
 
-def _keep_assignments(prompt: re.Match) -> str:
-    """Return those lines of otter's prompt that are assignments such as `x = ...`."""
-    lines = [line for line in prompt[0].split("\n") if _PROMPT_LINE.match(line)]
-    return "".join(f"{line}\n" for line in lines)
-
-
 def _find_assigned_names(line: str) -> list[str]:
-    """Return the prompt for a line of a solution: `x = ...` if it assigns to a name."""
+    """Return the names to which a line of a solution assigns."""
     match = _ASSIGNMENT.match(line)
-    return [f"{name.strip()} = ..." for name in match[1].split(",")] if match else []
+    return [name.strip() for name in match[1].split(",")] if match else []
+
+
+def _make_prompt(name: str, source: str) -> str:
+    """Return the line that tells students which name to assign, `x = ...`.
+
+    If the solution changes an earlier value, `x = x + 1`, the line is a comment, so that the earlier
+    value stays.
+    """
+    is_changed = re.search(rf"^\s*{name} *=.*\b{name}\b", source, re.M)
+    return f"# {name} = ..." if is_changed else f"{name} = ..."
 
 
 def _add_test_calls(source: str) -> str:

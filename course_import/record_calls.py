@@ -336,6 +336,8 @@ def _try_test(
         return TestTrial({}, truncate(text, 120))
     if expected is None:
         return TestTrial({}, "it gives more than can be compared")
+    if pack_result([values, events])[1] is None:  # large values are a part of the answer
+        return TestTrial({}, "it needs more data than an answer may hold: test with a part of them")
     message = compare_in_test(expected, copy_value(expected), 0.0, copy_inputs(inputs))
     if message:
         return TestTrial({}, f"it fails. {message}")

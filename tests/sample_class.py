@@ -40,6 +40,41 @@ HOSTILE = {
 }
 
 
+# Answers to a question of the second lab: right, half right and wrong, each with sentences that some
+# students leave out. The sheet for manual grading shows them as three groups.
+WRITTEN_ANSWERS = {
+    "explain-flat": (
+        "The picture is misleading: august gets only 0.0798, and all other words get about 0.077. "
+        "With equal weights each of the 13 words would get 1/13 = 0.0769, so the row is nearly flat. "
+        "The colours are stretched between the smallest and the largest weight. "
+        "The cause is the scale. The word vectors have length 1, so a dot product is at most 1, and "
+        "divided by the root of 300 the scores are at most 0.06. "
+        "The exponentials of such scores are all close to 1. "
+        "With a low temperature the row would become sharp. The order of the words would stay.",
+        "The model is not so sure, because the weights are all about 0.08. "
+        "That comes from the division by the root of d_k, which makes the scores small. "
+        "If we leave the scale out, the weights become sharper. "
+        "I am not sure whether the order of the words changes then.",
+        "You are right, the model is very sure. The field of august is bright yellow and all others "
+        "are dark, so nearly all attention goes there. "
+        "That is because the dot product of a word and its translation is large. "
+        "To make it even better one could train the vectors longer.",
+    ),
+}
+
+
+def make_written_answer(question: str, model_answer: str, number: int) -> str:
+    """Return a student's answer to a question for a person: right, half right or wrong."""
+    quality = (0, 0, 1, 0, 2)[number % 5]
+    answers = WRITTEN_ANSWERS.get(question, (model_answer,) * 3)
+    sentences = re.split(r"(?<=[.:!?]) ", answers[quality])
+    if question not in WRITTEN_ANSWERS:
+        sentences = sentences[: max(1, len(sentences) // (1 + quality))]
+    elif len(sentences) > 3 and number % 4:
+        del sentences[1 + number % (len(sentences) - 2)]
+    return " ".join(sentences)
+
+
 def perfect(lab: Lab) -> NotebookNode:
     """Return a lab's notebook with every answer right."""
     solution = lab.read_solution()
@@ -215,7 +250,7 @@ def submissions(lab: Lab, count: int, seed: int = 0, hostile: bool = False) -> I
         for cell in notebook.cells:
             nbgrader = cell.metadata.get("nbgrader", {})
             if cell.cell_type == "markdown" and nbgrader.get("solution"):
-                cell.source = f"In my words (student {number}): {cell.source[number % 7 * 9 : 400]}"
+                cell.source = make_written_answer(nbgrader["grade_id"], cell.source, number)
         yield description, nbformat.writes(notebook).encode()
 
 

@@ -18,6 +18,7 @@ import operator
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -76,12 +77,15 @@ def call_in_test(function: Any, /, *args: Value, **kwargs: Value) -> Any:
     if TEST_ARGUMENT not in kwargs:
         return function(*args, **kwargs)
     names = kwargs.pop(VARIABLES_FROM_REFERENCE, ())
-    variables = {}
+    variables: dict[str, Any] = {}
+    namespace = _find_namespace(function)
     if names:
-        answers = function()
-        variables = {name: answers[name] for name in names}
+        answers = dict(function())
+        variables = {name: answers.pop(name) for name in names}
+        # These variables are large. So the test finds them in its arguments only.
+        function = partial(dict, answers)
     test = kwargs[TEST_ARGUMENT]
-    events, error = record_test_calls(function, _find_namespace(function), **kwargs, **variables)
+    events, error = record_test_calls(function, namespace, **kwargs, **variables)
     if error:
         events += [FAILED_EVENT, _find_failed_line(error, test)]
     return ["value", variables, *events] if names else events

@@ -1122,15 +1122,28 @@ def test_the_name_to_assign_stays_in_otters_cell(course):
         raw("# BEGIN QUESTION\nname: q1\npoints: 2"),
         raw("# BEGIN SOLUTION"),
         code_cell("low, high = 2, 3  # SOLUTION\n# The sum\ntotal = low + high # SOLUTION"),
+        code_cell(
+            "# BEGIN SOLUTION NO PROMPT\nmean = total / 2\n# END SOLUTION\n"
+            '""" # BEGIN PROMPT\nmean = ...\nmean.draw(...)\n""" # END PROMPT'
+        ),
+        code_cell("total = total + 0 # SOLUTION"),
         raw("# END SOLUTION"),
         raw("# BEGIN TESTS"),
+        code_cell("import random\nrandom.seed(1)\nmean == 2.5"),
         code_cell("total == 5"),
         code_cell("[low, high] == [2, 3]"),
         raw("# END TESTS"),
         raw("# END QUESTION"),
     ]
-    import_cells(course, cells, name="sums")
+    report = import_cells(course, cells, name="sums")
+    assert "2 points of 2 came over as they were" in report and "not:" not in report
     build_course(course, "sums")
     released = nbformat.read(course / "notebooks/sums/sums.ipynb", 4)
     text = "\n".join(cell.source for cell in released.cells)
     assert "low = ...\nhigh = ...\n" in text and "total = ...\n" in text and "low + high" not in text
+    assert (
+        "\nmean = ...\n" in text
+        and "# total = ...\n" in text
+        and "draw" not in text
+        and "total / 2" not in text
+    )

@@ -268,7 +268,9 @@ def test_a_large_class_has_sections_its_frequent_mistakes_first_and_a_page_for_e
     sections = text[text.index('id="sections"') :]
     assert '<th scope="row">A</th><td class="n">15</td><td class="n">15</td>' in sections
     table_of = text[text.index('id="students-table"') :]
-    assert table_of.index("Per cent<br>so far") < table_of.index(LAB.split("-")[0])  # the total beside the name
+    assert table_of.index("Per cent<br>so far") < table_of.index(
+        LAB.split("-")[0]
+    )  # the total beside the name
     assert '<a href="students/s07.html">s07</a>' in table_of
     page = (classroom.report / "students" / "s07.html").read_text("utf-8")
     well_formed(page)
