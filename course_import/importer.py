@@ -23,6 +23,7 @@ from autograder.authoring.python_names import (
     find_definitions,
     find_free_names,
     find_import_and_class_names,
+    find_imported_names,
     find_used_names,
     parse_code,
 )
@@ -45,6 +46,7 @@ from course_import.dependencies import (
 from course_import.kept_tests import KeptTest, NotebookDefinitions
 from course_import.nbgrader_source import (
     HIDDEN_TESTS,
+    SOLUTION_REGION,
     CellImportReport,
     NotASourceNotebook,
     SourceCell,
@@ -743,7 +745,11 @@ class _NotebookImporter:
         for name, roles_of_name in roles.items():
             if roles_of_name == {"test"}:
                 names_in_tests.add(name)
-        return sorted(names_read & names_in_tests)
+        imported_names: set[str] = set()
+        for cell in self._select("given", "solution"):
+            if cell.tree is not None:
+                imported_names |= find_imported_names(cell.tree)
+        return sorted((names_read & names_in_tests) - imported_names)
 
     def _find_definition(self, name: str) -> ast.FunctionDef | ast.ClassDef:
         for node in ast.walk(self.functions[name].tree):
@@ -778,10 +784,7 @@ class _NotebookImporter:
             if names:
                 report.outcome = f"the answer to {_quote_names(names)}"
         elif cell.role == "task":
-            report.lost_points = cell.points
-            report.problems.append(
-                "a task for which students add cells: there is no such kind; ask a question by hand",
-            )
+            report.additions.append("the answer is written into a cell below it; students may add cells")
         if cell.code and cell.role != "test":
             if cell.source != cell.plain:
                 report.additions.append("magics and shell commands are taken out: a lab has none")
@@ -911,9 +914,16 @@ class _NotebookImporter:
             if cell.attachments:
                 text.attachments = cell.attachments
             attach_pictures(text, self.folder, self.reports[cell.number])
-            yield _add_answer_metadata(text, name, cell.points) if cell.role == "by hand" else text
+            if cell.role == "task":
+                yield text
+                answer = nbformat.v4.new_markdown_cell("(The source notebook has no answer to this task.)")
+                yield _add_answer_metadata(answer, f"answer-{name}", cell.points)
+            else:
+                yield _add_answer_metadata(text, name, cell.points) if cell.role == "by hand" else text
         elif cell.tree is None and cell.role != "test":
-            yield nbformat.v4.new_markdown_cell(f"```\n{cell.source}\n```", id=cell_id)
+            # Without its syntax tree nothing tells which lines are the solution but the marks.
+            visible = SOLUTION_REGION.sub(r"\1# YOUR CODE HERE", cell.source)
+            yield nbformat.v4.new_markdown_cell(f"```\n{visible}\n```", id=cell_id)
         elif cell.role == "given":
             raises = cell.number in self.recording.errors
             tags = ["illustration" if raises or self._is_illustration(cell) else "setup"]
@@ -1018,7 +1028,7 @@ _OUTCOMES = {  # by the role of a cell without exercise
     "solution": "an answer without points",
     "test": "its visible part is kept, without points",
     "by hand": "manually graded",
-    "task": "its text",
+    "task": "a task, manually graded",
 }
 _TYPE_CHECK = re.compile(r"\b(isinstance|type|dtype)\b")
 _IDENTITY_WITH_BOOL = re.compile(r"\bis (True|False)\b")

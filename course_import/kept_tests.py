@@ -4,6 +4,7 @@ import ast
 import builtins
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from importlib import import_module
 
 from autograder.authoring.python_names import (
     find_changed_names,
@@ -60,6 +61,7 @@ class NotebookDefinitions:
     def __init__(self, cells: Iterable[SourceCell], student_functions: Set[str]):
         self._student_functions = student_functions
         self._sources: dict[str, str] = {}
+        self._star_modules: list[str] = []  # modules of which the notebook imports every name
         for cell in cells:
             self._add_imports(cell)
             if cell.role != "solution":
@@ -71,6 +73,8 @@ class NotebookDefinitions:
         for node in ast.walk(cell.tree):
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 for alias in node.names:
+                    if alias.name == "*" and isinstance(node, ast.ImportFrom) and not node.level:
+                        self._star_modules.append(node.module or "")
                     single = ast.copy_location(type(node)(**{**vars(node), "names": [alias]}), node)
                     name = (alias.asname or alias.name).partition(".")[0]
                     self._sources[name] = ast.unparse(single)
@@ -82,6 +86,17 @@ class NotebookDefinitions:
             if is_definition and statement.name not in self._student_functions:
                 self._sources.setdefault(statement.name, ast.unparse(statement))
 
+    def _find_star_module(self, name: str) -> str:
+        """Return the installed module from which `from … import *` imports a name; "" if none."""
+        for module_name in self._star_modules:
+            try:
+                module = import_module(module_name)
+            except Exception:  # noqa: BLE001 - a module may raise anything, or lie beside the notebook
+                continue
+            if hasattr(module, name):
+                return module_name
+        return ""
+
     def collect_sources(self, names: Set[str]) -> tuple[list[str], set[str]]:
         """Return the sources of these names and of all names that they use; and unknown names."""
         sources: list[str] = []
@@ -89,8 +104,11 @@ class NotebookDefinitions:
         while todo:
             name = todo.pop()
             if name not in self._sources:
-                unknown_names.add(name)
-                continue
+                module = self._find_star_module(name)
+                if not module:
+                    unknown_names.add(name)
+                    continue
+                self._sources[name] = f"from {module} import {name}"
             source = self._sources[name]
             is_import = source.startswith(("import ", "from "))
             sources.insert(0 if is_import else len(sources), source)
@@ -139,7 +157,7 @@ class NotebookDefinitions:
 
         parts = ["found = answer()"] if variables else []
         parts += [f'{variable} = found["{variable}"]' for variable in variables]
-        parts += [*sources, *map(ast.unparse, body)]
+        parts += [*sources, *(ast.unparse(_ReplaceType().visit(statement)) for statement in body)]
         text = "\n".join("    " + line for line in "\n".join(parts).split("\n"))
         name = f"{subject or 'answer'}_in_{cell.number}"
         if hidden:
@@ -149,6 +167,16 @@ class NotebookDefinitions:
         return KeptTest(
             name, subject, variables, hidden, source, sorted(unknown_names), sorted(helper_functions)
         )
+
+
+class _ReplaceType(ast.NodeTransformer):
+    """Transformer of `type(x)` into `x.__class__`, which an object's stand-in answers, too."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        if get_called_name(node) == "type" and isinstance(node.func, ast.Name) and len(node.args) == 1:
+            return ast.Attribute(node.args[0], "__class__", ast.Load())
+        return node
 
 
 def _select_statements(cell: SourceCell, asserted_lines: Set[int], hidden: bool) -> list[ast.stmt]:

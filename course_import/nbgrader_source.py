@@ -16,6 +16,7 @@ from autograder.core.errors import UsageError
 
 MAX_NOTEBOOK_BYTES = 20 << 20
 _BEGIN, _END = "### BEGIN SOLUTION", "### END SOLUTION"
+SOLUTION_REGION = re.compile(r"(?ms)^([ \t]*)#+ *BEGIN SOLUTION.*?(?:#+ *END SOLUTION[^\n]*|\Z)")
 HIDDEN_TESTS = re.compile(
     r"^[ \t]*#+ *BEGIN HIDDEN TESTS.*?(?:^[ \t]*#+ *END HIDDEN TESTS[^\n]*|\Z)",
     re.M | re.S,

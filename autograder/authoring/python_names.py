@@ -104,15 +104,19 @@ def _get_mutated_variable(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def find_import_and_class_names(tree: ast.AST) -> set[str]:
-    """Return the names that code imports, and the names of its classes, also inside functions."""
+def find_imported_names(tree: ast.AST) -> set[str]:
+    """Return the names that code imports, also inside functions."""
     names = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
             names |= {_get_bound_name(alias) for alias in node.names}
     return names
+
+
+def find_import_and_class_names(tree: ast.AST) -> set[str]:
+    """Return the names that code imports, and the names of its classes, also inside functions."""
+    classes = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    return find_imported_names(tree) | classes
 
 
 def find_changed_names(tree: ast.AST | None) -> set[str]:

@@ -1147,3 +1147,62 @@ def test_the_name_to_assign_stays_in_otters_cell(course):
         and "draw" not in text
         and "total / 2" not in text
     )
+
+
+@needs_sandbox
+def test_types_of_a_package_whose_names_are_all_imported_can_be_asked(course):
+    cells = [
+        code_cell("from fractions import *\nfrom random import *"),
+        solution_cell("### BEGIN SOLUTION\nhalf = Fraction(1, 2)\n### END SOLUTION", "half"),
+        make_test("assert type(half) == Fraction\nassert half.numerator == 1 and half + half == 1", "t", 2),
+    ]
+    report = import_cells(course, cells, name="fractions-of-one")
+    assert "2 points of 2 came over as they were" in report and "not:" not in report, report
+    build_course(course, "fractions-of-one")
+    lab = read_labs(read_course(course))["fractions-of-one"]
+    for answer, score in (
+        (None, 2),
+        ("half = Fraction(2, 4)", 2),
+        ("half = 0.5", 0),
+        ("half = Fraction(1, 3)", 0),
+    ):
+        assert mark_answer(course, lab, answer, "answer_half")["score"] == score, answer
+
+
+def test_a_task_becomes_a_question_for_a_person(course):
+    task = new_markdown_cell(
+        "Plot what you found.\n\n=== BEGIN MARK SCHEME ===\nLabels: 1\n=== END MARK SCHEME ==="
+    )
+    task.metadata["nbgrader"] = {
+        **{"grade": False, "solution": False, "locked": True, "task": True},
+        **{"grade_id": "plot", "schema_version": 3, "points": 4},
+    }
+    report = import_cells(course, [*TILES, task], name="tasks")
+    assert "13 points of 13 came over as they were" in report and "a task, manually graded" in report
+    build_course(course, "tasks")
+    lab = read_labs(read_course(course))["tasks"]
+    assert "answer-plot" in lab.manual_questions
+    released = nbformat.read(course / "notebooks/tasks/tasks.ipynb", 4)
+    text = "\n".join(cell.source for cell in released.cells)
+    assert "Plot what you found." in text and "Labels: 1" not in text
+
+
+def test_of_a_solution_that_is_no_python_nothing_but_the_stub_is_kept(course):
+    broken = solution_cell("x = = 1\n### BEGIN SOLUTION\nsecret = 1\n### END SOLUTION\ny = 2", "broken")
+    report = import_cells(course, [*TILES, broken], exit_code=1, name="broken")
+    assert "it is no Python, and is kept as text" in report
+    build_course(course, "broken")
+    text = (course / "notebooks/broken/broken.ipynb").read_text("utf-8")
+    assert "secret" not in text and "x = = 1" in text and "# YOUR CODE HERE" in text
+
+
+def test_a_module_that_a_test_changes_is_no_variable_of_the_test(course):
+    cells = [
+        code_cell("import numpy as np"),
+        solution_cell(
+            "def root(x):\n    ### BEGIN SOLUTION\n    return np.sqrt(x)\n    ### END SOLUTION", "root"
+        ),
+        make_test("np.linalg.solve = None\nassert root(4.0) == 2.0\nassert root(9.0) == 3.0", "t", 2),
+    ]
+    report = import_cells(course, cells, name="modules")
+    assert "2 points of 2 came over as they were" in report and "not:" not in report, report
