@@ -161,12 +161,12 @@ class ImportReport:
         """Return how many points came over as they were, in part, and not at all."""
         all_points = sum(report.cell.points for report in self.cells)
         lost_points = sum(report.lost_points for report in self.cells)
-        in_part = [report for report in self.cells if report.points_in_part]
-        points_in_part = sum(report.points_in_part for report in in_part)
+        incomplete = [report for report in self.cells if report.points_in_part]
+        points_in_part = sum(report.points_in_part for report in incomplete)
         whole_points = all_points - lost_points - points_in_part
         summary = f"{format_count(whole_points, 'point')} of {all_points:g} came over as they were"
         if points_in_part:
-            numbers = join_words(report.cell.number for report in in_part)
+            numbers = join_words(report.cell.number for report in incomplete)
             noun = "cell" if numbers.isdigit() else "cells"
             summary += f"; {points_in_part:g} came over with less than their tests ask ({noun} {numbers})"
         if lost_points:

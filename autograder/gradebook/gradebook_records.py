@@ -16,7 +16,7 @@ from autograder.gradebook.classroom import Classroom
 
 
 class EarlierMark(NamedTuple):
-    """What a person gave for an answer that the student has replaced since; it no longer counts.
+    """Manual mark of an answer that the student has replaced since; it no longer counts.
 
     Parameters
     ----------

@@ -674,14 +674,14 @@ def _set_auto_score(
 
 
 def _withdraw_manual_mark(grade: Any, comment: Any, earlier: EarlierMark | None) -> EarlierMark | None:
-    """Take back what a person gave for an answer that has changed; None if there was nothing.
+    """Take back the manual mark of an answer that has changed, and return it; None if there was none.
 
     Parameters
     ----------
     grade, comment : Grade and Comment
         nbgrader's rows for the answer; there may be no comment.
     earlier : EarlierMark or None
-        What a person gave for an even earlier answer. What is not replaced of it is kept.
+        Manual mark of an even earlier answer; its parts that are not replaced are kept.
     """
     text = (comment and comment.manual_comment) or ""
     withdrawn = EarlierMark(grade.manual_score, text, grade.extra_credit)

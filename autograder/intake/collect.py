@@ -63,7 +63,7 @@ class CollectionReport:
     notes : tuple of str
         Remarks that concern no single file.
     missing : mapping of str to MissingSubmissions
-        Who of the roster has submitted a lab and who has not, by lab. Only the labs are listed for
+        Students of the roster who have submitted a lab and who have not, by lab. Only the labs are listed for
         which this run filed a submission, and of which some are missing.
     untimed_count : int
         Number of this run's submissions whose time is unknown.
@@ -157,7 +157,7 @@ class CollectionReport:
 
 
 def _describe_missing(lab: str, submissions: MissingSubmissions) -> str:
-    """Return a line on who has not submitted a lab, or on who has if only a few have."""
+    """Return a line that names the students without a submission, or the few who have one."""
     submitters, absent = submissions.submitters, submissions.absent
     size = len(submitters) + len(absent)
     if submitters and is_submitted_by_few(len(submitters), size):
@@ -392,7 +392,7 @@ def _make_roster_and_zone_notes(
 
 
 def find_missing(root: Path, roster: Roster, labs: Sequence[str]) -> dict[str, MissingSubmissions]:
-    """Return who of the roster has submitted each lab, and who has not.
+    """Return the students of the roster who have submitted each lab, and those who have not.
 
     Labs that everybody has submitted are left out, and so are people who have left the class.
     """

@@ -318,7 +318,7 @@ def _define_operator(name: str, function: Callable) -> None:
 
 def _define_reflected_operator(name: str, function: Callable) -> None:
     def method(self: _TestedObject, other: Any) -> Any:
-        return self._ask(lambda own, other: function(other, own), other)
+        return self._ask(lambda tested, other: function(other, tested), other)
 
     setattr(_TestedObject, name, method)
 

@@ -42,12 +42,11 @@ from autograder.reports.statistics import (
     count_misconceptions,
     find_students_in_need,
     group_exercises,
-    is_blank,
     lab_statistics,
     student_percentages,
     summarise_distribution,
 )
-from autograder.reports.submission_patterns import SPANS_BEFORE_DUE_DATE
+from autograder.reports.submission_patterns import SPANS_BEFORE_DUE_DATE, is_blank
 from autograder.reports.term import (
     ClassTerm,
     build_term_tables,

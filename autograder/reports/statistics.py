@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 from autograder.authoring.lab import Lab
 from autograder.core.errors import join_words
-from autograder.core.results import Result, ResultReason, Verdict
+from autograder.core.results import Result, Verdict
 from autograder.reports.marks import ClassMarks, Mark
 from autograder.reports.submission_patterns import (
+    OUTCOMES,
     ArrivalSpan,
     FailingCase,
     OutcomePattern,
@@ -18,6 +19,7 @@ from autograder.reports.submission_patterns import (
     count_attempts,
     count_failing_cases,
     find_outcome_patterns,
+    is_blank,
 )
 from autograder.values.structural_mistakes import STRUCTURAL
 
@@ -43,14 +45,6 @@ VERDICT_ADVICE = {
     ),
     Verdict.TIMEOUT: ("Took too long", "Often a loop that never ends."),
     Verdict.ERROR: ("Raised an error", "The function ran into an error of Python or NumPy."),
-}
-_OUTCOMES = {
-    Verdict.PASS: "passed",
-    Verdict.WRONG: "wrong",
-    Verdict.ERROR: "stopped",
-    Verdict.TIMEOUT: "stopped",
-    Verdict.CRASH: "stopped",
-    Verdict.MISSING: "stopped",
 }
 
 
@@ -180,11 +174,6 @@ class StudentInNeed:
     reasons: tuple[str, ...]
 
 
-def is_blank(row: Result) -> bool:
-    """Return True if the student has left the exercise as it was in the released notebook."""
-    return row.kind is ResultReason.STUB
-
-
 def summarise_distribution(percents: Sequence[float]) -> Distribution:
     """Return the distribution of percentages.
 
@@ -281,8 +270,8 @@ def _count_outcomes(results: Sequence[tuple[Mark, Result]]) -> Counter[str]:
     for mark, row in results:
         if is_blank(row):
             counts["blank"] += 1
-        elif row.verdict in _OUTCOMES:
-            counts[_OUTCOMES[row.verdict]] += 1
+        elif row.verdict in OUTCOMES:
+            counts[OUTCOMES[row.verdict]] += 1
             counts["unexplained"] += row.verdict is Verdict.WRONG and row.misconception is None
         if row.verdict is Verdict.MANUAL and mark.scores.get(row.exercise, row.score) is None:
             counts["waiting"] += 1

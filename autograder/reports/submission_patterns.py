@@ -24,15 +24,14 @@ _ARRIVAL_SPANS = (
     (float("inf"), "> 1 d"),
 )
 SPANS_BEFORE_DUE_DATE = 6  # of these spans
-_OUTCOMES = {
+# Outcome of an exercise by its verdict. The verdicts "manual" and "fault" are no outcome yet.
+OUTCOMES = {
     Verdict.PASS: "passed",
     Verdict.WRONG: "wrong",
     Verdict.ERROR: "stopped",
     Verdict.TIMEOUT: "stopped",
     Verdict.CRASH: "stopped",
     Verdict.MISSING: "stopped",
-    Verdict.MANUAL: "waiting",
-    Verdict.FAULT: "waiting",
 }
 
 
@@ -72,11 +71,16 @@ class ArrivalSpan:
     count: int
 
 
+def is_blank(row: Result) -> bool:
+    """Return True if the student has left the exercise as it was in the released notebook."""
+    return row.kind is ResultReason.STUB
+
+
 def classify_outcome(mark: Mark, row: Result) -> str:
-    """Return how a submission fared in one exercise or question, as a word of `OutcomePattern`."""
-    if row.kind is ResultReason.STUB and row.exercise not in mark.manually_graded:
+    """Return the outcome of one exercise or question in a submission, as `OutcomePattern` names it."""
+    if is_blank(row) and row.exercise not in mark.manually_graded:
         return "blank"
-    outcome = _OUTCOMES[row.verdict]
+    outcome = OUTCOMES.get(row.verdict, "waiting")
     score, points = mark.scores.get(row.exercise, row.score), mark.points.get(row.exercise)
     is_persons = row.verdict is Verdict.MANUAL or row.exercise in mark.manually_graded
     if not is_persons or score is None or not points:

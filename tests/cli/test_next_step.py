@@ -83,6 +83,6 @@ def test_outside_of_a_course_it_is_the_help(tmp_path, monkeypatch):
     assert outcome.exit_code == 0 and "Commands:" in outcome.output
 
 
-def test_the_marks_of_another_course_folder_are_read(classroom, steps):
+def test_a_course_without_labs_has_no_submissions(classroom, steps):
     other = replace(COURSE, labs=())
     assert "No submissions" in "\n".join(describe_next_steps(other))

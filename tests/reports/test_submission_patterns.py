@@ -1,4 +1,4 @@
-"""What the report shows as pictures: who failed what, which cases, when submissions came."""
+"""Pictures of the report: outcomes by student and exercise, failing cases, times of submission."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
