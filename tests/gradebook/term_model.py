@@ -59,8 +59,8 @@ class TermFacts:
         Cells of the roster, by student and lab; an extension with the lab "" is for all labs.
     attempts : dict
         Attempts of each submission, the newest first, by student and lab.
-    manual : dict
-        Points given by a person, by student, lab and exercise or question.
+    manual, extra_credit : dict
+        Points and extra credit given by a person, by student, lab and exercise or question.
     """
 
     now: datetime
@@ -74,6 +74,7 @@ class TermFacts:
     stated_times: dict = field(default_factory=dict)
     attempts: dict = field(default_factory=dict)
     manual: dict = field(default_factory=dict)
+    extra_credit: dict = field(default_factory=dict)
 
     @property
     def zone(self) -> ZoneInfo:
@@ -257,6 +258,8 @@ def compute_marks(facts: TermFacts) -> dict[tuple[str, str], ModelMark]:
                     is_complete = is_complete and not worth
                 elif name in attempt.passed:
                     raw += worth
+                if worth and (given is not None or name != QUESTION):
+                    raw += as_fraction(facts.extra_credit.get((student, lab, name), 0))
             penalty = raw * find_penalty_share(facts, days - used)
             late = seconds if days else 0.0
             possible = sum(points.values(), Fraction(0))
@@ -439,3 +442,5 @@ def _draw_submission(facts: TermFacts, student: str, lab: str, chance: Random) -
         if chance.random() < (0.8 if name == QUESTION else 0.1):
             worth = float(find_points(facts, lab)[name])
             facts.manual[student, lab, name] = round(chance.choice([0, 0.25, 0.5, 1]) * worth, 4)
+        if chance.random() < 0.1:
+            facts.extra_credit[student, lab, name] = chance.choice([0.25, 0.5, 1, 3])

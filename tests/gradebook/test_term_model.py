@@ -101,6 +101,8 @@ def make_mark(facts, key, attempt, policy, timing) -> Mark:
             awaiting += manual is None and worth > 0
         if manual is not None:
             scores[name] = manual if worth else 0.0
+        if worth and scores[name] is not None:
+            scores[name] += facts.extra_credit.get((*key, name), 0.0)
     raw_score = sum(score or 0.0 for score in scores.values())
     late = timing.seconds_late if policy.count_late_days(timing.seconds_late) else 0.0
     return Mark(
@@ -253,6 +255,9 @@ def write_term(room, facts, labs, attempts) -> None:
                 gradebook.find_assignment(lab).duedate = to_naive(due)
         for (student, lab), extension in facts.gradebook_extensions.items():
             gradebook.find_submission(lab, student).extension = extension
+        for (student, lab, name), points in facts.extra_credit.items():
+            cell_name = name if name == model.QUESTION else f"test-{name}"
+            gradebook.find_grade(cell_name, lab, lab, student).extra_credit = points
         gradebook.db.commit()
 
 

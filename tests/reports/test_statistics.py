@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import product
 
 import pytest
 from graded_class import LAB, policy_of, results, row, submission, table
@@ -56,6 +57,28 @@ def test_discrimination_leaves_the_exercise_itself_out():
         verdicts = (Verdict.PASS, Verdict.WRONG) if i % 2 else (Verdict.WRONG, Verdict.PASS)
         students.append(submission(f"s{i}", [row(f"s{i}", n, v) for n, v in zip("ab", verdicts)]))
     assert statistics.exercise_statistics("a", students).discrimination == pytest.approx(-1)
+
+
+# Section 6 of the Law School Admission Test: how many of 1,000 people gave each pattern of answers to
+# five items, from 00000 (all wrong) to 11111 (Bock and Lieberman 1970, Psychometrika 35, p. 179), and
+# what `descript(LSAT)` of the R package ltm prints (Rizopoulos 2006, Journal of Statistical Software 17).
+LSAT6_COUNTS = (3, 6, 2, 11, 1, 1, 3, 4, 1, 8, 0, 16, 0, 3, 2, 15)
+LSAT6_COUNTS += (10, 29, 14, 81, 3, 28, 15, 80, 16, 56, 21, 173, 11, 61, 28, 298)
+LSAT6_PASS_RATES = (92.4, 70.9, 55.3, 76.3, 87.0)
+LSAT6_POINT_BISERIAL_EXCLUDED = (0.1128, 0.1532, 0.1728, 0.1444, 0.1216)
+
+
+def test_item_statistics_agree_with_a_reference_program_on_a_known_test():
+    students = []
+    items = ("item 1", "item 2", "item 3", "item 4", "item 5")
+    for pattern, count in zip(product((Verdict.WRONG, Verdict.PASS), repeat=5), LSAT6_COUNTS, strict=True):
+        for _ in range(count):
+            name = f"s{len(students)}"
+            students.append(submission(name, [row(name, *item) for item in zip(items, pattern)]))
+    for item, pass_rate, correlation in zip(items, LSAT6_PASS_RATES, LSAT6_POINT_BISERIAL_EXCLUDED):
+        result = statistics.exercise_statistics(item, students)
+        assert result.pass_rate == pytest.approx(pass_rate)
+        assert result.discrimination == pytest.approx(correlation, abs=0.00006)
 
 
 def test_manual_grades_count_and_ungraded_answers_do_not():
