@@ -9,8 +9,9 @@ cell what was imported, what was not, and how many points depend on that.
 import ast
 import builtins
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from autograder.core.course import Course
 from autograder.core.errors import AutograderError, format_count, join_words, truncate
 from autograder.core.files import write_file
 from autograder.core.notebook_cells import grade_id, grade_id_of_test, make_nbgrader_metadata
+from autograder.judging.function_tests import COMPARED_VARIABLES
 from autograder.values.case_records import Tolerance, Value
 from course_import import otter_source
 from course_import.assertions import EXACT, Assertion, read_assertions, uncomment_autotests
@@ -85,14 +87,16 @@ class ExercisePlan:
         Cell with the solution.
     variables : list of str
         The variables of the answer; empty for a function.
-    tests : list of int
-        Numbers of the test cells.
+    points_by_test : dict of int to float
+        The exercise's points that each test cell gives, by the number of the cell.
     calls : list of (RecordedCall, bool, str)
         Calls for cases, each with True if it is hidden, and its label.
     hidden : bool
         True if only hidden tests compare the value of some variable.
     compared_variables : list of str
         Variables of which one value only is right.
+    variables_by_test : dict of int to list of str
+        Variables that each test cell compares.
     test_cases : list of CaseSource
         Test functions.
     further_functions : set of str
@@ -104,20 +108,49 @@ class ExercisePlan:
     name: str
     home: SourceCell
     variables: list[str] = field(default_factory=list)
-    points: float = 0.0
-    tests: list[int] = field(default_factory=list)
+    points_by_test: dict[int, float] = field(default_factory=dict)
     calls: list[tuple[RecordedCall, bool, str]] = field(default_factory=list)
     hidden: bool = False
     tolerances: list[Tolerance] = field(default_factory=list)
     compared_variables: list[str] = field(default_factory=list)
+    variables_by_test: dict[int, list[str]] = field(default_factory=dict)
     test_cases: list[CaseSource] = field(default_factory=list)
     further_functions: set[str] = field(default_factory=set)
     checks_type: bool = False
 
-    def compare_variables(self, names: Sequence[str]) -> None:
-        """Let the exercise compare the values of these variables with the expected values."""
+    @property
+    def points(self) -> float:
+        """Points of the exercise: the sum over its test cells."""
+        return round(sum(self.points_by_test.values()), 10)
+
+    @property
+    def tests(self) -> list[int]:
+        """Numbers of the test cells, in order."""
+        return sorted(self.points_by_test)
+
+    @property
+    def has_several_scored_tests(self) -> bool:
+        """True if more than one test cell gives points."""
+        return sum(points > 0 for points in self.points_by_test.values()) > 1
+
+    def compare_variables(self, names: Sequence[str], test: int) -> None:
+        """Let the exercise compare the values of variables with those expected in a test cell."""
         _add_new(self.variables, names)
         _add_new(self.compared_variables, names)
+        _add_new(self.variables_by_test.setdefault(test, []), names)
+
+    def name_parts(self) -> dict[int, str]:
+        """Return the name of the part of the exercise that each test cell gives points for.
+
+        It is empty if all points hang on one test cell, or a test cell with points has no case of
+        its own, so that its points cannot be given apart.
+        """
+        with_cases = {call.cell for call, _, _ in self.calls}
+        with_cases |= {case.test_cell for case in self.test_cases} | {*self.variables_by_test}
+        scored = {number for number, points in self.points_by_test.items() if points}
+        if not self.has_several_scored_tests or not scored <= with_cases:
+            return {}
+        return {number: f"part {index}" for index, number in enumerate(sorted(with_cases), start=1)}
 
     @property
     def tolerance(self) -> Tolerance:
@@ -463,7 +496,7 @@ class _NotebookImporter:
             plans.append(plan)
         if variables:
             plan = self._get_variables_plan(variables, cell)
-            plan.compare_variables(variables)
+            plan.compare_variables(variables, cell.number)
             for name in variables:
                 plan.hidden |= all(assertion.hidden for _, assertion in comparisons_by_name[name])
                 plan.tolerances += [assertion.tolerance for _, assertion in comparisons_by_name[name]]
@@ -650,7 +683,8 @@ class _NotebookImporter:
             values["as_due"] = large
         if test.hidden:
             label = "what is asked besides"
-        plan.test_cases.append(CaseSource(label, (), values, test.hidden, test=test.source))
+        case = CaseSource(label, (), values, test.hidden, test=test.source, test_cell=cell.number)
+        plan.test_cases.append(case)
         return plan
 
     def _reads_file(self, test: KeptTest) -> bool:
@@ -663,8 +697,8 @@ class _NotebookImporter:
         """Divide a test cell's points among the exercises to which it belongs."""
         shares = reversed(split_points(cell.points, len(plans)))
         for plan, points in zip(plans, shares, strict=True):
-            plan.points += points
-            plan.tests = sorted({*plan.tests, cell.number})
+            earlier_points = plan.points_by_test.get(cell.number, 0.0)
+            plan.points_by_test[cell.number] = earlier_points + points
 
     def _get_test_plan(self, test: KeptTest, cell: SourceCell) -> ExercisePlan:
         if test.subject:
@@ -712,7 +746,7 @@ class _NotebookImporter:
             report.problems.append(f"`{plan.name}`: {problem}")
             report.dropped_exercises += 1
             if any(number in remaining_plan.tests for remaining_plan in self.exercises.values()):
-                report.lost_points += round(plan.points / len(plan.tests), 2)
+                report.lost_points += plan.points_by_test[number]
             else:
                 report.lost_points = report.cell.points
 
@@ -777,6 +811,7 @@ class _NotebookImporter:
             names = [plan.name for plan in plans if cell.number in plan.tests]
             if names:
                 report.outcome = f"asked as {_quote_names(names)}"
+                report.additions += self._describe_parts(cell)
             elif not report.problems:
                 report.problems.append("nothing in it compares what students write with a value")
         elif cell.role == "solution":
@@ -790,6 +825,18 @@ class _NotebookImporter:
                 report.additions.append("magics and shell commands are taken out: a lab has none")
             if cell.tree is None:
                 report.problems.append("it is no Python, and is kept as text")
+
+    def _describe_parts(self, cell: SourceCell) -> Iterator[str]:
+        """Yield how the points of a test cell are given, if other cells give points for the same answer."""
+        for plan in self.exercises.values():
+            if cell.number not in plan.tests or not plan.has_several_scored_tests:
+                continue
+            part = plan.name_parts().get(cell.number)
+            if part:
+                yield f"its points are given apart, as “{part}” of `{plan.name}`"
+            elif cell.points:
+                others = join_words(number for number in plan.tests if number != cell.number)
+                yield f"its points and those of cell {others} are given together, or not at all"
 
     # Methods that write the lab's files
 
@@ -813,7 +860,8 @@ class _NotebookImporter:
         return title or self.lab.replace("-", " ").capitalize()
 
     def _make_exercise(self, plan: ExercisePlan, source_name: str) -> str:
-        cases = self._make_cases(plan)
+        parts = plan.name_parts()
+        cases = self._make_cases(plan, parts)
         if len(cases) > MAX_CASES:
             self.reports[plan.tests[-1]].problems.append(
                 f"{len(cases) - MAX_CASES} of the {len(cases)} calls of `{plan.name}`: these are enough",
@@ -833,27 +881,35 @@ class _NotebookImporter:
             plan.name,
             f"{source_name}, cell {plan.home.number}, tested in {join_words(plan.tests)}",
             plan.points,
+            {name: plan.points_by_test.get(number, 0.0) for number, name in parts.items()},
             rules,
-            [*cases[:MAX_CASES], *plan.test_cases],
+            _name_parts_of_cases([*_take_in_turns(cases, MAX_CASES), *plan.test_cases], parts),
             domain,
             self._find_prerequisites(plan),
             f"{CHECKS_PACKAGE}.{get_module_name(self.lab)}",
         )
 
-    def _make_cases(self, plan: ExercisePlan) -> list[CaseSource]:
-        """Return a test case for each set of arguments; prefer calls that students see."""
-        cases: dict[str, CaseSource] = {}
-        if plan.compared_variables:
+    def _make_cases(self, plan: ExercisePlan, parts: Mapping[int, str]) -> list[CaseSource]:
+        """Return a test case for each set of arguments and each part; prefer calls that students see."""
+        cases: dict[tuple[str, str], CaseSource] = {}
+        variables_by_test = plan.variables_by_test
+        if variables_by_test and not parts:
+            variables_by_test = {0: plan.compared_variables}
+        for number, variables in variables_by_test.items():
             kwargs = {}
-            if plan.compared_variables != plan.variables:
-                kwargs["only"] = plan.compared_variables
-            cases[""] = CaseSource("what the variables hold", kwargs=kwargs, hidden=plan.hidden)
+            if variables != plan.variables:
+                kwargs[COMPARED_VARIABLES] = variables
+            label = "what the variables hold"
+            cases["", parts.get(number, "")] = CaseSource(
+                label, kwargs=kwargs, hidden=plan.hidden, test_cell=number
+            )
         for call, hidden, source in plan.calls:
             error = format_exception_name(call.error)
             label = f"{plan.name} refuses {len(cases) + 1}" if error else _shorten(source)
-            case = CaseSource(label, call.args, call.kwargs, hidden, error)
-            if case.arguments not in cases or not hidden:
-                cases[case.arguments] = case
+            case = CaseSource(label, call.args, call.kwargs, hidden, error, test_cell=call.cell)
+            key = (case.arguments, parts.get(call.cell, ""))
+            if key not in cases or not hidden:
+                cases[key] = case
         return list(cases.values())
 
     def _has_integer_result(self, plan: ExercisePlan) -> bool:
@@ -1032,6 +1088,31 @@ _OUTCOMES = {  # by the role of a cell without exercise
 }
 _TYPE_CHECK = re.compile(r"\b(isinstance|type|dtype)\b")
 _IDENTITY_WITH_BOOL = re.compile(r"\bis (True|False)\b")
+
+
+def _take_in_turns(cases: Sequence[CaseSource], count: int) -> list[CaseSource]:
+    """Return at most `count` cases, in their order: the first of each test cell, the second…"""
+    ranks: list[int] = []
+    seen: Counter[int] = Counter()
+    for case in cases:
+        ranks.append(seen[case.test_cell])
+        seen[case.test_cell] += 1
+    places = sorted(range(len(cases)), key=lambda place: (ranks[place], place))[:count]
+    return [cases[place] for place in sorted(places)]
+
+
+def _name_parts_of_cases(cases: Sequence[CaseSource], parts: Mapping[int, str]) -> list[CaseSource]:
+    """Return the cases with the name of their part, which makes the same label in two parts differ."""
+    if not parts:
+        return list(cases)
+    parts_by_label: dict[str, str] = {}
+    named = []
+    for case in cases:
+        part, label = parts[case.test_cell], case.label
+        if parts_by_label.setdefault(label, part) != part:
+            label = f"{label} ({part})"
+        named.append(replace(case, part=part, label=label))
+    return named
 
 
 def _find_recent_solutions(cells: Sequence[SourceCell]) -> dict[int, list[SourceCell]]:

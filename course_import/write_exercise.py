@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from autograder.judging.function_tests import COMPARED_VARIABLES
 from autograder.values.case_records import ComparisonRules, Value
 from autograder.values.dataframes import Column, DataTable, Labels, table_from_pandas
 from autograder.values.value_types import arrays_in, values_agree
@@ -28,6 +29,10 @@ class CaseSource:
         Name of the expected exception, or "".
     test : str
         Source of the test function of a case that is one, else "".
+    test_cell : int
+        Number of the test cell that the case comes from.
+    part : str
+        Name of the part of the exercise whose points hang on the case, or "".
     """
 
     label: str
@@ -36,6 +41,8 @@ class CaseSource:
     hidden: bool = False
     raises: str = ""
     test: str = ""
+    test_cell: int = 0
+    part: str = ""
 
     @property
     def arguments(self) -> str:
@@ -163,6 +170,7 @@ def make_exercise_source(
     name: str,
     place: str,
     points: float,
+    parts: Mapping[str, float],
     rules: Mapping[str, object],
     cases: Sequence[CaseSource],
     domain: str,
@@ -170,10 +178,13 @@ def make_exercise_source(
     checks: str,
 ) -> str:
     """Return the source code of an exercise's file. Visible tests stand in the module `checks`."""
-    options = [f"points={points:g}", *(f"{key}={value!r}" for key, value in rules.items())]
+    options = [f"points={points:g}"]
+    if parts:
+        options.append(f"parts={parts!r}")
+    options += [*(f"{key}={value!r}" for key, value in rules.items())]
     if builds_on:
         options.append(f"builds_on=[{', '.join(builds_on)}]")
-    has_tests = any(case.test for case in cases)
+    has_tests = any(case.test or COMPARED_VARIABLES in (case.kwargs or {}) for case in cases)
     if has_tests:
         options += ["call=call_in_test", "compare=compare_in_test"]
     parts = []
@@ -218,6 +229,8 @@ def _make_case_source(exercise: str, number: int, case: CaseSource) -> str:
         options += ", hidden=True"
     if case.raises:
         options += f", raises={case.raises}"
+    if case.part:
+        options += f", part={case.part!r}"
     call = f"inputs({case.arguments})"
     if case.test:
         test = case.test_name.upper() if case.hidden else case.test_name

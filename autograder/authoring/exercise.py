@@ -59,6 +59,8 @@ from autograder.values.wording import format_megabytes, with_article
 if TYPE_CHECKING:
     from autograder.authoring.lab import Lab
 
+POINTS_TOLERANCE = 1e-6  # points that a sum of the parts' points may be off
+
 F = TypeVar("F", bound=Callable[..., Any])
 # A test case as it was drawn: its label, its inputs, and for an edge case the name of the argument
 # with an extreme value and that value.
@@ -110,6 +112,10 @@ class Exercise:
     builds_on : sequence of Exercise
         Exercises of this lab whose functions this exercise's function calls. If a student's answer
         to one of them is wrong, this exercise is graded with a right function in its place.
+    parts : mapping of str to float
+        Points of parts of the exercise, by the name of the part. A wrong answer gets the points of
+        each part whose cases are all right (see `case`). Points that the parts leave are for the
+        cases of no part. Without parts, a wrong answer gets no points.
     call, view, compare, properties
         See `autograder.values.case_records.ComparisonRules`. Functions must be defined in a module
         that students have, too.
@@ -122,7 +128,8 @@ class Exercise:
     Raises
     ------
     ExerciseError
-        If `builds_on` holds anything but exercises, or a rule is unknown or has a wrong value.
+        If `builds_on` holds anything but exercises, a rule is unknown or has a wrong value, or the
+        parts have more points than the exercise.
     """
 
     lab: "Lab"  # set when the lab is read
@@ -133,6 +140,7 @@ class Exercise:
         *,
         points: float,
         builds_on: Sequence["Exercise"] = (),
+        parts: Mapping[str, float] | None = None,
         call: Callable | str = "function",
         view: Callable | None = None,
         compare: Callable | None = None,
@@ -148,6 +156,7 @@ class Exercise:
         self.name = name
         self.points = points
         self.builds_on = tuple(builds_on)
+        self.parts = dict(parts or {})
         self.allows_nan = allows_nan
         try:
             self.rules = ComparisonRules(
@@ -159,12 +168,19 @@ class Exercise:
             )
         except (TypeError, ValueError) as error:
             raise ExerciseError(f"{name}: {error}.") from None
+        points_of_parts = sum(self.parts.values())
+        if points_of_parts > points + POINTS_TOLERANCE or any(p < 0 for p in self.parts.values()):
+            raise ExerciseError(
+                f"{name}: its parts have {points_of_parts:g} points, and the exercise has {points:g}: "
+                "no part can be worth less than 0, and together at most as much as the exercise."
+            )
         self.misconceptions: list[Misconception] = []
         self.variants: list[Callable] = []
         self.declared_domain: Domain | None = None
         self.proposed_domain: Domain | None = None
         self._cases: list[_CaseDefinition] = []
         self._expected_errors: dict[str, ExpectedError] = {}  # by the label of the test case
+        self._part_names: dict[str, str] = {}  # by the label of the test case
 
     def __repr__(self) -> str:
         return f"Exercise({self.name!r}, points={self.points})"
@@ -249,6 +265,7 @@ class Exercise:
         hidden: bool = False,
         raises: type[Exception] | None = None,
         saying: str = "",
+        part: str = "",
     ) -> Callable[[F], F]:
         """Decorate a function that draws the inputs of a test case.
 
@@ -266,7 +283,21 @@ class Exercise:
             Error that the student's function must raise instead of returning a result.
         saying : str
             Text that the error's message must contain.
+        part : str
+            Name of the part of the exercise (see `parts`) to which the case belongs.
+
+        Raises
+        ------
+        ExerciseError
+            If the exercise has no such part, or a case with this label belongs to another one.
         """
+        if part and part not in self.parts:
+            known = join_words(f"{name!r}" for name in self.parts) or "none"
+            raise ExerciseError(
+                f"{self.name}: the case {label!r} belongs to the part {part!r}; the parts are {known}."
+            )
+        if self._part_names.setdefault(label, part) != part:
+            raise ExerciseError(f"{self.name}: two cases {label!r} belong to different parts. Rename one.")
         if raises is not None:
             self._expected_errors[label] = ExpectedError(raises.__name__, saying)
 
@@ -471,6 +502,62 @@ class Exercise:
             rng = np.random.default_rng(streams[-1])
             edge_cases += self.declared_domain.edge_cases(rng, corners=not for_students)
         return [*visible_cases, *edge_cases, *hidden_cases]
+
+    def compute_partial_share(self, questions: Sequence[Question], cases_correct: Sequence[bool]) -> float:
+        """Return the share of the points, 0 to 1, that a wrong answer gets for its right parts.
+
+        Parameters
+        ----------
+        questions : sequence of Question
+            All cases in which the answer was tested.
+        cases_correct : sequence of bool
+            For each of them, True if the answer is right there.
+        """
+        right_parts = self.find_right_parts(questions, cases_correct)
+        earned = sum(self.parts.get(part, self.points_without_part) for part in right_parts)
+        return min(earned / self.points, 1.0) if self.points else 0.0
+
+    def find_right_parts(self, questions: Sequence[Question], cases_correct: Sequence[bool]) -> list[str]:
+        """Return the parts whose cases are all right; "" stands for the cases of no part."""
+        if not self.parts:
+            return []
+        right: dict[str, bool] = {}
+        for question, is_right in zip(questions, cases_correct, strict=True):
+            part = self._part_names.get(question.label, "")  # edge cases have labels of their own
+            right[part] = right.get(part, True) and is_right
+        return [part for part in (*self.parts, "") if right.get(part)]
+
+    @property
+    def points_without_part(self) -> float:
+        """Points that the parts leave, for the cases of no part."""
+        return max(self.points - sum(self.parts.values()), 0.0)
+
+    def check_parts(self) -> None:
+        """Check that each part has a case, and that cases of no part are worth points.
+
+        Raises
+        ------
+        ExerciseError
+            If a part has no case, or the points of cases and parts contradict each other.
+        """
+        if not self.parts:
+            return
+        used = set(self._part_names.values())
+        unused = [part for part in self.parts if part not in used]
+        if unused:
+            raise ExerciseError(f'{self.name}: no case has part="{unused[0]}".')
+        leaves_points = self.points_without_part > POINTS_TOLERANCE
+        has_other_cases = "" in used or self.declared_domain is not None
+        if has_other_cases and not leaves_points:
+            raise ExerciseError(
+                f"{self.name}: its parts are worth all of its points, so cases of no part, and edge "
+                "cases of the domain, would cost nothing. Give the parts fewer points, or each case a part."
+            )
+        if leaves_points and not has_other_cases:
+            raise ExerciseError(
+                f"{self.name}: {self.points_without_part:g} of its {self.points:g} points belong to no "
+                "part, and no case either. Give them to a part."
+            )
 
     def hidden_questions(self) -> list[Question]:
         """Return the test cases that students do not see, drawn with the random seed 0."""

@@ -6,6 +6,7 @@ right implementation must be accepted. A function without any thought, such as o
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from autograder.core.results import Verdict
 from autograder.judging.call_answer import call_student_function, pack_result
 from autograder.judging.compare import first_difference
 from autograder.judging.error_messages import classify_error
-from autograder.judging.function_tests import TEST_ARGUMENT, zero_recorded_values
+from autograder.judging.function_tests import COMPARED_VARIABLES, TEST_ARGUMENT, zero_recorded_values
 from autograder.judging.judge import Finding, judge
 from autograder.values.case_records import (
     Answer,
@@ -48,6 +49,7 @@ def find_definition_mistakes(lab: Lab) -> list[str]:
 def _find_exercise_weaknesses(exercise: Exercise) -> Iterator[str]:
     owner = f"{exercise.lab.name}: {exercise.name}"
     questions = exercise.questions() + exercise.hidden_questions()
+    exercise.check_parts()
     exercise.check_proposed_domain()
     if not questions:
         yield f"{owner} has no case; give it one, or a domain."
@@ -237,7 +239,7 @@ def _make_thoughtless_answers(
         yield "what gives zeros of the right shape", _make_answers(zeros)
         return
     is_test = any(TEST_ARGUMENT in question.inputs.kwargs for question in questions)
-    differ = len({_encode_inputs(question.inputs) for question in questions}) > 1
+    differ = len({_encode_arguments(question.inputs) for question in questions}) > 1
     if rules.compare and differ and not is_test:
         results = [question.expected for question in questions]
         yield "what is right in another case", _make_answers([*results[1:], results[0]])
@@ -323,6 +325,12 @@ def _encode_inputs(inputs: Inputs) -> bytes:
     """Encode a test case's inputs as bytes, so that two cases with equal inputs can be found."""
     arrays: list[np.ndarray] = []
     return encode(pack_inputs(inputs, arrays), arrays)
+
+
+def _encode_arguments(inputs: Inputs) -> bytes:
+    """Encode what a test case gives to the answer, without the names of compared variables."""
+    kwargs = {name: value for name, value in inputs.kwargs.items() if name != COMPARED_VARIABLES}
+    return _encode_inputs(replace(inputs, kwargs=kwargs))
 
 
 def answer_questions(

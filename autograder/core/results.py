@@ -7,7 +7,7 @@ from typing import Any
 
 
 class Verdict(StrEnum):
-    """Verdict on an exercise of a submission. The score depends only on the verdict."""
+    """Verdict on an exercise of a submission."""
 
     PASS = "pass"
     WRONG = "wrong"
@@ -60,6 +60,9 @@ class Result:
         Detail of the verdict.
     cause : str or None
         Name of another exercise whose function this answer calls and which is wrong.
+    partial_share : float
+        Share of the points, 0 to 1, that a wrong answer gets for the parts of the exercise that are
+        right.
     failed_cases : tuple of str
         Descriptions of the test cases in which the answer is wrong: of the visible cases, or of
         the hidden ones if all visible cases are right.
@@ -76,6 +79,7 @@ class Result:
     seconds: float = 0.0
     kind: ResultReason = ResultReason.JUDGED
     cause: str | None = None
+    partial_share: float = 0.0
     failed_cases: tuple[str, ...] = ()
 
     def to_json(self) -> str:
@@ -99,15 +103,17 @@ class Result:
         converted = {
             "verdict": Verdict(fields["verdict"]),
             "kind": ResultReason(fields["kind"]),
+            "partial_share": float(fields.get("partial_share", 0.0)),
             "failed_cases": tuple(map(str, fields.get("failed_cases", ()))),
         }
         return cls(**{**fields, **converted})
 
+    @property
+    def earned_share(self) -> float:
+        """Share of the points, 0 to 1, that the answer gets: 1 if it is right."""
+        return 1.0 if self.verdict is Verdict.PASS else self.partial_share
+
     def rescore(self, points: float) -> "Result":
         """Return this result with the score for an exercise that is worth `points`."""
-        score: float | None = 0.0
-        if self.score is None:
-            score = None
-        elif self.verdict is Verdict.PASS:
-            score = points
+        score = None if self.score is None else points * self.earned_share
         return replace(self, score=score, max_score=points)

@@ -117,6 +117,7 @@ class GradebookWriter:
         """Discard the cached data of the gradebook, which another process may have changed."""
         self._cells: dict[str, _LabCells] = {}
         self._submissions: set[tuple[str, str]] | None = None
+        self._exercises_with_parts: set[tuple[str, str]] = set()  # lab and exercise
 
     def __enter__(self) -> "GradebookWriter":
         return self
@@ -137,6 +138,9 @@ class GradebookWriter:
         """
         for lab in labs:
             points = policy.points[lab.name]
+            for exercise in lab.exercises.values():
+                if exercise.parts:
+                    self._exercises_with_parts.add((lab.name, exercise.name))
             with lock_classroom(self.classroom):
                 self._write_with_retries(
                     partial(self._save_due_date_and_cells, lab, policy.due[lab.name], points)
@@ -562,7 +566,7 @@ class GradebookWriter:
         """
         cell, grade = api.GradeCell, api.Grade
         notebook, submission = api.SubmittedNotebook, api.SubmittedAssignment
-        passes = self._find_passed_exercises(labs)
+        shares = self._find_earned_shares(labs)
         exercises = {grade_id_of_test(name): name for lab in labs for name in policy.points[lab]}
         rows = (
             self._gradebook.db.query(
@@ -576,29 +580,33 @@ class GradebookWriter:
         )
         totals: dict[str, float] = {}
         for mark, max_score, name, student, lab in rows:
-            # A passed exercise gets all of its points, a failed one gets 0. But an exercise may
-            # have the score 0 because it was worth 0 points when it was graded. So also use the
-            # stored verdict, passed or failed.
-            has_passed = mark.auto_score or (student, lab, exercises.get(name, name)) in passes
-            if mark.auto_score is not None and has_passed and mark.auto_score != max_score:
-                mark.auto_score = max_score
+            # An exercise may have the score 0 because it was worth 0 points when it was graded. So
+            # use the share of the points from the stored result. If nbgrader has graded the
+            # submission, none is stored; then any points mean that the exercise was passed, unless
+            # it has parts.
+            exercise = exercises.get(name, name)
+            share = shares.get((student, lab, exercise), 0.0)
+            if not share and mark.auto_score and (lab, exercise) not in self._exercises_with_parts:
+                share = 1.0
+            if mark.auto_score is not None and share and mark.auto_score != share * max_score:
+                mark.auto_score = share * max_score
             score = mark.auto_score if mark.manual_score is None else mark.manual_score
             totals.setdefault(mark.notebook_id, 0.0)
             if max_score and score is not None:
                 totals[mark.notebook_id] += score + (mark.extra_credit or 0.0)
         return totals
 
-    def _find_passed_exercises(self, labs: Sequence[str]) -> set[tuple[str, str, str]]:
-        """Return (student, lab, exercise) for each exercise that a student has passed."""
-        passes = set()
+    def _find_earned_shares(self, labs: Sequence[str]) -> dict[tuple[str, str, str], float]:
+        """Return the share of the points for each (student, lab, exercise) that earned any."""
+        shares = {}
         stored_results = result_store.load_all_results(self.classroom)
         for (student, lab), graded_submission in stored_results.items():
             if graded_submission is None or lab not in labs:
                 continue
             for result in graded_submission.results:
-                if result.verdict is Verdict.PASS:
-                    passes.add((student, lab, result.exercise))
-        return passes
+                if result.earned_share:
+                    shares[student, lab, result.exercise] = result.earned_share
+        return shares
 
     def _write_with_retries(self, action: Callable[[], Any], writes_one_submission: bool = False) -> Any:
         """Call `action`, which writes into the gradebook; call it again if the connection breaks.
@@ -664,13 +672,13 @@ def _set_auto_score(
     result: Result,
     graded_submission: GradedSubmission,
 ) -> None:
-    """Set an answer's automatic score: its points or 0; None if it is not graded yet."""
+    """Set an answer's automatic score, from 0 to its points; None if it is not graded yet."""
     if result.verdict is Verdict.MANUAL:
         grade.auto_score = 0.0 if result.exercise in graded_submission.untouched else None
     elif result.score is None:
         grade.auto_score = None
     else:
-        grade.auto_score = points if result.verdict is Verdict.PASS else 0.0
+        grade.auto_score = result.rescore(points).score
 
 
 def _withdraw_manual_mark(grade: Any, comment: Any, earlier: EarlierMark | None) -> EarlierMark | None:

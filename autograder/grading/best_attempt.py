@@ -4,18 +4,17 @@ Each attempt at a lab is graded. The best attempt is the one with the most autom
 the late penalty for that attempt; among equal attempts, it is the newest. The attempt counts as a
 whole: the lab's mark comes from this attempt's answers, submission time and manual marks only.
 
-    results/<student>/<lab>.attempts     exercises passed by each attempt
+    results/<student>/<lab>.attempts     share of the points that each attempt earned, by exercise
     results/<student>/<lab>.counts       file name of the earlier attempt that counts
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from autograder.authoring.lab import Lab
 from autograder.core.files import read_json, write_file
-from autograder.core.results import Verdict
 from autograder.gradebook import result_store
 from autograder.gradebook.class_list import read_class_list
 from autograder.gradebook.classroom import Classroom, Submission
@@ -37,9 +36,10 @@ _Key = tuple[str, str]  # student and lab
 # The submissions of each student for each lab, by file name. The key of a student's newest
 # submission is "".
 _Attempts = Mapping[_Key, Mapping[str, _Attempt]]
-# The exercises that each submission passed. The keys are student and lab, and then the fingerprint
-# of the submission.
-_Passes = dict[_Key, dict[str, list[str]]]
+_Shares = Mapping[str, float]  # share of the points that a submission earned, 0 to 1, by exercise
+# The shares of each submission. The keys are student and lab, and then the fingerprint of the
+# submission.
+_StoredShares = dict[_Key, dict[str, _Shares]]
 
 
 def choose_best_attempts(
@@ -71,21 +71,21 @@ def choose_best_attempts(
     deadlines = read_class_deadlines(classroom, policy, class_list)
     stated_times = class_list.read_submission_times(policy)
     attempts = _list_repeated_submissions(classroom, labs, submissions, stated_times, options)
-    passes: _Passes = {}
+    shares: _StoredShares = {}
     for key in attempts:
-        passes[key] = {} if force else read_json(classroom.result_path(*key, "attempts"))
-    for submission, outcome in pool.grade_all(_read_attempts_without_result(classroom, attempts, passes)):
+        shares[key] = {} if force else read_json(classroom.result_path(*key, "attempts"))
+    for submission, outcome in pool.grade_all(_read_attempts_without_result(classroom, attempts, shares)):
         student, lab = submission.student, submission.lab
         if isinstance(outcome, GradedSubmission) and not outcome.faults:
             fingerprint = result_store.submission_fingerprint(submission, labs[lab], options)
-            passes[student, lab][fingerprint] = [
-                result.exercise for result in outcome.results if result.verdict is Verdict.PASS
-            ]
+            shares[student, lab][fingerprint] = {
+                result.exercise: result.earned_share for result in outcome.results if result.earned_share
+            }
         else:
             problem = "one of several attempts could not be judged, and is no choice yet"
             yield f"{student}, {lab}: {problem}."
     for key, by_name in attempts.items():
-        _store_passes_and_best_attempt(classroom, key, by_name, passes[key], policy, deadlines)
+        _store_shares_and_best_attempt(classroom, key, by_name, shares[key], policy, deadlines)
 
 
 def _list_repeated_submissions(
@@ -116,7 +116,7 @@ def _list_repeated_submissions(
 def _read_attempts_without_result(
     classroom: Classroom,
     attempts: _Attempts,
-    passes: _Passes,
+    shares: _StoredShares,
 ) -> Iterator[Submission]:
     """Return an iterator over the submissions that have not been graded yet.
 
@@ -125,7 +125,7 @@ def _read_attempts_without_result(
     ungraded_names = []
     for key, by_name in attempts.items():
         for name, attempt in by_name.items():
-            if attempt.fingerprint not in passes[key]:
+            if attempt.fingerprint not in shares[key]:
                 ungraded_names.append((key, name))
     return _read_each(classroom, ungraded_names)
 
@@ -137,23 +137,23 @@ def _read_each(classroom: Classroom, names: Iterable[tuple[_Key, str]]) -> Itera
             yield attempt
 
 
-def _store_passes_and_best_attempt(
+def _store_shares_and_best_attempt(
     classroom: Classroom,
     key: _Key,
     attempts: Mapping[str, _Attempt],
-    passes: Mapping[str, list[str]],
+    shares: Mapping[str, _Shares],
     policy: Policy,
     deadlines: Deadlines,
 ) -> None:
-    """Store the exercises that each submission passed, and the file name of the best submission."""
+    """Store what each submission earned, and the file name of the best submission."""
     student, lab = key
-    current_passes, graded_attempts = {}, {}
+    current_shares, graded_attempts = {}, {}
     for name, attempt in attempts.items():
-        if attempt.fingerprint in passes:
-            exercises = current_passes[attempt.fingerprint] = passes[attempt.fingerprint]
-            graded_attempts[name] = (attempt.submitted_at, exercises)
+        if attempt.fingerprint in shares:
+            by_exercise = current_shares[attempt.fingerprint] = shares[attempt.fingerprint]
+            graded_attempts[name] = (attempt.submitted_at, by_exercise)
     best = find_best_attempt(key, graded_attempts, policy, deadlines)
-    write_file(classroom.result_path(student, lab, "attempts"), json.dumps(current_passes))
+    write_file(classroom.result_path(student, lab, "attempts"), json.dumps(current_shares))
     path = classroom.result_path(student, lab, "counts")
     if best:
         write_file(path, best)
@@ -163,7 +163,7 @@ def _store_passes_and_best_attempt(
 
 def find_best_attempt(
     key: tuple[str, str],
-    attempts: Mapping[str, tuple[datetime | None, Sequence[str]]],
+    attempts: Mapping[str, tuple[datetime | None, _Shares]],
     policy: Policy,
     deadlines: Deadlines,
 ) -> str:
@@ -173,15 +173,15 @@ def find_best_attempt(
     ----------
     key : (str, str)
         Student and lab.
-    attempts : mapping of str to (datetime or None, sequence of str)
-        Submission time and passed exercises of each graded attempt, the newest attempt first. The
-        newest of equally good attempts is taken.
+    attempts : mapping of str to (datetime or None, mapping of str to float)
+        Submission time of each graded attempt, and its share of the points (0 to 1) by exercise, the
+        newest attempt first. The newest of equally good attempts is taken.
     """
     student, lab = key
     points = policy.points[lab]
     scores = {}
-    for name, (submitted_at, exercises) in attempts.items():
-        score = sum(points.get(exercise, 0.0) for exercise in exercises)
+    for name, (submitted_at, shares) in attempts.items():
+        score = sum(points.get(exercise, 0.0) * share for exercise, share in shares.items())
         timing = deadlines.make_timing(student, lab, submitted_at)
         # Round the score: adding equal points in another order may change its last digit, and two
         # equal submissions would then differ.

@@ -458,6 +458,12 @@ class SubmissionGrader:
         else:
             text, html = finding.message, ""
         has_passed = finding.verdict is Verdict.PASS
+        share, message = 0.0, finding.message
+        if exercise.parts and run.answers and not (has_passed or finding.is_unwritten):
+            share, sentence = self._judge_parts(exercise, run.answers)
+            message = f"{message} {sentence}"
+            text = f"{text}\n{sentence}"
+            html = f"{html}<p>{escape(sentence, quote=False)}</p>" if html else ""
         reason = ResultReason.JUDGED
         if finding.is_unwritten:
             reason = ResultReason.STUB
@@ -467,9 +473,10 @@ class SubmissionGrader:
             self.lab,
             exercise.name,
             finding.verdict,
-            finding.message,
+            message,
             exercise.points,
-            score=exercise.points if has_passed else 0.0,
+            score=exercise.points * (1.0 if has_passed else share),
+            partial_share=share,
             misconception=finding.misconception,
             seconds=round(run.seconds + answer_run.seconds, 6),
             kind=reason,
@@ -478,7 +485,19 @@ class SubmissionGrader:
         )
         if has_passed:
             return result, [_passed_output(f"{exercise.name}: {text}")]
-        return result, _make_failed_test_outputs(exercise.name, text, html)
+        return result, _make_failed_test_outputs(exercise.name, text, html, result.score)
+
+    def _judge_parts(self, exercise: Exercise, answers: list) -> tuple[float, str]:
+        """Return the share of the points for the parts that are right, and a sentence about them."""
+        questions = exercise.questions() + make_hidden_questions(exercise, self._seed)
+        correct = self._find_mistake(exercise, questions, answers).cases_correct
+        names = exercise.find_right_parts(questions, correct)
+        share = exercise.compute_partial_share(questions, correct)
+        if not share:
+            return 0.0, "No part of the exercise is right in all of its cases."
+        parts = join_words(f"“{name}”" if name else "the other cases" for name in names)
+        verb = "is" if len(names) == 1 and names != [""] else "are"
+        return share, f"{parts} {verb} right: {100 * share:.3g} % of the points."
 
     def _list_failed_cases(self, exercise: Exercise, finding: Finding) -> tuple[str, ...]:
         """Return the descriptions of the cases in which an answer is wrong, each of them once."""
@@ -639,6 +658,12 @@ class SubmissionGrader:
                 cause=prerequisites[0],
             )
             return result, [_passed_output(f"{first.exercise}: {message}")]
+        if second.partial_share > first.partial_share:
+            share = f"{100 * second.partial_share:.3g} %"
+            message = f"{first.message} With the right {names} in place, it gets {share} of the points."
+            score = exercise.points * second.partial_share
+            result = replace(first, message=message, score=score, partial_share=second.partial_share)
+            return result, _make_failed_test_outputs(first.exercise, message, score=score)
         # In the second run the exercise still fails, but the judge has recognised the student's
         # misconception in it. In the first run, wrong answers to other exercises may have hidden
         # this. So name the misconception in the message; the exercise gets no points.
@@ -646,7 +671,7 @@ class SubmissionGrader:
             meaning = _explain_misconception(exercise, second.misconception)
             message = f"With the right {names} in place it is still not right. {meaning}".strip()
             result = replace(first, message=message, misconception=second.misconception)
-            return result, _make_failed_test_outputs(first.exercise, message)
+            return result, _make_failed_test_outputs(first.exercise, message, score=first.score)
         return None
 
     def _other_code_uses_exercises(self, exercises: set[str], cells: list[NotebookNode]) -> bool:
@@ -791,15 +816,22 @@ def _word_mistake_in_hidden_case(finding: Finding) -> str:
     return _HIDDEN_CASE_SUMMARIES.get(kind, "the result differs")
 
 
-def _make_failed_test_outputs(name: str, text: str, html: str = "") -> list[NotebookNode]:
-    """Return the outputs of a failed test cell: the message, and an error.
+def _make_failed_test_outputs(
+    name: str, text: str, html: str = "", score: float | None = 0.0
+) -> list[NotebookNode]:
+    """Return the outputs of a failed test cell: the message, and an error or the points of its parts.
 
-    nbgrader gives no points for a test cell whose outputs contain an error.
+    nbgrader gives no points for a test cell whose outputs contain an error, and those points that
+    the cell's result states.
     """
     text = clean_text(truncate(text, MAX_MESSAGE_CHARACTERS))
     html = html or f"<p>{backticks_to_html(escape(text, quote=False))}</p>"
+    message = make_output("display_data", metadata={}, data={"text/plain": text, "text/html": html})
+    if score:
+        points = make_output("execute_result", metadata={}, data={"text/plain": repr(score)}, execution_count=1)
+        return [message, points]
     return [
-        make_output("display_data", metadata={}, data={"text/plain": text, "text/html": html}),
+        message,
         make_output(
             "error",
             ename="CheckFailed",

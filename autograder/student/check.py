@@ -4,7 +4,7 @@ import dis
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from html import escape
@@ -244,10 +244,14 @@ class answers:
                 self._copies[name] = _copy_if_possible(notebook_globals[name])
 
     def __call__(self) -> dict[str, Any]:
-        for name in self._names:
+        return self.select(self._names)
+
+    def select(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return the values of some of the variables; raise NameError if one is not defined."""
+        for name in names:
             if name not in self._copies:
                 raise NameError(f"name {name!r} is not defined")
-        return dict(self._copies)
+        return {name: self._copies[name] for name in names}
 
 
 def _copy_if_possible(value: Any) -> Any:

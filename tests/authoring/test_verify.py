@@ -269,3 +269,51 @@ def test_a_pair_may_raise_the_error_of_one_misconception():
     answer.misconception(means="m", nudge="n")(twice)
     answer.both(no_product, twice)(lambda x: np.ones(2) @ x)
     assert not any("raises" in sentence for sentence in find_definition_mistakes(lab))
+
+
+# Points for parts
+
+
+def make_exercise_with_parts(points, parts, *cases):
+    """Return an exercise `answer`, which doubles a number, with cases (label, number, part)."""
+    exercise = lab_of(lambda x: 2 * x).exercises["answer"]
+    exercise.points, exercise.parts = points, parts
+    for label, number, part in cases:
+        exercise.case(label, part=part)(lambda rng, number=number: inputs(number))
+    return exercise
+
+
+def test_a_wrong_answer_gets_the_points_of_its_right_parts():
+    cases = [("two", 2, "small"), ("three", 3, "small"), ("ten", 10, "large"), ("zero", 0, "")]
+    exercise = make_exercise_with_parts(10, {"small": 2, "large": 5}, *cases)
+    exercise.check_parts()
+    questions = exercise.questions()
+    for correct, share in (
+        ((True, True, True, True), 1.0),
+        ((True, True, False, True), 0.5),
+        ((True, False, True, True), 0.8),
+        ((True, True, True, False), 0.7),
+        ((True, False, False, False), 0.0),
+    ):
+        assert exercise.compute_partial_share(questions, correct) == pytest.approx(share), correct
+
+
+@pytest.mark.parametrize(
+    ("points", "parts", "cases", "message"),
+    [
+        (3, {"a": 3}, [("two", 2, "")], "no case has part=\"a\""),
+        (3, {"a": 3}, [("two", 2, "a"), ("three", 3, "")], "cases of no part.* would cost nothing"),
+        (3, {"a": 2}, [("two", 2, "a")], "1 of its 3 points belong to no part"),
+        (3, {"a": 3}, [("two", 2, "b")], "belongs to the part 'b'; the parts are 'a'"),
+        (3, {"a": 1, "b": 2}, [("two", 2, "a"), ("two", 3, "b")], "two cases 'two' belong to different parts"),
+    ],
+)
+def test_points_of_parts_that_contradict_the_cases_are_refused(points, parts, cases, message):
+    with pytest.raises(ExerciseError, match=message):
+        find_definition_mistakes(make_exercise_with_parts(points, parts, *cases).lab)
+
+
+@pytest.mark.parametrize("parts", [{"a": 2, "b": 2}, {"a": -1, "b": 2}])
+def test_parts_have_no_more_points_than_their_exercise(parts):
+    with pytest.raises(ExerciseError, match="its parts have . points, and the exercise has 3"):
+        Exercise("answer", points=3, parts=parts)

@@ -1,6 +1,8 @@
 """`autograder import`: another grader's source notebook becomes a lab that builds, checks and grades."""
 
+import csv
 import json
+import re
 import shutil
 import sys
 import zipfile
@@ -15,6 +17,7 @@ from sample_class import perfect, with_answer
 
 from autograder.authoring.lab import read_labs
 from autograder.core.course import read_course
+from autograder.core.files import write_file
 from autograder.judging.compare import first_difference
 from autograder.sandbox.bubblewrap import Bubblewrap
 from autograder.sandbox.choice import why_unavailable
@@ -1206,3 +1209,100 @@ def test_a_module_that_a_test_changes_is_no_variable_of_the_test(course):
     ]
     report = import_cells(course, cells, name="modules")
     assert "2 points of 2 came over as they were" in report and "not:" not in report, report
+
+
+APART = [
+    code_cell("import numpy as np"),
+    solution_cell(
+        """
+### BEGIN SOLUTION
+def distance(a, b):
+    return abs(a - b)
+### END SOLUTION
+""",
+        "distances",
+    ),
+    make_test("assert distance(3, 1) == 2\nassert distance(8, 2) == 6", "larger_first", 2.5),
+    make_test(
+        "assert distance(1, 3) == 2\n### BEGIN HIDDEN TESTS\nassert distance(2, 9) == 7\n### END HIDDEN TESTS",
+        "smaller_first",
+        1.5,
+    ),
+    make_test("assert isinstance(distance(0, 0), int)\nassert distance(0.5, 0) > 0.25", "form", 1),
+    solution_cell("### BEGIN SOLUTION\nlow, high = 1, 9\n### END SOLUTION", "bounds"),
+    make_test("assert low == 1", "test_low", 2),
+    make_test("assert high == 9", "test_high", 3),
+]
+
+
+@needs_sandbox
+def test_test_cells_with_points_give_them_apart(course):
+    report = import_cells(course, APART, name="distances")
+    assert "10 points of 10 came over as they were" in report
+    assert "its points are given apart, as “part 2” of `distance`" in report
+    build_course(course, "distances")
+    lab = read_labs(read_course(course))["distances"]
+    assert lab.exercises["distance"].parts == {"part 1": 2.5, "part 2": 1.5, "part 3": 1.0}
+    for exercise, answer, score in (
+        ("distance", None, 10),
+        ("distance", "def distance(a, b):\n    return a - b", 8.5),
+        ("distance", "def distance(a, b):\n    return max(b - a, 1)", 7.5),
+        ("distance", "def distance(a, b):\n    return None", 5),
+        ("answer_low", "low, high = 1, 8", 7),
+        ("answer_low", "low, high = 2, 9", 8),
+        ("answer_low", "low, high = 2, 8", 5),
+        ("answer_low", "low = 1", 7),
+    ):
+        assert mark_answer(course, lab, answer, exercise)["score"] == score, answer
+
+
+def test_points_that_hang_on_one_value_are_not_given_apart(course):
+    cells = [
+        solution_cell("### BEGIN SOLUTION\ndef twice(x):\n    return 2 * x\n### END SOLUTION", "twice"),
+        make_test("assert twice(2) == 4", "value", 2),
+        make_test("assert twice(2) > 3", "property", 1),
+    ]
+    report = import_cells(course, cells, name="doubles")
+    assert "its points and those of cell 2 are given together, or not at all" in report
+
+
+def read_marks_of(course, *columns):
+    """Run the report; return the columns of grades.csv by student."""
+    ran = autograder("report", cwd=course)
+    assert ran.returncode == 0, ran.stderr
+    rows = csv.DictReader((course / "classroom/report/grades.csv").read_text("utf-8-sig").splitlines())
+    return {row["student_id"]: tuple(float(row[name]) for name in columns) for row in rows}
+
+
+@pytest.mark.long
+@needs_sandbox
+def test_points_of_parts_reach_marks_pages_and_platforms(course):
+    import_cells(course, APART, name="distances")
+    build_course(course, "distances")
+    lab = read_labs(read_course(course))["distances"]
+    half = "def distance(a, b):\n    return a - b"
+    for student, answer in (("right", None), ("half", half), ("none", "def distance(a, b):\n    return 0")):
+        notebook = perfect(lab) if answer is None else with_answer(perfect(lab), "distance", answer)
+        write_file(course / f"classroom/submitted/{student}/distances/distances.ipynb", nbformat.writes(notebook))
+    assert autograder("grade", cwd=course).returncode == 0
+    columns = "score", "max_score"
+    expected = {"right": (10, 10), "half": (8.5, 10), "none": (5, 10)}
+    assert read_marks_of(course, *columns) == expected
+    assert re.search("✗ distance +3.5 of 5 ", autograder("show", "half", cwd=course).stdout)
+    assert autograder("feedback", cwd=course).returncode == 0
+    page = (course / "classroom/feedback/half/distances/distances.html").read_text("utf-8")
+    assert "“part 1” and “part 3” are right: 70 % of the points." in page
+
+    # The points change: a part keeps its share. Dropped and counted again, it has its share again.
+    settings = (course / "course.toml").read_text("utf-8")
+    for table, score in (("points = { distance = 10 }", 12), ('dropped = ["distance"]', 5), ("", 8.5)):
+        write_file(course / "course.toml", f"{settings}\n[lab.distances]\n{table}\n")
+        assert read_marks_of(course, "score")["half"] == (score,), table
+
+    path = course.parent / "half.ipynb"
+    nbformat.write(with_answer(perfect(lab), "distance", half), path)
+    for platform in ("gradescope", "prairielearn"):
+        ran = autograder("mark", path, "--course", course, "--as", platform)
+        reply = json.loads(ran.stdout)
+        (test,) = [test for test in reply["tests"] if "distance" in test["name"]]
+        assert test.get("points", test.get("score")) == 3.5, test

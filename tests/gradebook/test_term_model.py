@@ -49,7 +49,7 @@ def make_marks(facts) -> ClassMarks:
     labs = {}
     for name in model.LABS:
         points = facts.points[name]
-        exercises = {exercise: SimpleNamespace(points=points[exercise]) for exercise in model.EXERCISES}
+        exercises = {exercise: SimpleNamespace(name=exercise, points=points[exercise], parts={}) for exercise in model.EXERCISES}
         questions = {model.QUESTION: points[model.QUESTION]}
         labs[name] = SimpleNamespace(name=name, exercises=exercises, manual_questions=questions)
     policy = read_policy(course, labs)
@@ -85,7 +85,7 @@ def choose_attempt(facts, key, policy, class_list, deadlines):
     by_name = {}
     for number, attempt in enumerate(attempts):
         moment = stated.get(key) or to_naive(attempt.submitted_at)
-        by_name[str(number)] = moment, sorted(attempt.passed)
+        by_name[str(number)] = moment, dict.fromkeys(sorted(attempt.passed), 1.0)
     return attempts[int(find_best_attempt(key, by_name, policy, deadlines))]
 
 
@@ -184,7 +184,7 @@ class WrittenLab:
         self.name, self._points = name, points
         self.exercises = {}
         for exercise in model.EXERCISES:
-            self.exercises[exercise] = SimpleNamespace(points=points[exercise])
+            self.exercises[exercise] = SimpleNamespace(name=exercise, points=points[exercise], parts={})
         self.manual_questions = {model.QUESTION: points[model.QUESTION]}
         self.solution = SimpleNamespace(read_bytes=lambda: b"")
 

@@ -15,7 +15,9 @@ from autograder.core.course import CourseError
 from autograder.core.files import write_file
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.graded_submission import GradingOptions
-from autograder.gradebook.policy import read_policy
+from autograder.gradebook.deadlines import Deadlines
+from autograder.gradebook.policy import Policy, read_policy
+from autograder.grading.best_attempt import find_best_attempt
 from autograder.grading.run import grade_class
 from autograder.intake import collect
 from autograder.reports.class_page import write_report
@@ -225,3 +227,9 @@ def test_a_link_among_the_attempts_is_none(classroom):
 def test_another_word_is_refused():
     with pytest.raises(CourseError, match="attempts is 'first'; last or best is expected"):
         read_policy(replace(COURSE, policy={"attempts": "first"}), {})
+
+
+def test_an_attempt_that_is_right_in_part_counts_its_points():
+    policy = Policy(points={LAB: {"alignment": 4.0, "attention": 3.0}}, best_attempt=True)
+    attempts = {"": (None, {"attention": 1.0}), "earlier": (None, {"alignment": 0.8})}
+    assert find_best_attempt(("ada", LAB), attempts, policy, Deadlines()) == "earlier"

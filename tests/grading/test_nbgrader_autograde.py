@@ -1,12 +1,17 @@
 """Tests of the preprocessor with which nbgrader's own autograde grades."""
 
 import nbformat
+import pytest
+from nbformat.v4 import new_code_cell
+from nbgrader.utils import determine_grade
 from our_course import COURSE, release
 
 from autograder.core.files import write_file
+from autograder.core.notebook_cells import make_nbgrader_metadata
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.grading import nbgrader_autograde
+from autograder.grading.grade_submission import _make_failed_test_outputs
 from autograder.sandbox.webassembly import WebAssembly
 
 LAB = "qkv-attention"
@@ -29,3 +34,10 @@ def test_the_note_on_a_file_reaches_the_grader_whatever_the_sandbox(tmp_path, mo
     resources = {"nbgrader": {"student": "ada", "assignment": LAB, "notebook": LAB}}
     nbgrader_autograde.GradingPreprocessor().preprocess(nbformat.v4.new_notebook(), resources)
     assert notes == [f"The file was called 'my own name.ipynb'; it was taken as {LAB}.ipynb."]
+
+
+@pytest.mark.parametrize(("score", "points"), [(0.0, 0.0), (2.5, 2.5)])
+def test_nbgrader_gives_a_failed_test_cell_the_points_of_its_right_parts(score, points):
+    cell = new_code_cell("", outputs=_make_failed_test_outputs("softmax", "Not right.", score=score))
+    cell.metadata["nbgrader"] = make_nbgrader_metadata("test-softmax", 5, grade=True, locked=True)
+    assert determine_grade(cell) == (points, 5)

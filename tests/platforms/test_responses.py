@@ -162,6 +162,7 @@ ENGINE_FORMAT = record(
             seconds=POINTS,
             kind=TEXT,
             cause={"type": ["string", "null"]},
+            partial_share=POINTS,
             sentence=TEXT,
             nudge=TEXT,
         ),
