@@ -12,6 +12,7 @@ import numpy as np
 from autograder.judging.function_tests import COMPARED_VARIABLES
 from autograder.values.case_records import ComparisonRules, Value
 from autograder.values.dataframes import Column, DataTable, Labels, table_from_pandas
+from autograder.values.table_cells import ListCell
 from autograder.values.value_types import arrays_in, values_agree
 
 MAX_NUMBERS = 2_000  # in the arguments of one case
@@ -140,7 +141,7 @@ def format_value(value: Value) -> str:
         return f'float("{value}")'
     if isinstance(value, complex):
         return f"complex({format_value(value.real)}, {format_value(value.imag)})"
-    if isinstance(value, list):
+    if isinstance(value, (list, ListCell)):
         return f"[{', '.join(map(format_value, value))}]"
     if isinstance(value, tuple):
         comma = "," if len(value) == 1 else ""

@@ -17,10 +17,22 @@ import numpy as np
 from autograder.core.errors import format_count, join_words, truncate
 from autograder.values.case_records import DTYPES, ComparisonRules
 from autograder.values.structural_mistakes import Difference
+from autograder.values.table_cells import (
+    SCALARS,
+    CellValue,
+    InvalidCell,
+    cell_from_object,
+    cell_from_plain,
+    cell_to_object,
+    cell_to_plain,
+    cells_agree,
+    describe_content,
+    is_cell,
+    measure_cell,
+)
 from autograder.values.tolerance import all_true, elements_agree
 from autograder.values.wording import format_number
 
-CellValue = None | bool | int | float | complex | str  # None for a missing one
 Label = Any  # of a row or column: a `CellValue`, or a tuple of them
 
 MAX_COLUMNS = 2_000
@@ -29,9 +41,9 @@ _MISSING_DATE = np.iinfo(np.int64).min
 _MAX_LISTED_COLUMNS = 8
 # `_CELL_DTYPE` matches the pandas dtypes of columns with few different contents. Each content of
 # such a column is stored once, and each row has its index. `_DATE_DTYPE` matches the dtypes of
-# dates and durations. Periods and intervals are stored as texts, and cannot be converted back.
+# dates and durations.
 _NUMBER_DTYPES = r"boolean|U?Int(8|16|32|64)|Float(32|64)"
-_PARAMETRIC_DTYPES = r"category(, ordered)?|period\[.{1,20}\]|interval\[.{1,40}\]"
+_PARAMETRIC_DTYPES = r"category\[.{1,60}\](, ordered)?|period\[.{1,20}\]|interval\[.{1,40}\]"
 _CELL_DTYPE = re.compile(rf"object|str|string|{_NUMBER_DTYPES}|{_PARAMETRIC_DTYPES}")
 _DATE_DTYPE = re.compile(r"(datetime64|timedelta64)\[(s|ms|us|ns)(, ([\w/+:-]{1,40}))?\]")
 
@@ -74,9 +86,8 @@ class Column:
             self._check_levels(self.levels)
 
     def _check_levels(self, levels: tuple[CellValue, ...]) -> None:
-        for level in levels:
-            if level is not None and type(level) not in (bool, int, float, complex, str):
-                raise InvalidTable("a column with cells of another kind")
+        if not all(map(is_cell, levels)):
+            raise InvalidTable("a column with cells of another kind")
         if self.values.size and not -1 <= self.values.min() <= self.values.max() < len(levels):
             raise InvalidTable("a column with cells that are not there")
 
@@ -88,7 +99,8 @@ class Column:
         """Contents of the column's cells as an array of objects, with None for a missing cell."""
         if self.levels is not None:
             lookup = np.empty(len(self.levels) + 1, object)
-            lookup[:-1] = self.levels
+            for i, level in enumerate(self.levels):  # an assignment of all would unpack lists
+                lookup[i] = level
             return lookup[self.values]  # index -1 takes the last entry, None
         cells = self.values.astype(object)
         cells[self.missing] = None
@@ -114,12 +126,12 @@ class Column:
             return "dates" if date[1] == "datetime64" else "durations"
         if self.levels is None:
             return {"f": "numbers", "b": "booleans"}.get(self.values.dtype.kind, "whole numbers")
-        types = {type(cell) for cell in self.levels if cell is not None}
-        if types == {int, float}:
+        contents = {describe_content(cell) for cell in self.levels if cell is not None}
+        if contents == {"numbers", "whole numbers"}:
             return "numbers"
-        if len(types) > 1:
+        if len(contents) > 1:
             return "cells of several kinds"
-        return _CONTENT[types.pop()] if types else "nothing"
+        return contents.pop() if contents else "nothing"
 
     @cached_property
     def numbers(self) -> np.ndarray | None:
@@ -139,7 +151,7 @@ class Column:
         if self.content == column.content == "texts":
             return np.asarray(self.cells == column.cells, bool)
         pairs = zip(self.cells, column.cells, strict=True)
-        return np.array([_cell_agrees(a, b, rules) for a, b in pairs], bool)
+        return np.array([cells_agree(a, b, rules) for a, b in pairs], bool)
 
     def has_type_of(self, expected: "Column", rules: ComparisonRules) -> bool:
         """Return True if this column has the same kind of contents as the expected one."""
@@ -164,23 +176,8 @@ class Column:
 
     def describe(self) -> str:
         """Describe the contents and the dtype of the column: "whole numbers (int64)"."""
-        return f"{self.content} ({self.dtype})"
-
-
-_CONTENT: dict[type, str] = {
-    bool: "booleans",
-    int: "whole numbers",
-    float: "numbers",
-    complex: "complex numbers",
-    str: "texts",
-}
-
-
-def _cell_agrees(expected: CellValue, cell: CellValue, rules: ComparisonRules) -> bool:
-    numbers = (int, float)
-    if type(expected) in numbers and type(cell) in numbers:
-        return all_true(elements_agree(np.array([expected]), np.array([cell]), rules.tolerance))
-    return type(expected) is type(cell) and expected == cell
+        dtype = re.sub(r"^category\[.*\]", "category", self.dtype)
+        return f"{self.content} ({dtype})"
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,8 +253,7 @@ class DataTable:
             columns += self.columns.levels
         size = 0
         for column in columns:
-            texts = [cell for cell in column.levels or () if isinstance(cell, str)]
-            size += len(column) + sum(map(len, texts))
+            size += len(column) + sum(map(measure_cell, column.levels or ()))
         return size
 
     @property
@@ -297,7 +293,9 @@ class DataTable:
         """Return a table of the same shape and labels, with zeros or missing cells in it."""
         data = []
         for column in self.data:
-            fill = 0 if column.levels is None else -1  # index of a missing cell
+            # Whole numbers, also as bounds of intervals, cannot be missing.
+            has_no_missing = column.levels is None or column.dtype.startswith("interval[int")
+            fill = 0 if has_no_missing else -1
             data.append(Column(column.dtype, np.full_like(column.values, fill), column.levels))
         return DataTable(self.kind, self.index, self.columns, tuple(data), self.name)
 
@@ -307,8 +305,7 @@ class DataTable:
         Raises
         ------
         InvalidTable
-            If pandas is not installed, or if the table has periods or intervals, whose cells are
-            stored as texts.
+            If pandas is not installed.
         """
         try:
             import pandas as pd
@@ -409,7 +406,7 @@ class DataTable:
         """Describe in how many rows a column differs from the expected one, and show the first."""
         row = int(np.argmin(agree))
         cell, expected_cell = column.format_cell(row), expected.format_cell(row)
-        if cell == expected_cell:  # the numbers differ in later digits
+        if cell == expected_cell and column.numbers is not None:  # they differ in later digits
             cell = f"{float(column.cells[row]):.9g}"
             expected_cell = f"{float(expected.cells[row]):.9g}"
         place = f"In the column {name} " if name else ""
@@ -427,7 +424,7 @@ class DataTable:
 
 
 def _column_to_plain(column: Column) -> list:
-    levels = None if column.levels is None else list(column.levels)
+    levels = None if column.levels is None else list(map(cell_to_plain, column.levels))
     return [column.dtype, column.values, levels]
 
 
@@ -439,7 +436,7 @@ def _column_from_plain(plain: Any) -> Column:
         return Column(dtype, values)
     if type(levels) is not list:
         raise InvalidTable("no column")
-    return Column(dtype, values, tuple(levels))
+    return Column(dtype, values, tuple(map(cell_from_plain, levels)))
 
 
 def _labels_to_plain(labels: Labels) -> list:
@@ -459,7 +456,7 @@ def _labels_from_plain(plain: Any) -> Labels:
 def _check_name(name: Any) -> Label:
     if isinstance(name, tuple):
         return tuple(map(_check_name, name))
-    if name is not None and type(name) not in (bool, int, float, complex, str):
+    if name is not None and type(name) not in SCALARS:
         raise InvalidTable(f"a name that is a {type(name).__name__}")
     return name
 
@@ -491,14 +488,23 @@ def _column_to_series(column: Column, index: Any = None) -> Any:
             series = series.dt.tz_localize("UTC")
         return series.astype(column.dtype)
     if column.dtype.startswith("category"):
-        categories, is_ordered = list(column.levels or ()), column.dtype.endswith("ordered")
+        dtype = column.dtype.removeprefix("category[").removesuffix(", ordered").removesuffix("]")
+        categories = pd.Index(_objects(column.levels or ()), dtype=dtype, tupleize_cols=False)
+        is_ordered = column.dtype.endswith("ordered")
         categorical = pd.Categorical.from_codes(column.values, categories, is_ordered)
         return pd.Series(categorical, index=index)
-    if column.dtype.startswith(("period", "interval")):
-        raise InvalidTable(f"a table with {column.dtype}, which cannot be an argument")
-    cells = column.cells.copy()
-    cells[column.missing] = np.nan if column.dtype in ("object", "str") else pd.NA
+    cells = _objects(column.cells)
+    has_nan = column.dtype in ("object", "str") or column.dtype.startswith("interval")
+    cells[column.values < 0] = np.nan if has_nan else pd.NA
     return pd.Series(cells, dtype=column.dtype, index=index)
+
+
+def _objects(cells: Any) -> np.ndarray:
+    """Return the contents of cells as pandas has them, in an array of objects."""
+    objects = np.empty(len(cells), object)
+    for i, cell in enumerate(cells):
+        objects[i] = cell_to_object(cell)
+    return objects
 
 
 # The functions below convert a pandas object to a table.
@@ -563,7 +569,7 @@ def _column_from_series(series: Any, error_subject: str) -> Column:
             raise InvalidTable(f"{error_subject} holds dates that are too far away") from None
         return Column(name, values)
     if name == "category":
-        name += ", ordered" if series.cat.ordered else ""
+        name += f"[{series.cat.categories.dtype}]" + (", ordered" if series.cat.ordered else "")
         levels = tuple(_cell_from_pandas(level, error_subject) for level in series.cat.categories)
         return Column(name, series.cat.codes.to_numpy().astype(np.int64), levels)
     if not _CELL_DTYPE.fullmatch(name):
@@ -572,23 +578,21 @@ def _column_from_series(series: Any, error_subject: str) -> Column:
 
 
 def _column_from_distinct_cells(series: Any, dtype: str, error_subject: str) -> Column:
-    positions: dict[tuple[type, CellValue], int] = {}  # keyed by type, too, because 1 == True
+    positions: dict[tuple[type, str, CellValue], int] = {}  # with type and text, because 1 == True
     codes = np.full(len(series), -1)
     cells = series.astype(object).to_numpy()
-    for row in np.flatnonzero(series.notna().to_numpy()):
-        cell = _cell_from_pandas(cells[row], error_subject)
-        codes[row] = positions.setdefault((type(cell), cell), len(positions))
-    return Column(dtype, codes.astype(np.int64), tuple(cell for _, cell in positions))
+    is_stored = series.notna().to_numpy()
+    if dtype == "object":  # None and NaN are both missing, and code may tell them apart
+        is_stored = is_stored | np.array([cell is None for cell in cells], bool)
+    for row in np.flatnonzero(is_stored):
+        cell = None if cells[row] is None else _cell_from_pandas(cells[row], error_subject)
+        text = repr(cell) if isinstance(cell, tuple) else ""
+        codes[row] = positions.setdefault((type(cell), text, cell), len(positions))
+    return Column(dtype, codes.astype(np.int64), tuple(cell for _, _, cell in positions))
 
 
 def _cell_from_pandas(cell: Any, error_subject: str) -> CellValue:
-    if type(cell) in (bool, int, float, str):
-        return cell
-    if isinstance(cell, np.generic):
-        cell = cell.item()
-    for cell_type in _CONTENT:
-        if isinstance(cell, cell_type):
-            return cell_type(cell)
-    if type(cell).__name__ in ("Interval", "Period"):
-        return str(cell)
-    raise InvalidTable(f"{error_subject} holds a {type(cell).__name__}")
+    try:
+        return cell_from_object(cell)
+    except InvalidCell as error:
+        raise InvalidTable(f"{error_subject} holds a {error}") from None

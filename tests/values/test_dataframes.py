@@ -133,8 +133,10 @@ WRONG = {
     "a date": (TABLES["dates"], lambda d: d.assign(t=d.t * 2),
                 "In the column `t` 3 of 4 rows differ: row 2019-12-31T23:00 UTC is 2:00:00,"),
     "lists in cells": (PEOPLE, lambda d: d.assign(name=[[n] for n in d.name]),
-                       "Your function returned a DataFrame whose column 'name' holds a list, "
-                       "which cannot be compared."),
+                       "Your result holds lists (object) in the column `name`; expected texts (str)."),
+    "sets in cells": (PEOPLE, lambda d: d.assign(name=[{n} for n in d.name]),
+                      "Your function returned a DataFrame whose column 'name' holds a set, "
+                      "which cannot be compared."),
     "a subclass": (PEOPLE, lambda d: type("Frame", (pd.DataFrame,), {})(d),
                 "Your function returned a Frame, which cannot be compared."),
 }  # fmt: skip
@@ -230,7 +232,7 @@ def test_invalid_table_data_are_refused(parts):
 
 def test_an_unsupported_argument_is_reported():
     for value, reason in (
-        (pd.DataFrame({"a": [[1]]}), "holds a list"),
+        (pd.DataFrame({"a": [{1}]}), "holds a set"),
         (lambda: 0, "<lambda> is not found by its name"),
     ):
         exercise = Exercise("f", points=1)
