@@ -182,6 +182,9 @@ def read_class_list(classroom: Classroom) -> ClassList:
         matches = {person.student for person in people.values()}
         for person in roster.people:
             if person.student not in matches:
+                problem = rosters.describe_taken_folder(people, person)
+                if problem:
+                    raise ClassListError(problem)
                 people[person.student] = person
         _reject_roster_of_other_class(roster, submitters, set(people))
     return ClassList(roster, origins, people, tuple(notes))

@@ -40,7 +40,8 @@ _MAX_EXTENSION_SECONDS = 520 * _UNIT_SECONDS["w"]
 _MAX_POINTS = 1e6  # of one exercise
 _END_OF_DAY = re.compile(r"(?<=[ T])24:00(?::00)?(?![\d:.])")
 _DURATION_PART = re.compile(
-    r"\s*(\d{1,4}(?:\.\d{1,2})?)\s*(w|d|h|m)(?:eek|ay|our|r|in|inute)?s?\b\s*(?:,|and)?",
+    r"\s*(\d{1,4}(?:\.\d{1,2})?)\s*(?:(w)(?:eeks?)?|(d)(?:ays?)?|(h)(?:rs?|ours?)?|(m)(?:ins?|inutes?)?)"
+    r"(?![^\W\d_])\s*(?:,|and\b)?",
     re.IGNORECASE,
 )
 
@@ -320,7 +321,8 @@ def parse_extension(text: str, due: datetime | None, zone: tzinfo) -> timedelta 
     seconds, end = 0.0, 0
     part = _DURATION_PART.match(text)
     while part:
-        seconds += float(part[1]) * _UNIT_SECONDS[part[2].lower()]
+        unit = next(filter(None, part.groups()[1:]))
+        seconds += float(part[1]) * _UNIT_SECONDS[unit.lower()]
         end = part.end()
         part = _DURATION_PART.match(text, end)
     if end and not text[end:].strip():

@@ -338,12 +338,14 @@ def _read_intake_settings(root: Path, labs: tuple[str, ...], **options: Any) -> 
     for (student, _), origin in origins.items():
         if origin.lms_id:
             folder_by_account[origin.platform, origin.lms_id] = student
+    people = match_folders(roster, folders, origins)
     return IntakeSettings(
         labs=labs,
         roster=roster,
         folders=folders,
         folder_by_account=folder_by_account,
-        folder_by_student=folder_by_student(match_folders(roster, folders, origins)),
+        folder_by_student=folder_by_student(people),
+        person_by_folder=people,
         **options,
     )
 

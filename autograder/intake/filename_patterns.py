@@ -72,7 +72,9 @@ class FilenamePattern:
 
 
 _CANVAS_LETTER = r"[\w\x80-\U0010ffff]"
-_CANVAS_AMBIGUOUS_FILE = rf"(?:{_CANVAS_LETTER}*_)?\d+_\d+_.+"
+# What stands behind Canvas's numbers may begin with a third one, of three digits or more. Then the
+# first may belong to the student's name, as in "ada_201_203_9035_lab.ipynb".
+_CANVAS_AMBIGUOUS_FILE = rf"(?:(?:{_CANVAS_LETTER}*_)?\d+_\d+|\d{{3,}})_.+"
 
 FILENAME_PATTERNS = (
     FilenamePattern(

@@ -53,11 +53,26 @@ def to_nfc(text: str) -> str:
 def normalise_name(name: str) -> str:
     """Return the letters and digits of a name in lower case, for comparing spellings.
 
+    Marks stay, such as the vowel signs of Hindi and Thai: without them, two names would be one.
+
     >>> normalise_name("Lovelace, Ada") == normalise_name("LOVELACE ada")
     True
     """
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    return "".join(character for character in folded if character.isalnum())
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(filter(_is_part_of_name, folded))
+
+
+def _is_part_of_name(character: str) -> bool:
+    return character.isalnum() or unicodedata.category(character)[0] == "M"
+
+
+def normalise_words(name: str) -> str:
+    """Return the words of a name as `normalise_name` writes them, in order, with one blank between.
+
+    >>> normalise_words("Ann Alee") == normalise_words("Anna Lee"), normalise_words("Jo-Ann  Li")
+    (False, 'joann li')
+    """
+    return " ".join(filter(None, map(normalise_name, re.split(r"[\s,]+", name))))
 
 
 def stem(path: str) -> str:

@@ -128,6 +128,8 @@ class Attempt:
     time : float
         Time of the submission in seconds since 1970. If it is unknown, the time of the file. It is
         used only for ordering attempts.
+    zone : str
+        Time zone in which the time was read, if neither the platform nor the disk names one.
     time_in_zip : float
         Time that the student's zip gives to the notebook; 0 for a notebook in no such zip.
     notes : tuple of str
@@ -148,6 +150,7 @@ class Attempt:
     file: IncomingFile
     submission_key: str
     submitted_at: datetime | None = None
+    zone: str = ""
     time: float = 0.0
     time_in_zip: float = 0.0
     notes: tuple[str, ...] = ()
@@ -441,7 +444,8 @@ class SubmissionFinder:
         if file is None:
             return {}
         try:
-            return read_gradescope_metadata(read_content(file, LIMITS.max_index_bytes))
+            zone = self.settings.zone or self.settings.default_zone
+            return read_gradescope_metadata(read_content(file, LIMITS.max_index_bytes), zone)
         except (FileRefused, ValueError) as error:
             reason = f"It cannot be used: {str(error).rstrip('.')}."
             self._add_report(f"{label}/{GRADESCOPE_METADATA}", FileOutcome.REFUSED, reason)
@@ -546,6 +550,10 @@ class SubmissionFinder:
         # files of a student have different times, they are different submissions. Without such
         # times, all files of a student in one download are one submission.
         name_time = owner.time.isoformat() if owner.time else ""
+        zone = owner.zone
+        is_in_zip = (location.student_zip or file).disk_path is None
+        if submitted_at is None and is_in_zip:  # a zip names no zone either
+            zone = str(self.settings.zone or self.settings.default_zone)
         return Attempt(
             source=location.source_of(file),
             lab=lab,
@@ -555,6 +563,7 @@ class SubmissionFinder:
             submitted_at=submitted_at,
             time=submitted_at.timestamp() if submitted_at else _valid_time(file_time),
             time_in_zip=time_in_zip,
+            zone=zone,
             notes=tuple(notes),
         )
 
@@ -617,8 +626,10 @@ def _is_submission(path: str) -> bool:
     return is_notebook(path) or is_zip(path)
 
 
-def _read_blackboard_receipts(by_path: Mapping[str, IncomingFile]) -> dict[str, PlatformSubmission]:
-    """Return the submissions in Blackboard's receipts.
+def _read_blackboard_receipts(
+    by_path: Mapping[str, IncomingFile],
+) -> dict[str, PlatformSubmission | None]:
+    """Return the submissions in Blackboard's receipts; None for a receipt that cannot be read.
 
     The keys are the parts of the paths that Blackboard wrote, such as
     "Lab 2_ada1_attempt_2026-11-20-14-03-22".
@@ -626,11 +637,11 @@ def _read_blackboard_receipts(by_path: Mapping[str, IncomingFile]) -> dict[str, 
     receipts = {}
     for path, file in by_path.items():
         if BLACKBOARD_RECEIPT.search(path):
+            receipt = None
             with suppress(FileRefused):
                 text, _ = decode_text(read_content(file, LIMITS.max_receipt_bytes))
                 receipt = read_blackboard_receipt(text)
-                if receipt:
-                    receipts[path.removesuffix(".txt")] = receipt
+            receipts[path.removesuffix(".txt")] = receipt
     return receipts
 
 

@@ -59,6 +59,7 @@ def merge_lab_files(root: Path, source: str, target: str, lab: str, source_is_ne
             _remove(root / top / target / lab)
         _move_files(root / top / source / lab, root / top / target / lab)
     _move_file(root / "collected", source, target, f"{lab}.json", replaces=loser == target)
+    _move_file(root / "collected", source, target, f"{lab}.uploads", replaces=False)
     _remove(root / "feedback" / source / lab)
 
 

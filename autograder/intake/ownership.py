@@ -7,7 +7,7 @@ file is never used. If the owner is not certain, a sentence tells the instructor
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta, timezone, tzinfo
 
@@ -29,7 +29,7 @@ from autograder.intake.platform_metadata import (
     PlatformSubmission,
     parse_timestamp,
 )
-from autograder.intake.roster import Identity, Roster
+from autograder.intake.roster import Identity, Person, Roster
 
 ROSTER_REMEDY = "put a roster that tells them apart into the classroom as roster.csv"
 MAX_FOLDER_LEVELS = 5  # levels of folders that may lie around the folders of the students
@@ -78,6 +78,8 @@ class SubmissionAccount:
         Time of the submission; None if unknown.
     in_default_zone : bool
         True if the time was read in the default time zone, since nothing names its zone.
+    zone : str
+        Time zone in which the time was read; "" if the platform names one, or there is no time.
     is_late : bool
         True if the platform marks the submission as late.
     lab : str
@@ -96,6 +98,7 @@ class SubmissionAccount:
     upload_number: int = field(default=0, compare=False)
     time: datetime | None = field(default=None, compare=False)
     in_default_zone: bool = field(default=False, compare=False)
+    zone: str = field(default="", compare=False)
     is_late: bool = field(default=False, compare=False)
     lab: str = field(default="", compare=False)
     note: str = field(default="", compare=False)
@@ -118,6 +121,8 @@ class IntakeSettings:
     folder_by_student : mapping of str to str
         Folder in submitted/ of each person of the roster, by the name that the roster gives to the
         folder.
+    person_by_folder : mapping of str to Person
+        Person of the roster to whom each folder in submitted/ belongs.
     zone : tzinfo or None
         Time zone that the instructor named for times without a zone.
     default_zone : tzinfo
@@ -135,6 +140,7 @@ class IntakeSettings:
     folders: tuple[str, ...]
     folder_by_account: Mapping[tuple[str, str], str]
     folder_by_student: Mapping[str, str]
+    person_by_folder: Mapping[str, Person]
     zone: tzinfo | None
     default_zone: tzinfo
     use_file_times: bool
@@ -181,8 +187,9 @@ class DownloadOwnership:
         Name of the download.
     repositories : collection of str
         Paths of the folders that hold a Git repository.
-    receipts : mapping of str to PlatformSubmission
-        Submissions in Blackboard's receipts, by the part of the path that Blackboard wrote.
+    receipts : mapping of str to PlatformSubmission or None
+        Submissions in Blackboard's receipts, by the part of the path that Blackboard wrote. None
+        stands for a receipt that cannot be read.
     metadata : callable
         Function of a folder's path, which returns the submissions in the folder's Gradescope list.
     """
@@ -194,7 +201,7 @@ class DownloadOwnership:
         settings: IntakeSettings,
         *,
         repositories: Collection[str],
-        receipts: Mapping[str, PlatformSubmission],
+        receipts: Mapping[str, PlatformSubmission | None],
         metadata: Callable[[str], Mapping[str, PlatformSubmission]],
     ):
         self._settings, self._labs, self._roster = settings, settings.labs, settings.roster
@@ -262,6 +269,7 @@ class DownloadOwnership:
             self._owners[folder_path + path] = owner
             if isinstance(owner, SubmissionAccount) and owner.platform_path.endswith("/"):
                 self._owners[folder_path + owner.platform_path] = owner  # the whole folder
+        self._refuse_longer_assignment_names(folder_path, names.readings)
         if platform == "":
             self._assign_files_named_after_students(folder_path, names.files)
             self._assign_owners_of_subfolders(folder_path, names.folders, name)
@@ -277,6 +285,27 @@ class DownloadOwnership:
             self._owners[f"{folder_path}{folder}/"] = message
         for file in names.files:
             self._owners[folder_path + file] = NO_OWNER
+
+    def _refuse_longer_assignment_names(self, folder_path: str, paths: Iterable[str]) -> None:
+        """Refuse Blackboard's names that may hold a longer login after the other names' assignment.
+
+        Beside "Lab 2_ada1", the login in "Lab 2_x_ada1" may be "x_ada1", although the roster has
+        only "ada1".
+        """
+        assignments: dict[str, str] = {}
+        for path in paths:
+            owner = self._owners[folder_path + path]
+            if isinstance(owner, str) or owner.platform != "Blackboard":
+                continue
+            text = owner.platform_path.rpartition("_attempt_")[0]
+            assignments[path] = text.removesuffix(f"_{owner.identities[0].login}")
+        for path, assignment in assignments.items():
+            owner = self._owners[folder_path + path]
+            is_longer = any(assignment.startswith(f"{other}_") for other in assignments.values())
+            if is_longer and not isinstance(owner, str) and owner.identified_by != _BLACKBOARD_RECEIPT:
+                self._owners[folder_path + path] = _describe_uncertain_login(
+                    owner.platform_path.rpartition("_attempt_")[0]
+                )
 
     def _sort_names_by_platform(
         self,
@@ -525,13 +554,20 @@ class DownloadOwnership:
             return self._owner_from_gradescope_list(owner, identity.participant, folder_path)
         time, zone = groups.get("time", ""), self._settings.zone
         if pattern.platform == "Blackboard":
-            receipt = self._receipts.get(path.removesuffix(file))
+            beginning = path.removesuffix(file)
+            receipt = self._receipts.get(beginning)
+            if receipt is None and beginning in self._receipts:
+                return (
+                    "Blackboard's text file beside it cannot be read, so it is uncertain whose it is. "
+                    "Look it up in Blackboard, and put it into a folder called after the student."
+                )
             blackboard_owner = self._owner_with_blackboard_login(owner, receipt)
             if isinstance(blackboard_owner, str):
                 return blackboard_owner
             owner = blackboard_owner
-            if receipt and receipt.time and f"{receipt.time:{BLACKBOARD_TIME_FORMAT}}" == time:
-                zone = zone or receipt.time.tzinfo  # the file's name has this time without a zone
+            # The file's name has the receipt's time without its zone.
+            if receipt and receipt.time and _are_close(receipt.time, time):
+                zone = receipt.time.tzinfo or zone
         elif pattern.platform == "GitHub":
             user = identity.github.lower()  # GitHub ignores the case of user names
             identity = Identity(github=user, any_identifier=user)
@@ -566,8 +602,10 @@ class DownloadOwnership:
                 time=None,
                 note=f"{escape_unprintable(time_text)} in its name is no time.",
             )
-        in_default_zone = zone is None and time != parse_timestamp(time_text, _PROBE_ZONE)
-        return replace(owner, time=time, in_default_zone=in_default_zone, note="")
+        names_no_zone = time != parse_timestamp(time_text, _PROBE_ZONE)
+        zone_of_time = str(zone or self._settings.default_zone) if names_no_zone else ""
+        in_default_zone = zone is None and names_no_zone
+        return replace(owner, time=time, in_default_zone=in_default_zone, zone=zone_of_time, note="")
 
     def _owner_from_gradescope_list(
         self, owner: SubmissionAccount, submission_folder: str, export_folder: str
@@ -616,16 +654,12 @@ class DownloadOwnership:
         submitter = receipt.submitters[0] if receipt else Identity()
         login = self._find_blackboard_login(text, submitter.login)
         if not login:
-            return (
-                "It cannot be told where the assignment's name ends and the student's begins in "
-                f"{escape_unprintable(text)!r}. Keep Blackboard's text files beside the "
-                f"submissions, or {ROSTER_REMEDY}."
-            )
+            return _describe_uncertain_login(text)
         if submitter.login != login:
             submitter = Identity(login=login)
         owner = _replace_identity(owner, submitter, login)
         if submitter.name:
-            owner = replace(owner, identified_by="Blackboard's text file")
+            owner = replace(owner, identified_by=_BLACKBOARD_RECEIPT)
         return owner
 
     def _find_blackboard_login(self, text: str, receipt_login: str) -> str:
@@ -640,6 +674,17 @@ class DownloadOwnership:
         endings = [text[i + 1 :] for i, character in enumerate(text) if character == "_"]
         logins = [ending for ending in endings if self._roster.find(Identity(login=ending))]
         return logins[0] if len(logins) == 1 else ""
+
+
+_BLACKBOARD_RECEIPT = "Blackboard's text file"
+
+
+def _describe_uncertain_login(text: str) -> str:
+    return (
+        "It cannot be told where the assignment's name ends and the student's begins in "
+        f"{escape_unprintable(text)!r}. Keep Blackboard's text files beside the submissions, "
+        f"or {ROSTER_REMEDY}."
+    )
 
 
 def _majority_platform(votes: Mapping[str, set[str]]) -> str | None:
@@ -749,6 +794,15 @@ def holds_several_students(paths: list[list[str]], labs: Sequence[str]) -> bool:
     if max(named_files.values(), default=0) > 1:
         return True
     return any(len(folders - {()}) > 1 for folders in folders_by_lab.values())
+
+
+def _are_close(receipt_time: datetime, name_time: str) -> bool:
+    """Return True if the times of a receipt and of a file's name are at most a minute apart."""
+    try:
+        time = datetime.strptime(name_time, BLACKBOARD_TIME_FORMAT)
+    except ValueError:
+        return False
+    return abs(receipt_time.replace(tzinfo=None) - time) <= timedelta(minutes=1)
 
 
 def _common_prefix(names: list[str]) -> str:

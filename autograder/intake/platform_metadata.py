@@ -47,7 +47,10 @@ _ZONE_HOURS |= {
     "PST": -8,
     "PDT": -7,
 }
-_ZONE_HOURS |= {"AEST": 10, "AEDT": 11, "NZST": 12, "NZDT": 13, "SAST": 2}
+_ZONE_HOURS |= {"AKST": -9, "AKDT": -8, "HST": -10, "AWST": 8, "AEST": 10, "AEDT": 11}
+_ZONE_HOURS |= {"NZST": 12, "NZDT": 13, "SAST": 2, "CAT": 2, "EAT": 3, "WAT": 1, "MSK": 3, "TRT": 3}
+_ZONE_HOURS |= {"JST": 9, "KST": 9, "HKT": 8, "SGT": 8, "MYT": 8, "PHT": 8, "ICT": 7, "WIB": 7}
+_ZONE_HOURS |= {"PKT": 5, "BRT": -3, "ART": -3, "COT": -5, "PET": -5}
 _ZONE_SECONDS = {name: hours * 3600 for name, hours in _ZONE_HOURS.items()}
 
 
@@ -95,15 +98,33 @@ def parse_time(text: str) -> datetime | None:
         text[:100].strip(),
     )
     text = re.sub(r"(\d)-(?= )", r"\1,", text.replace("o'clock", ""))
+    text = re.sub(r"\b(?:GMT|UTC) ?(?=[+-]\d)", "", text)  # dateutil would change the sign
+    if _is_ambiguous_date(text):
+        return None
+    times = []
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # dateutil warns of unknown time zones
-            # Give a fixed default date. Otherwise parts that the text leaves out would be filled in
-            # from the current date.
-            default = datetime(1904, 1, 1)
-            return dateutil.parser.parse(text, fuzzy=True, tzinfos=_ZONE_SECONDS, default=default)
+            # Parse with two default dates. A part that the text leaves out, such as the month in
+            # another language, is filled in from them, and the two results differ.
+            for default in (datetime(1904, 1, 1, 1, 1), datetime(1908, 2, 2, 2, 2)):
+                time, skipped = dateutil.parser.parse(
+                    text, fuzzy_with_tokens=True, tzinfos=_ZONE_SECONDS, default=default
+                )
+                times.append(time)
     except Exception:  # noqa: BLE001 - dateutil raises errors of many kinds
         return None
+    is_complete = times[0] == times[1] and not any(map(_UNKNOWN_WORD.search, skipped))
+    return times[0] if is_complete else None
+
+
+_UNKNOWN_WORD = re.compile(r"(?!\b(?:at|on)\b)[^\W\d_]{2,}|\d")  # in what dateutil leaves out of a text
+
+
+def _is_ambiguous_date(text: str) -> bool:
+    """Return True for a date such as 03-10-2026, whose day and month may stand either way round."""
+    match = re.search(r"(?<!\d)(\d{1,2})[-/.](\d{1,2})[-/.]\d{2,4}(?!\d)", text)
+    return bool(match) and int(match[1]) <= 12 and int(match[2]) <= 12 and match[1] != match[2]
 
 
 def find_timezone(name: str) -> tzinfo | None:
@@ -144,8 +165,13 @@ def parse_timestamp(text: str, zone: tzinfo) -> datetime | None:
         return None
 
 
-def read_gradescope_metadata(data: bytes) -> dict[str, PlatformSubmission]:
+def read_gradescope_metadata(data: bytes, zone: tzinfo = UTC) -> dict[str, PlatformSubmission]:
     """Return the submissions in Gradescope's submission_metadata.yml, by their folders' names.
+
+    Parameters
+    ----------
+    zone : tzinfo
+        Time zone of a time that names none.
 
     Raises
     ------
@@ -168,7 +194,7 @@ def read_gradescope_metadata(data: bytes) -> dict[str, PlatformSubmission]:
     if not isinstance(table, dict):
         raise ValueError("it is no table")
     return {
-        str(key): _submission_from_gradescope_entry(entry)
+        str(key): _submission_from_gradescope_entry(entry, zone)
         for key, entry in table.items()
         if isinstance(entry, dict)
     }
@@ -188,7 +214,7 @@ def _check_yaml_size(data: bytes, loader: Any) -> None:
             raise ValueError("it is too long")
 
 
-def _submission_from_gradescope_entry(entry: dict[str, Any]) -> PlatformSubmission:
+def _submission_from_gradescope_entry(entry: dict[str, Any], zone: tzinfo) -> PlatformSubmission:
     """Return the submission that an entry in Gradescope's submission_metadata.yml describes."""
     people = entry.get(":submitters")
     submitters = []
@@ -197,7 +223,7 @@ def _submission_from_gradescope_entry(entry: dict[str, Any]) -> PlatformSubmissi
             email = _text_of(person, "email")
             name, sid = _text_of(person, "name"), _text_of(person, "sid")
             submitters.append(Identity(name=name, sid=sid, email=email, login=email))
-    time = parse_timestamp(_text_of(entry, "created_at"), UTC)
+    time = parse_timestamp(_text_of(entry, "created_at"), zone)
     return PlatformSubmission(submitters=tuple(submitters), time=time)
 
 

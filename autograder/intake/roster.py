@@ -23,6 +23,7 @@ from autograder.intake.filenames import (
     escape_unprintable,
     fold_case,
     normalise_name,
+    normalise_words,
     safe_folder_name,
     to_nfc,
 )
@@ -62,7 +63,9 @@ _WITHDRAWN_STATUS = re.compile(
 )
 # Fields in which no two people may have the same value, with the name of each field in messages.
 _UNIQUE_FIELDS = {"student": "folder", "login": "login", "lms_id": "ID"}
-_ID_FIELDS = ("student", "lms_id", "sid", "participant", "brightspace", "login", "github", "email")
+_ID_FIELDS = ("student", "lms_id", "sid", "brightspace", "login", "github", "email")
+# Identifiers that a GitHub user name may be: students choose it, and it says nothing of a number.
+_FIELDS_OF_GITHUB_NAMES = ("student", "login", "github")
 _STAFF_ROLES = {"instructor", "ta", "teacher", "reader", "observer", "designer", "grader"}
 
 
@@ -87,9 +90,9 @@ class Person:
     brightspace : str
         Brightspace's number of the person. The names in a download of Brightspace begin with it,
         but no class list that Brightspace exports has it.
-    participant : tuple of str
-        Moodle's numbers of the person, from grading worksheets. Moodle gives a person a different
-        number in each assignment.
+    participant : mapping of str to str
+        Moodle's numbers of the person, from grading worksheets, by lab. Moodle gives a person a
+        different number in each assignment. The key "" stands for a column that names no lab.
     withdrawn : bool
         True for a person who has left the class, and is left out of exports to a platform.
     group : tuple of str
@@ -110,7 +113,7 @@ class Person:
     lms_id: str = ""
     sid: str = ""
     brightspace: str = ""
-    participant: tuple[str, ...] = ()
+    participant: Mapping[str, str] = field(default_factory=dict, hash=False)
     email: str = ""
     section: str = ""
     withdrawn: bool = False
@@ -192,25 +195,38 @@ class Roster:
         index: dict[str, dict[str, list[Person]]] = defaultdict(lambda: defaultdict(list))
         for person in self.people:
             for key in _ID_FIELDS:
-                value = getattr(person, key)
-                for identifier in value if isinstance(value, tuple) else (value,):
-                    if identifier:
-                        index[key][fold_case(identifier)].append(person)
+                if getattr(person, key):
+                    index[key][fold_case(getattr(person, key))].append(person)
+            for lab, number in person.participant.items():
+                index["participant"][f"{lab} {number}"].append(person)
             for name in _name_spellings(person):
                 index["name"][name].append(person)
+                index["letters of a name"][name.replace(" ", "")].append(person)
             for group in person.group:
                 index["group"][normalise_name(group)].append(person)
         return index
 
-    def find(self, identity: Identity) -> list[Person]:
+    def find(self, identity: Identity, lab: str = "") -> list[Person]:
         """Return the people of the roster who match what a platform tells about a student.
 
         The list has one person if the match is certain, and more if it is ambiguous.
+
+        Parameters
+        ----------
+        lab : str
+            Lab that the student has submitted, since Moodle's numbers hold for one assignment.
         """
+        people = self._people_with_participant_number(identity.participant, lab)
+        if people:
+            return people
         # Compare the identifiers of the platform's account first, then the text that may be any
         # identifier (such as a folder's name), and names last.
         account = {key: getattr(identity, key) for key in _ID_FIELDS}
-        for values in (account, dict.fromkeys(_ID_FIELDS, identity.any_identifier)):
+        fields_of_text = _FIELDS_OF_GITHUB_NAMES if identity.github else _ID_FIELDS
+        any_identifier = dict.fromkeys(fields_of_text, identity.any_identifier)
+        # nbgrader's folders are called after logins, whatever folder the roster names.
+        login = {"login": identity.student}
+        for values in (account, any_identifier, login):
             people = self._people_with_identifier(values, identity.github)
             if people:
                 return people
@@ -220,6 +236,11 @@ class Roster:
             if people:
                 return people
         return []
+
+    def find_by_account(self, identity: Identity) -> list[Person]:
+        """Return the people who have an identifier of a platform's account; names do not count."""
+        account = {key: getattr(identity, key) for key in _ID_FIELDS}
+        return self._people_with_identifier(account, identity.github)
 
     def _people_with_identifier(self, values: Mapping[str, str], github: str) -> list[Person]:
         """Return the people who have any of the identifiers, each person once.
@@ -240,10 +261,20 @@ class Roster:
                     people[person.student] = person
         return list(people.values())
 
+    def _people_with_participant_number(self, number: str, lab: str) -> list[Person]:
+        """Return the people with this number of Moodle's in a lab's column, or in one for no lab."""
+        index = self._people_by_field_and_value["participant"]
+        people = list(index.get(f"{lab} {number}", ())) if number and lab else []
+        return people or (list(index.get(f" {number}", ())) if number else [])
+
     def people_named(self, name: str) -> list[Person]:
-        """Return the people of this name, whatever their other identifiers."""
-        key = normalise_name(name)
-        return list(self._people_by_field_and_value["name"][key]) if key else []
+        """Return the people of this name, whatever their other identifiers.
+
+        Words count, unless it is one word only: Canvas leaves out the blanks.
+        """
+        words = normalise_words(name)
+        key = "name" if " " in words else "letters of a name"
+        return list(dict.fromkeys(self._people_by_field_and_value[key][words])) if words else []
 
     def group_members(self, group: str) -> list[Person]:
         """Return the people of the roster who are in a group."""
@@ -254,11 +285,11 @@ class Roster:
 def _name_spellings(person: Person) -> set[str]:
     """Return the normalised spellings of a person's name, with the words in any rotation.
 
-    For Ada Lovelace: "adalovelace", and "lovelaceada", as Canvas writes it.
+    For Ada Lovelace: "ada lovelace" and "lovelace ada", which Canvas writes without the blank.
     """
-    words = (person.name or f"{person.first} {person.last}").split()[:8]
-    spellings = {normalise_name("".join(words[i:] + words[:i])) for i in range(len(words))}
-    spellings.add(normalise_name(person.last + person.first))
+    words = normalise_words(person.name or f"{person.first} {person.last}").split()[:8]
+    spellings = {" ".join(words[i:] + words[:i]) for i in range(len(words))}
+    spellings.add(normalise_words(f"{person.last} {person.first}"))
     return spellings - {""}
 
 
@@ -277,6 +308,25 @@ def find_contradiction(person: Person, identity: Identity) -> str:
         if in_roster and on_platform and not _same_identifier(in_roster, on_platform):
             return f"{escape_unprintable(in_roster, 60)!r}, not {escape_unprintable(on_platform, 60)!r}"
     return ""
+
+
+def describe_taken_folder(people: Mapping[str, Person], person: Person) -> str:
+    """Say that the folder which the roster names for a person holds another one's work; else "".
+
+    Parameters
+    ----------
+    people : mapping of str to Person
+        Person to whom each folder in submitted/ belongs.
+    """
+    owner = people.get(person.student)
+    if owner is None or owner.student == person.student:
+        return ""
+    name, other = (escape_unprintable(repr(p.name or p.student), 60) for p in (person, owner))
+    return (
+        f"The folder {escape_unprintable(repr(person.student))} in submitted/ holds what {other} "
+        f"submitted before, and roster.csv gives this name to {name}. Give {name} another one: add a "
+        "column Folder to roster.csv."
+    )
 
 
 def is_submitted_by_few(submitter_count: int, class_size: int) -> bool:
@@ -416,7 +466,7 @@ def _read_person_from_row(headers: list[str], column_fields: list[str], row: lis
     """
     cells: dict[str, str] = {}
     cells_by_lab: dict[str, dict[str, str]] = {"extension": {}, "submission_times": {}}
-    participants: list[str] = []
+    participants: dict[str, str] = {}
     for header, name, text in zip(headers, column_fields, row, strict=False):
         if name in ("login", "sid"):
             # Remove the "#" that Brightspace writes before its IDs, and the quote that a
@@ -426,14 +476,16 @@ def _read_person_from_row(headers: list[str], column_fields: list[str], row: lis
             lab = _LAB_HEADERS[name].sub("", header, count=1).strip()
             cells_by_lab[name][lab] = text
         elif name == "participant":  # Moodle writes "Participant 123"
-            participants += re.findall(r"\d{1,20}$", text[-40:])
+            number = re.search(r"\d{1,20}$", text[-40:])
+            if number:
+                participants[_LAB_HEADERS[name].sub("", header, count=1).strip()] = number[0]
         elif name and text:
             cells.setdefault(name, text)
-    return _make_person_from_cells(cells, tuple(participants), **cells_by_lab)
+    return _make_person_from_cells(cells, participants, **cells_by_lab)
 
 
 def _make_person_from_cells(
-    cells: dict[str, str], participants: tuple[str, ...], **cells_by_lab: dict[str, str]
+    cells: dict[str, str], participants: Mapping[str, str], **cells_by_lab: dict[str, str]
 ) -> Person | None:
     """Return the person in a row of the roster; None if the row is no student's.
 
@@ -441,8 +493,8 @@ def _make_person_from_cells(
     ----------
     cells : dict of str to str
         Texts of the row, by field.
-    participants : tuple of str
-        Moodle's numbers of the person.
+    participants : mapping of str to str
+        Moodle's numbers of the person, by lab.
     **cells_by_lab
         Texts of the fields that have a column for each lab, by lab.
     """

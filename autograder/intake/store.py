@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.core.errors import AutograderError, format_count
-from autograder.core.files import explain_unusable_name, is_disk_error, write_file
+from autograder.core.files import explain_unusable_name, is_disk_error, read_json, write_file
 from autograder.intake.archives import describe_error, open_file, read_file
 from autograder.intake.filenames import (
     copy_number,
@@ -37,7 +37,7 @@ from autograder.intake.filenames import (
     to_nfc,
 )
 from autograder.intake.find import MAX_TIMESTAMP_BYTES, Attempt, FileOutcome, FileReport
-from autograder.intake.platform_metadata import parse_timestamp
+from autograder.intake.platform_metadata import find_timezone, parse_timestamp
 from autograder.intake.roster import Identity
 from autograder.intake.upload_limits import LIMITS, FileRefused, PerStudentReadingBudget
 
@@ -84,6 +84,8 @@ class Origin:
         Time of the submission if it is known, else of the file, in seconds since 1970.
     inside : float
         Time that the student's zip gives to the file; 0 for a file in no such zip.
+    zone : str
+        Time zone in which the time was read, such as "Europe/Paris", if the platform names none.
     sha256 : str
         Hash of the notebook's bytes.
     """
@@ -104,6 +106,7 @@ class Origin:
     members: tuple[str, ...] = ()
     time: float = 0.0
     inside: float = 0.0
+    zone: str = ""
     sha256: str = ""
 
     @property
@@ -111,7 +114,8 @@ class Origin:
         """Identifiers with which the person can be found in the roster."""
         number = "brightspace" if self.platform == "Brightspace" else "lms_id"
         identifiers = {key: getattr(self, key) for key in ("name", "login", "email", "sid")}
-        return Identity(**identifiers, **{number: self.lms_id})
+        github = self.account if self.platform == "GitHub" else ""
+        return Identity(**identifiers, **{number: self.lms_id}, github=github)
 
     def is_from_another_account(self, other: "Origin") -> bool:
         """Return True if the two submissions certainly came from different accounts.
@@ -134,7 +138,17 @@ class Origin:
             # To find the newer upload, compare the upload IDs that Canvas assigned. The files'
             # times are all the time of the download.
             return (self.number, self.inside) > (other.number, other.inside)
-        return (self.time, self.inside, self.number) > (other.time, other.inside, other.number)
+        times = self.time, other.time
+        if self.zone and other.zone and self.zone != other.zone:
+            # The zone was named, or corrected, between two runs. What the platform wrote tells
+            # which is newer.
+            times = self._wall_clock_time(), other._wall_clock_time()
+        return (times[0], self.inside, self.number) > (times[1], other.inside, other.number)
+
+    def _wall_clock_time(self) -> float:
+        """Return the time that the platform wrote, in seconds, as if it were in UTC."""
+        zone = find_timezone(self.zone) or UTC
+        return datetime.fromtimestamp(self.time, zone).replace(tzinfo=UTC).timestamp()
 
 
 _FIELD_TYPES: Mapping[str, tuple[type, ...]] = {
@@ -171,6 +185,7 @@ def make_origin(attempt: Attempt) -> Origin:
         members=attempt.members,
         time=attempt.time,
         inside=attempt.time_in_zip,
+        zone=attempt.zone,
     )
 
 
@@ -470,6 +485,7 @@ class _SubmissionWriter:
                 earlier_path.parent.mkdir(parents=True, exist_ok=True)
                 current_path.replace(earlier_path)
                 write_earlier_time(earlier_path, replaced_origin)
+                self._record_upload(earlier_path, replaced_origin)
             temporary_path.replace(self._path)
         if current_path and current_path != self._path:
             current_path.unlink(missing_ok=True)
@@ -565,11 +581,26 @@ class _SubmissionWriter:
             temporary_path.replace(path)
         write_earlier_time(path, origin)
         if self._options.update_times:
+            uploads = read_json(self._uploads_path)
             for copy in copies:
-                if _differs_only_by_time_zone(copy, origin):
+                # The same bytes may have been submitted twice. Then both attempts stay.
+                is_same_upload = uploads.get(copy.name, origin.original) == origin.original
+                if is_same_upload and _differs_only_by_time_zone(copy, origin):
                     copy.unlink()
                     copy.with_suffix(".txt").unlink(missing_ok=True)
+        self._record_upload(path, origin)
         return self._folders.relative(path)
+
+    @property
+    def _uploads_path(self) -> Path:
+        """File that says from which upload each earlier attempt came, as the platform named it."""
+        return self._folders.path_without_links("collected", self._student) / f"{self._lab}.uploads"
+
+    def _record_upload(self, earlier_path: Path, origin: Origin) -> None:
+        """Record from which upload an earlier attempt came."""
+        uploads = read_json(self._uploads_path) | {earlier_path.name: origin.original}
+        uploads = {name: text for name, text in uploads.items() if (self._earlier_folder / name).is_file()}
+        write_file(self._uploads_path, json.dumps(uploads, indent=1) + "\n")
 
     @contextmanager
     def _write_temporary_notebook(self, path: Path, origin: Origin) -> Iterator[Path]:

@@ -20,9 +20,10 @@ def match_folders(
 ) -> dict[str, Person]:
     """Return the person to whom each student's folder belongs; leave out uncertain folders.
 
-    A folder with the name that the roster gives to a person's folder is that person's. Any other
-    folder belongs to a person if its name and the origins of all its submissions match that person
-    only. A folder of submissions that several people made together belongs to nobody.
+    A folder with the name that the roster gives to a person's folder is that person's, unless the
+    accounts that submitted its files are another person's. Any other folder belongs to a person if
+    its name and the origins of all its submissions match that person only. A folder of submissions
+    that several people made together belongs to nobody.
 
     Parameters
     ----------
@@ -37,7 +38,9 @@ def match_folders(
     people = {}
     for folder in folders:
         if folder in roster.by_student:
-            people[folder] = roster.by_student[folder]
+            owners = [roster.find_by_account(origin.identity) for origin in origins_by_folder[folder]]
+            other = _single_person(owners)
+            people[folder] = other or roster.by_student[folder]
             continue
         identities = []
         for origin in origins_by_folder[folder]:
@@ -51,6 +54,13 @@ def match_folders(
         if len({matches[0].student for matches in candidates}) == 1:
             people[folder] = candidates[0][0]
     return people
+
+
+def _single_person(matches: Iterable[list[Person]]) -> Person | None:
+    """Return the person whom each of the lists holds alone; None if there is no such person."""
+    lists = list(matches)
+    students = {people[0].student if len(people) == 1 else "" for people in lists}
+    return lists[0][0] if len(students) == 1 and "" not in students else None
 
 
 def folder_by_student(people: Mapping[str, Person]) -> dict[str, str]:

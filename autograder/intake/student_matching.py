@@ -5,6 +5,7 @@ that would get the same folder might be two people, so their files are refused w
 names both accounts.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from autograder.intake.filenames import (
     to_nfc,
 )
 from autograder.intake.ownership import ROSTER_REMEDY, IntakeSettings, SubmissionAccount
-from autograder.intake.roster import Identity, Person, find_contradiction
+from autograder.intake.roster import Identity, Person, describe_taken_folder, find_contradiction
 
 # In blind marking, Moodle replaces every student's name by the word "participant" in the language
 # of the site. These are that word's translations.
@@ -81,12 +82,13 @@ class StudentMatcher:
         self._roster, self._settings = settings.roster, settings
         self._folders = {to_nfc(name): name for name in settings.folders}
         unique_owners = list(dict.fromkeys(lab_owners))
-        self._blind_names = _find_blind_marking_names([owner for _, owner in unique_owners])
+        self._blind_names = _find_blind_marking_names(unique_owners)
         self._matches: dict[LabOwner, tuple[MatchedStudent, ...] | str] = {}
         for lab, owner in unique_owners:
-            self._matches[lab, owner] = self._match_one_owner(owner)
+            self._matches[lab, owner] = self._match_one_owner(owner, lab)
         self._refuse_ambiguous_accounts()
         self._refuse_folders_differing_in_case()
+        self._refuse_numbered_copies()
 
     def match(self, lab: str, owner: SubmissionAccount) -> tuple[MatchedStudent, ...]:
         """Return all students who submitted a file; raises `Unmatched` if they are not certain."""
@@ -95,21 +97,21 @@ class StudentMatcher:
             raise Unmatched(match)
         return match
 
-    def _match_one_owner(self, owner: SubmissionAccount) -> tuple[MatchedStudent, ...] | str:
+    def _match_one_owner(self, owner: SubmissionAccount, lab: str) -> tuple[MatchedStudent, ...] | str:
         """Return the students who use one account of a platform, or a message if none are found.
 
         Other accounts are not compared here.
         """
         identity = owner.identities[0]
         if owner.platform == "Moodle" and identity.name in self._blind_names:
-            people = self._roster.find(Identity(participant=identity.participant))
+            people = self._roster.find(Identity(participant=identity.participant), lab)
             person = people[0] if len(people) == 1 else None
             folder = safe_folder_name(f"{identity.name}_{identity.participant}")
             if person:
-                folder = person.student
+                folder = self._choose_folder_of_person(person, owner, identity, is_group=False)
             return (MatchedStudent(folder=folder, identity=identity, person=person),)
         if self._roster.people:
-            return self._match_by_roster(owner)
+            return self._match_by_roster(owner, lab)
         identities = {owner.default_folder: identity}
         if len(owner.identities) > 1:
             identities = {identity.default_folder: identity for identity in owner.identities}
@@ -128,14 +130,14 @@ class StudentMatcher:
             return ""
         return self._settings.folder_by_account.get((owner.platform, identity.lms_id), "")
 
-    def _match_by_roster(self, owner: SubmissionAccount) -> tuple[MatchedStudent, ...] | str:
+    def _match_by_roster(self, owner: SubmissionAccount, lab: str) -> tuple[MatchedStudent, ...] | str:
         """Return the people of the roster to whom an account belongs; a message if uncertain.
 
         The name of an owner may be that of a group. Then all members of the group are returned.
         """
         students: dict[str, MatchedStudent] = {}
         for identity in owner.identities:
-            people = self._roster.find(identity)
+            people = self._roster.find(identity, lab)
             name = identity.name or identity.any_identifier
             is_group = not people and bool(self._roster.group_members(name))
             people = people or self._find_group_members(name)
@@ -149,6 +151,10 @@ class StudentMatcher:
                 return self._unmatched_message(identity)
             for person in people:
                 folder = self._choose_folder_of_person(person, owner, identity, is_group)
+                if folder == person.student:
+                    problem = describe_taken_folder(self._settings.person_by_folder, person)
+                    if problem:
+                        return problem
                 student = MatchedStudent(folder=folder, identity=identity, person=person)
                 students[person.student] = student
         return tuple(students.values())
@@ -305,18 +311,46 @@ class StudentMatcher:
                 )
 
 
-def _find_blind_marking_names(owners: Iterable[SubmissionAccount]) -> set[str]:
+    def _refuse_numbered_copies(self) -> None:
+        """Refuse a folder or file "ada (1)" beside "ada" if the roster does not have it.
+
+        A browser writes the number if something of this name has been downloaded before.
+        """
+        texts = {to_nfc(name) for name in self._settings.folders}
+        for _, owner in self._matches:
+            texts.add(_text_of_plain_name(owner))
+        for key, match in self._matches.items():
+            text = _text_of_plain_name(key[1])
+            copy = _NUMBERED_COPY.fullmatch(text)
+            if copy and copy[1] in texts and isinstance(match, tuple) and match[0].person is None:
+                self._matches[key] = (
+                    f"{escape_unprintable(repr(text))} may be a second download of "
+                    f"{escape_unprintable(repr(copy[1]))}, or another person's: rename it, or "
+                    f"{ROSTER_REMEDY}."
+                )
+
+
+_NUMBERED_COPY = re.compile(r"(.+?) ?\(\d{1,3}\)")
+
+
+def _text_of_plain_name(owner: SubmissionAccount) -> str:
+    """Return the name of a student's folder or file that no platform named; "" for any other."""
+    return to_nfc(owner.identities[0].any_identifier) if owner.platform in ("folder", "file") else ""
+
+
+def _find_blind_marking_names(lab_owners: Iterable[LabOwner]) -> set[str]:
     """Return the words, such as "Participant", that Moodle writes for names in blind marking."""
-    accounts: dict[str, set[str]] = defaultdict(set)
-    for owner in owners:
+    accounts: dict[str, set[LabOwner]] = defaultdict(set)
+    for lab, owner in lab_owners:
         if owner.platform == "Moodle":
-            accounts[owner.identities[0].name].add(owner.account)
+            accounts[owner.identities[0].name].add((lab, owner))
     blind_names = {name for name in accounts if name.casefold() in _BLIND_NAMES}
     if len(accounts) == 1:
-        # If all students have the same name and it is a single word, Moodle must have written the
-        # word for "participant" in another language.
-        ((name, numbers),) = accounts.items()
-        if len(numbers) > 1 and " " not in name:
+        # If several students have the same name in one lab and it is a single word, Moodle must
+        # have written the word for "participant" in another language.
+        ((name, owners_of_name),) = accounts.items()
+        labs = [lab for lab, _ in owners_of_name]
+        if len(labs) > len(set(labs)) and " " not in name:
             blind_names.add(name)
     return blind_names
 

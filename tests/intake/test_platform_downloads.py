@@ -293,9 +293,17 @@ def test_a_blackboard_name_with_an_impossible_time(classroom, make_download):
     assert read_submitted(classroom) == {"ada1/qkv-attention": ("x", None)}
 
 
-def test_the_time_zone_given_counts(classroom, make_download):
-    collect([make_download(blackboard_files())], classroom, timezone="Europe/Berlin")
-    assert read_submitted(classroom)["ada1/qkv-attention"][1] == "2026-11-20 13:03:22 UTC"
+@pytest.mark.parametrize(
+    ("has_receipts", "time"), [(False, "2026-11-20 13:03:22 UTC"), (True, "2026-11-20 19:03:22 UTC")]
+)
+def test_the_time_zone_given_counts_where_blackboard_names_none(
+    classroom, make_download, has_receipts, time
+):
+    files = blackboard_files()
+    if not has_receipts:
+        files = {name: data for name, data in files.items() if not name.endswith(".txt")}
+    collect([make_download(files)], classroom, timezone="Europe/Berlin")
+    assert read_submitted(classroom)["ada1/qkv-attention"][1] == time
 
 
 def test_a_receipt_speaks_for_its_own_submission_only(classroom, make_download):

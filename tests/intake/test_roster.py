@@ -55,7 +55,7 @@ EXPORTED_FIELDS = {
     "Canvas": {"student": "ada1", "lms_id": "12345", "sid": "u777", "section": "Section A"},
     "Moodle participants": {"student": "ada@x.edu", "group": ("Team Red", "Lab A")},
     "Moodle grades": {"student": "777", "sid": "777", "email": "ada@x.edu"},
-    "Moodle worksheet": {"student": "ada@x.edu", "participant": ("1234567",)},
+    "Moodle worksheet": {"student": "ada@x.edu", "participant": {"": "1234567"}},
     "Blackboard": {"student": "ada1", "sid": "777"},
     "Brightspace": {"student": "ada1", "sid": "777", "login": "ada1"},
     "Gradescope": {"student": "777", "sid": "777", "section": "A"},

@@ -1,0 +1,282 @@
+"""Who somebody is, and when something came, at the edges that an attacker tried.
+
+Each test is a case in which one person's work was filed as another's, one person became two, an
+attempt was lost, or a time was read wrongly.
+"""
+
+import unicodedata
+from datetime import UTC
+
+import pytest
+from downloads import (
+    collect,
+    earlier_attempts,
+    files_with_outcome,
+    make_zip,
+    notebook,
+    read_submitted,
+    submitted_texts,
+    write_files,
+)
+
+from autograder.gradebook.class_list import ClassListError, read_class_list
+from autograder.gradebook.policy import parse_extension
+from autograder.intake.platform_metadata import parse_timestamp
+from autograder.intake.roster import Identity, read_roster
+
+
+def moodle(name, number, lab="qkv-attention"):
+    return f"{name}_{number}_assignsubmission_file/{lab}.ipynb"
+
+
+def canvas(name, user, upload):
+    return f"{name}_{user}_{upload}_qkv-attention.ipynb"
+
+
+def blackboard(text, time="20-14-03-22", end="_qkv-attention.ipynb"):
+    return f"{text}_attempt_2026-11-{time}{end}"
+
+
+def receipt(login, padding=0):
+    text = f"Name: X ({login})\nAssignment: Lab\nDate Submitted: Friday, November 20, 2026 2:03:22 PM UTC\n"
+    return text.encode() + b"x" * padding
+
+
+def write_roster(classroom, text):
+    write_files(classroom.root, {"roster.csv": text.encode()})
+
+
+# Two people stay two
+
+
+@pytest.mark.parametrize(
+    ("in_roster", "submits"),
+    [
+        ("रमा शर्मा", "राम शर्मा"),  # the same letters with other vowel signs
+        ("कमला देवी", "कमल देवी"),
+        ("มาลี ใจดี", "มาลู ใจดี"),
+        ("דָּוִד כהן", "דוֹד כהן"),
+        ("مُنى علي", "مَنى علي"),
+        ("Anna Lee", "Ann Alee"),
+        ("İnci Kaya", "Inci Kaya"),
+    ],
+)
+def test_another_name_in_any_script_is_another_person(tmp_path, in_roster, submits):
+    path = tmp_path / "roster.csv"
+    path.write_text(f"Name,Login\n{in_roster},first\nBob B,bob\n", "utf-8")
+    roster = read_roster(path)
+    assert roster.find(Identity(name=submits)) == []
+    for form in ("NFC", "NFD"):
+        (person,) = roster.find(Identity(name=unicodedata.normalize(form, in_roster)))
+        assert person.student == "first"
+
+
+@pytest.mark.parametrize("spelling", ["Li Jo-Ann", "LI, JO-ANN", "joann li", "liJo-Ann", "Jo-Ann  Li"])
+def test_a_name_in_another_spelling_is_the_same_person(tmp_path, spelling):
+    path = tmp_path / "roster.csv"
+    path.write_text("Name,Login\nJo-Ann Li,jo\nBob B,bob\n", "utf-8")
+    (person,) = read_roster(path).find(Identity(name=spelling))
+    assert person.student == "jo"
+
+
+@pytest.mark.parametrize("name", ["adal_201", "lada_201", "anon_x"])
+def test_a_display_name_that_ends_like_canvas_numbers_is_nobodys(classroom, make_download, name):
+    write_roster(classroom, "Folder,Name,ID\nada,Ada L,201\nbob,Bob B,202\n")
+    files = {canvas(name, 203, 903): notebook("mal"), canvas("bbob", 202, 902): notebook("bob")}
+    report = collect([make_download(files)], classroom)
+    assert submitted_texts(classroom) == {"bob/qkv-attention": "bob"}
+    (row,) = [row for row in report.files if row.outcome != "filed"]
+    assert "It cannot be told where Canvas's part of the name ends" in row.reason
+
+
+def test_a_file_that_begins_with_a_short_number_is_still_filed(classroom, make_download):
+    files = {"lovelaceada_12345_6789_2_qkv-attention.ipynb": notebook("ada")}
+    collect([make_download(files)], classroom)
+    assert submitted_texts(classroom) == {"lovelaceada-12345/qkv-attention": "ada"}
+
+
+def test_a_login_that_ends_like_another_one_replaces_nothing(classroom, make_download):
+    write_roster(classroom, "Name,Login\nAda L,ada1\nBob B,bob1\n")
+    files = {blackboard(f"Lab 2_{login}"): notebook(login) for login in ("ada1", "bob1")}
+    files[blackboard("Lab 2_x_ada1", "21-14-03-22")] = notebook("mal")
+    report = collect([make_download(files)], classroom)
+    assert submitted_texts(classroom) == {"ada1/qkv-attention": "ada1", "bob1/qkv-attention": "bob1"}
+    (row,) = files_with_outcome(report, "unmatched")
+    assert "Lab 2_x_ada1" in row.reason and "Keep Blackboard's text files" in row.reason
+
+
+def test_a_receipt_that_cannot_be_read_leaves_its_submission_unmatched(classroom, make_download):
+    write_roster(classroom, "Name,Login\nAda L,ada1\n")
+    files = {
+        blackboard("Lab 2_x_ada1"): notebook("mal"),
+        blackboard("Lab 2_x_ada1", end=".txt"): receipt("x_ada1", padding=1_100_000),
+    }
+    report = collect([make_download(files)], classroom)
+    assert submitted_texts(classroom) == {}
+    (row,) = files_with_outcome(report, "unmatched")
+    assert "text file beside it cannot be read" in row.reason
+
+
+def test_a_github_name_is_no_school_number(classroom, make_download):
+    write_roster(classroom, "Name,Login,SID\nBo Li,bo,2017001\nCy,cy,3\n")
+    files = {f"qkv-attention-{user}/qkv-attention.ipynb": notebook(user) for user in ("2017001", "cy")}
+    collect([make_download(files)], classroom)
+    assert submitted_texts(classroom) == {"cy/qkv-attention": "cy"}
+
+
+def test_a_folder_of_anothers_account_is_nobody_elses(classroom, make_download):
+    """Before there was a roster, Mal's GitHub name was his folder's; it is Bo's login."""
+    first = {f"qkv-attention-{user}/qkv-attention.ipynb": notebook(user) for user in ("bo", "cy")}
+    collect([make_download(first, "first")], classroom)
+    write_roster(classroom, "Name,Login,GitHub\nBo Li,bo,boli99\nMal,mal,bo\nCy,cy,cy\n")
+    second = {}
+    for user in ("bo", "boli99", "cy"):
+        second[f"attention-masks-{user}/attention-masks.ipynb"] = notebook(user)
+    report = collect([make_download(second, "second")], classroom)
+    (row,) = files_with_outcome(report, "unmatched")
+    assert "The folder 'bo' in submitted/ holds what 'Mal' submitted before" in row.reason
+    assert submitted_texts(classroom) == {
+        "bo/attention-masks": "bo",
+        "bo/qkv-attention": "bo",
+        "cy/attention-masks": "cy",
+        "cy/qkv-attention": "cy",
+    }
+    write_roster(classroom, "Folder,Name,Login,GitHub\nboli,Bo Li,bo,boli99\nmal,Mal,mal,bo\ncy,Cy,cy,cy\n")
+    collect([make_download(second, "third")], classroom)
+    assert submitted_texts(classroom)["boli/attention-masks"] == "boli99"
+
+
+def test_the_class_list_refuses_a_folder_that_is_another_persons(classroom, make_download):
+    files = {"qkv-attention-bo/qkv-attention.ipynb": notebook("mal")}
+    collect([make_download(files)], classroom)
+    write_roster(classroom, "Name,Login,GitHub\nBo Li,bo,boli99\nMal,mal,bo\n")
+    classroom.list_submissions = lambda labs: [("bo", "qkv-attention")]
+    classroom.course = type("Course", (), {"labs": ("qkv-attention",)})
+    with pytest.raises(ClassListError, match="holds what 'Mal' submitted before.*add a column Folder"):
+        read_class_list(classroom)
+
+
+# One person stays one
+
+
+def test_a_blind_lab_goes_into_the_folder_of_before_the_roster(classroom, make_download):
+    collect([make_download({moodle("Ada L", 11): notebook("1")}, "named")], classroom)
+    write_roster(classroom, "Name,Login,Identifier attention-masks\nAda L,ada1,Participant 21\n")
+    blind = {moodle("Participant", 21, "attention-masks"): notebook("2")}
+    collect([make_download(blind, "blind")], classroom)
+    assert submitted_texts(classroom) == {"Ada L/attention-masks": "2", "Ada L/qkv-attention": "1"}
+
+
+def test_moodles_number_counts_in_its_own_assignment_only(classroom, make_download):
+    write_roster(
+        classroom,
+        "Name,Login,Identifier qkv-attention,Identifier attention-masks\n"
+        "Ada L,ada1,Participant 7,Participant 9\nBob B,bob1,Participant 8,Participant 7\n",
+    )
+    blind = {moodle("Participant", 7): notebook("ada"), moodle("Participant", 8): notebook("bob")}
+    blind[moodle("Participant", 9)] = notebook("a number of the other lab")
+    collect([make_download(blind)], classroom)
+    assert submitted_texts(classroom) == {
+        "ada1/qkv-attention": "ada",
+        "bob1/qkv-attention": "bob",
+        "Participant_9/qkv-attention": "a number of the other lab",
+    }
+
+
+def test_one_student_of_one_name_in_two_labs_is_no_blind_marking(classroom, tmp_path):
+    for lab, number in (("qkv-attention", 5), ("attention-masks", 15)):
+        make_zip(tmp_path / f"{lab}.zip", {moodle("Zoë", number, lab): notebook(lab)})
+    collect([tmp_path / "qkv-attention.zip", tmp_path / "attention-masks.zip"], classroom)
+    assert set(submitted_texts(classroom)) == {"Zoë/attention-masks", "Zoë/qkv-attention"}
+
+
+def test_a_second_download_of_a_name_is_not_another_student(classroom, make_download):
+    files = {"ada/qkv-attention.ipynb": notebook("1"), "ada (1)/qkv-attention.ipynb": notebook("2")}
+    report = collect([make_download(files | {"bob/qkv-attention.ipynb": notebook("bob")})], classroom)
+    assert set(submitted_texts(classroom)) == {"ada/qkv-attention", "bob/qkv-attention"}
+    (row,) = files_with_outcome(report, "unmatched")
+    assert "'ada (1)' may be a second download of 'ada'" in row.reason
+
+
+def test_nbgraders_folder_is_found_by_the_login(classroom, make_download):
+    write_roster(classroom, "Folder,Name,Login\nx1,Ada L,ada1\n")
+    files = {"submitted/ada1/qkv-attention/qkv-attention.ipynb": notebook("ada")}
+    collect([make_download(files)], classroom)
+    assert submitted_texts(classroom) == {"x1/qkv-attention": "ada"}
+
+
+# Times
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "3 octobre 2026 2334",
+        "3. Oktober 2026 2334",
+        "3 Ekim 2026 2334",
+        "12 décembre 2026 2334",
+        "2026年10月3日 2334",
+        "03-10-2026 2334",
+        "Oct 3, 2026",
+        "Lab 2026 900 AM",
+        "2026",
+        "18:00",
+    ],
+)
+def test_a_time_that_is_not_understood_whole_is_none(text):
+    assert parse_timestamp(text, UTC) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "hour"),
+    [
+        ("PM GMT+03:00", 11),
+        ("PM GMT-03:00", 17),
+        ("PM UTC+2", 12),
+        ("PM UTC", 14),
+        ("PM EST", 19),
+        ("PM JST", 5),
+        ("o'clock PM CET", 13),
+    ],
+)
+def test_a_zone_in_a_receipt_is_read(text, hour):
+    moment = parse_timestamp(f"Friday, November 20, 2026 2:03:22 {text}", UTC)
+    assert (moment.hour, moment.minute) == (hour, 3)
+
+
+ZONES = [
+    ({}, {"timezone": "Asia/Tokyo"}),
+    ({}, {"course_timezone": "Asia/Tokyo"}),
+    ({"course_timezone": "Asia/Tokyo"}, {"timezone": "America/New_York"}),
+]
+
+
+@pytest.mark.parametrize(("first_zone", "second_zone"), ZONES)
+def test_the_newest_attempt_counts_whatever_zone_is_named_later(
+    classroom, make_download, first_zone, second_zone
+):
+    attempts = {blackboard("Lab_ada1"): notebook("1")}
+    collect([make_download(attempts, "first")], classroom, **first_zone)
+    attempts[blackboard("Lab_ada1", "20-16-00-00")] = notebook("2")
+    collect([make_download(attempts, "second")], classroom, **second_zone)
+    assert submitted_texts(classroom) == {"ada1/qkv-attention": "2"}
+
+
+def test_the_same_bytes_an_hour_later_are_another_attempt(classroom, tmp_path):
+    for number, (time, text) in enumerate([("10", "same"), ("12", "other"), ("11", "same")]):
+        path = tmp_path / f"{number}.zip"
+        make_zip(path, {blackboard("Lab_ada1", f"20-{time}-00-00"): notebook(text)})
+        collect([path], classroom, timezone="UTC")
+    assert [path.name[9:11] for path in earlier_attempts(classroom)] == ["10", "11"]
+    assert read_submitted(classroom)["ada1/qkv-attention"][0] == "other"
+
+
+@pytest.mark.parametrize("text", ["1 hay", "1 wins", "2 dr", "2 dayss", "3 mours"])
+def test_an_extension_with_a_misspelt_unit_is_refused(text):
+    with pytest.raises(ValueError, match="no length of time"):
+        parse_extension(text, None, UTC)
+
+
+@pytest.mark.parametrize(("text", "hours"), [("2d3h", 51), ("1 hr", 1), ("90min", 1.5), ("1 week and 1 day", 192)])
+def test_an_extension_in_usual_units_is_read(text, hours):
+    assert parse_extension(text, None, UTC).total_seconds() / 3600 == hours
