@@ -19,7 +19,7 @@ from nbformat import NotebookNode
 
 from autograder.authoring.lab import Lab
 from autograder.authoring.released_notebook import BuildError, release_notebook
-from autograder.authoring.stability import find_unstable_results
+from autograder.authoring.stability import find_processor_dependent_results
 from autograder.authoring.verify import find_definition_mistakes
 from autograder.core.course import LAB_INDEX, Course
 from autograder.core.errors import INSTALL_ALL, format_count, join_words
@@ -72,7 +72,7 @@ def build_labs(
     ------
     BuildError
         If a lab cannot be built. See `normalize_notebook`, `run_notebook`, `find_definition_mistakes` and
-        `find_unstable_results`.
+        `find_processor_dependent_results`.
     """
     drift = []
     for lab in labs:
@@ -122,7 +122,7 @@ def _build_lab(lab: Lab, check_only: bool, execute: bool, refresh_outputs: bool)
         raise BuildError("\n".join(weaknesses))
     key_files = _encode_answer_key_files(lab)
     if execute:
-        unstable_results = find_unstable_results(lab, key_files)
+        unstable_results = find_processor_dependent_results(lab, key_files)
         if unstable_results:
             raise BuildError("\n".join(unstable_results))
     drift = _update_answer_key(lab, key_files, check_only)

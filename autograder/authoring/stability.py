@@ -43,10 +43,10 @@ _RESULTS_FILE = "unstable.json"
 _MOVE = 3  # units in the last place
 
 
-def find_unstable_results(lab: Lab, key_files: Mapping[str, Any]) -> list[str]:
-    """Return a sentence for each expected result of a lab that differs too much between processors.
+def find_processor_dependent_results(lab: Lab, key_files: Mapping[str, Any]) -> list[str]:
+    """Compute the results again as on another processor; return a sentence on each that differs.
 
-    Too much is more than the comparison of an answer with the expected result allows.
+    A result differs if the comparison of an answer with the expected result would find it wrong.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def optional_cpu_features() -> list[str]:
     return [name for name in numpy_core.__cpu_dispatch__ if numpy_core.__cpu_features__.get(name)]
 
 
-def find_unstable_results_here(exercise: Exercise, questions: list[Question]) -> list[str]:
+def find_processor_dependent_results_here(exercise: Exercise, questions: list[Question]) -> list[str]:
     """Return a sentence for each expected result in an answer key that differs on this processor.
 
     An exercise with a comparison of its own is left out: several results are right in it, and its
@@ -113,7 +113,7 @@ def find_unstable_results_here(exercise: Exercise, questions: list[Question]) ->
         return []
     labels: dict[str, list[str]] = {}  # the labels of the cases, by what gives another result in them
     for question in questions:
-        for name in _names_of_unstable_results(exercise, question):
+        for name in _names_of_processor_dependent_results(exercise, question):
             labels.setdefault(name, []).append(question.label)
     sentences = []
     for name, cases in labels.items():
@@ -125,8 +125,8 @@ def find_unstable_results_here(exercise: Exercise, questions: list[Question]) ->
     return sentences
 
 
-def _names_of_unstable_results(exercise: Exercise, question: Question) -> Iterator[str]:
-    inputs = replace(map_inputs(question.inputs, move_last_digits), memory=None)
+def _names_of_processor_dependent_results(exercise: Exercise, question: Question) -> Iterator[str]:
+    inputs = replace(map_inputs(question.inputs, perturb_last_digits), memory=None)
     (moved,) = exercise.make_questions([(question.label, inputs, question.edge)])
     rules = adapt_rules_to_precision(exercise.rules, question.expected)
     if not _same_expected_value(question.expected, moved.expected, rules):
@@ -144,14 +144,14 @@ def _same_expected_value(first: Value, second: Value, rules: ComparisonRules) ->
     return values_agree(first, second, rules)
 
 
-def move_last_digits(value: Value) -> Value:
-    """Return a copy of an argument in which each fraction is changed in its last digits.
+def perturb_last_digits(value: Value) -> Value:
+    """Return a copy of an argument in which each float64 number is changed in its last digits.
 
     Equal numbers stay equal, and whole numbers stay as they are, since they are often exact on
     purpose. Arrays of float32 and float16 stay as well: a unit in their last place is a large step,
     which no processor takes in a given input. Numbers in lists, tuples and mappings are moved.
 
-    >>> move_last_digits([0.3, 2.0, 7]) == [0.3, 2.0, 7], move_last_digits((2.0, 7))
+    >>> perturb_last_digits([0.3, 2.0, 7]) == [0.3, 2.0, 7], perturb_last_digits((2.0, 7))
     (False, (2.0, 7))
     """
     if type(value) is float:
@@ -159,9 +159,9 @@ def move_last_digits(value: Value) -> Value:
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
         return copy_with_layout(_move_array(value), memory_layout(value))
     if type(value) in (list, tuple):
-        return type(value)(map(move_last_digits, value))
+        return type(value)(map(perturb_last_digits, value))
     if type(value) is dict:
-        return {name: move_last_digits(part) for name, part in value.items()}
+        return {name: perturb_last_digits(part) for name, part in value.items()}
     return value
 
 
@@ -182,7 +182,7 @@ def main() -> None:
     sentences = []
     for exercise in lab.exercises.values():
         _, questions = decode_key(Path(folder, f"{exercise.name}.key").read_bytes())
-        sentences += find_unstable_results_here(exercise, questions)
+        sentences += find_processor_dependent_results_here(exercise, questions)
     Path(folder, _RESULTS_FILE).write_text(json.dumps(sentences), "utf-8")
 
 

@@ -88,9 +88,9 @@ def open_regular_file(path: Path) -> BufferedReader:
     OSError
         If the file cannot be opened.
     """
-    # Opening a pipe that nobody writes to would wait for ever, so the flag O_NONBLOCK is needed.
-    # Windows does not have the flag O_NOFOLLOW, so check the type before opening as well: this is
-    # less safe, since the file could be replaced between the check and the opening.
+    # With O_NONBLOCK, opening a pipe that nobody writes to does not wait for ever. O_NOFOLLOW
+    # refuses a symbolic link. Windows does not have it, so also check the type before opening. That
+    # alone is less safe, since the file could be replaced between the check and the opening.
     _require_regular(os.lstat(path))
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | _BINARY
     handle = os.open(path, flags)

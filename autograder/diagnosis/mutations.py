@@ -786,7 +786,8 @@ def refuse_negative_sizes(value: Any) -> Any:
 def refuse_array_as_dtype(value: Any) -> Any:
     """Return the value of an argument `dtype` unchanged if it can stand for a dtype.
 
-    Raise TypeError for an array or a NumPy number, whose own dtype NumPy would use.
+    Raise TypeError for an array or a NumPy number, whose own dtype NumPy would use. A mutation may
+    put one there, and would then seem to repair the code.
     """
     if isinstance(value, (np.ndarray, np.generic)):
         raise TypeError("a value for a dtype")

@@ -218,7 +218,9 @@ class _RepairSearch:
 
 
 def _sort_comparable_cases(failing: Sequence[Question]) -> list[Question]:
-    """Sort the failing test cases in the order to try them; drop those that expect no result.
+    """Sort the failing test cases in the order in which repairs are tried on them.
+
+    Cases without an expected result, such as those that expect an error, are left out.
 
     Edge cases, which have no misconceptions' answers, come last. Of the others, cases with several
     expected numbers come first, and of these the small ones.

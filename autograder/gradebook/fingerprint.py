@@ -98,10 +98,7 @@ def compute_fingerprint(lab: Lab) -> str:
 
 
 def _texts_of_cells_for_grading(lab: Lab) -> Iterator[str]:
-    """Yield a text for each code or answer cell of the solution, to compute the lab's hash from.
-
-    Those are the code cells and the answer cells.
-    """
+    """Yield a text for each code or answer cell of the solution, to compute the lab's hash from."""
     for cell in lab.read_solution().cells:
         if cell.cell_type == "code" or nbgrader_metadata(cell).get("solution"):
             tags = cell.metadata.get("tags", [])

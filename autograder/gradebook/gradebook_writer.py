@@ -66,12 +66,13 @@ _SUBMISSION_INDEX_SQL = (
 
 
 @dataclass
-class _LabCells:
+class _GradebookCellIds:
     """Identifiers of those notebook cells of a lab that get points or a comment in the gradebook.
 
     Parameters
     ----------
     assignment_id, notebook_id : str
+        Identifiers of the lab and of its notebook in the database.
     grade_cells : mapping of str to (str, float)
         The grade_id and the points of each cell with a grade, by the cell's id in the database.
     comment_cells : mapping of str to str
@@ -115,7 +116,7 @@ class GradebookWriter:
 
     def _clear_cache(self) -> None:
         """Discard the cached data of the gradebook, which another process may have changed."""
-        self._cells: dict[str, _LabCells] = {}
+        self._cells: dict[str, _GradebookCellIds] = {}
         self._submissions: set[tuple[str, str]] | None = None
         self._exercises_with_parts: set[tuple[str, str]] = set()  # lab and exercise
 
@@ -410,12 +411,12 @@ class GradebookWriter:
         comments_by_name = {cells.comment_cells[comment.cell_id]: comment for comment in comments}
         return _SubmissionRows(grades_by_name, comments_by_name, new)
 
-    def _get_lab_cells(self, lab: str) -> _LabCells:
+    def _get_lab_cells(self, lab: str) -> _GradebookCellIds:
         if lab not in self._cells:
             notebook = self._gradebook.find_notebook(lab, lab)
             grade_cells = [*notebook.grade_cells, *notebook.task_cells]
             comment_cells = [*notebook.solution_cells, *notebook.task_cells]
-            self._cells[lab] = _LabCells(
+            self._cells[lab] = _GradebookCellIds(
                 notebook.assignment.id,
                 notebook.id,
                 {cell.id: (cell.name, cell.max_score) for cell in grade_cells},

@@ -255,7 +255,7 @@ class ClusterClient:
         self._trials[worker] = self._submit_to_worker(worker, *self._trial), monotonic() + TRIAL_SECONDS
 
     def _admit_or_exclude_worker(self, worker: str, trial: Any, threads: int) -> None:
-        """Let the worker grade submissions if it has passed its test; exclude it otherwise."""
+        """Let the Dask worker grade submissions if its trial run succeeded; exclude it otherwise."""
         try:
             get_outcome = trial.result if trial.status == "finished" else trial.exception
             reason = str(get_outcome(_FETCH_SECONDS))

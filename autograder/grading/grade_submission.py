@@ -252,7 +252,8 @@ def _find_used_packages(lab: Lab, notebook: NotebookNode) -> set[str]:
         if not cell_grade_id(cell):
             lines = [line for line in lines if not line[:1].isspace()]
         packages |= find_imports("\n".join(lines))
-    return packages & set(lab.course.imports)
+    # A package that this lab does not allow is refused to the student's code instead.
+    return packages & set(lab.course.imports) & lab.allowed_packages
 
 
 def _hash_answers_and_list_untouched(
@@ -828,7 +829,9 @@ def _make_failed_test_outputs(
     html = html or f"<p>{backticks_to_html(escape(text, quote=False))}</p>"
     message = make_output("display_data", metadata={}, data={"text/plain": text, "text/html": html})
     if score:
-        points = make_output("execute_result", metadata={}, data={"text/plain": repr(score)}, execution_count=1)
+        points = make_output(
+            "execute_result", metadata={}, data={"text/plain": repr(score)}, execution_count=1
+        )
         return [message, points]
     return [
         message,

@@ -255,7 +255,9 @@ def rebuild_notebook(data: bytes, release: NotebookNode) -> RebuiltNotebook:
             continue
         release_cell = graded_cells[name]
         if name in answers:
-            notes.append(f"The cell {name!r} stands there twice; the first one counts.")
+            notes.append(
+                f"The cell {name!r} stands there twice. The first one is the answer; the other one runs where it stands."
+            )
             if not _is_test_cell(release_cell):
                 places.append(cell)
             continue

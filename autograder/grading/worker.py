@@ -252,7 +252,7 @@ class Worker:
             process = self._ensure_started()
             assert process.stdin is not None
             _send(process.stdin, pickle.dumps((function, arguments)))
-            answer = self._wait_for_answer_within_limits(process.pid, seconds, memory)
+            answer = self._receive_answer_within_limits(process.pid, seconds, memory)
             self._is_unused = False
             return answer
         except (OSError, ValueError):
@@ -265,7 +265,7 @@ class Worker:
             self._kill()
             raise
 
-    def _wait_for_answer_within_limits(self, pid: int, seconds: float, memory: int) -> str:
+    def _receive_answer_within_limits(self, pid: int, seconds: float, memory: int) -> str:
         """Wait for the function's result; raise an error when the process exceeds its limits."""
         usage = _ProcessUsage(pid)
         call_watch = stage_watch = Stopwatch(lambda: usage.cpu_seconds)

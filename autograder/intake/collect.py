@@ -13,7 +13,7 @@ from autograder.intake.archives import ZipReader
 from autograder.intake.filename_patterns import pattern_from_option
 from autograder.intake.filenames import escape_unprintable, normalise_name
 from autograder.intake.find import FileOutcome, FileReport, SubmissionFinder
-from autograder.intake.ownership import IntakeSettings
+from autograder.intake.ownership import IntakeContext
 from autograder.intake.platform_metadata import find_timezone
 from autograder.intake.roster import Person, Roster, is_submitted_by_few, read_roster
 from autograder.intake.store import read_origins, store_submissions
@@ -256,7 +256,7 @@ def collect(
     zone, default_zone = _find_time_zones(timezone, course_timezone)
     filename_pattern = pattern_from_option(pattern) if pattern is not None else None
     skip = _check_paths_and_list_folders_to_skip(inputs, root)
-    settings = _read_intake_settings(
+    settings = _load_intake_context(
         root,
         tuple(labs),
         grade_ids=grade_ids or {},
@@ -284,7 +284,7 @@ def collect(
 
 def _make_collection_report(
     root: Path,
-    settings: IntakeSettings,
+    settings: IntakeContext,
     finder: SubmissionFinder,
     filed_reports: list[FileReport],
     notes: list[str],
@@ -326,8 +326,8 @@ def _find_time_zones(timezone: str | None, course_timezone: str | None) -> tuple
     return zone, default_zone
 
 
-def _read_intake_settings(root: Path, labs: tuple[str, ...], **options: Any) -> IntakeSettings:
-    """Return the settings of a run, with the state of the classroom before the run."""
+def _load_intake_context(root: Path, labs: tuple[str, ...], **options: Any) -> IntakeContext:
+    """Return the options of a run, with the roster, the student folders and the stored origins."""
     roster = read_roster(root / "roster.csv")
     folders: tuple[str, ...] = ()
     submitted = root / "submitted"
@@ -339,7 +339,7 @@ def _read_intake_settings(root: Path, labs: tuple[str, ...], **options: Any) -> 
         if origin.lms_id:
             folder_by_account[origin.platform, origin.lms_id] = student
     people = match_folders(roster, folders, origins)
-    return IntakeSettings(
+    return IntakeContext(
         labs=labs,
         roster=roster,
         folders=folders,

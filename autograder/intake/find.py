@@ -35,7 +35,7 @@ from autograder.intake.filenames import (
 )
 from autograder.intake.ownership import (
     DownloadOwnership,
-    IntakeSettings,
+    IntakeContext,
     SubmissionAccount,
     holds_several_students,
 )
@@ -212,7 +212,7 @@ class SubmissionFinder:
         Number of other files that are no notebooks and were submitted together with a notebook.
     """
 
-    def __init__(self, settings: IntakeSettings, zips: ZipReader, budget: PerStudentReadingBudget):
+    def __init__(self, settings: IntakeContext, zips: ZipReader, budget: PerStudentReadingBudget):
         self.settings, self.zips, self.budget = settings, zips, budget
         self.reports: list[FileReport] = []
         self.junk_count = self.other_file_count = 0

@@ -105,7 +105,7 @@ class SubmissionAccount:
 
 
 @dataclass(frozen=True, kw_only=True)
-class IntakeSettings:
+class IntakeContext:
     """Options of a run of `collect`, and the state of the classroom before the run.
 
     Parameters
@@ -198,7 +198,7 @@ class DownloadOwnership:
         self,
         paths: Sequence[str],
         name: str,
-        settings: IntakeSettings,
+        settings: IntakeContext,
         *,
         repositories: Collection[str],
         receipts: Mapping[str, PlatformSubmission | None],
@@ -353,13 +353,13 @@ class DownloadOwnership:
         """Find the students after whom files are named, in a folder that no platform has made."""
         student_files = self._files_named_after_students(files)
         for file in files:
-            is_believed = file in student_files
+            is_name_trusted = file in student_files
             if student_files == [file] and not is_zip(file):
                 # A single notebook may have any name. Take its name for a student's only if the
                 # roster has this name.
-                is_believed = self._is_in_roster(stem(file))
+                is_name_trusted = self._is_in_roster(stem(file))
             self._owners[folder_path + file] = (
-                _owner_named_by_file(folder_path + file) if is_believed else NO_OWNER
+                _owner_named_by_file(folder_path + file) if is_name_trusted else NO_OWNER
             )
 
     def _owner_from_majority_pattern(

@@ -454,7 +454,7 @@ class _SubmissionWriter:
         reason = "A newer attempt is there."
         if not current.is_newer_than(new):
             reason = "An attempt of the same time is there already."
-        return _make_file_report(self.attempt, FileOutcome.OLDER, reason, self._keep_as_earlier_attempt(new))
+        return _make_file_report(self.attempt, FileOutcome.OLDER, reason, self._store_as_earlier_attempt(new))
 
     def _file_and_replace_current(
         self,
@@ -566,8 +566,8 @@ class _SubmissionWriter:
         """Return the paths of the files in submitted-earlier/ with the same bytes as a notebook."""
         return sorted(self._earlier_folder.glob(f"*-{origin.sha256[:12]}.ipynb"))
 
-    def _keep_as_earlier_attempt(self, origin: Origin) -> str:
-        """Store a notebook that is not the newest in submitted-earlier/, and return its path.
+    def _store_as_earlier_attempt(self, origin: Origin) -> str:
+        """Store in submitted-earlier/ a notebook that is not the student's newest; return its path.
 
         If the same attempt is there already, return the path of that file.
         """

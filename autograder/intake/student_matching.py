@@ -18,7 +18,7 @@ from autograder.intake.filenames import (
     safe_folder_name,
     to_nfc,
 )
-from autograder.intake.ownership import ROSTER_REMEDY, IntakeSettings, SubmissionAccount
+from autograder.intake.ownership import ROSTER_REMEDY, IntakeContext, SubmissionAccount
 from autograder.intake.roster import Identity, Person, describe_taken_folder, find_contradiction
 
 # In blind marking, Moodle replaces every student's name by the word "participant" in the language
@@ -78,7 +78,7 @@ class StudentMatcher:
         All owners of the run. They are compared, since two of them may get the same folder.
     """
 
-    def __init__(self, settings: IntakeSettings, lab_owners: Iterable[LabOwner]):
+    def __init__(self, settings: IntakeContext, lab_owners: Iterable[LabOwner]):
         self._roster, self._settings = settings.roster, settings
         self._folders = {to_nfc(name): name for name in settings.folders}
         unique_owners = list(dict.fromkeys(lab_owners))
@@ -309,7 +309,6 @@ class StudentMatcher:
                     "differ only in case, and may be one person or two: rename one, or "
                     f"{ROSTER_REMEDY}."
                 )
-
 
     def _refuse_numbered_copies(self) -> None:
         """Refuse a folder or file "ada (1)" beside "ada" if the roster does not have it.

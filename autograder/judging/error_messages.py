@@ -78,6 +78,7 @@ _ERROR_PATTERNS = (
     (r"boolean (negative|subtract)", "minus-on-booleans"),
     (r"ufunc '(invert|bitwise_\w+)' not supported", "logic-on-numbers"),
     (r"unexpected keyword argument|invalid keyword argument|positional argument|multiple values for argument|"
+     r"return arrays must be of ArrayType|"
      r"takes .* arguments? |either both or neither of x and y|expected at (most|least) \d+ arguments?|missing \d+ required",
      "call-that-does-not-fit"),
     (r"Cannot cast ufunc", "fractions-into-whole-numbers"),
@@ -175,6 +176,9 @@ _ERROR_EXPLANATIONS = (
      "The package `{0}` is not installed here, and it is not allowed in this course's answers."),
     ("package-that-is-not-there", r"cannot import name '(\w+)' from '([\w.]+)'",
      "`{1}` is there, but it has nothing called `{0}`. Perhaps the name is that of an older version."),
+    ("call-that-does-not-fit", r"return arrays must be of ArrayType",
+     "A NumPy function gets something that is no array for its argument `out`: the third one of `np.max(x, axis, out)`. "
+     "Write the name of the argument that you mean, as in `keepdims=True`."),
     ("not-a-dtype", r"Cannot interpret '(\d+)' as a data type",
      "The number {0} stands where the dtype is expected. A shape with several sizes is one tuple, with brackets of "
      "its own: `np.ones((2, 3))`, not `np.ones(2, 3)`."),

@@ -256,7 +256,7 @@ def _describe_correlation(pairs: Sequence[ArrayPair]) -> str:
     if correlations and np.median(correlations) > 0.9:
         return (
             "Your numbers are strongly correlated with the expected ones "
-            f"(r = {_format_correlation(np.median(correlations))}), so most of the formula is right."
+            f"({_format_correlation(np.median(correlations))}), so most of the formula is right."
         )
     if len(correlations) > 2 and np.mean(np.abs(correlations)) < 0.3:
         return (

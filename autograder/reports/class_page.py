@@ -225,7 +225,7 @@ class ClassReport:
     files: tuple[PlatformTable, ...] = ()
 
     @property
-    def grading_commands(self) -> list[str]:
+    def manual_grading_commands(self) -> list[str]:
         """Commands that write a sheet for manual grading, one for each question that awaits it."""
         labs = {lab for (_, lab), mark in self.marks.marks.items() if mark.awaiting_manual_count}
         commands = []

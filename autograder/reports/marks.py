@@ -575,7 +575,7 @@ class _GradebookReader:
                 )
             query = gradebook.db.query
             marks.deadlines = read_deadlines(query, self.policy, self.class_list)
-            fields: dict[str, dict[str, Any]] = defaultdict(_empty_mark_fields)
+            fields: dict[str, dict[str, Any]] = defaultdict(_initial_mark_fields)
             self._add_comments_to_fields(query, fields)
             self._add_points_to_fields(query, fields)
             for mark in self._read_submissions(query, fields, marks.deadlines):
@@ -663,7 +663,7 @@ class _GradebookReader:
         return marks
 
 
-def _empty_mark_fields() -> dict[str, Any]:
+def _initial_mark_fields() -> dict[str, Any]:
     """Return empty values for those fields of a `Mark` that are filled step by step."""
     return {
         "scores": {},

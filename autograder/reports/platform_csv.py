@@ -44,6 +44,10 @@ class PlatformTable:
 
     Parameters
     ----------
+    name : str
+        Name of the file.
+    platform : str
+        Platform that imports it, such as "Moodle".
     text : str
         Content of the file.
     omitted_count : int

@@ -590,7 +590,7 @@ class GuestInstance:
         try:
             address = self._exports["host_alloc"](self._store, len(code))
             if self._memory.write(self._store, code, address & 0xFFFFFFFF) != len(code):
-                raise ValueError("there is no room for an order")
+                raise ValueError("the guest has no room for the code")
             return bool(self._exports["turn"](self._store, address, len(code)))
         except BaseException:
             self.has_ended = True

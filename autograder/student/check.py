@@ -652,7 +652,7 @@ def _show_name_error(
 
 
 def _explain_missing_function(name: str) -> str:
-    """Return a sentence on why an exercise's function is undefined, from the saved notebook."""
+    """Explain from the saved notebook why an exercise's function is not defined, in a sentence."""
     lab = answer_key.find_lab(name)
     cells = read_cells(_notebook_path(lab))
     cell = _find_cell(cells, grade_id(name))

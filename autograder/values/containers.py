@@ -129,7 +129,7 @@ class MappingType(ValueType):
             key = value_types.result_to_value(key, budget, depth + 1)
             entries.append((key, value_types.result_to_value(part, budget, depth + 1)))
         try:
-            if value_types.have_colliding_hashes(key for key, _ in entries):
+            if value_types.have_too_many_hash_collisions(key for key, _ in entries):
                 raise UnsupportedValue("dict with very many keys of one hash")
         except TypeError:  # a key was converted to a value without a hash, such as a list
             raise UnsupportedValue("dict whose keys are no plain values") from None
@@ -156,7 +156,7 @@ class MappingType(ValueType):
             key, part = _unpack_list(pair, arrays, depth)
             entries.append((key, part))
         try:
-            if value_types.have_colliding_hashes(key for key, _ in entries):
+            if value_types.have_too_many_hash_collisions(key for key, _ in entries):
                 raise EncodingError("too many keys of one hash")
             return dict(entries)
         except TypeError:
@@ -212,7 +212,7 @@ class SetType(ValueType):
 
     def convert(self, result: Any, budget: SizeBudget, depth: int) -> set:
         members = [value_types.result_to_value(part, budget, depth + 1) for part in result]
-        if value_types.have_colliding_hashes(members):
+        if value_types.have_too_many_hash_collisions(members):
             raise UnsupportedValue("set with very many members of one hash")
         return set(members)
 
@@ -223,7 +223,7 @@ class SetType(ValueType):
     def unpack(self, name: str, data: Any, arrays: Arrays, depth: int) -> set:
         members = _unpack_list(data, arrays, depth)
         try:
-            if value_types.have_colliding_hashes(members):
+            if value_types.have_too_many_hash_collisions(members):
                 raise EncodingError("too many members of one hash")
             return set(members)
         except TypeError:

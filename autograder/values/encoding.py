@@ -109,7 +109,7 @@ def read_frame(
     if header_size > max_header or payload_size > max_payload:
         raise EncodingError(f"a frame of {header_size} + {payload_size} bytes is too large")
     header = _decode_json_header(bytes(read(header_size)), max_nodes)
-    layouts = [_parse_array_layout(item) for item in _check_list(header.pop("arrays", None), MAX_ARRAYS)]
+    layouts = [_parse_array_header(item) for item in _check_list(header.pop("arrays", None), MAX_ARRAYS)]
     if sum(size for *_, size in layouts) != payload_size:
         raise EncodingError("the arrays have another length than their shapes say")
     return header, [_array_from_bytes(read(size), dtype, shape) for dtype, shape, size in layouts]
@@ -234,7 +234,7 @@ def _check_list(value: Any, max_items: int) -> list:
     return value
 
 
-def _parse_array_layout(item: Any) -> tuple[np.dtype, tuple[int, ...], int]:
+def _parse_array_header(item: Any) -> tuple[np.dtype, tuple[int, ...], int]:
     """Check the description of an array in a message; return its dtype, shape and size in bytes."""
     if not isinstance(item, list) or len(item) != 2 or not isinstance(item[0], str):
         raise EncodingError("an array needs a dtype and a shape")

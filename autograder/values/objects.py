@@ -154,8 +154,11 @@ class ExpectedErrorType(ValueType):
         return with_article(value.type)
 
 
-class DeferredCallType(ValueType):
-    """Type of values: a function, or an object made by a call, as an argument; never a result."""
+class FunctionOrCallType(ValueType):
+    """Value type of arguments that are a function, or the result of a call made when it is needed.
+
+    A student's result is never of this type.
+    """
 
     names = ("made",)
 
@@ -222,4 +225,4 @@ def evaluate_query(query: Value, result: Any) -> Any:
         return value_types.copy_value(query)
     if not query.function:
         return result
-    return DeferredCallType().evaluate(query, partial(evaluate_query, result=result))
+    return FunctionOrCallType().evaluate(query, partial(evaluate_query, result=result))

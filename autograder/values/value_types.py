@@ -240,7 +240,7 @@ def pack_value(value: Value, arrays: list[np.ndarray]) -> dict:
     return type_of(value).pack(value, arrays)
 
 
-def have_colliding_hashes(keys: Iterable[Value]) -> bool:
+def have_too_many_hash_collisions(keys: Iterable[Value]) -> bool:
     """Return True if so many keys have the same hash that a dict of them would be very slow.
 
     Whole numbers that differ by a multiple of 2^61 - 1 have the same hash, and each is compared

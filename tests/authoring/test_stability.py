@@ -21,7 +21,7 @@ SHIFT_MATRIX = "solutions/positions/shift_matrix.py"
 
 def find_unstable(lab):
     exercise = lab.exercises["answer"]
-    return stability.find_unstable_results_here(exercise, exercise.questions())
+    return stability.find_processor_dependent_results_here(exercise, exercise.questions())
 
 
 def hilbert(rng):
@@ -78,7 +78,7 @@ def test_an_expected_error_and_a_printed_text_are_compared_as_well():
 
 def test_fractions_move_by_a_few_units_and_equal_ones_stay_equal():
     array = np.array([0.25, 1.5, 1.5, 2.0, 0.0, -0.3, np.inf, np.nan])[::-1]
-    moved = stability.move_last_digits(array)
+    moved = stability.perturb_last_digits(array)
     assert stability.memory_layout(moved) == stability.memory_layout(array) == "strided"
     is_fraction = np.isfinite(array) & (array != np.rint(array))
     assert np.array_equal(array[~is_fraction], moved[~is_fraction], equal_nan=True)
@@ -89,8 +89,8 @@ def test_fractions_move_by_a_few_units_and_equal_ones_stay_equal():
 
 def test_other_arguments_do_not_move():
     for value in (1, True, "0.5", None, np.float32([0.3]), np.float16([0.3]), np.arange(3), np.array([True])):
-        assert stability.move_last_digits(value) is value
-    assert stability.move_last_digits({"a": (0.3, "x")}) != {"a": (0.3, "x")}
+        assert stability.perturb_last_digits(value) is value
+    assert stability.perturb_last_digits({"a": (0.3, "x")}) != {"a": (0.3, "x")}
 
 
 def test_the_other_process_computes_as_another_processor():
@@ -146,4 +146,4 @@ def test_the_build_refuses_the_least_squares_of_an_old_shift_matrix(tmp_path):
 def test_a_process_that_fails_is_an_error_of_the_build(tmp_path):
     lab = read_lab(read_course(ROOT), "additive-attention")
     with pytest.raises(ExerciseError, match="additive-attention: its results could not be computed a second"):
-        stability.find_unstable_results(lab, {"attention.key": b"no key"})
+        stability.find_processor_dependent_results(lab, {"attention.key": b"no key"})

@@ -301,11 +301,16 @@ def test_a_wrong_answer_gets_the_points_of_its_right_parts():
 @pytest.mark.parametrize(
     ("points", "parts", "cases", "message"),
     [
-        (3, {"a": 3}, [("two", 2, "")], "no case has part=\"a\""),
+        (3, {"a": 3}, [("two", 2, "")], 'no case has part="a"'),
         (3, {"a": 3}, [("two", 2, "a"), ("three", 3, "")], "cases of no part.* would cost nothing"),
         (3, {"a": 2}, [("two", 2, "a")], "1 of its 3 points belong to no part"),
         (3, {"a": 3}, [("two", 2, "b")], "belongs to the part 'b'; the parts are 'a'"),
-        (3, {"a": 1, "b": 2}, [("two", 2, "a"), ("two", 3, "b")], "two cases 'two' belong to different parts"),
+        (
+            3,
+            {"a": 1, "b": 2},
+            [("two", 2, "a"), ("two", 3, "b")],
+            "two cases 'two' belong to different parts",
+        ),
     ],
 )
 def test_points_of_parts_that_contradict_the_cases_are_refused(points, parts, cases, message):
@@ -315,5 +320,5 @@ def test_points_of_parts_that_contradict_the_cases_are_refused(points, parts, ca
 
 @pytest.mark.parametrize("parts", [{"a": 2, "b": 2}, {"a": -1, "b": 2}])
 def test_parts_have_no_more_points_than_their_exercise(parts):
-    with pytest.raises(ExerciseError, match="its parts have . points, and the exercise has 3"):
+    with pytest.raises(ExerciseError, match=r"its parts have . points, and the exercise has 3"):
         Exercise("answer", points=3, parts=parts)

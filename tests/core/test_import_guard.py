@@ -12,7 +12,7 @@ from command import autograder
 from nbformat.v4 import new_code_cell
 from our_course import COURSE, ROOT, release
 
-from autograder.authoring.lab import read_lab
+from autograder.authoring.lab import Lab, read_lab
 from autograder.authoring.skeleton import write_course
 from autograder.core import import_guard
 from autograder.core.notebook_cells import nbgrader_metadata
@@ -255,7 +255,18 @@ def test_a_lab_is_refused_if_a_package_is_missing(name, monkeypatch):
     ("if False:\n    import torch", "It was run."), ("try:\n    import jax\nexcept ImportError: pass", "It was run."),
     ("import pytest", "It was run."), ("'import keras'", "It was run."), ("# import keras", "It was run."),
 ])  # fmt: skip
-def test_a_submission_that_may_import_a_missing_package_gets_no_zero(line, reason):
+def test_a_submission_that_may_import_a_missing_package_gets_no_zero(line, reason, monkeypatch):
+    allowed = property(lambda lab: frozenset(lab.course.imports))
+    monkeypatch.setattr(Lab, "allowed_packages", allowed)
+    check_faults_with_line(line, reason)
+
+
+@pytest.mark.parametrize("line", ["import keras", "def f():\n    from torch.nn import Linear"])
+def test_a_package_of_another_lab_fails_in_the_students_code_only(line):
+    check_faults_with_line(line, "It was run.")
+
+
+def check_faults_with_line(line, reason):
     notebook = nbformat.reads(release("additive-attention"), 4)
     if line.startswith("def"):
         cells = (cell for cell in notebook.cells if nbgrader_metadata(cell).get("solution"))

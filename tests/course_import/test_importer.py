@@ -1283,7 +1283,9 @@ def test_points_of_parts_reach_marks_pages_and_platforms(course):
     half = "def distance(a, b):\n    return a - b"
     for student, answer in (("right", None), ("half", half), ("none", "def distance(a, b):\n    return 0")):
         notebook = perfect(lab) if answer is None else with_answer(perfect(lab), "distance", answer)
-        write_file(course / f"classroom/submitted/{student}/distances/distances.ipynb", nbformat.writes(notebook))
+        write_file(
+            course / f"classroom/submitted/{student}/distances/distances.ipynb", nbformat.writes(notebook)
+        )
     assert autograder("grade", cwd=course).returncode == 0
     columns = "score", "max_score"
     expected = {"right": (10, 10), "half": (8.5, 10), "none": (5, 10)}

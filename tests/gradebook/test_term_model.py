@@ -49,7 +49,10 @@ def make_marks(facts) -> ClassMarks:
     labs = {}
     for name in model.LABS:
         points = facts.points[name]
-        exercises = {exercise: SimpleNamespace(name=exercise, points=points[exercise], parts={}) for exercise in model.EXERCISES}
+        exercises = {
+            exercise: SimpleNamespace(name=exercise, points=points[exercise], parts={})
+            for exercise in model.EXERCISES
+        }
         questions = {model.QUESTION: points[model.QUESTION]}
         labs[name] = SimpleNamespace(name=name, exercises=exercises, manual_questions=questions)
     policy = read_policy(course, labs)

@@ -277,6 +277,8 @@ def test_an_extension_with_a_misspelt_unit_is_refused(text):
         parse_extension(text, None, UTC)
 
 
-@pytest.mark.parametrize(("text", "hours"), [("2d3h", 51), ("1 hr", 1), ("90min", 1.5), ("1 week and 1 day", 192)])
+@pytest.mark.parametrize(
+    ("text", "hours"), [("2d3h", 51), ("1 hr", 1), ("90min", 1.5), ("1 week and 1 day", 192)]
+)
 def test_an_extension_in_usual_units_is_read(text, hours):
     assert parse_extension(text, None, UTC).total_seconds() / 3600 == hours

@@ -296,9 +296,7 @@ def test_a_blackboard_name_with_an_impossible_time(classroom, make_download):
 @pytest.mark.parametrize(
     ("has_receipts", "time"), [(False, "2026-11-20 13:03:22 UTC"), (True, "2026-11-20 19:03:22 UTC")]
 )
-def test_the_time_zone_given_counts_where_blackboard_names_none(
-    classroom, make_download, has_receipts, time
-):
+def test_the_time_zone_given_counts_where_blackboard_names_none(classroom, make_download, has_receipts, time):
     files = blackboard_files()
     if not has_receipts:
         files = {name: data for name, data in files.items() if not name.endswith(".txt")}

@@ -111,9 +111,11 @@ KINDS = {
     "dates with a zone": (
         MOMENTS,
         True,
-        lambda values: pd.Series(pd.to_datetime(values, utc=True))
-        .astype("datetime64[us, UTC]")
-        .dt.tz_convert("Europe/Paris"),
+        lambda values: (
+            pd.Series(pd.to_datetime(values, utc=True))
+            .astype("datetime64[us, UTC]")
+            .dt.tz_convert("Europe/Paris")
+        ),
     ),
     "durations": (DURATIONS, True, make_array("timedelta64[us]")),
     "periods": (
@@ -241,7 +243,9 @@ def test_another_cell_is_a_difference_and_a_change_in_place_is_noticed(kind):
         column = original if isinstance(original, pd.Series) else original.iloc[:, 0]
         if kind in NOT_COMPARED_WITH_MISSING or pd.api.types.is_bool_dtype(column.dtype):
             return
-        is_missing = np.ravel(pd.isna(column.iloc[row])).all() and not isinstance(column.iloc[row], (list, tuple))
+        is_missing = np.ravel(pd.isna(column.iloc[row])).all() and not isinstance(
+            column.iloc[row], (list, tuple)
+        )
         if is_missing or (isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu"):
             return
 

@@ -88,7 +88,7 @@ class NamespaceIsolation(Isolation):
         linux.unshare_pids()
 
     def enter_supervisor(self) -> None:
-        """Drop all capabilities, which are root's single privileges."""
+        """Drop all Linux capabilities: the separate privileges that make up the power of root."""
         linux.drop_capabilities()
 
     def enter_fork_server(self) -> None:

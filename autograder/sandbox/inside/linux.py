@@ -182,8 +182,8 @@ def drop_capabilities(keep: int | None = None) -> None:
 
 
 # System calls that are forbidden to submissions, with their numbers on x86-64 and on 64-bit ARM
-# (None if ARM lacks the call). No notebook needs them. By each, a program has escaped from some
-# sandbox, or could use memory that no limit counts.
+# (None if ARM lacks the call). No notebook needs them. Each has been used to escape from a
+# sandbox, or can allocate memory that no limit counts.
 REFUSED_CALLS: dict[str, tuple[int, int | None]] = {
     # Calls that access other processes.
     "ptrace": (101, 117),
