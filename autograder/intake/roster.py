@@ -218,7 +218,10 @@ class Roster:
         """
         people = self._people_with_participant_number(identity.participant, lab)
         if people:
-            return people
+            # The number may be another assignment's. Then the name says so.
+            namesakes = self.people_named(identity.name)
+            is_contradicted = namesakes and not any(person in namesakes for person in people)
+            return [*people, *namesakes] if is_contradicted else people
         # Compare the identifiers of the platform's account first, then the text that may be any
         # identifier (such as a folder's name), and names last.
         account = {key: getattr(identity, key) for key in _ID_FIELDS}

@@ -115,7 +115,7 @@ class Origin:
         number = "brightspace" if self.platform == "Brightspace" else "lms_id"
         identifiers = {key: getattr(self, key) for key in ("name", "login", "email", "sid")}
         github = self.account if self.platform == "GitHub" else ""
-        return Identity(**identifiers, **{number: self.lms_id}, github=github)
+        return Identity(**identifiers, **{number: self.lms_id}, github=github, participant=self.participant)
 
     def is_from_another_account(self, other: "Origin") -> bool:
         """Return True if the two submissions certainly came from different accounts.

@@ -33,22 +33,23 @@ def match_folders(
         Where each submission came from; the student is the name of the folder.
     """
     origins_by_folder = defaultdict(list)
-    for (folder, _), origin in origins.items():
-        origins_by_folder[folder].append(origin)
+    for (folder, lab), origin in origins.items():
+        origins_by_folder[folder].append((lab, origin))
     people = {}
     for folder in folders:
         if folder in roster.by_student:
-            owners = [roster.find_by_account(origin.identity) for origin in origins_by_folder[folder]]
+            owners = [roster.find_by_account(origin.identity) for _, origin in origins_by_folder[folder]]
             other = _single_person(owners)
             people[folder] = other or roster.by_student[folder]
             continue
         identities = []
-        for origin in origins_by_folder[folder]:
+        for lab, origin in origins_by_folder[folder]:
             if len(origin.members) < 2:
-                identities.append(replace(origin.identity, student=folder, any_identifier=folder))
+                identity = replace(origin.identity, student=folder, any_identifier=folder)
+                identities.append((lab, identity))
         if not origins_by_folder[folder]:  # the submissions were put there by hand
-            identities.append(Identity(any_identifier=folder))
-        candidates = [roster.find(identity) for identity in identities]
+            identities.append(("", Identity(any_identifier=folder)))
+        candidates = [roster.find(identity, lab) for lab, identity in identities]
         if not candidates or any(len(matches) != 1 for matches in candidates):
             continue
         if len({matches[0].student for matches in candidates}) == 1:

@@ -86,6 +86,7 @@ class StudentMatcher:
         self._matches: dict[LabOwner, tuple[MatchedStudent, ...] | str] = {}
         for lab, owner in unique_owners:
             self._matches[lab, owner] = self._match_one_owner(owner, lab)
+        self._give_canvas_groups_to_members()
         self._refuse_ambiguous_accounts()
         self._refuse_folders_differing_in_case()
         self._refuse_numbered_copies()
@@ -203,6 +204,33 @@ class StudentMatcher:
                 if len(people) == 1:
                     return people
         return self._roster.group_members(name)
+
+    def _give_canvas_groups_to_members(self) -> None:
+        """File a group's submission on Canvas for each member, if no other member has submitted.
+
+        Canvas gives the file the group's name and the number of one member. A member may also have
+        chosen the group's name as display name; then the others have submissions of their own.
+        """
+        submitters: dict[str, list[str]] = defaultdict(list)
+        for (lab, _), match in self._matches.items():
+            if isinstance(match, tuple):
+                submitters[lab] += [student.person.student for student in match if student.person]
+        for (lab, owner), match in self._matches.items():
+            if owner.platform != "Canvas" or isinstance(match, str) or len(match) != 1:
+                continue
+            identity, person = match[0].identity, match[0].person
+            group = self._roster.group_members(identity.name)
+            if person not in group or person in self._roster.people_named(identity.name):
+                continue
+            students = {member.student for member in group}
+            if sum(student in students for student in submitters[lab]) > 1:
+                continue
+            members = []
+            for member in group:
+                is_named = member is person
+                folder = self._choose_folder_of_person(member, owner, identity, is_group=not is_named)
+                members.append(MatchedStudent(folder=folder, identity=identity, person=member))
+            self._matches[lab, owner] = tuple(members)
 
     # Checks for accounts that could be one person
 

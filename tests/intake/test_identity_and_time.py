@@ -167,6 +167,43 @@ def test_a_blind_lab_goes_into_the_folder_of_before_the_roster(classroom, make_d
     assert submitted_texts(classroom) == {"Ada L/attention-masks": "2", "Ada L/qkv-attention": "1"}
 
 
+def test_a_blind_class_keeps_its_folders_when_the_roster_comes(classroom, make_download):
+    blind = {moodle("Participant", number): notebook(str(number)) for number in (21, 22)}
+    collect([make_download(blind)], classroom)
+    write_roster(
+        classroom,
+        "Name,Login,Identifier qkv-attention\nAda L,ada1,Participant 21\nBob B,bob1,Participant 22\n",
+    )
+    blind[moodle("Participant", 21)] = notebook("newer")
+    report = collect([make_download(blind, "again")], classroom)
+    assert set(submitted_texts(classroom)) == {"Participant_21/qkv-attention", "Participant_22/qkv-attention"}
+    assert not any("seem to be one student's" in note for note in report.notes)
+
+
+def test_a_number_that_the_name_contradicts_is_nobodys(classroom, make_download):
+    """The column Identifier may come from another assignment's worksheet."""
+    write_roster(classroom, "Name,Login,Identifier\nAda L,ada1,Participant 9\nBob B,bob1,Participant 7\n")
+    files = {moodle("Ada L", 7): notebook("ada"), moodle("Bob B", 3): notebook("bob")}
+    report = collect([make_download(files)], classroom)
+    assert submitted_texts(classroom) == {"bob1/qkv-attention": "bob"}
+    (row,) = files_with_outcome(report, "unmatched")
+    assert "2 people in the roster could be 'Ada L'" in row.reason
+
+
+def test_canvas_files_a_groups_work_for_each_member(classroom, make_download):
+    write_roster(
+        classroom, "Name,ID,Group\nAda L,201,Team Red\nBob B,202,Team Red\nCy C,204,\nRed,205,Team Red\n"
+    )
+    files = {canvas("teamred", 201, 901): notebook("team"), canvas("ccy", 204, 904): notebook("cy")}
+    collect([make_download(files)], classroom)
+    assert submitted_texts(classroom) == {
+        "201/qkv-attention": "team",
+        "202/qkv-attention": "team",
+        "204/qkv-attention": "cy",
+        "205/qkv-attention": "team",
+    }
+
+
 def test_moodles_number_counts_in_its_own_assignment_only(classroom, make_download):
     write_roster(
         classroom,
