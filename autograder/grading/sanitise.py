@@ -475,7 +475,12 @@ def clean_text(text: object) -> str:
     'red \\ufffd'
     """
     short_text = strip_escapes(truncate(str(text), MAX_TEXT_CHARACTERS))
-    return _CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", short_text)
+    return replace_control_characters(short_text)
+
+
+def replace_control_characters(text: str) -> str:
+    """Replace control characters, and those that change the direction of writing, by U+FFFD."""
+    return _CONTROL_CHARACTERS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def clean_output(output: dict, keep_styles: bool = False) -> NotebookNode:

@@ -26,6 +26,7 @@ from autograder.grading.sanitise import (
     is_picture,
     render_formula,
     render_markdown,
+    replace_control_characters,
     shorten_slow_code,
     truncate,
 )
@@ -176,8 +177,12 @@ def _make_formulas_scrollable(html: str) -> str:
 
 
 def render_page(template: str, **context: Any) -> str:
-    """Fill in an HTML template of this package; all texts from the context are escaped."""
-    return make_encodable(_make_template_environment().get_template(template).render(**context).lstrip())
+    """Fill in an HTML template of this package; all texts from the context are escaped.
+
+    Control characters from students' texts and names are replaced in the whole page.
+    """
+    page = _make_template_environment().get_template(template).render(**context).lstrip()
+    return replace_control_characters(make_encodable(page))
 
 
 @cache

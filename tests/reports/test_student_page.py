@@ -24,7 +24,7 @@ from autograder.core.notebook_cells import cell_grade_id
 from autograder.core.results import ResultReason
 from autograder.gradebook.nbgrader_db import GradebookError
 from autograder.grading.grade_submission import NOT_RUN_OUTPUT, grade_unreadable_submission
-from autograder.reports import feedback_pages, student_page
+from autograder.reports import feedback_pages, safe_html, student_page
 from autograder.reports.feedback_pages import write_feedback_pages
 from autograder.values.structural_mistakes import NOT_WRITTEN
 
@@ -416,3 +416,12 @@ def test_a_class_without_nbgraders_exchange_has_pages_only(classroom, prepared):
     fill(classroom, {"ada": results("ada")}, gradebook=prepared)
     make(classroom)
     assert [path.name for path in (classroom.feedback / "ada" / LAB).iterdir()] == [f"{LAB}.html"]
+
+
+def test_a_page_holds_no_control_characters_and_no_text_turned_round(tmp_path, monkeypatch):
+    (tmp_path / "page.html").write_text("<p>{{ name }}</p>\t{{ code }}\n", "utf-8")
+    monkeypatch.setattr(safe_html, "TEMPLATES", tmp_path)
+    safe_html._make_template_environment.cache_clear()
+    page = safe_html.render_page("page.html", name="Ada\x1b[2J\x07\x00\u202egpj.exe", code="a\u2066b")
+    safe_html._make_template_environment.cache_clear()
+    assert page == "<p>Ada\ufffd[2J\ufffd\ufffd\ufffdgpj.exe</p>\ta\ufffdb"
