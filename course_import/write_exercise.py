@@ -182,26 +182,26 @@ def make_exercise_source(
     options = [f"points={points:g}"]
     if parts:
         options.append(f"parts={parts!r}")
-    options += [*(f"{key}={value!r}" for key, value in rules.items())]
+    options += [f"{key}={value!r}" for key, value in rules.items()]
     if builds_on:
         options.append(f"builds_on=[{', '.join(builds_on)}]")
     has_tests = any(case.test or COMPARED_VARIABLES in (case.kwargs or {}) for case in cases)
     if has_tests:
         options += ["call=call_in_test", "compare=compare_in_test"]
-    parts = []
+    blocks = []
     hidden_tests = [
         f"{case.test_name.upper()} = {_format_string(case.test)}"
         for case in cases
         if case.test and case.hidden
     ]
     if hidden_tests:
-        parts.append("\n\n".join(hidden_tests))
-    parts.append(f'{name} = Exercise("{name}", {", ".join(options)})')
+        blocks.append("\n\n".join(hidden_tests))
+    blocks.append(f'{name} = Exercise("{name}", {", ".join(options)})')
     if domain:
-        parts.append(domain)
+        blocks.append(domain)
     for number, case in enumerate(cases, start=1):
-        parts.append(_make_case_source(name, number, case))
-    text = "\n\n\n".join(parts)
+        blocks.append(_make_case_source(name, number, case))
+    text = "\n\n\n".join(blocks)
 
     imports = []
     libraries = {"np.": "import numpy as np", "pd.": "import pandas as pd"}

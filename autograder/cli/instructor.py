@@ -393,7 +393,7 @@ def feedback(
     help="A table for this one too: Canvas, Moodle, Blackboard, Brightspace or Gradescope.",
 )
 def report(classroom: "Classroom", anonymous: bool, platforms: Sequence[str]) -> None:
-    """Write a page on the class (marks, misconceptions, who to talk to), and the marks as CSV.
+    """Write a page on the class (marks, misconceptions, students who may need help), and CSV tables.
 
     Beside grades.csv there is a table for each learning platform that submissions came from.
 

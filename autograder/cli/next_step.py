@@ -16,6 +16,7 @@ from autograder.gradebook import result_store
 from autograder.gradebook.classroom import Classroom
 from autograder.reports.marks import ClassMarks, read_marks
 
+_Step = tuple[str, str]  # a sentence, and the command to run
 QUESTIONS_SHOWN = 6  # questions that await manual grading, with the command for each
 
 
@@ -47,29 +48,45 @@ def _format_step(sentence: str, command: str) -> list[str]:
     return [f"{sentence}:", f"    {command}"]
 
 
-def _find_steps(classroom: Classroom, submissions: list[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield what is to be done, as sentences with commands, in the order in which to do it."""
-    ungraded_count = _count_ungraded(classroom, submissions)
-    if ungraded_count:
-        verb = "is" if ungraded_count == 1 else "are"
-        yield f"{format_count(ungraded_count, 'submission')} {verb} not graded yet", "grade"
+def _find_steps(classroom: Classroom, submissions: list[tuple[str, str]]) -> Iterator[_Step]:
+    """Yield what is to be done, in the order in which to do it."""
+    yield from _find_grading_step(classroom, submissions)
     marks = read_marks(classroom)
-    for (lab, question), count in _count_awaiting_answers(classroom.course, marks).most_common(
-        QUESTIONS_SHOWN
-    ):
+    yield from _find_manual_grading_steps(classroom, marks)
+    yield from _find_feedback_step(classroom, marks)
+    yield from _find_report_step(classroom, marks)
+
+
+def _find_grading_step(classroom: Classroom, submissions: list[tuple[str, str]]) -> Iterator[_Step]:
+    count = _count_ungraded(classroom, submissions)
+    if count:
+        verb = "is" if count == 1 else "are"
+        yield f"{format_count(count, 'submission')} {verb} not graded yet", "grade"
+
+
+def _find_manual_grading_steps(classroom: Classroom, marks: ClassMarks) -> Iterator[_Step]:
+    awaiting = _count_awaiting_answers(classroom.course, marks)
+    for (lab, question), count in awaiting.most_common(QUESTIONS_SHOWN):
         verb = "awaits" if count == 1 else "await"
         sentence = f"{format_count(count, 'answer')} to {question} {verb} manual grading"
         yield sentence, f"answers {lab} {question}"
-    outdated_count = 0
-    newest_mark = _modification_time(classroom.root / "gradebook.db")
+
+
+def _find_feedback_step(classroom: Classroom, marks: ClassMarks) -> Iterator[_Step]:
+    count = 0
     for student, lab in marks.marks:
         result_time = _modification_time(classroom.result_path(student, lab))
-        newest_mark = max(newest_mark, result_time)
-        outdated_count += _modification_time(classroom.page_path(student, lab)) < result_time
-    if outdated_count:
-        verb = "is" if outdated_count == 1 else "are"
-        pages = format_count(outdated_count, "feedback page")
+        count += _modification_time(classroom.page_path(student, lab)) < result_time
+    if count:
+        verb = "is" if count == 1 else "are"
+        pages = format_count(count, "feedback page")
         yield f"{pages} {verb} missing or older than the results", "feedback"
+
+
+def _find_report_step(classroom: Classroom, marks: ClassMarks) -> Iterator[_Step]:
+    newest_mark = _modification_time(classroom.root / "gradebook.db")
+    for student, lab in marks.marks:
+        newest_mark = max(newest_mark, _modification_time(classroom.result_path(student, lab)))
     report_time = _modification_time(classroom.report / "index.html")
     if marks.marks and report_time < newest_mark:
         state = "is older than the marks" if report_time else "is not written yet"

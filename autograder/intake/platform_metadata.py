@@ -124,7 +124,9 @@ _UNKNOWN_WORD = re.compile(r"(?!\b(?:at|on)\b)[^\W\d_]{2,}|\d")  # in what dateu
 def _is_ambiguous_date(text: str) -> bool:
     """Return True for a date such as 03-10-2026, whose day and month may stand either way round."""
     match = re.search(r"(?<!\d)(\d{1,2})[-/.](\d{1,2})[-/.]\d{2,4}(?!\d)", text)
-    return bool(match) and int(match[1]) <= 12 and int(match[2]) <= 12 and match[1] != match[2]
+    if match is None:
+        return False
+    return int(match[1]) <= 12 and int(match[2]) <= 12 and match[1] != match[2]
 
 
 def find_timezone(name: str) -> tzinfo | None:

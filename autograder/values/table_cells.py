@@ -108,7 +108,8 @@ def _parse_interval(text: str, content: str) -> Any:
     """Return the interval of a text such as "(0, 1]"; `content` is the class of its bounds."""
     import pandas as pd
 
-    convert = {"int": int, "float": float}.get(content, getattr(pd, content, None))
+    converters: dict[str, Any] = {"int": int, "float": float}
+    convert = converters.get(content) or getattr(pd, content)
     left, right = (convert(bound) for bound in text[1:-1].split(", "))
     closed = {"[]": "both", "[)": "left", "(]": "right", "()": "neither"}[text[0] + text[-1]]
     return pd.Interval(left, right, closed)

@@ -14,8 +14,8 @@ from sample_class import perfect, with_answer, wrong_answer
 from autograder.core.course import CourseError
 from autograder.core.files import write_file
 from autograder.gradebook.classroom import Classroom
-from autograder.gradebook.graded_submission import GradingOptions
 from autograder.gradebook.deadlines import Deadlines
+from autograder.gradebook.graded_submission import GradingOptions
 from autograder.gradebook.policy import Policy, read_policy
 from autograder.grading.best_attempt import find_best_attempt
 from autograder.grading.run import grade_class

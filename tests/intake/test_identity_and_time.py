@@ -152,7 +152,7 @@ def test_the_class_list_refuses_a_folder_that_is_another_persons(classroom, make
     write_roster(classroom, "Name,Login,GitHub\nBo Li,bo,boli99\nMal,mal,bo\n")
     classroom.list_submissions = lambda labs: [("bo", "qkv-attention")]
     classroom.course = type("Course", (), {"labs": ("qkv-attention",)})
-    with pytest.raises(ClassListError, match="holds what 'Mal' submitted before.*add a column Folder"):
+    with pytest.raises(ClassListError, match=r"holds what 'Mal' submitted before.*add a column Folder"):
         read_class_list(classroom)
 
 

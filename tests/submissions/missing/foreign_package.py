@@ -1,6 +1,5 @@
 """An answer imports a package of another lab of the course: it is refused, and the rest is marked."""
 
-
 # %% padding-mask
 import torch
 
