@@ -109,7 +109,7 @@ def read_regular_file(path: Path, max_bytes: int) -> bytes:
 
 
 def hash_parts(*parts: bytes | str) -> str:
-    """Return one SHA-256 for several texts; it differs if the same letters are split otherwise.
+    """Return one SHA-256 for several texts; it also depends on where each part ends.
 
     >>> hash_parts("ab", "c") == hash_parts("a", "bc")
     False

@@ -673,7 +673,7 @@ def _set_auto_score(
     result: Result,
     graded_submission: GradedSubmission,
 ) -> None:
-    """Set an answer's automatic score, from 0 to its points; None if it is not graded yet."""
+    """Set an answer's automatic score: None until it is graded; 0 for an untouched manual answer."""
     if result.verdict is Verdict.MANUAL:
         grade.auto_score = 0.0 if result.exercise in graded_submission.untouched else None
     elif result.score is None:

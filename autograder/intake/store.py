@@ -525,7 +525,7 @@ class _SubmissionWriter:
         return _make_file_report(self.attempt, FileOutcome.UNCHANGED, reason, path, time_changed=True)
 
     def _write_origin(self, origin: Origin) -> None:
-        """Record from which platform and account the submission now in submitted/ came."""
+        """Save the origin (platform, account, time) of the submission that is now in submitted/."""
         path = self._folders.path_without_links("collected", self._student) / f"{self._lab}.json"
         record = {"version": VERSION, **asdict(origin)}
         write_file(path, json.dumps(record, ensure_ascii=True, indent=1) + "\n")

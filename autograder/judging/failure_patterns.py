@@ -496,7 +496,7 @@ def describe_length_difference(pairs: Sequence[tuple[Value, Value]]) -> str:
 
 
 def _fits_along(axis: int, fits: Callable, expected: np.ndarray, value: np.ndarray) -> bool:
-    """Call `fits` on two arrays with this axis moved to the front, the only axis that it tests."""
+    """Return whether `fits` holds along this axis, which is moved to the front, where `fits` tests."""
     return fits(np.moveaxis(expected, axis, 0), np.moveaxis(value, axis, 0))
 
 

@@ -338,7 +338,7 @@ for _function in (len, bool, int, float, complex, str, repr, round):
 
 
 class _RecordedObject(_TestedObject):
-    """Object of the student's process in a test function; everything the test does is recorded."""
+    """Proxy for an object that the student's code made; it records what a test does with the object."""
 
     def __init__(self, recorder: _CallRecorder, tested: Any):
         object.__setattr__(self, "_recorder", recorder)

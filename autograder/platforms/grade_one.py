@@ -126,7 +126,7 @@ def grade_for_platform(
 
 
 def make_platform_result(lab: Lab, submission: GradedSubmission) -> PlatformResult:
-    """Make a platform's result from a graded submission, with scores by the lab's current points.
+    """Convert a graded submission to the result that a platform gets, scored by the current points.
 
     Students see the running times. Their code decides how long it runs, so a time could tell them
     what their code saw. Times therefore cover only the first run, which sees no reference, and are

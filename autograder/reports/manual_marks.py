@@ -106,7 +106,7 @@ class StudentAnswer:
 
 
 class AnswerGroup(NamedTuple):
-    """Group of similar answers to a question, which are neighbours in the sheet of marks.
+    """Similar answers to a question, in adjacent rows of the marking sheet.
 
     Parameters
     ----------

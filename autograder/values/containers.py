@@ -113,7 +113,10 @@ def _unpack_list(data: Any, arrays: Arrays, depth: int) -> list[Value]:
 
 
 class MappingType(ValueType):
-    """Type of values: a mapping of texts, numbers or tuples to values. A result must be a dict."""
+    """Value type for mappings whose keys are texts, numbers or tuples.
+
+    Expected values may be any mapping; a student's result must be a dict.
+    """
 
     names = ("mapping", "entries")
 

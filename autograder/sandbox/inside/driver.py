@@ -27,8 +27,8 @@ from autograder.values import encoding
 from autograder.values.case_records import Answer
 
 MAX_INTERRUPTS = 3  # a cell over its time limit is interrupted up to 3 times, then it is killed
-# CPU time, in seconds, that a submission has to react after its cell was interrupted. After its
-# process that called a student's function was killed, it has the same time to report that.
+# CPU time, in seconds, that a submission has to react after its cell was interrupted. The same time
+# applies for reporting that a child process, which called a student's function, was killed.
 GRACE_SECONDS = 0.5
 SLOW_CALLEE_MESSAGE = "It was stopped early: it calls a function that takes too long."
 # An exercise may call another exercise's function that took too long before. Then it gets only this

@@ -27,8 +27,8 @@ class RunLimits:
     total_seconds : float
         Time for the whole submission, including its reruns.
     memory : int
-        Bytes of memory for all of the submission's processes together. Each process may also map
-        at most so many bytes of address space beyond those of the fork server.
+        Bytes of memory for all of the submission's processes together. It is also the
+        limit of each process's address space, without what it inherits from the fork server.
     processes : int
         Number of the submission's processes and threads.
     open_files : int
