@@ -801,6 +801,10 @@ def _reword_without_hidden_inputs(finding: Finding, has_visible_cases: bool) -> 
     meaning = nudge = ""
     if finding.misconception:
         meaning, nudge = finding.means, finding.nudge
+        if finding.misconception in STRUCTURAL:
+            # The explanation of an error quotes the error's text. A student's code can raise one
+            # whose text, or whose function's name, holds the hidden inputs.
+            meaning = STRUCTURAL[finding.misconception][0]
     observation = f"{place} a hidden case (“{label}”) {summary}."
     return replace(finding, observation=observation, means=meaning, nudge=nudge)
 

@@ -362,6 +362,26 @@ def {EXERCISE}(size):
         assert json.dumps(cell)[1:-1] not in text
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        'KeyError(f"HIDDEN{size}")',
+        "NameError(f\"name 'HIDDEN{size}' is not defined\")",
+        "AttributeError(f\"'numpy.ndarray' object has no attribute 'HIDDEN{size}'\")",
+    ],
+)
+def test_an_error_that_quotes_a_hidden_input_is_explained_without_its_text(grade, error):
+    sizes = {question.inputs.args[0] for question in lab(LAB).exercises[EXERCISE].questions()}
+    source = f"""\
+def {EXERCISE}(size):
+    if size not in {sizes}:
+        raise {error}
+    return np.tril(np.ones((size, size), dtype=bool))"""
+    text = json.dumps(grade(make_submission(source)))
+    assert "in a hidden case" in text and f"it raises {error.partition('(')[0]}" in text
+    assert "HIDDEN" not in text
+
+
 def test_a_failed_grader_gives_no_mark_and_reports_it(grade):
     def find_no_sandbox():
         raise SandboxError("There is no sandbox here.")
