@@ -883,7 +883,7 @@ class _NotebookImporter:
             plan.points,
             {name: plan.points_by_test.get(number, 0.0) for number, name in parts.items()},
             rules,
-            _name_parts_of_cases([*_take_in_turns(cases, MAX_CASES), *plan.test_cases], parts),
+            _assign_parts_to_cases([*_select_cases_evenly(cases, MAX_CASES), *plan.test_cases], parts),
             domain,
             self._find_prerequisites(plan),
             f"{CHECKS_PACKAGE}.{get_module_name(self.lab)}",
@@ -1090,7 +1090,7 @@ _TYPE_CHECK = re.compile(r"\b(isinstance|type|dtype)\b")
 _IDENTITY_WITH_BOOL = re.compile(r"\bis (True|False)\b")
 
 
-def _take_in_turns(cases: Sequence[CaseSource], count: int) -> list[CaseSource]:
+def _select_cases_evenly(cases: Sequence[CaseSource], count: int) -> list[CaseSource]:
     """Return at most `count` cases, in their order: the first of each test cell, the second…"""
     ranks: list[int] = []
     seen: Counter[int] = Counter()
@@ -1101,7 +1101,7 @@ def _take_in_turns(cases: Sequence[CaseSource], count: int) -> list[CaseSource]:
     return [cases[place] for place in sorted(places)]
 
 
-def _name_parts_of_cases(cases: Sequence[CaseSource], parts: Mapping[int, str]) -> list[CaseSource]:
+def _assign_parts_to_cases(cases: Sequence[CaseSource], parts: Mapping[int, str]) -> list[CaseSource]:
     """Return the cases with the name of their part, which makes the same label in two parts differ."""
     if not parts:
         return list(cases)

@@ -23,7 +23,7 @@ own (see `autograder.authoring.lab`), with a few short blocks::
 
 import inspect
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import SimpleNamespace
@@ -503,8 +503,13 @@ class Exercise:
             edge_cases += self.declared_domain.edge_cases(rng, corners=not for_students)
         return [*visible_cases, *edge_cases, *hidden_cases]
 
-    def compute_partial_share(self, questions: Sequence[Question], cases_correct: Sequence[bool]) -> float:
-        """Return the share of the points, 0 to 1, that a wrong answer gets for its right parts.
+    def compute_partial_share(self, right_parts: Iterable[str]) -> float:
+        """Return the share of the points, 0 to 1, that a wrong answer gets for its right parts."""
+        earned = sum(self.parts.get(part, self.points_without_part) for part in right_parts)
+        return min(earned / self.points, 1.0) if self.points else 0.0
+
+    def find_right_parts(self, questions: Sequence[Question], cases_correct: Sequence[bool]) -> list[str]:
+        """Return the parts whose cases are all right; "" stands for the cases of no part.
 
         Parameters
         ----------
@@ -513,12 +518,6 @@ class Exercise:
         cases_correct : sequence of bool
             For each of them, True if the answer is right there.
         """
-        right_parts = self.find_right_parts(questions, cases_correct)
-        earned = sum(self.parts.get(part, self.points_without_part) for part in right_parts)
-        return min(earned / self.points, 1.0) if self.points else 0.0
-
-    def find_right_parts(self, questions: Sequence[Question], cases_correct: Sequence[bool]) -> list[str]:
-        """Return the parts whose cases are all right; "" stands for the cases of no part."""
         if not self.parts:
             return []
         right: dict[str, bool] = {}

@@ -4,7 +4,7 @@ The last digits of a product, of an exponential or of a least-squares solution d
 processors and with the number of threads. In an ill-conditioned computation they decide the first
 digits, too: an answer key would then be right on one machine only. So the results in the new keys
 are computed a second time, in a process whose NumPy works as on an old processor, and with inputs
-that are moved by a few units in the last place.
+that are changed by a few units in the last place.
 """
 
 import json
@@ -39,8 +39,8 @@ from autograder.values.case_records import (
 )
 from autograder.values.value_types import map_inputs, values_agree
 
-_RESULTS_FILE = "unstable.json"
-_MOVE = 3  # units in the last place
+_RESULTS_FILE = "processor_dependent.json"
+_PERTURBATION = 3  # units in the last place
 
 
 def find_processor_dependent_results(lab: Lab, key_files: Mapping[str, Any]) -> list[str]:
@@ -82,7 +82,7 @@ def other_processor() -> dict[str, str]:
 
     OpenBLAS uses the code for a processor of 2008 (or, if this one is as old, for one of 2013) and
     two threads; NumPy uses none of the instructions that only newer processors have. Other linear
-    algebra libraries ignore the variables. Then only the moved inputs tell what is unstable.
+    algebra libraries ignore the variables. Then only the changed inputs tell which results depend on the processor.
     """
     here = {str(library.get("architecture")) for library in threadpool_info()}
     return {
@@ -127,14 +127,14 @@ def find_processor_dependent_results_here(exercise: Exercise, questions: list[Qu
 
 def _names_of_processor_dependent_results(exercise: Exercise, question: Question) -> Iterator[str]:
     inputs = replace(map_inputs(question.inputs, perturb_last_digits), memory=None)
-    (moved,) = exercise.make_questions([(question.label, inputs, question.edge)])
+    (perturbed,) = exercise.make_questions([(question.label, inputs, question.edge)])
     rules = adapt_rules_to_precision(exercise.rules, question.expected)
-    if not _same_expected_value(question.expected, moved.expected, rules):
+    if not _same_expected_value(question.expected, perturbed.expected, rules):
         yield "the result of the reference"
     if question.inputs.memory is not None:
         return  # a large case, where the memory is judged: misconceptions would take long in it
     for name, answer in question.mistakes.items():
-        if not same_answer(answer, moved.mistakes[name], rules):
+        if not same_answer(answer, perturbed.mistakes[name], rules):
             yield f"the result of the misconception {name!r}"
 
 
@@ -149,15 +149,15 @@ def perturb_last_digits(value: Value) -> Value:
 
     Equal numbers stay equal, and whole numbers stay as they are, since they are often exact on
     purpose. Arrays of float32 and float16 stay as well: a unit in their last place is a large step,
-    which no processor takes in a given input. Numbers in lists, tuples and mappings are moved.
+    which no processor takes in a given input. Numbers in lists, tuples and mappings are changed, too.
 
     >>> perturb_last_digits([0.3, 2.0, 7]) == [0.3, 2.0, 7], perturb_last_digits((2.0, 7))
     (False, (2.0, 7))
     """
     if type(value) is float:
-        return float(_move_array(np.array(value)))
+        return float(_perturb_array(np.array(value)))
     if isinstance(value, np.ndarray) and value.dtype == np.float64:
-        return copy_with_layout(_move_array(value), memory_layout(value))
+        return copy_with_layout(_perturb_array(value), memory_layout(value))
     if type(value) in (list, tuple):
         return type(value)(map(perturb_last_digits, value))
     if type(value) is dict:
@@ -165,14 +165,14 @@ def perturb_last_digits(value: Value) -> Value:
     return value
 
 
-def _move_array(array: np.ndarray) -> np.ndarray:
+def _perturb_array(array: np.ndarray) -> np.ndarray:
     # The last bit of each number decides whether it is made larger or smaller. So equal numbers
     # stay equal.
     is_odd = np.array(array).view(np.uint64) % 2 == 1
-    step = _MOVE * np.finfo(np.float64).eps
-    moved = array * np.where(is_odd, 1 + step, 1 - step)
+    step = _PERTURBATION * np.finfo(np.float64).eps
+    perturbed = array * np.where(is_odd, 1 + step, 1 - step)
     is_fraction = np.isfinite(array) & (array != np.rint(array))
-    return np.where(is_fraction, moved, array)
+    return np.where(is_fraction, perturbed, array)
 
 
 def main() -> None:

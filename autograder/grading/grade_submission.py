@@ -461,7 +461,7 @@ class SubmissionGrader:
         has_passed = finding.verdict is Verdict.PASS
         share, message = 0.0, finding.message
         if exercise.parts and run.answers and not (has_passed or finding.is_unwritten):
-            share, sentence = self._judge_parts(exercise, run.answers)
+            share, sentence = self._judge_parts(exercise, run.answers, finding)
             message = f"{message} {sentence}"
             text = f"{text}\n{sentence}"
             html = f"{html}<p>{escape(sentence, quote=False)}</p>" if html else ""
@@ -476,24 +476,31 @@ class SubmissionGrader:
             finding.verdict,
             message,
             exercise.points,
-            score=exercise.points * (1.0 if has_passed else share),
             partial_share=share,
             misconception=finding.misconception,
             seconds=round(run.seconds + answer_run.seconds, 6),
             kind=reason,
             cause=finding.cause or None,
             failed_cases=self._list_failed_cases(exercise, finding),
-        )
+        ).rescore(exercise.points)
         if has_passed:
             return result, [_passed_output(f"{exercise.name}: {text}")]
         return result, _make_failed_test_outputs(exercise.name, text, html, result.score)
 
-    def _judge_parts(self, exercise: Exercise, answers: list) -> tuple[float, str]:
-        """Return the share of the points for the parts that are right, and a sentence about them."""
+    def _judge_parts(self, exercise: Exercise, answers: list, finding: Finding) -> tuple[float, str]:
+        """Return the share of the points for the parts that are right, and a sentence about them.
+
+        Parameters
+        ----------
+        finding : Finding
+            Verdict on the visible cases, or on all if the visible ones are right.
+        """
         questions = exercise.questions() + make_hidden_questions(exercise, self._seed)
-        correct = self._find_mistake(exercise, questions, answers).cases_correct
+        correct = finding.cases_correct
+        if len(correct) < len(questions):
+            correct = self._find_mistake(exercise, questions, answers).cases_correct
         names = exercise.find_right_parts(questions, correct)
-        share = exercise.compute_partial_share(questions, correct)
+        share = exercise.compute_partial_share(names)
         if not share:
             return 0.0, "No part of the exercise is right in all of its cases."
         parts = join_words(f"“{name}”" if name else "the other cases" for name in names)
@@ -662,12 +669,12 @@ class SubmissionGrader:
         if second.partial_share > first.partial_share:
             share = f"{100 * second.partial_share:.3g} %"
             message = f"{first.message} With the right {names} in place, it gets {share} of the points."
-            score = exercise.points * second.partial_share
-            result = replace(first, message=message, score=score, partial_share=second.partial_share)
-            return result, _make_failed_test_outputs(first.exercise, message, score=score)
+            result = replace(first, message=message, partial_share=second.partial_share)
+            result = result.rescore(exercise.points)
+            return result, _make_failed_test_outputs(first.exercise, message, score=result.score)
         # In the second run the exercise still fails, but the judge has recognised the student's
         # misconception in it. In the first run, wrong answers to other exercises may have hidden
-        # this. So name the misconception in the message; the exercise gets no points.
+        # this. So name the misconception in the message; it changes no points.
         if second.misconception and not first.misconception:
             meaning = _explain_misconception(exercise, second.misconception)
             message = f"With the right {names} in place it is still not right. {meaning}".strip()

@@ -256,7 +256,7 @@ def collect(
     zone, default_zone = _find_time_zones(timezone, course_timezone)
     filename_pattern = pattern_from_option(pattern) if pattern is not None else None
     skip = _check_paths_and_list_folders_to_skip(inputs, root)
-    settings = _load_intake_context(
+    context = _load_intake_context(
         root,
         tuple(labs),
         grade_ids=grade_ids or {},
@@ -267,7 +267,7 @@ def collect(
     )
     budget = PerStudentReadingBudget()
     with ZipReader(zone or default_zone, root if root.is_dir() else None) as zips:
-        finder = SubmissionFinder(settings, zips, budget)
+        finder = SubmissionFinder(context, zips, budget)
         for path in inputs:
             finder.search_path(path, skip)
         attempts = finder.match_students()
@@ -278,19 +278,19 @@ def collect(
             replaces,
             update_times=zone is not None,
         )
-    notes = list(_make_roster_and_zone_notes(settings.roster, filed_reports, course_timezone))
-    return _make_collection_report(root, settings, finder, filed_reports, notes)
+    notes = list(_make_roster_and_zone_notes(context.roster, filed_reports, course_timezone))
+    return _make_collection_report(root, context, finder, filed_reports, notes)
 
 
 def _make_collection_report(
     root: Path,
-    settings: IntakeContext,
+    context: IntakeContext,
     finder: SubmissionFinder,
     filed_reports: list[FileReport],
     notes: list[str],
 ) -> CollectionReport:
     """Return the report on a run, which also lists the people whose submissions are missing."""
-    people = _match_current_folders(root, settings.roster)
+    people = _match_current_folders(root, context.roster)
     files = []
     for file in [*finder.reports, *filed_reports]:
         source, student = escape_unprintable(file.source), escape_unprintable(file.student)
@@ -300,11 +300,11 @@ def _make_collection_report(
         for file in filed_reports
         if file.outcome in (FileOutcome.FILED, FileOutcome.UNCHANGED)
     }
-    labs = sorted({lab for _, lab in submissions}, key=settings.labs.index)
+    labs = sorted({lab for _, lab in submissions}, key=context.labs.index)
     return CollectionReport(
         files=tuple(sorted(files, key=lambda file: (file.source, file.student))),
         notes=(*notes, *describe_duplicate_folders(people)),
-        missing=find_missing(root, settings.roster, labs),
+        missing=find_missing(root, context.roster, labs),
         untimed_count=_count_without_timestamp(root, submissions, people),
         junk_count=finder.junk_count,
         other_file_count=finder.other_file_count,

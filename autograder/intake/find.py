@@ -212,8 +212,8 @@ class SubmissionFinder:
         Number of other files that are no notebooks and were submitted together with a notebook.
     """
 
-    def __init__(self, settings: IntakeContext, zips: ZipReader, budget: PerStudentReadingBudget):
-        self.settings, self.zips, self.budget = settings, zips, budget
+    def __init__(self, context: IntakeContext, zips: ZipReader, budget: PerStudentReadingBudget):
+        self.context, self.zips, self.budget = context, zips, budget
         self.reports: list[FileReport] = []
         self.junk_count = self.other_file_count = 0
         self._download_count = 0
@@ -248,7 +248,7 @@ class SubmissionFinder:
     def match_students(self) -> list[Attempt]:
         """Return all notebooks found, with their students. Call this once, after all searches."""
         lab_owners = [(attempt.lab, attempt.owner) for attempt in self._attempts]
-        matcher = StudentMatcher(self.settings, lab_owners)
+        matcher = StudentMatcher(self.context, lab_owners)
         attempts = []
         for attempt in self._attempts:
             with self._turn_errors_into_reports(attempt.source, attempt.owner):
@@ -346,7 +346,7 @@ class SubmissionFinder:
         ownership = DownloadOwnership(
             [path for path in by_path if _is_submission(path) and not ONLINE_TEXT.match(path)],
             name,
-            self.settings,
+            self.context,
             repositories=listing.repositories,
             receipts=_read_blackboard_receipts(by_path),
             metadata=lambda folder: self._read_gradescope_list(
@@ -444,8 +444,8 @@ class SubmissionFinder:
         if file is None:
             return {}
         try:
-            zone = self.settings.zone or self.settings.default_zone
-            return read_gradescope_metadata(read_content(file, LIMITS.max_index_bytes), zone)
+            data = read_content(file, LIMITS.max_index_bytes)
+            return read_gradescope_metadata(data, self.context.assumed_zone)
         except (FileRefused, ValueError) as error:
             reason = f"It cannot be used: {str(error).rstrip('.')}."
             self._add_report(f"{label}/{GRADESCOPE_METADATA}", FileOutcome.REFUSED, reason)
@@ -509,7 +509,7 @@ class SubmissionFinder:
             )
         is_one_students = location.student_zip or owner.platform not in ("folder", "file")
         parts = [path.split("/") for path in paths]
-        if not is_one_students and holds_several_students(parts, self.settings.labs):
+        if not is_one_students and holds_several_students(parts, self.context.labs):
             raise FileRefused(
                 "It seems to hold submissions of several people. If it is a class's download, "
                 "collect it by itself."
@@ -540,7 +540,7 @@ class SubmissionFinder:
         if location.student_zip:
             file_time, time_in_zip = location.student_zip.time, _valid_time(file.time)
         submitted_at = owner.time
-        if submitted_at is None and self.settings.use_file_times and file_time is not None:
+        if submitted_at is None and self.context.use_file_times and file_time is not None:
             with suppress(ValueError, OverflowError, OSError):
                 submitted_at = datetime.fromtimestamp(int(file_time), UTC)
         notes = [note for note in (file.note, owner.note) if note]
@@ -553,7 +553,7 @@ class SubmissionFinder:
         zone = owner.zone
         is_in_zip = (location.student_zip or file).disk_path is None
         if submitted_at is None and is_in_zip:  # a zip names no zone either
-            zone = str(self.settings.zone or self.settings.default_zone)
+            zone = str(self.context.assumed_zone)
         return Attempt(
             source=location.source_of(file),
             lab=lab,
@@ -581,12 +581,12 @@ class SubmissionFinder:
         Unmatched
             If nothing tells the lab, or the lab is not collected.
         """
-        labs = self.settings.labs
+        labs = self.context.labs
         if owner.lab:
             lab = find_lab_by_name(owner.lab, labs, exact=True)
         else:
             lab = find_lab_by_name(file.path, labs)
-            lab = lab or find_lab_by_cells(self._read_up_to_failure(file, owner), self.settings.grade_ids)
+            lab = lab or find_lab_by_cells(self._read_up_to_failure(file, owner), self.context.grade_ids)
             if not lab and is_alone:
                 folders = PurePosixPath(file.path).parts[:-1]
                 for folder in reversed(folders):

@@ -146,6 +146,11 @@ class IntakeContext:
     use_file_times: bool
     pattern: FilenamePattern | None
 
+    @property
+    def assumed_zone(self) -> tzinfo:
+        """Time zone of times that name none: the one that the instructor named, or the course's."""
+        return self.zone or self.default_zone
+
 
 @dataclass(frozen=True)
 class _NamesByPlatform:
@@ -198,26 +203,26 @@ class DownloadOwnership:
         self,
         paths: Sequence[str],
         name: str,
-        settings: IntakeContext,
+        context: IntakeContext,
         *,
         repositories: Collection[str],
         receipts: Mapping[str, PlatformSubmission | None],
         metadata: Callable[[str], Mapping[str, PlatformSubmission]],
     ):
-        self._settings, self._labs, self._roster = settings, settings.labs, settings.roster
+        self._context, self._labs, self._roster = context, context.labs, context.roster
         self._repositories, self._receipts, self._metadata = repositories, receipts, metadata
         self._owners: dict[
             str,
             SubmissionAccount | str,
         ] = {}  # by path; the owner of a folder, such as "ada/", is the owner of all files in it
         self._student_levels: list[str] = []  # paths of folders that hold the students' folders
-        if settings.pattern:
+        if context.pattern:
             for path in paths:
-                groups = settings.pattern.match(path)
+                groups = context.pattern.match(path)
                 self._owners[path] = "It does not match --pattern."
                 if groups:
                     self._owners[path] = self._owner_from_pattern(
-                        settings.pattern,
+                        context.pattern,
                         groups,
                         path,
                         "",
@@ -232,7 +237,7 @@ class DownloadOwnership:
         for i in range(len(path) - 1, -1, -1):
             if path[i] == "/" and path[: i + 1] in self._owners:
                 return self._owners[path[: i + 1]]
-        if not self._settings.pattern:
+        if not self._context.pattern:
             matches = match_patterns(path, self._labs)
             if matches:
                 return self._owner_from_pattern(*matches[0], path, "")
@@ -292,20 +297,20 @@ class DownloadOwnership:
         Beside "Lab 2_ada1", the login in "Lab 2_x_ada1" may be "x_ada1", although the roster has
         only "ada1".
         """
-        assignments: dict[str, str] = {}
+        assignments = set()
+        uncertain_names = []  # path, Blackboard's text and the assignment's name in it
         for path in paths:
             owner = self._owners[folder_path + path]
             if isinstance(owner, str) or owner.platform != "Blackboard":
                 continue
             text = owner.platform_path.rpartition("_attempt_")[0]
-            assignments[path] = text.removesuffix(f"_{owner.identities[0].login}")
-        for path, assignment in assignments.items():
-            owner = self._owners[folder_path + path]
-            is_longer = any(assignment.startswith(f"{other}_") for other in assignments.values())
-            if is_longer and not isinstance(owner, str) and owner.identified_by != _BLACKBOARD_RECEIPT:
-                self._owners[folder_path + path] = _describe_uncertain_login(
-                    owner.platform_path.rpartition("_attempt_")[0]
-                )
+            assignment = text.removesuffix(f"_{owner.identities[0].login}")
+            assignments.add(assignment)
+            if owner.identified_by != _BLACKBOARD_RECEIPT:
+                uncertain_names.append((path, text, assignment))
+        for path, text, assignment in uncertain_names:
+            if any(assignment.startswith(f"{other}_") for other in assignments):
+                self._owners[folder_path + path] = _describe_uncertain_login(text)
 
     def _sort_names_by_platform(
         self,
@@ -552,7 +557,7 @@ class DownloadOwnership:
         identity = owner.identities[0]
         if pattern.platform == "Gradescope":
             return self._owner_from_gradescope_list(owner, identity.participant, folder_path)
-        time, zone = groups.get("time", ""), self._settings.zone
+        time, zone = groups.get("time", ""), self._context.zone
         if pattern.platform == "Blackboard":
             beginning = path.removesuffix(file)
             receipt = self._receipts.get(beginning)
@@ -595,7 +600,7 @@ class DownloadOwnership:
         zone : tzinfo or None
             Time zone of the text; None if neither the instructor nor the platform names one.
         """
-        time = parse_timestamp(time_text, zone or self._settings.default_zone)
+        time = parse_timestamp(time_text, zone or self._context.default_zone)
         if time is None:
             return replace(
                 owner,
@@ -603,7 +608,7 @@ class DownloadOwnership:
                 note=f"{escape_unprintable(time_text)} in its name is no time.",
             )
         names_no_zone = time != parse_timestamp(time_text, _PROBE_ZONE)
-        zone_of_time = str(zone or self._settings.default_zone) if names_no_zone else ""
+        zone_of_time = str(zone or self._context.default_zone) if names_no_zone else ""
         in_default_zone = zone is None and names_no_zone
         return replace(owner, time=time, in_default_zone=in_default_zone, zone=zone_of_time, note="")
 

@@ -51,6 +51,7 @@ _ZONE_HOURS |= {"AKST": -9, "AKDT": -8, "HST": -10, "AWST": 8, "AEST": 10, "AEDT
 _ZONE_HOURS |= {"NZST": 12, "NZDT": 13, "SAST": 2, "CAT": 2, "EAT": 3, "WAT": 1, "MSK": 3, "TRT": 3}
 _ZONE_HOURS |= {"JST": 9, "KST": 9, "HKT": 8, "SGT": 8, "MYT": 8, "PHT": 8, "ICT": 7, "WIB": 7}
 _ZONE_HOURS |= {"PKT": 5, "BRT": -3, "ART": -3, "COT": -5, "PET": -5}
+_UNKNOWN_WORD = re.compile(r"(?!\b(?:at|on)\b)[^\W\d_]{2,}|\d")  # in what dateutil leaves out of a text
 _ZONE_SECONDS = {name: hours * 3600 for name, hours in _ZONE_HOURS.items()}
 
 
@@ -116,9 +117,6 @@ def parse_time(text: str) -> datetime | None:
         return None
     is_complete = times[0] == times[1] and not any(map(_UNKNOWN_WORD.search, skipped))
     return times[0] if is_complete else None
-
-
-_UNKNOWN_WORD = re.compile(r"(?!\b(?:at|on)\b)[^\W\d_]{2,}|\d")  # in what dateutil leaves out of a text
 
 
 def _is_ambiguous_date(text: str) -> bool:

@@ -198,7 +198,7 @@ class Roster:
                 if getattr(person, key):
                     index[key][fold_case(getattr(person, key))].append(person)
             for lab, number in person.participant.items():
-                index["participant"][f"{lab} {number}"].append(person)
+                index["participant"][f"{normalise_name(lab)} {number}"].append(person)
             for name in _name_spellings(person):
                 index["name"][name].append(person)
                 index["letters of a name"][name.replace(" ", "")].append(person)
@@ -267,8 +267,9 @@ class Roster:
     def _people_with_participant_number(self, number: str, lab: str) -> list[Person]:
         """Return the people with this number of Moodle's in a lab's column, or in one for no lab."""
         index = self._people_by_field_and_value["participant"]
-        people = list(index.get(f"{lab} {number}", ())) if number and lab else []
-        return people or (list(index.get(f" {number}", ())) if number else [])
+        if not number:
+            return []
+        return index.get(f"{normalise_name(lab)} {number}", []) or index.get(f" {number}", [])
 
     def people_named(self, name: str) -> list[Person]:
         """Return the people of this name, whatever their other identifiers.
@@ -468,36 +469,29 @@ def _read_person_from_row(headers: list[str], column_fields: list[str], row: lis
         Field of each column; "" for an unknown column.
     """
     cells: dict[str, str] = {}
-    cells_by_lab: dict[str, dict[str, str]] = {"extension": {}, "submission_times": {}}
-    participants: dict[str, str] = {}
+    cells_by_lab: dict[str, dict[str, str]] = {name: {} for name in _LAB_HEADERS}
     for header, name, text in zip(headers, column_fields, row, strict=False):
         if name in ("login", "sid"):
             # Remove the "#" that Brightspace writes before its IDs, and the quote that a
             # spreadsheet writes before text.
             text = text.lstrip("#'")
+        if name == "participant":  # Moodle writes "Participant 123"
+            text = "".join(re.findall(r"\d{1,20}$", text[-40:]))
         if name in cells_by_lab and text:
             lab = _LAB_HEADERS[name].sub("", header, count=1).strip()
             cells_by_lab[name][lab] = text
-        elif name == "participant":  # Moodle writes "Participant 123"
-            number = re.search(r"\d{1,20}$", text[-40:])
-            if number:
-                participants[_LAB_HEADERS[name].sub("", header, count=1).strip()] = number[0]
         elif name and text:
             cells.setdefault(name, text)
-    return _make_person_from_cells(cells, participants, **cells_by_lab)
+    return _make_person_from_cells(cells, **cells_by_lab)
 
 
-def _make_person_from_cells(
-    cells: dict[str, str], participants: Mapping[str, str], **cells_by_lab: dict[str, str]
-) -> Person | None:
+def _make_person_from_cells(cells: dict[str, str], **cells_by_lab: dict[str, str]) -> Person | None:
     """Return the person in a row of the roster; None if the row is no student's.
 
     Parameters
     ----------
     cells : dict of str to str
         Texts of the row, by field.
-    participants : mapping of str to str
-        Moodle's numbers of the person, by lab.
     **cells_by_lab
         Texts of the fields that have a column for each lab, by lab.
     """
@@ -526,7 +520,6 @@ def _make_person_from_cells(
         name=name,
         withdrawn=bool(_WITHDRAWN_STATUS.match(status)),
         group=tuple(group for group in groups if group),
-        participant=participants,
         **fields,
     )
 

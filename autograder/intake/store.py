@@ -6,7 +6,8 @@ earlier ones are kept in DIR/submitted-earlier/.
 
 Where a submission came from, its origin, is written to DIR/collected/<student>/<lab>.json. By it, a
 later run tells newer from older attempts, and feedback gets the file names that the platform
-expects. The origin does not lie beside the submission, because a student who submits through
+expects. DIR/collected/<student>/<lab>.uploads says from which upload each earlier attempt came. The
+origin does not lie beside the submission, because a student who submits through
 nbgrader's exchange could put a file of that name there.
 
 If one submission cannot be filed, the reason is reported and the others are filed.

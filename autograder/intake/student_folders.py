@@ -38,9 +38,10 @@ def match_folders(
     people = {}
     for folder in folders:
         if folder in roster.by_student:
-            owners = [roster.find_by_account(origin.identity) for _, origin in origins_by_folder[folder]]
-            other = _single_person(owners)
-            people[folder] = other or roster.by_student[folder]
+            owner = _single_person(
+                roster.find_by_account(origin.identity) for _, origin in origins_by_folder[folder]
+            )
+            people[folder] = owner or roster.by_student[folder]
             continue
         identities = []
         for lab, origin in origins_by_folder[folder]:
@@ -49,11 +50,9 @@ def match_folders(
                 identities.append((lab, identity))
         if not origins_by_folder[folder]:  # the submissions were put there by hand
             identities.append(("", Identity(any_identifier=folder)))
-        candidates = [roster.find(identity, lab) for lab, identity in identities]
-        if not candidates or any(len(matches) != 1 for matches in candidates):
-            continue
-        if len({matches[0].student for matches in candidates}) == 1:
-            people[folder] = candidates[0][0]
+        person = _single_person(roster.find(identity, lab) for lab, identity in identities)
+        if person:
+            people[folder] = person
     return people
 
 

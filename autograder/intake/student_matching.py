@@ -78,9 +78,9 @@ class StudentMatcher:
         All owners of the run. They are compared, since two of them may get the same folder.
     """
 
-    def __init__(self, settings: IntakeContext, lab_owners: Iterable[LabOwner]):
-        self._roster, self._settings = settings.roster, settings
-        self._folders = {to_nfc(name): name for name in settings.folders}
+    def __init__(self, context: IntakeContext, lab_owners: Iterable[LabOwner]):
+        self._roster, self._context = context.roster, context
+        self._folders = {to_nfc(name): name for name in context.folders}
         unique_owners = list(dict.fromkeys(lab_owners))
         self._blind_names = _find_blind_marking_names(unique_owners)
         self._matches: dict[LabOwner, tuple[MatchedStudent, ...] | str] = {}
@@ -129,7 +129,7 @@ class StudentMatcher:
         """
         if not identity.lms_id:
             return ""
-        return self._settings.folder_by_account.get((owner.platform, identity.lms_id), "")
+        return self._context.folder_by_account.get((owner.platform, identity.lms_id), "")
 
     def _match_by_roster(self, owner: SubmissionAccount, lab: str) -> tuple[MatchedStudent, ...] | str:
         """Return the people of the roster to whom an account belongs; a message if uncertain.
@@ -153,7 +153,7 @@ class StudentMatcher:
             for person in people:
                 folder = self._choose_folder_of_person(person, owner, identity, is_group)
                 if folder == person.student:
-                    problem = describe_taken_folder(self._settings.person_by_folder, person)
+                    problem = describe_taken_folder(self._context.person_by_folder, person)
                     if problem:
                         return problem
                 student = MatchedStudent(folder=folder, identity=identity, person=person)
@@ -176,7 +176,7 @@ class StudentMatcher:
         """
         if person.student in self._folders:
             return person.student
-        folder = self._settings.folder_by_student.get(person.student, "")
+        folder = self._context.folder_by_student.get(person.student, "")
         if not folder and not is_group:  # the number of a group identifies no single member
             folder = self._find_folder_by_account(owner, identity)
         return folder or person.student
@@ -326,12 +326,12 @@ class StudentMatcher:
             for student in match
         ]
         spellings: dict[str, set[str]] = defaultdict(set)
-        for name in [*(student.folder for _, student in students), *self._settings.folders]:
+        for name in [*(student.folder for _, student in students), *self._context.folders]:
             spellings[fold_case(name)].add(name)
         for key, student in students:
             folder = student.folder
             variants = sorted(spellings[fold_case(folder)] - {folder})
-            if student.person is None and variants and folder not in self._settings.folders:
+            if student.person is None and variants and folder not in self._context.folders:
                 self._matches[key] = (
                     f"{escape_unprintable(folder)!r} and {escape_unprintable(variants[0])!r} "
                     "differ only in case, and may be one person or two: rename one, or "
@@ -343,7 +343,7 @@ class StudentMatcher:
 
         A browser writes the number if something of this name has been downloaded before.
         """
-        texts = {to_nfc(name) for name in self._settings.folders}
+        texts = {to_nfc(name) for name in self._context.folders}
         for _, owner in self._matches:
             texts.add(_text_of_plain_name(owner))
         for key, match in self._matches.items():

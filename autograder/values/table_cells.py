@@ -143,7 +143,7 @@ def _object_cell(cell: Any) -> ObjectCell:
     if kind == "Timestamp":
         detail = str(cell.tz or "")
         text = cell.tz_localize(None).isoformat() if cell.tz else cell.isoformat()
-    elif kind in ("Timedelta", "datetime", "date", "time") and hasattr(cell, "isoformat"):
+    elif kind in ("Timedelta", "datetime", "date", "time"):
         text = cell.isoformat()
     elif kind == "Period":
         detail = str(cell.freqstr)

@@ -295,7 +295,8 @@ def test_a_wrong_answer_gets_the_points_of_its_right_parts():
         ((True, True, True, False), 0.7),
         ((True, False, False, False), 0.0),
     ):
-        assert exercise.compute_partial_share(questions, correct) == pytest.approx(share), correct
+        right_parts = exercise.find_right_parts(questions, correct)
+        assert exercise.compute_partial_share(right_parts) == pytest.approx(share), correct
 
 
 @pytest.mark.parametrize(

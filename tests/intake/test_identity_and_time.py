@@ -1,4 +1,4 @@
-"""Who somebody is, and when something came, at the edges that an attacker tried.
+"""Identity of students and times of submissions, in the edge cases that an attacker tried.
 
 Each test is a case in which one person's work was filed as another's, one person became two, an
 attempt was lost, or a time was read wrongly.
@@ -25,19 +25,19 @@ from autograder.intake.platform_metadata import parse_timestamp
 from autograder.intake.roster import Identity, read_roster
 
 
-def moodle(name, number, lab="qkv-attention"):
+def moodle_path(name, number, lab="qkv-attention"):
     return f"{name}_{number}_assignsubmission_file/{lab}.ipynb"
 
 
-def canvas(name, user, upload):
+def canvas_name(name, user, upload):
     return f"{name}_{user}_{upload}_qkv-attention.ipynb"
 
 
-def blackboard(text, time="20-14-03-22", end="_qkv-attention.ipynb"):
+def blackboard_name(text, time="20-14-03-22", end="_qkv-attention.ipynb"):
     return f"{text}_attempt_2026-11-{time}{end}"
 
 
-def receipt(login, padding=0):
+def receipt_text(login, padding=0):
     text = f"Name: X ({login})\nAssignment: Lab\nDate Submitted: Friday, November 20, 2026 2:03:22 PM UTC\n"
     return text.encode() + b"x" * padding
 
@@ -82,7 +82,7 @@ def test_a_name_in_another_spelling_is_the_same_person(tmp_path, spelling):
 @pytest.mark.parametrize("name", ["adal_201", "lada_201", "anon_x"])
 def test_a_display_name_that_ends_like_canvas_numbers_is_nobodys(classroom, make_download, name):
     write_roster(classroom, "Folder,Name,ID\nada,Ada L,201\nbob,Bob B,202\n")
-    files = {canvas(name, 203, 903): notebook("mal"), canvas("bbob", 202, 902): notebook("bob")}
+    files = {canvas_name(name, 203, 903): notebook("mal"), canvas_name("bbob", 202, 902): notebook("bob")}
     report = collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {"bob/qkv-attention": "bob"}
     (row,) = [row for row in report.files if row.outcome != "filed"]
@@ -97,8 +97,8 @@ def test_a_file_that_begins_with_a_short_number_is_still_filed(classroom, make_d
 
 def test_a_login_that_ends_like_another_one_replaces_nothing(classroom, make_download):
     write_roster(classroom, "Name,Login\nAda L,ada1\nBob B,bob1\n")
-    files = {blackboard(f"Lab 2_{login}"): notebook(login) for login in ("ada1", "bob1")}
-    files[blackboard("Lab 2_x_ada1", "21-14-03-22")] = notebook("mal")
+    files = {blackboard_name(f"Lab 2_{login}"): notebook(login) for login in ("ada1", "bob1")}
+    files[blackboard_name("Lab 2_x_ada1", "21-14-03-22")] = notebook("mal")
     report = collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {"ada1/qkv-attention": "ada1", "bob1/qkv-attention": "bob1"}
     (row,) = files_with_outcome(report, "unmatched")
@@ -108,8 +108,8 @@ def test_a_login_that_ends_like_another_one_replaces_nothing(classroom, make_dow
 def test_a_receipt_that_cannot_be_read_leaves_its_submission_unmatched(classroom, make_download):
     write_roster(classroom, "Name,Login\nAda L,ada1\n")
     files = {
-        blackboard("Lab 2_x_ada1"): notebook("mal"),
-        blackboard("Lab 2_x_ada1", end=".txt"): receipt("x_ada1", padding=1_100_000),
+        blackboard_name("Lab 2_x_ada1"): notebook("mal"),
+        blackboard_name("Lab 2_x_ada1", end=".txt"): receipt_text("x_ada1", padding=1_100_000),
     }
     report = collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {}
@@ -160,21 +160,21 @@ def test_the_class_list_refuses_a_folder_that_is_another_persons(classroom, make
 
 
 def test_a_blind_lab_goes_into_the_folder_of_before_the_roster(classroom, make_download):
-    collect([make_download({moodle("Ada L", 11): notebook("1")}, "named")], classroom)
+    collect([make_download({moodle_path("Ada L", 11): notebook("1")}, "named")], classroom)
     write_roster(classroom, "Name,Login,Identifier attention-masks\nAda L,ada1,Participant 21\n")
-    blind = {moodle("Participant", 21, "attention-masks"): notebook("2")}
+    blind = {moodle_path("Participant", 21, "attention-masks"): notebook("2")}
     collect([make_download(blind, "blind")], classroom)
     assert submitted_texts(classroom) == {"Ada L/attention-masks": "2", "Ada L/qkv-attention": "1"}
 
 
 def test_a_blind_class_keeps_its_folders_when_the_roster_comes(classroom, make_download):
-    blind = {moodle("Participant", number): notebook(str(number)) for number in (21, 22)}
+    blind = {moodle_path("Participant", number): notebook(str(number)) for number in (21, 22)}
     collect([make_download(blind)], classroom)
     write_roster(
         classroom,
         "Name,Login,Identifier qkv-attention\nAda L,ada1,Participant 21\nBob B,bob1,Participant 22\n",
     )
-    blind[moodle("Participant", 21)] = notebook("newer")
+    blind[moodle_path("Participant", 21)] = notebook("newer")
     report = collect([make_download(blind, "again")], classroom)
     assert set(submitted_texts(classroom)) == {"Participant_21/qkv-attention", "Participant_22/qkv-attention"}
     assert not any("seem to be one student's" in note for note in report.notes)
@@ -183,7 +183,7 @@ def test_a_blind_class_keeps_its_folders_when_the_roster_comes(classroom, make_d
 def test_a_number_that_the_name_contradicts_is_nobodys(classroom, make_download):
     """The column Identifier may come from another assignment's worksheet."""
     write_roster(classroom, "Name,Login,Identifier\nAda L,ada1,Participant 9\nBob B,bob1,Participant 7\n")
-    files = {moodle("Ada L", 7): notebook("ada"), moodle("Bob B", 3): notebook("bob")}
+    files = {moodle_path("Ada L", 7): notebook("ada"), moodle_path("Bob B", 3): notebook("bob")}
     report = collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {"bob1/qkv-attention": "bob"}
     (row,) = files_with_outcome(report, "unmatched")
@@ -194,7 +194,7 @@ def test_canvas_files_a_groups_work_for_each_member(classroom, make_download):
     write_roster(
         classroom, "Name,ID,Group\nAda L,201,Team Red\nBob B,202,Team Red\nCy C,204,\nRed,205,Team Red\n"
     )
-    files = {canvas("teamred", 201, 901): notebook("team"), canvas("ccy", 204, 904): notebook("cy")}
+    files = {canvas_name("teamred", 201, 901): notebook("team"), canvas_name("ccy", 204, 904): notebook("cy")}
     collect([make_download(files)], classroom)
     assert submitted_texts(classroom) == {
         "201/qkv-attention": "team",
@@ -210,8 +210,8 @@ def test_moodles_number_counts_in_its_own_assignment_only(classroom, make_downlo
         "Name,Login,Identifier qkv-attention,Identifier attention-masks\n"
         "Ada L,ada1,Participant 7,Participant 9\nBob B,bob1,Participant 8,Participant 7\n",
     )
-    blind = {moodle("Participant", 7): notebook("ada"), moodle("Participant", 8): notebook("bob")}
-    blind[moodle("Participant", 9)] = notebook("a number of the other lab")
+    blind = {moodle_path("Participant", 7): notebook("ada"), moodle_path("Participant", 8): notebook("bob")}
+    blind[moodle_path("Participant", 9)] = notebook("a number of the other lab")
     collect([make_download(blind)], classroom)
     assert submitted_texts(classroom) == {
         "ada1/qkv-attention": "ada",
@@ -220,9 +220,17 @@ def test_moodles_number_counts_in_its_own_assignment_only(classroom, make_downlo
     }
 
 
+def test_the_lab_in_moodles_column_is_known_whatever_its_spelling(tmp_path):
+    path = tmp_path / "roster.csv"
+    path.write_text("Name,Login,Identifier QKV_Attention\nAda L,ada1,Participant 7\n", "utf-8")
+    roster = read_roster(path)
+    assert roster.find(Identity(participant="7"), "qkv-attention") == list(roster.people)
+    assert roster.find(Identity(participant="7"), "attention-masks") == []
+
+
 def test_one_student_of_one_name_in_two_labs_is_no_blind_marking(classroom, tmp_path):
     for lab, number in (("qkv-attention", 5), ("attention-masks", 15)):
-        make_zip(tmp_path / f"{lab}.zip", {moodle("Zoë", number, lab): notebook(lab)})
+        make_zip(tmp_path / f"{lab}.zip", {moodle_path("Zoë", number, lab): notebook(lab)})
     collect([tmp_path / "qkv-attention.zip", tmp_path / "attention-masks.zip"], classroom)
     assert set(submitted_texts(classroom)) == {"Zoë/attention-masks", "Zoë/qkv-attention"}
 
@@ -292,9 +300,9 @@ ZONES = [
 def test_the_newest_attempt_counts_whatever_zone_is_named_later(
     classroom, make_download, first_zone, second_zone
 ):
-    attempts = {blackboard("Lab_ada1"): notebook("1")}
+    attempts = {blackboard_name("Lab_ada1"): notebook("1")}
     collect([make_download(attempts, "first")], classroom, **first_zone)
-    attempts[blackboard("Lab_ada1", "20-16-00-00")] = notebook("2")
+    attempts[blackboard_name("Lab_ada1", "20-16-00-00")] = notebook("2")
     collect([make_download(attempts, "second")], classroom, **second_zone)
     assert submitted_texts(classroom) == {"ada1/qkv-attention": "2"}
 
@@ -302,7 +310,7 @@ def test_the_newest_attempt_counts_whatever_zone_is_named_later(
 def test_the_same_bytes_an_hour_later_are_another_attempt(classroom, tmp_path):
     for number, (time, text) in enumerate([("10", "same"), ("12", "other"), ("11", "same")]):
         path = tmp_path / f"{number}.zip"
-        make_zip(path, {blackboard("Lab_ada1", f"20-{time}-00-00"): notebook(text)})
+        make_zip(path, {blackboard_name("Lab_ada1", f"20-{time}-00-00"): notebook(text)})
         collect([path], classroom, timezone="UTC")
     assert [path.name[9:11] for path in earlier_attempts(classroom)] == ["10", "11"]
     assert read_submitted(classroom)["ada1/qkv-attention"][0] == "other"

@@ -51,7 +51,7 @@ def make_array(dtype):
     return lambda values: pd.array(values, dtype=dtype)
 
 
-def make_objects(values):
+def make_object_column(values):
     cells = np.empty(len(values), object)
     cells[:] = [None] * len(values)
     for i, value in enumerate(values):
@@ -73,13 +73,17 @@ KINDS = {
     "Float64": (FLOATS, True, make_array("Float64")),
     "string": (TEXTS, True, make_array("string")),
     "str": (TEXTS, True, make_array("str")),
-    "object of texts": (TEXTS, True, make_objects),
-    "object of several": (st.one_of(TEXTS, st.booleans(), st.integers(-9, 9), FLOATS), True, make_objects),
-    "object of lists": (LISTS, True, make_objects),
-    "object of tuples": (LISTS.map(tuple), True, make_objects),
-    "object of lists of lists": (st.lists(LISTS, max_size=2), True, make_objects),
-    "object of dates": (MOMENTS.map(datetime.datetime.date), True, make_objects),
-    "object of timestamps": (MOMENTS.map(pd.Timestamp), True, make_objects),
+    "object of texts": (TEXTS, True, make_object_column),
+    "object of several": (
+        st.one_of(TEXTS, st.booleans(), st.integers(-9, 9), FLOATS),
+        True,
+        make_object_column,
+    ),
+    "object of lists": (LISTS, True, make_object_column),
+    "object of tuples": (LISTS.map(tuple), True, make_object_column),
+    "object of lists of lists": (st.lists(LISTS, max_size=2), True, make_object_column),
+    "object of dates": (MOMENTS.map(datetime.datetime.date), True, make_object_column),
+    "object of timestamps": (MOMENTS.map(pd.Timestamp), True, make_object_column),
     "object of timestamps with zones": (
         st.builds(
             lambda moment, zone: pd.Timestamp(moment, tz="UTC").tz_convert(zone),
@@ -87,12 +91,12 @@ KINDS = {
             st.sampled_from(["Europe/Paris", "Asia/Kathmandu", "UTC"]),
         ),
         True,
-        make_objects,
+        make_object_column,
     ),
-    "object with NaN": (st.one_of(TEXTS, st.just(np.nan)), True, make_objects),
-    "object of durations": (DURATIONS.map(pd.Timedelta), True, make_objects),
-    "object of times": (st.times().map(lambda time: time.replace(fold=0)), True, make_objects),
-    "object of decimals": (st.decimals(-9, 9, places=2).map(Decimal), True, make_objects),
+    "object with NaN": (st.one_of(TEXTS, st.just(np.nan)), True, make_object_column),
+    "object of durations": (DURATIONS.map(pd.Timedelta), True, make_object_column),
+    "object of times": (st.times().map(lambda time: time.replace(fold=0)), True, make_object_column),
+    "object of decimals": (st.decimals(-9, 9, places=2).map(Decimal), True, make_object_column),
     "category of texts": (TEXTS, True, pd.Categorical),
     "category of numbers": (st.integers(-9, 9), True, pd.Categorical),
     "category of booleans": (st.booleans(), True, pd.Categorical),
@@ -249,7 +253,7 @@ def test_another_cell_is_a_difference_and_a_change_in_place_is_noticed(kind):
         if is_missing or (isinstance(column.dtype, np.dtype) and column.dtype.kind in "iu"):
             return
 
-        def lose(table):
+        def empty_one_cell(table):
             if isinstance(table, pd.Series):
                 table.iloc[row] = None
             else:
@@ -257,7 +261,7 @@ def test_another_cell_is_a_difference_and_a_change_in_place_is_noticed(kind):
             return table
 
         value = argument_to_value(original)
-        answer = call_student_function(lose, inputs(value))
+        answer = call_student_function(empty_one_cell, inputs(value))
         assert not answer.error and answer.modified == ("table",), answer
         difference = first_difference(value, answer, RULES)
         assert difference is not None
@@ -271,8 +275,8 @@ def test_a_longer_list_in_a_cell_is_a_difference(kind):
     def check(data):
         cells = [cell or () for cell in data.draw(columns(kind, 3))]
         longer = [cells[0], cells[1], [*cells[2], 1]]
-        value = argument_to_value(make_objects(cells))
-        difference = find_difference(value, argument_to_value(make_objects(longer)), RULES)
+        value = argument_to_value(make_object_column(cells))
+        difference = find_difference(value, argument_to_value(make_object_column(longer)), RULES)
         assert difference.observation.startswith("1 of 3 rows differ: row 2 is ["), difference
 
     run_examples(check)()
@@ -335,6 +339,6 @@ def test_lists_in_cells_are_bounded_in_depth():
 
 
 def test_lists_that_python_takes_for_equal_stay_apart():
-    cells = make_objects([[1], [True], [1.0], (1,), [[1]], [(1,)]])
+    cells = make_object_column([[1], [True], [1.0], (1,), [[1]], [(1,)]])
     returned = copy_value(round_trip(argument_to_value(cells)))
     assert list(map(repr, returned)) == list(map(repr, cells))
