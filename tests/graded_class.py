@@ -107,7 +107,8 @@ def fill(classroom, of_students, gradebook=None, timestamp=None):
     """Keep these results ({student: Marked}), and write them into a copy of the gradebook."""
     for student, marked in of_students.items():
         submission = Submission(student, LAB, b"", "", timestamp)
-        result_store.store_result(classroom, submission, marked, lab(LAB), GradingOptions())
+        fingerprint = result_store.submission_fingerprint(submission, lab(LAB), GradingOptions())
+        result_store.store_result(classroom, submission, marked, fingerprint)
         (classroom.submitted / student / LAB).mkdir(parents=True, exist_ok=True)
         write_file(classroom.notebook_path(student, LAB), json.dumps(marked.notebook))
     if gradebook:

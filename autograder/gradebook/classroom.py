@@ -3,7 +3,8 @@
     submitted/<student>/<lab>/<lab>.ipynb      a submission (with its timestamp.txt)
     results/<student>/<lab>.json               its cached result (see `result_store`)
     results/<student>/<lab>.recorded           what the gradebook has of it (`gradebook_records`)
-    results/<student>/<lab>.attempts           exercises passed by each attempt (`best_attempt`)
+    results/<student>/<lab>.attempts           what each attempt earned (`attempt_choice`)
+    results/<student>/<lab>.attempt-<hash>     graded result of one attempt
     results/<student>/<lab>.counts             file name of the attempt that counts
     autograded/, feedback/, gradebook.db       nbgrader's folders and database
     report/                                    one page about the class, for the instructor
@@ -189,6 +190,10 @@ class Classroom:
         """Return the file of the earlier submission that counts; "" if the newest one counts."""
         if self.course.policy.get("attempts") != "best":
             return ""
+        return self.read_counted_name(student, lab)
+
+    def read_counted_name(self, student: str, lab: str) -> str:
+        """Return the file of the earlier submission that counted when it was last chosen, or ""."""
         return read_small_text(self.result_path(student, lab, "counts")) or ""
 
     def _read_earlier_attempt(self, student: str, lab: str, name: str) -> Submission | None:

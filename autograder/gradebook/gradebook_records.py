@@ -16,7 +16,7 @@ from autograder.gradebook.classroom import Classroom
 
 
 class EarlierMark(NamedTuple):
-    """Manual mark of an answer that the student has replaced since; it no longer counts.
+    """Manual mark of an answer that another one has replaced since; it does not count.
 
     Parameters
     ----------
@@ -44,6 +44,9 @@ class GradebookRecord:
     earlier : mapping of str to EarlierMark
         Manual marks, comments and extra credit for answers that the student has replaced since.
         They no longer count.
+    withdrawn : mapping of str to mapping of str to EarlierMark
+        The same marks by exercise and by the hash of the answer that they were given for. If the
+        answer comes back, such as by the choice of another attempt, its mark comes back.
     shared : mapping of str to float
         Manual marks that were copied from a partner in the student's group, by grade_id; the extra
         credit has the key "<grade_id> extra".
@@ -53,6 +56,7 @@ class GradebookRecord:
     answers: Mapping[str, str] = field(default_factory=dict)
     earlier: "dict[str, EarlierMark]" = field(default_factory=dict)
     shared: dict[str, float] = field(default_factory=dict)
+    withdrawn: "dict[str, dict[str, EarlierMark]]" = field(default_factory=dict)
 
 
 def read_gradebook_record(path: Path) -> GradebookRecord:
@@ -60,7 +64,10 @@ def read_gradebook_record(path: Path) -> GradebookRecord:
     try:
         record = GradebookRecord(**read_json(path))
         record.earlier = {name: EarlierMark(*mark) for name, mark in record.earlier.items()}
-    except TypeError:
+        for marks in record.withdrawn.values():
+            for answer, mark in marks.items():
+                marks[answer] = EarlierMark(*mark)
+    except (TypeError, AttributeError):
         return GradebookRecord()
     return record
 
@@ -83,9 +90,9 @@ def describe_earlier_mark(mark: EarlierMark, max_score: float) -> str:
     """Return a sentence about a manual mark that was given for a student's earlier answer.
 
     >>> describe_earlier_mark(EarlierMark(2.0, "Almost."), 3)
-    'For an earlier answer a person gave 2 of 3 points: “Almost.”.'
+    'For another answer a person gave 2 of 3 points: “Almost.”.'
     >>> describe_earlier_mark(EarlierMark(extra_credit=1.0), 3)
-    'For an earlier answer a person gave 1 point of extra credit.'
+    'For another answer a person gave 1 point of extra credit.'
     """
     gifts = []
     if mark.score is not None:
@@ -93,7 +100,7 @@ def describe_earlier_mark(mark: EarlierMark, max_score: float) -> str:
     if mark.extra_credit:
         gifts.append(f"{format_count(mark.extra_credit, 'point')} of extra credit")
     quotation = f": “{mark.comment}”" if mark.comment else ""
-    return f"For an earlier answer a person gave {join_words(gifts) or 'a comment'}{quotation}."
+    return f"For another answer a person gave {join_words(gifts) or 'a comment'}{quotation}."
 
 
 def was_interrupted(classroom: Classroom, student: str, lab: str) -> bool:

@@ -32,9 +32,10 @@ from autograder.core.files import hash_parts, read_json, write_file
 from autograder.core.notebook_cells import grade_id, grade_id_of_test, nbgrader_metadata
 from autograder.core.results import Result, Verdict
 from autograder.gradebook import result_store
+from autograder.gradebook.attempt_choice import find_changed_choices, store_counted_attempt
 from autograder.gradebook.class_list import ClassList, read_class_list
 from autograder.gradebook.classroom import Classroom, Submission
-from autograder.gradebook.deadlines import parse_timestamp, read_timings
+from autograder.gradebook.deadlines import parse_timestamp, read_class_deadlines, read_timings
 from autograder.gradebook.gradebook_records import (
     EarlierMark,
     GradebookRecord,
@@ -203,13 +204,13 @@ class GradebookWriter:
         pattern = f"*/{escape(lab.name)}.recorded"
         for path in self.classroom.list_files(self.classroom.results, pattern):
             record = read_gradebook_record(path)
-            earlier, shared_marks = record.earlier, record.shared
-            if exercise not in earlier and cell not in shared_marks:
-                continue
-            mark = earlier.get(exercise)
-            if mark and mark.score is not None:
-                score = rescale_score(mark.score, old_points, new_points)
-                earlier[exercise] = mark._replace(score=score)
+            shared_marks = record.shared
+            by_answer = record.withdrawn.get(exercise, {})
+            for marks, key in ((record.earlier, exercise), *((by_answer, answer) for answer in by_answer)):
+                mark = marks.get(key)
+                if mark and mark.score is not None:
+                    score = rescale_score(mark.score, old_points, new_points)
+                    marks[key] = mark._replace(score=score)
             if cell in shared_marks:
                 shared_marks[cell] = rescale_score(shared_marks[cell], old_points, new_points)
             write_gradebook_record(path, record)
@@ -287,8 +288,9 @@ class GradebookWriter:
         """Write a submission's scores and comments into the database; return what it now has."""
         db = self._gradebook.db
         earlier = dict(old_record.earlier)
+        withdrawn = {name: dict(marks) for name, marks in old_record.withdrawn.items()}
         entries = self._load_or_make_rows(submission)
-        self._write_scores_and_retire_manual_marks(entries, graded_submission, old_record, earlier)
+        self._write_scores_and_retire_manual_marks(entries, graded_submission, old_record, earlier, withdrawn)
         self._set_auto_comments(entries, graded_submission, earlier)
         db.bulk_save_objects(entries.new)  # one statement per table, which is fast
         db.commit()
@@ -300,7 +302,8 @@ class GradebookWriter:
         for cell, score in old_record.shared.items():
             if cell not in retired_cells:
                 shared_marks[cell] = score
-        return GradebookRecord("", dict(graded_submission.answers), earlier, shared_marks)
+        answers = dict(graded_submission.answers)
+        return GradebookRecord("", answers, earlier, shared_marks, withdrawn)
 
     def _write_scores_and_retire_manual_marks(
         self,
@@ -308,11 +311,13 @@ class GradebookWriter:
         graded_submission: GradedSubmission,
         old_record: GradebookRecord,
         earlier_marks: dict[str, EarlierMark],
+        withdrawn_marks: dict[str, dict[str, EarlierMark]],
     ) -> None:
         """Write a submission's automatic scores; withdraw the manual marks of changed answers.
 
-        If an answer has changed, its manual mark is moved into the dict `earlier_marks`, and the
-        answer waits for a new manual mark.
+        If an answer has changed, its manual mark is moved into the dicts `earlier_marks` and
+        `withdrawn_marks`. If the new answer has a manual mark there, this mark counts again;
+        otherwise the answer waits for a new manual mark, unless the student has written nothing.
         """
         results = {result.exercise: result for result in graded_submission.results}
         tests = {grade_id_of_test(name): result for name, result in results.items()}
@@ -327,20 +332,29 @@ class GradebookWriter:
                 continue
             name = result.exercise
             old_answer = old_record.answers.get(name, "")
-            is_changed = old_answer != graded_submission.answers.get(name, "")
+            new_answer = graded_submission.answers.get(name, "")
+            is_changed = old_answer != new_answer
+            comment = entries.comments.get(cell) or entries.comments.get(grade_id(name))
             withdrawn = None
             if is_changed and old_record.answers:
-                comment = entries.comments.get(cell) or entries.comments.get(grade_id(name))
-                withdrawn = _withdraw_manual_mark(grade, comment, earlier_marks.get(name))
+                # A mark that was copied from a partner follows the partner's, so it is not kept.
+                is_copy = grade.manual_score is not None and cell in old_record.shared
+                withdrawn = _withdraw_manual_mark(grade, comment)
+                if withdrawn and old_answer and not is_copy:
+                    withdrawn_marks.setdefault(name, {})[old_answer] = withdrawn
+                restored = withdrawn_marks.get(name, {}).pop(new_answer, None)
+                if restored:
+                    _restore_manual_mark(grade, comment, restored)
             if withdrawn:
-                earlier_marks[name] = withdrawn
+                earlier_marks[name] = _combine_earlier_marks(withdrawn, earlier_marks.get(name))
             _set_auto_score(grade, points, result, graded_submission)
-            if withdrawn and withdrawn.score is not None:
+            has_new_answer = name not in graded_submission.untouched
+            if grade.manual_score is not None or not has_new_answer:
+                grade.needs_manual_grade = False
+            elif withdrawn and withdrawn.score is not None:
                 grade.needs_manual_grade = True
             elif name not in earlier_marks or earlier_marks[name].score is None:
-                grade.needs_manual_grade = grade.auto_score is None and grade.manual_score is None
-            elif grade.manual_score is not None:
-                grade.needs_manual_grade = False
+                grade.needs_manual_grade = grade.auto_score is None
             if grade.manual_score is not None or grade.extra_credit:
                 earlier_marks.pop(name, None)  # a person has graded the changed answer
 
@@ -649,6 +663,7 @@ def refresh_gradebook(
 ) -> Policy:
     """Recompute all marks in the gradebook from course.toml and the roster; return the policy.
 
+    If another of a student's attempts counts now, its stored result takes the former one's place.
     No submission is graded. If the classroom has no gradebook, none is created.
 
     Raises
@@ -663,8 +678,29 @@ def refresh_gradebook(
             names = [lab for lab in labs if lab in assignments]
             writer.enter_labs([labs[lab] for lab in names], policy)
             class_list = class_list or read_class_list(classroom)
+            gradebook_labs = {lab: labs[lab] for lab in names}
+            _record_changed_choices(classroom, gradebook_labs, policy, class_list, writer)
             writer.recompute_scores(names, policy, class_list)
     return policy
+
+
+def _record_changed_choices(
+    classroom: Classroom,
+    labs: Mapping[str, Lab],
+    policy: Policy,
+    class_list: ClassList,
+    writer: GradebookWriter,
+) -> None:
+    """Record the stored result of each attempt that counts now, in place of another attempt's."""
+    deadlines = read_class_deadlines(classroom, policy, class_list)
+    stated_times = class_list.read_submission_times(policy)
+    for choice in find_changed_choices(classroom, labs, policy, deadlines, stated_times):
+        attempt = choice.attempt
+        # Write the result last: if the run is interrupted before, the next one finds the choice
+        # changed again and repeats these steps.
+        store_counted_attempt(classroom, attempt.student, attempt.lab, choice.name)
+        writer.record_submission(attempt, choice.graded)
+        result_store.store_result(classroom, attempt, choice.graded, choice.fingerprint)
 
 
 def _set_auto_score(
@@ -682,15 +718,13 @@ def _set_auto_score(
         grade.auto_score = result.rescore(points).score
 
 
-def _withdraw_manual_mark(grade: Any, comment: Any, earlier: EarlierMark | None) -> EarlierMark | None:
+def _withdraw_manual_mark(grade: Any, comment: Any) -> EarlierMark | None:
     """Take back the manual mark of an answer that has changed, and return it; None if there was none.
 
     Parameters
     ----------
     grade, comment : Grade and Comment
         nbgrader's rows for the answer; there may be no comment.
-    earlier : EarlierMark or None
-        Manual mark of an even earlier answer; its parts that are not replaced are kept.
     """
     text = (comment and comment.manual_comment) or ""
     withdrawn = EarlierMark(grade.manual_score, text, grade.extra_credit)
@@ -699,10 +733,22 @@ def _withdraw_manual_mark(grade: Any, comment: Any, earlier: EarlierMark | None)
         comment.manual_comment = None
     if withdrawn.score is None and not text and not withdrawn.extra_credit:
         return None
-    if earlier and withdrawn.score is None:
-        extra_credit = withdrawn.extra_credit or earlier.extra_credit
-        withdrawn = EarlierMark(earlier.score, text or earlier.comment, extra_credit)
     return withdrawn
+
+
+def _restore_manual_mark(grade: Any, comment: Any, mark: EarlierMark) -> None:
+    """Give an answer that has come back the manual mark that it had before."""
+    grade.manual_score, grade.extra_credit = mark.score, mark.extra_credit
+    if comment:
+        comment.manual_comment = mark.comment or None
+
+
+def _combine_earlier_marks(mark: EarlierMark, earlier: EarlierMark | None) -> EarlierMark:
+    """Return the mark to show for earlier answers; an even earlier one's parts fill its gaps."""
+    if earlier is None or mark.score is not None:
+        return mark
+    extra_credit = mark.extra_credit or earlier.extra_credit
+    return EarlierMark(earlier.score, mark.comment or earlier.comment, extra_credit)
 
 
 def _auto_comment_text(

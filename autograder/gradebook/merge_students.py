@@ -136,6 +136,9 @@ def _copy_manual_marks_to_newer(
     names = {grade_id_of_test(name): name for name in {*record.answers, *loser_record.answers}}
     for exercise, mark in loser_record.earlier.items():
         record.earlier.setdefault(exercise, mark)
+    for exercise, marks in loser_record.withdrawn.items():
+        for answer, mark in marks.items():
+            record.withdrawn.setdefault(exercise, {}).setdefault(answer, mark)
     for notebook in loser.notebooks:
         for grade in notebook.grades:
             name = names.get(grade.name, grade.name)
@@ -149,6 +152,9 @@ def _copy_manual_marks_to_newer(
             is_graded = new_grade.manual_score is not None or new_grade.extra_credit
             if not is_same or is_graded:
                 record.earlier.setdefault(name, mark)
+                answer = loser_record.answers.get(name, "")
+                if answer and not is_same:
+                    record.withdrawn.setdefault(name, {}).setdefault(answer, mark)
                 continue
             new_grade.manual_score, new_grade.extra_credit = mark.score, mark.extra_credit
             if mark.score is not None:

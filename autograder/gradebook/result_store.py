@@ -57,18 +57,22 @@ def store_result(
     classroom: Classroom,
     submission: Submission,
     graded_submission: GradedSubmission,
-    lab: Lab,
-    options: GradingOptions,
+    fingerprint: str,
 ) -> None:
     """Store a submission's result in results/, and its executed notebook in autograded/.
 
     The notebook is written first, so that no result is left without its notebook if the run is
     interrupted.
+
+    Parameters
+    ----------
+    fingerprint : str
+        Hash of everything that decides the result, from `submission_fingerprint`.
     """
     store_notebook(classroom, submission, graded_submission)
     record = {
         "version": VERSION,
-        "hash": submission_fingerprint(submission, lab, options),
+        "hash": fingerprint,
         **graded_submission.to_fields(),
     }
     path = classroom.result_path(submission.student, submission.lab)

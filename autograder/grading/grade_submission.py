@@ -259,7 +259,7 @@ def _find_used_packages(lab: Lab, notebook: NotebookNode) -> set[str]:
 def _hash_answers_and_list_untouched(
     lab: Lab, notebook: NotebookNode
 ) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Return a hash of each answer, and the names of answers that the student has not changed."""
+    """Return a hash of each answer, and the names of answers in which the student wrote nothing."""
     hashes, untouched_names = {}, []
     release_sources = {cell_grade_id(cell): cell.source for cell in release_for_grading(lab).cells}
     for cell in notebook.cells:
@@ -270,7 +270,8 @@ def _hash_answers_and_list_untouched(
             if cell.get("attachments"):
                 text += json.dumps(cell.attachments, sort_keys=True)
             hashes[name] = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
-            if cell.source == release_sources.get(cell_grade_id(cell)):
+            is_empty = not text and name in lab.manual_questions
+            if is_empty or cell.source == release_sources.get(cell_grade_id(cell)):
                 untouched_names.append(name)
     return hashes, tuple(untouched_names)
 

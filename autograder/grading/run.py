@@ -336,13 +336,8 @@ class _ClassGrader:
             result_store.store_notebook(self.classroom, submission, graded_submission)
         elif is_new:
             lab = self.labs[submission.lab]
-            result_store.store_result(
-                self.classroom,
-                submission,
-                graded_submission,
-                lab,
-                self.options,
-            )
+            fingerprint = result_store.submission_fingerprint(submission, lab, self.options)
+            result_store.store_result(self.classroom, submission, graded_submission, fingerprint)
         if is_new or not writer.has_recorded(submission, graded_submission):
             writer.record_submission(submission, graded_submission)
 

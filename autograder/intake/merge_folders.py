@@ -5,13 +5,14 @@ Every step may be repeated: after a merge that was interrupted, the same command
 """
 
 import os
+from glob import escape
 from pathlib import Path
 
 from autograder.intake.store import Origin, make_earlier_name, read_filed_submission, write_earlier_time
 
 # Folders of the classroom in which each student has a folder. A merge deletes the pages in
 # feedback/ instead of moving them, since `autograder feedback` writes them again.
-_RESULT_ENDINGS = ("json", "attempts", "counts", "recorded", "feedback")
+_RESULT_ENDINGS = ("json", "counts", "recorded", "feedback")
 _STUDENT_FOLDERS = ("submitted", "submitted-earlier", "collected", "results", "autograded", "feedback")
 
 
@@ -54,6 +55,9 @@ def merge_lab_files(root: Path, source: str, target: str, lab: str, source_is_ne
     # they were, so the same one is chosen as the newer one.
     for ending in _RESULT_ENDINGS:
         _move_file(root / "results", source, target, f"{lab}.{ending}", replaces=loser == target)
+    for folder in (source, target):
+        for path in (root / "results" / folder).glob(f"{escape(lab)}.attempt*"):
+            path.unlink()  # the attempts of both are graded together in the next run
     for top in ("autograded", "submitted"):
         if loser == target:
             _remove(root / top / target / lab)

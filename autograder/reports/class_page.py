@@ -23,6 +23,7 @@ from autograder.core.errors import AutograderError, format_count
 from autograder.core.files import write_file
 from autograder.core.results import Result, Verdict
 from autograder.gradebook import result_store
+from autograder.gradebook.attempt_choice import describe_ungraded_attempts
 from autograder.gradebook.class_list import alphabetical_key
 from autograder.gradebook.classroom import Classroom
 from autograder.reports.marks import ClassMarks, Mark, display_name, refresh_and_read_marks
@@ -103,6 +104,8 @@ def write_report(
     sentences = [*_describe_mark_tables(report), *report.marks.request_notes]
     if not anonymous:
         sentences += report.marks.class_list.notes
+    labs = read_labs(classroom.course)
+    sentences += describe_ungraded_attempts(classroom, labs, report.marks.policy)
     return sentences
 
 

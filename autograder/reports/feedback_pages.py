@@ -16,6 +16,7 @@ from autograder.authoring.lab import Lab, read_lab, read_lab_in
 from autograder.core.course import find_course
 from autograder.core.files import hash_parts, is_disk_error, write_file
 from autograder.gradebook import result_store
+from autograder.gradebook.attempt_choice import describe_ungraded_attempts
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.nbgrader_db import GradebookError, gradebook_exists, without_password
 from autograder.gradebook.policy import read_policy
@@ -114,6 +115,7 @@ class _PageWriter:
         classroom, changed_pages = self.classroom, []
         marks = refresh_and_read_marks(classroom, self.labs)
         self.counts.notes += marks.request_notes
+        self.counts.notes += describe_ungraded_attempts(classroom, self.labs, marks.policy)
         stored_results = result_store.load_all_results(classroom)
         submissions = self._list_graded_submissions()
         self.progress.start(len(submissions))

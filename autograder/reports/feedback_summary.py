@@ -77,7 +77,8 @@ def build_summary(
     facts = [*_describe_partners(lab, student, marks), *_describe_dates_and_lateness(lab, mark, marks)]
     if classroom.counted_attempt(student, lab.name):
         facts.append(
-            "Of your attempts an earlier one counts, which has more points than the newest.",
+            "An earlier attempt of yours counts, since it has more automatic points after its late "
+            "penalty than the newest one.",
         )
     person = marks.students.get(student)
     return replace(

@@ -16,6 +16,7 @@ from typing import Any
 
 from autograder.core.errors import make_encodable
 from autograder.intake import Person
+from autograder.intake.filenames import normalise_name
 from autograder.reports.marks import Assignment, ClassMarks, Mark, full_name
 
 _GRADES_COLUMNS = (
@@ -332,14 +333,15 @@ def moodle_worksheet_format(
         if name == lab.name and origin.platform == "Moodle" and origin.participant:
             numbers[student] = origin.participant
     counts = Counter(numbers.values())
+    # The members of a group share one participant number. Then it identifies none of them.
+    numbers = {student: number for student, number in numbers.items() if counts[number] == 1}
+    for student, number in _read_roster_participants(marks, lab, numbers).items():
+        numbers.setdefault(student, number)
     modification_time = (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
     def identifier(marks: ClassMarks, person: Person) -> str:
         number = numbers.get(person.student, "")
-        # The members of a group share one participant number. Then it identifies none of them.
-        if counts[number] != 1:
-            return ""
-        return f"Participant {number}"
+        return f"Participant {number}" if number else ""
 
     return CsvFormat(
         file=f"moodle-{lab.name}.csv",
@@ -354,6 +356,32 @@ def moodle_worksheet_format(
         omission_reason="they have no Identifier of their own in this assignment (a team's is "
         "nobody's); enter their marks by hand, or import moodle.csv",
     )
+
+
+def _read_roster_participants(
+    marks: ClassMarks, lab: Assignment, numbers: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the roster's participant number of each student for one lab.
+
+    Moodle's numbers hold for one assignment only. A column that names no lab is taken to be this
+    lab's if it agrees with the number of every submission.
+
+    Parameters
+    ----------
+    numbers : mapping of str to str
+        Number of each student whose submission has one of its own.
+    """
+    of_lab, of_any_lab = {}, {}
+    for student, person in marks.students.items():
+        for name, number in person.participant.items():
+            if not name:
+                of_any_lab[student] = number
+            elif normalise_name(name) == normalise_name(lab.name):
+                of_lab[student] = number
+    known = [number == numbers[student] for student, number in of_any_lab.items() if student in numbers]
+    if known and all(known):
+        return of_any_lab | of_lab
+    return of_lab
 
 
 def select_platforms(marks: ClassMarks, platforms: Iterable[str] = ()) -> list[str]:

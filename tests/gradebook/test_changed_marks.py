@@ -101,12 +101,12 @@ def test_it_ends_with_the_answer_that_it_was_given_for(classroom):
     grade_again(classroom, answers=["ada"], ada=["softmax"], bo=[])
     assert raw_score(classroom, "ada") == before
     line = feedback_line(classroom, "ada")
-    assert "For an earlier answer a person gave 1 point of extra credit: “A good remark.”." in line
+    assert "For another answer a person gave 1 point of extra credit: “A good remark.”." in line
     assert "awaits" not in line  # the grader has marked the new answer
     change_mark(classroom, "ada", extra=1)
     grade_again(classroom, answers=["ada"], ada=["softmax"], bo=[])
     assert raw_score(classroom, "ada") == before + 1
-    assert "earlier answer" not in feedback_line(classroom, "ada")
+    assert "another answer" not in feedback_line(classroom, "ada")
 
 
 def test_a_penalty_is_of_all_points_with_extra_credit(classroom):

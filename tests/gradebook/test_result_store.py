@@ -38,7 +38,7 @@ def submit(course, student, answer=None, words="In my own words.", submitted_at=
     notebook = nbformat.read(course / "solutions" / lab / f"{lab}.ipynb", as_version=4)
     for cell in notebook.cells:
         if cell_grade_id(cell) == EXPLAIN:
-            cell.source = f"{student}: {words}"
+            cell.source = f"{student}: {words}" if words else ""
         if answer and cell_grade_id(cell) == EXERCISE.replace("_", "-"):
             cell.source = f"def {EXERCISE}(numbers):\n    return {answer}"
     folder = course / "classroom" / "submitted" / student / lab
@@ -225,7 +225,7 @@ def test_a_manual_mark_belongs_to_the_words_of_an_answer(copy):
     with Gradebook(f"sqlite:///{copy}/classroom/gradebook.db", copy.name) as book:
         notebook = book.find_submission_notebook(LAB, LAB, "bob")
         message = next(c for c in notebook.comments if c.name == EXPLAIN)
-        assert "For an earlier answer a person gave 1.5 of 2 points: “Well put.”" in message.auto_comment
+        assert "For another answer a person gave 1.5 of 2 points: “Well put.”" in message.auto_comment
         assert message.manual_comment is None
     assert [read_gradebook(copy, student).manual_score for student in ("ada", "cleo", "dan")] == [1.5] * 3
 
@@ -235,6 +235,20 @@ def test_a_manual_mark_belongs_to_the_words_of_an_answer(copy):
     assert grade(copy)[:2] == (1, 3)
     graded = GradebookRow(score=2 + 2, penalty=0, manual_score=2, needs_manual_grade=False)
     assert read_gradebook(copy, "bob") == graded
+
+    # With the first words again, their mark comes back; the mark of the others waits for them.
+    submit(copy, "bob")
+    assert grade(copy)[:2] == (1, 3)
+    assert read_gradebook(copy, "bob").manual_score == 1.5
+    submit(copy, "bob", words="Better words.")
+    grade(copy)
+    assert read_gradebook(copy, "bob").manual_score == 2
+
+    # Nothing is written any more: nothing is to be marked.
+    submit(copy, "bob", words=None)
+    grade(copy)
+    blank = GradebookRow(score=2, penalty=0, manual_score=None, needs_manual_grade=False)
+    assert read_gradebook(copy, "bob") == blank
 
 
 @pytest.mark.long
@@ -287,9 +301,8 @@ def test_how_it_was_run_matters_where_it_can(tmp_path, verdict, options, is_reus
             *graded_submission.results[1:],
         ),
     )
-    result_store.store_result(
-        place, submission, graded_submission, our_lab("qkv-attention"), GradingOptions()
-    )
+    fingerprint = result_store.submission_fingerprint(submission, our_lab("qkv-attention"), GradingOptions())
+    result_store.store_result(place, submission, graded_submission, fingerprint)
     assert (
         result_store.load_result(place, submission, our_lab("qkv-attention"), options) is not None
     ) == is_reused

@@ -20,13 +20,13 @@ from our_course import COURSE
 
 from autograder.core.files import write_file
 from autograder.core.results import Result, Verdict
+from autograder.gradebook.attempt_choice import find_best_attempt
 from autograder.gradebook.class_list import ClassList
 from autograder.gradebook.classroom import Classroom, Submission
 from autograder.gradebook.deadlines import compute_timings, merge_deadlines
 from autograder.gradebook.gradebook_writer import GradebookWriter, refresh_gradebook
 from autograder.gradebook.graded_submission import GradedSubmission
 from autograder.gradebook.policy import read_policy
-from autograder.grading.best_attempt import find_best_attempt
 from autograder.intake import Person
 from autograder.reports.marks import Assignment, ClassMarks, Mark, read_marks
 from autograder.reports.platform_csv import format_all_marks_csv

@@ -13,11 +13,11 @@ from sample_class import perfect, with_answer, wrong_answer
 
 from autograder.core.course import CourseError
 from autograder.core.files import write_file
+from autograder.gradebook.attempt_choice import find_best_attempt
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.deadlines import Deadlines
 from autograder.gradebook.graded_submission import GradingOptions
 from autograder.gradebook.policy import Policy, read_policy
-from autograder.grading.best_attempt import find_best_attempt
 from autograder.grading.run import grade_class
 from autograder.intake import collect
 from autograder.reports.class_page import write_report
@@ -109,9 +109,9 @@ def test_the_best_attempt_counts_and_a_better_one_takes_its_place(classroom):
     assert rows["ada"]["timestamp"] == "2026-11-01 10:00:00"
     write_feedback_pages(classroom, labs=[lab(LAB)], progress=Silent())
     page = (classroom.feedback / "ada" / LAB / f"{LAB}.html").read_text("utf-8")
-    assert "Of your attempts an earlier one counts, which has more points than the newest." in page
+    assert "An earlier attempt of yours counts, since it has more automatic points" in page
     other_page = (classroom.feedback / "bo" / LAB / f"{LAB}.html").read_text("utf-8")
-    assert "Of your attempts" not in other_page
+    assert "An earlier attempt" not in other_page
 
     # A manual mark belongs to the answer; a worse attempt, a broken one, and a run that changes
     # nothing leave it.
@@ -183,6 +183,63 @@ def test_the_last_counts_where_nothing_is_said(classroom):
     assert not grade(classroom).faults and table(classroom)["ada"]["raw_score"] == "7.0"
     classroom.course = replace(classroom.course, policy={})
     assert not grade(classroom).faults and table(classroom)["ada"]["raw_score"] == "3.0"
+
+
+def test_the_report_follows_a_change_of_the_policy_and_manual_marks_stay(classroom):
+    """Ada's attempts earn 4 in time, or 7 five days late, which is 3.5; nothing is graded again."""
+    collect_attempt(classroom, "ada", "2026-11-02-17-00-00", make_submission("attention"))
+    collect_attempt(classroom, "ada", "2026-11-07-17-00-00", make_submission(text="Another."))
+    assert not grade(classroom).faults
+    give_manual_mark(classroom, "ada", 2)
+
+    def row():
+        columns = ("raw_score", "score", "state", "timestamp")
+        return tuple(table(classroom)["ada"][column] for column in columns)
+
+    first = ("6.0", "6.0", "complete", "2026-11-02 17:00:00")
+    newest = ("7.0", "", "awaiting manual grading", "2026-11-07 17:00:00")
+    assert row() == first
+    course = classroom.course
+    changes = (
+        {"policy": {"penalty_per_day": 0.1}},
+        {"lab": {LAB: {"due": datetime(2026, 11, 2, 18), "points": {"attention": 9}}}},
+        {"lab": {LAB: {"due": datetime(2026, 11, 8, 18)}}},
+    )
+    for change in changes:
+        classroom.course = replace(course, **change)
+        assert row()[2:] == newest[2:], change
+        pages = write_feedback_pages(classroom, labs=[lab(LAB)], progress=Silent())
+        page = (classroom.feedback / "ada" / LAB / f"{LAB}.html").read_text("utf-8")
+        assert not pages.notes and "An earlier attempt of yours" not in page and "Another." in page
+        classroom.course = course
+        assert row() == first
+    classroom.course = replace(course, policy={"penalty_per_day": 0.1})
+    assert row() == newest
+    assert grade(classroom).newly_graded == 0 and row() == newest
+    # The newest attempt gets a mark of its own: each keeps its mark.
+    give_manual_mark(classroom, "ada", 3)
+    classroom.course = course
+    assert row() == first
+    classroom.course = replace(course, policy={"penalty_per_day": 0.1})
+    assert row()[:3] == ("10.0", "5.0", "complete")
+
+
+def test_the_report_says_that_attempts_are_not_graded_yet(classroom):
+    classroom.course = replace(classroom.course, policy={})
+    collect_attempt(classroom, "ada", "2026-11-01-10-00-00", make_submission())
+    collect_attempt(classroom, "ada", "2026-11-01-12-00-00", make_submission("alignment"))
+    assert not grade(classroom).faults
+    assert not any("attempt" in note for note in write_report(classroom))
+    classroom.course = replace(classroom.course, policy={"attempts": "best"})
+    sentence = (
+        "Not every attempt is graded yet, so it is not known which one is the best for 1 submission: "
+        "run `autograder grade`."
+    )
+    assert sentence in write_report(classroom)
+    pages = write_feedback_pages(classroom, labs=[lab(LAB)], progress=Silent())
+    assert sentence in pages.notes
+    grade(classroom)
+    assert sentence not in write_report(classroom) and table(classroom)["ada"]["raw_score"] == "7.0"
 
 
 @pytest.mark.parametrize("extension", [None, timedelta(days=6)])

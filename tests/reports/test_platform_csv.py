@@ -127,6 +127,27 @@ def test_a_participant_number_of_a_group_identifies_nobody():
     assert worksheet(marks, "one") == ("", 2)
 
 
+@pytest.mark.parametrize(
+    ("columns", "identifiers"),
+    [
+        ([{"one": "1"}, {"one": "2"}, {}], ["Participant 1", "Participant 2"]),
+        ([{"two": "1"}, {"two": "2"}, {}], []),
+        # A column without a lab's name: it agrees with Zoe's submission, or it is another lab's.
+        ([{"": "1"}, {"": "2"}, {"": "9"}], ["Participant 1", "Participant 2", "Participant 9"]),
+        ([{"": "1"}, {"": "2"}, {"": "8"}], ["Participant 9"]),
+    ],
+)
+def test_the_roster_has_the_participant_numbers_of_a_group(columns, identifiers):
+    marks = make_marks("Moodle", participant="55")
+    marks.origins["eve", "one"] = Origin(platform="Moodle", participant="55", members=("al1", "eve"))
+    if "" in columns[0]:
+        marks.origins["zoe", "one"] = Origin(platform="Moodle", participant="9")
+    for student, column in zip(("al1", "eve", "zoe"), columns, strict=True):
+        marks.students[student] = replace(marks.students[student], participant=column)
+    text, _ = worksheet(marks, "one")
+    assert [row["Identifier"] for row in table(text)] == identifiers if text else not identifiers
+
+
 def test_moodles_gradebook_has_only_students_it_can_identify():
     marks = make_marks("Moodle", participant="1")
     marks.students["al1"] = person("al1", "Lovelace", "Ada", "ada@x.edu", login="al1")

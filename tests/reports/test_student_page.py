@@ -106,7 +106,7 @@ def test_a_manual_mark_for_an_earlier_answer_is_shown_but_does_not_count(classro
     make(classroom)
     text = summary(page_of(classroom))
     assert "explain-flat awaiting manual grading – of 3" in text
-    assert "For an earlier answer a person gave 2 of 3 points: “Nearly.”." in text
+    assert "For another answer a person gave 2 of 3 points: “Nearly.”." in text
 
 
 def test_what_is_dropped_does_not_count(classroom, prepared):
