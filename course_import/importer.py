@@ -45,7 +45,7 @@ from course_import.dependencies import (
     is_file_beside,
     make_files_import,
 )
-from course_import.kept_tests import KeptTest, NotebookDefinitions
+from course_import.kept_tests import KeptTest, NotebookDefinitions, may_depend_on_order
 from course_import.nbgrader_source import (
     HIDDEN_TESTS,
     SOLUTION_REGION,
@@ -315,16 +315,17 @@ class _NotebookImporter:
         self.assertions = {}
         for cell in self._select("test"):
             self.assertions[cell.number] = self._read_assertions(cell, is_otter)
+        self.compared: dict[int, list[Assertion]] = {}  # assertions that became cases
         self.without_comparison: dict[int, list[Assertion]] = {}
         self.lost_values: dict[int, dict[str, str]] = {}
         self.recent_solutions = _find_recent_solutions(cells)
-        definitions = NotebookDefinitions(
+        self.definitions = NotebookDefinitions(
             self._select("given", "solution", "test"),
             {*self.functions},
         )
         self.kept_tests = {}
         for cell in self._select("test"):
-            self.kept_tests[cell.number] = list(self._convert_to_tests(cell, definitions))
+            self.kept_tests[cell.number] = list(self._convert_to_tests(cell))
 
     def _find_student_names(self) -> None:
         solution: SourceCell | None = None
@@ -355,11 +356,7 @@ class _NotebookImporter:
     def _select(self, *roles: str) -> list[SourceCell]:
         return [cell for cell in self.cells if cell.role in roles and cell.code]
 
-    def _convert_to_tests(
-        self,
-        cell: SourceCell,
-        definitions: NotebookDefinitions,
-    ) -> Iterator[KeptTest]:
+    def _convert_to_tests(self, cell: SourceCell) -> Iterator[KeptTest]:
         """Yield test functions made from a cell: one for each function, one for all variables."""
         if not cell.tree:
             return
@@ -380,7 +377,7 @@ class _NotebookImporter:
                 for subject in subjects:
                     lines.setdefault(subject, set()).update(assertion.lines)
             for subject, asserted_lines in lines.items():
-                test = definitions.make_test(
+                test = self.definitions.make_test(
                     cell,
                     asserted_lines,
                     hidden,
@@ -452,6 +449,7 @@ class _NotebookImporter:
     def _plan_comparisons(self, cell: SourceCell) -> None:
         """Make test cases from a test cell's comparisons; share its points among the exercises."""
         comparisons_by_name: dict[str, list[tuple[RecordedCall | None, Assertion]]] = {}
+        compared: list[Assertion] = []
         without_comparison: list[Assertion] = []
         lost_values: dict[str, str] = {}
         for assertion in self.assertions[cell.number]:
@@ -461,6 +459,8 @@ class _NotebookImporter:
                     lost_values.setdefault(name, problem)
                 else:
                     comparisons_by_name.setdefault(name, []).append((call, assertion))
+            if comparisons and not any(problem for _, _, problem in comparisons):
+                compared.append(assertion)
             if not comparisons and assertion.kind != "nothing":
                 without_comparison.append(assertion)
         plans = self._add_comparisons(cell, comparisons_by_name)
@@ -469,6 +469,7 @@ class _NotebookImporter:
         else:
             self.reports[cell.number].lost_points = cell.points
         self._note_type_checks(cell, without_comparison)
+        self.compared[cell.number] = compared
         self.without_comparison[cell.number], self.lost_values[cell.number] = without_comparison, lost_values
 
     def _add_comparisons(
@@ -574,7 +575,7 @@ class _NotebookImporter:
             for name in names:
                 lost_values.pop(name, None)
             label = _shorten(assertions[0].source) if assertions else test.subject
-            plan = self._keep_test(cell, test, label)
+            plan = self._keep_test(cell, self._leave_out_compared_calls(cell, test), label)
             if isinstance(plan, ExercisePlan):
                 plans[plan.name] = plan
                 has_test = True
@@ -653,6 +654,22 @@ class _NotebookImporter:
             if is_needed:
                 yield test, own_assertions
 
+    def _leave_out_compared_calls(self, cell: SourceCell, test: KeptTest) -> KeptTest:
+        """Return a hidden test without the assertions that became cases, since it can be read.
+
+        A test function runs in the submission's process, and an answer can read its caller's text.
+        The cases are compared outside. A test whose assertions may depend on each other, as one that
+        draws random numbers, is kept whole.
+        """
+        if not test.hidden or any(map(may_depend_on_order, cell.tree.body if cell.tree else ())):
+            return test
+        lines: set[int] = set()
+        for assertion in self.assertions[cell.number]:
+            if assertion not in self.compared[cell.number] and test.subject in assertion.names:
+                lines.update(assertion.lines)
+        smaller = self.definitions.make_test(cell, lines, True, test.subject, test.variables)
+        return smaller if smaller and test.subject else test
+
     def _keep_test(self, cell: SourceCell, test: KeptTest, label: str) -> ExercisePlan | str:
         """Add a test function to its exercise; return the exercise, or an obstacle as text."""
         trial = self.recording.trials.get(test.name)
@@ -676,13 +693,13 @@ class _NotebookImporter:
         plan = self._get_test_plan(test, cell)
         _add_new(plan.variables, [*test.variables, *large])
         plan.further_functions |= {*test.helper_functions}
-        values = {**trial.values}
+        values = {name: value for name, value in trial.values.items() if name in test.values}
         for name in large:
             del values[name]
         if large:
             values["as_due"] = large
         if test.hidden:
-            label = "what is asked besides"
+            label = f"hidden tests of cell {cell.number}"
         case = CaseSource(label, (), values, test.hidden, test=test.source, test_cell=cell.number)
         plan.test_cases.append(case)
         return plan
@@ -905,7 +922,12 @@ class _NotebookImporter:
             )
         for call, hidden, source in plan.calls:
             error = format_exception_name(call.error)
-            label = f"{plan.name} refuses {len(cases) + 1}" if error else _shorten(source)
+            label = _shorten(source)
+            if error:
+                label = f"{plan.name} refuses {len(cases) + 1}"
+            elif hidden:
+                # The assertion's text holds the expected value, and a student reads the label.
+                label = f"hidden test {len(cases) + 1}"
             case = CaseSource(label, call.args, call.kwargs, hidden, error, test_cell=call.cell)
             key = (case.arguments, parts.get(call.cell, ""))
             if key not in cases or not hidden:

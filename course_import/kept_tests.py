@@ -33,7 +33,7 @@ class KeptTest:
         The variables that are tested.
     source : str
         Source of the test function. Its first argument is the answer; the names in `values` and
-        `others` follow.
+        `helper_functions` follow.
     values : list of str
         Further variables that the test needs.
     helper_functions : list of str
@@ -226,6 +226,19 @@ def _may_change(statement: ast.stmt, names: Set[str]) -> bool:
     if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
         changed_names.add(call.func.value.id)
     return not _DISPLAY_NAMES & {*call_names} and bool(changed_names & names)
+
+
+def may_depend_on_order(statement: ast.stmt) -> bool:
+    """Return True if leaving out an assertion may change what the statements after it assert.
+
+    Assertions, assignments, imports and displays are safe, unless they draw random numbers.
+    """
+    if isinstance(statement, ast.Expr):
+        name = get_called_name(statement.value) if isinstance(statement.value, ast.Call) else ""
+        is_condition = isinstance(statement.value, (ast.Compare, ast.BoolOp, ast.UnaryOp, ast.Constant))
+        return not is_condition and name not in _DISPLAY_NAMES
+    safe_statements = (ast.Assert, ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom)
+    return not isinstance(statement, safe_statements) or "rand" in ast.unparse(statement)
 
 
 def _is_seed(statement: ast.stmt) -> bool:

@@ -481,7 +481,8 @@ class SubmissionGrader:
             misconception=finding.misconception,
             seconds=round(run.seconds + answer_run.seconds, 6),
             kind=reason,
-            cause=finding.cause or None,
+            # A student names the functions in an answer. So keep only the names of exercises.
+            cause=finding.cause if finding.cause in self.lab.exercises else None,
             failed_cases=self._list_failed_cases(exercise, finding),
         ).rescore(exercise.points)
         if has_passed:
@@ -618,9 +619,9 @@ class SubmissionGrader:
             rerun = self._rerun_with_reference_answers(cells, prerequisites, results, seconds)
             seconds -= sum(run.charged_seconds for run in rerun.runs.values())
             second_result, _ = rerun.tests[test]
-            combined_result = self._result_after_reference_run(exercise, result, second_result, prerequisites)
-            if combined_result:
-                results.tests[test] = combined_result
+            results.tests[test] = self._result_after_reference_run(
+                exercise, result, second_result, prerequisites
+            )
 
     def _rerun_with_reference_answers(
         self,
@@ -650,11 +651,12 @@ class SubmissionGrader:
 
     def _result_after_reference_run(
         self, exercise: Exercise, first: Result, second: Result, prerequisites: list[str]
-    ) -> tuple[Result, list[NotebookNode]] | None:
+    ) -> tuple[Result, list[NotebookNode]]:
         """Return an exercise's result and outputs after a run with other exercises' solutions.
 
-        None if the second run changes nothing. No text and no duration of the second run is shown:
-        the student's code could read the reference solution in that run, and reveal it in them.
+        Of the second run only the points are kept. The student's code can read the reference
+        solution in that run, so anything else, be it a text, a duration or the name of a
+        misconception, could reveal the solution.
         """
         names = join_words(f"`{name}`" for name in prerequisites)
         if second.verdict is Verdict.PASS:
@@ -673,15 +675,9 @@ class SubmissionGrader:
             result = replace(first, message=message, partial_share=second.partial_share)
             result = result.rescore(exercise.points)
             return result, _make_failed_test_outputs(first.exercise, message, score=result.score)
-        # In the second run the exercise still fails, but the judge has recognised the student's
-        # misconception in it. In the first run, wrong answers to other exercises may have hidden
-        # this. So name the misconception in the message; it changes no points.
-        if second.misconception and not first.misconception:
-            meaning = _explain_misconception(exercise, second.misconception)
-            message = f"With the right {names} in place it is still not right. {meaning}".strip()
-            result = replace(first, message=message, misconception=second.misconception)
-            return result, _make_failed_test_outputs(first.exercise, message, score=first.score)
-        return None
+        message = f"{first.message} With the right {names} in place, `{first.exercise}` does not pass either."
+        result = replace(first, message=message)
+        return result, _make_failed_test_outputs(first.exercise, message, score=first.score)
 
     def _other_code_uses_exercises(self, exercises: set[str], cells: list[NotebookNode]) -> bool:
         """Return True if other code of the student uses a name that these exercises define."""
@@ -703,16 +699,6 @@ class SubmissionGrader:
     def _is_stub(self, exercise: Exercise) -> bool:
         source = self._answer_source(exercise)
         return "raise NotImplementedError" in source
-
-
-def _explain_misconception(exercise: Exercise, name: str) -> str:
-    """Return what the course's author has written about a misconception, as sentences.
-
-    `name` may name two misconceptions that were found together, such as "a + b".
-    """
-    sentences = STRUCTURAL | {m.name: (m.means, m.nudge) for m in exercise.misconceptions}
-    parts = [name] if name in sentences else name.split(" + ")
-    return " ".join(" ".join(sentences.get(part, ())).strip() for part in parts)
 
 
 @cache
@@ -824,7 +810,8 @@ def _word_mistake_in_hidden_case(finding: Finding) -> str:
         error = case.answer.raised
         # A student could define an error class whose name reveals the hidden inputs. So name only
         # Python's and NumPy's own error classes.
-        is_standard = hasattr(builtins, error) or hasattr(np.exceptions, error)
+        error_class = getattr(builtins, error, getattr(np.exceptions, error, None))
+        is_standard = isinstance(error_class, type) and issubclass(error_class, BaseException)
         return f"it raises {error if is_standard else 'an error of its own'}"
     return _HIDDEN_CASE_SUMMARIES.get(kind, "the result differs")
 

@@ -69,7 +69,7 @@ def folder_by_student(people: Mapping[str, Person]) -> dict[str, str]:
     Parameters
     ----------
     people : mapping of str to Person
-        SubmissionAccount of each folder, from `match_folders`.
+        Person to whom each folder belongs, from `match_folders`.
 
     Returns
     -------

@@ -922,6 +922,24 @@ def test_otters_hidden_tests_are_found_however_true_is_written(hidden):
     assert [("HIDDEN" in source, "legs(5)" in source) for source in tests] == [(False, False), (True, True)]
 
 
+@needs_sandbox
+def test_hidden_tests_show_no_expected_value(course):
+    """Neither the label of a case nor the text of a test function, which an answer can read."""
+    cells = [
+        solution_cell("def legs(n):\n    ### BEGIN SOLUTION\n    return 4 * n\n    ### END SOLUTION", "legs"),
+        make_test(
+            "assert legs(1) == 4\n### BEGIN HIDDEN TESTS\nassert legs(7) == 28\nassert legs(3) < 1e4\n"
+            "assert str(legs(11))[0] == '4'\n### END HIDDEN TESTS",
+            "test_legs",
+            2,
+        ),
+    ]
+    import_cells(course, cells, name="animals")
+    text = (course / "solutions" / "animals" / "legs.py").read_text("utf-8")
+    assert "@legs.case('hidden test 2', hidden=True)" in text
+    assert "inputs(7)" in text and "legs(11)" in text and "28" not in text
+
+
 # A class as an answer, objects of other packages, properties
 
 

@@ -754,8 +754,8 @@ def {later}(*a, **k):
         json.dumps(notebook).encode(), course_lab, sandbox_for(course_lab, "none"), salt="x"
     )
     row = next(row for row in graded_submission.results if row.exercise == later)
-    assert row.message.startswith(f"With the right `{earlier}` in place it is still not right. ")
-    assert row.misconception == "name-not-defined"
+    assert row.message.endswith(f" With the right `{earlier}` in place, `{later}` does not pass either.")
+    assert row.misconception != "name-not-defined"
     assert right.split("\n")[-1].strip() not in json.dumps(
         graded_submission.to_fields(),
     ) + json.dumps(graded_submission.notebook)

@@ -42,6 +42,10 @@ FAULTS = {
         "raise type(f'{x.tolist()} {right.tolist()}', (Exception,), {})",
         "it raises an error of its own",
     ),
+    "named like a function": (
+        "raise type('print', (Exception,), {})",
+        "it raises an error of its own",
+    ),
     "prints": ("print(x.tolist(), right.tolist()); return None", "it returns None"),
     "nan": ("return right * np.nan", "numbers that should be finite are not"),
 }
