@@ -9,6 +9,7 @@ cell what was imported, what was not, and how many points depend on that.
 import ast
 import builtins
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -32,6 +33,7 @@ from autograder.authoring.skeleton import SkeletonError, add_lab, hyphenate, is_
 from autograder.core.course import Course
 from autograder.core.errors import AutograderError, format_count, join_words, truncate
 from autograder.core.files import write_file
+from autograder.core.import_guard import ENGINE_PACKAGES
 from autograder.core.notebook_cells import grade_id, grade_id_of_test, make_nbgrader_metadata
 from autograder.judging.function_tests import COMPARED_VARIABLES
 from autograder.values.case_records import Tolerance, Value
@@ -166,10 +168,17 @@ class ExercisePlan:
 
 @dataclass(frozen=True)
 class ImportReport:
-    """Report on an import: what became of each cell, and what could not be imported."""
+    """Report on an import: what became of each cell, and what could not be imported.
+
+    Parameters
+    ----------
+    packages : list of str
+        Packages that answers may import, in addition to those of every course.
+    """
 
     lab: str
     cells: list[CellImportReport]
+    packages: list[str]
 
     @property
     def is_complete(self) -> bool:
@@ -187,8 +196,15 @@ class ImportReport:
             lines += [f"    - {sentence}" for sentence in report.additions]
             lines += [f"    - not: {sentence}" for sentence in report.problems]
             if report.lost_points:
-                lines.append(f"    - {format_count(report.lost_points, 'point')} hang on this")
-        return "\n".join([*lines, "", f"{self._summary()}."]) + "\n"
+                points = format_count(report.lost_points, "point")
+                verb = "depends" if report.lost_points == 1 else "depend"
+                lines.append(f"    - {points} {verb} on this")
+        names = join_words(["Python's standard library", "numpy", "matplotlib", *self.packages])
+        packages = (
+            f"Answers may import {names}. Any other package, such as scipy, is refused. If answers may "
+            "use one, add it to `imports` in course.toml, and import it in a cell that students are given."
+        )
+        return "\n".join([*lines, "", packages, "", f"{self._summary()}."]) + "\n"
 
     def _summary(self) -> str:
         """Return how many points came over as they were, in part, and not at all."""
@@ -206,7 +222,8 @@ class ImportReport:
             summary += f"; {format_count(lost_points, 'point')} did not come over"
         problem_count = sum(len(report.problems) for report in self.cells)
         if problem_count:
-            summary += f'. {format_count(problem_count, "sentence")} above with "not" say what to do'
+            verb = "says" if problem_count == 1 else "say"
+            summary += f'. {format_count(problem_count, "line")} above with "not:" {verb} what to do'
         return summary
 
 
@@ -231,7 +248,8 @@ def import_notebook(path: Path, course: Course) -> ImportReport:
     cells = read_cells(notebook)
     if not any(cell.points for cell in cells):
         raise NotASourceNotebook(
-            f"{path} has no cell with points: it is no source notebook of nbgrader or otter.",
+            f"No test cell of {path} is worth points. Import the source notebook of nbgrader or otter, "
+            "in which test cells have points.",
         )
     lab = _make_lab_name(path, course)
     importer = _NotebookImporter(lab, cells, is_otter, _find_exercise_names(course))
@@ -251,7 +269,7 @@ def import_notebook(path: Path, course: Course) -> ImportReport:
         add_to_library(course, CHECKS_PACKAGE, title, lab, checks)
     importer.dependencies.write(lab)
     add_lab(course, lab, files)
-    report = ImportReport(lab, list(importer.reports.values()))
+    report = ImportReport(lab, list(importer.reports.values()), importer.list_allowed_packages())
     write_file(course.solutions / lab / REPORT_FILE, report.text())
     return report
 
@@ -855,6 +873,17 @@ class _NotebookImporter:
                 others = join_words(number for number in plan.tests if number != cell.number)
                 yield f"its points and those of cell {others} are given together, or not at all"
 
+    def list_allowed_packages(self) -> list[str]:
+        """Return the packages that answers may import, in addition to those of every course.
+
+        A lab that imports one of the course's packages allows all of them.
+        """
+        course = self.dependencies.course
+        packages = {*course.imports, *self.dependencies.packages}
+        if not packages & find_imported_modules(cell.tree for cell in self.cells if cell.code):
+            packages = set()
+        return sorted({*course.library, *self.dependencies.modules, *packages} - ENGINE_PACKAGES)
+
     # Methods that write the lab's files
 
     def make_files(self, source_name: str) -> dict[str, str]:
@@ -1044,10 +1073,26 @@ class _NotebookImporter:
         for statement in reversed(cell.tree.body if cell.tree else []):
             if isinstance(statement, ast.Assert) or statement.lineno in cell.hidden:
                 continue
-            if names & find_changed_names(statement):
+            if names & find_changed_names(statement) or self._is_import_for_answers(statement, cell):
                 sources.insert(0, ast.get_source_segment(cell.plain, statement) or "")
                 names |= find_used_names(statement)
         return "\n".join(sources)
+
+    def _is_import_for_answers(self, statement: ast.stmt, cell: SourceCell) -> bool:
+        """Return True for an import that an answer may rely on, since no earlier cell makes it.
+
+        Students may write `np.sum` because the test cell above imports NumPy.
+        """
+        if not isinstance(statement, (ast.Import, ast.ImportFrom)):
+            return False
+        known_names: set[str] = set()
+        for earlier in self._select("given"):
+            if earlier.number < cell.number:
+                known_names |= find_changed_names(earlier.tree)
+        allowed = {"numpy", "matplotlib", *self.list_allowed_packages(), *sys.stdlib_module_names}
+        modules = find_imported_modules([statement])
+        is_for_tests = bool(modules & _TEST_MODULES) or not modules <= allowed
+        return not is_for_tests and not find_changed_names(statement) <= known_names
 
     def _make_answer_cells(self, cell: SourceCell, name: str) -> Iterator[NotebookNode]:
         """Split a solution cell so that each exercise has its own cell, and yield the parts."""
@@ -1108,6 +1153,7 @@ _OUTCOMES = {  # by the role of a cell without exercise
     "by hand": "manually graded",
     "task": "a task, manually graded",
 }
+_TEST_MODULES = {"doctest", "hashlib", "inspect", "unittest"}  # only tests need these
 _TYPE_CHECK = re.compile(r"\b(isinstance|type|dtype)\b")
 _IDENTITY_WITH_BOOL = re.compile(r"\bis (True|False)\b")
 

@@ -16,6 +16,7 @@ from autograder.cli.options import (
     print_lines,
 )
 from autograder.core.course import find_course
+from autograder.core.errors import AutograderError
 
 
 @main.group()
@@ -94,17 +95,23 @@ def build(labs: Sequence[str], only_check: bool, anew: bool) -> None:
     Example:  autograder build --check
     Example:  autograder build training --anew
     """
-    from autograder.authoring.build import build_labs, build_pages
+    from autograder.authoring.build import BuildError, build_labs, build_pages
     from autograder.authoring.verify import find_doubts
 
-    chosen_labs = choose_labs(labs)
-    drift = build_labs(chosen_labs, check=only_check, refresh_outputs=anew)
+    drift, problems = [], []
+    for lab in choose_labs(labs):
+        try:
+            drift += build_labs([lab], check=only_check, refresh_outputs=anew)
+        except AutograderError as error:
+            problems.append(str(error))  # build the other labs all the same
+        else:
+            print_lines("Warning", find_doubts(lab))
     drift += build_pages(find_course(), check=only_check)
-    for lab in chosen_labs:
-        print_lines("Warning", find_doubts(lab))
     label = "Out of date" if only_check else "Written"
     for sentence in drift:
         click.echo(f"{label}: {sentence}")
+    if problems:
+        raise BuildError("\n".join(problems))
     if not drift:
         click.echo("Everything is as the solutions say.")
     sys.exit(1 if drift and only_check else 0)

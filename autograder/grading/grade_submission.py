@@ -754,10 +754,12 @@ def _explain_missing_answers(
     """
     name, verdict = exercise.name, Verdict.CRASH
     if run.missing:
-        definition = "class"
-        if exercise.rules.is_function_exercise and name[0].islower():
-            definition = "function"
-        text = f"There is no {definition} `{name}` to try."
+        definition = ""  # a test function can ask for a function or for a class
+        if name[0].isupper():
+            definition = "class "
+        elif exercise.rules.is_function_exercise:
+            definition = "function "
+        text = f"There is no {definition}`{name}` to try."
         verdict, error = _explain_undefined_answer(answer_run)
         if error:
             error = error[:MAX_ERROR_CHARACTERS].rstrip(".")

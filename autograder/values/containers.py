@@ -250,4 +250,4 @@ class SetType(ValueType):
         return Difference("values", wording.complete(sentence))
 
     def describe(self, value: Value) -> str:
-        return f"a set of {format_count(len(value), 'value')}"
+        return f"a set of {format_count(len(value), 'value')}" if value else "an empty set"

@@ -246,7 +246,7 @@ def test_a_literal_reads_back(value):
 
 
 def test_a_file_that_is_no_source_is_a_sentence(course, tmp_path):
-    assert "no cell with points" in import_cells(
+    assert "is worth points" in import_cells(
         course,
         [code_cell("x = 1")],
         exit_code=2,
@@ -327,7 +327,7 @@ def test_parts_that_cannot_be_imported_are_listed_with_their_points(course):
     report = import_cells(course, cells, exit_code=1, name="lost")
     assert "`len(draw()) == 1` is kept as it is, and very different values of the same form pass it" in report
     assert "`first`: it reads a file, and what comes along is students', too" in report
-    assert "3 points hang on this" in report
+    assert "3 points depend on this" in report
     assert "it imports `no_such_package`, which is not installed here" in report
     assert "2 points of 5 came over as they were; 3 points did not come over" in report
 
@@ -444,7 +444,8 @@ def test_a_test_that_its_own_solution_does_not_pass_makes_no_exercise(course):
     ]
     report = import_cells(course, cells, exit_code=1, name="own")
     assert (
-        "the notebook's own solution does not pass it: AssertionError" in report and "2 points hang" in report
+        "the notebook's own solution does not pass it: AssertionError" in report
+        and "2 points depend" in report
     )
     assert "points=1," in (course / "solutions/own/one.py").read_text("utf-8").replace(
         "points=1)",
@@ -556,7 +557,7 @@ def test_a_solution_that_reads_what_only_a_test_sets_is_named(course):
         make_test("FACTOR = 3\nassert scaled(2) == 6\nassert scaled(3) / 3 < FACTOR + 1", "t1", 2),
     ]
     report = import_cells(course, cells, exit_code=1, name="scaled")
-    assert "reads `FACTOR`, which a test sets" in report and "2 points hang on this" in report
+    assert "reads `FACTOR`, which a test sets" in report and "2 points depend on this" in report
     build_course(course, "scaled")
 
 
@@ -904,7 +905,7 @@ def test_functions_that_read_what_a_test_sets_are_lost_with_their_share_of_the_p
     report = import_cells(course, [*cells, make_test(test, "t1", 3)], exit_code=1, name="sides")
     assert "`area`: its solution reads `SIDE`, which a test sets" in report
     assert "`ring`: its solution reads `SIDE`, which a test sets" in report
-    assert "2 points hang on this" in report
+    assert "2 points depend on this" in report
     assert "1 point of 3 came over as they were; 2 points did not come over" in report
 
 

@@ -140,13 +140,13 @@ def test_only_existing_kinds_of_cases_are_counted():
 
 @pytest.mark.parametrize(
     ("call", "noun"),
-    [("function", "function"), ("in place", "function"), ("m:asked", "class")],
+    [("function", "function "), ("in place", "function "), ("m:asked", "")],
 )
 def test_a_missing_answer_is_called_a_function_or_a_class(call, noun):
     exercise = Exercise("softmax", points=1, call=call)
     assert (
         _explain_missing_answers(exercise, CellRun(missing=True), CellRun()).message
-        == f"There is no {noun} `softmax` to try."
+        == f"There is no {noun}`softmax` to try."
     )
     finding = _explain_missing_answers(
         Exercise("Account", points=1, call=call), CellRun(missing=True), CellRun()
