@@ -10,6 +10,7 @@ site's own wheels as well.
 """
 
 import hashlib
+import html
 import json
 import shutil
 import sys
@@ -94,6 +95,11 @@ _INDEX_PAGE = """\
 <noscript><p>{title}: these labs run Python in your browser, which needs JavaScript.</p></noscript>
 </html>
 """
+
+
+def make_index_page(title: str) -> str:
+    """Return the site's first page as HTML: it leads to JupyterLab, and shows the course's title."""
+    return _INDEX_PAGE.format(title=html.escape(title))
 
 
 class WebError(AutograderError):
@@ -398,4 +404,4 @@ def _configure_kernel(site: Path, base: str, python: str, course: Course) -> Non
     kernel["disablePyPIFallback"] = True
     settings["jupyter-config-data"]["appName"] = course.title
     path.write_text(json.dumps(settings, indent=2), "utf-8")
-    (site / "index.html").write_text(_INDEX_PAGE.format(title=course.title), "utf-8")
+    (site / "index.html").write_text(make_index_page(course.title), "utf-8")

@@ -2,7 +2,7 @@
 
 import zipfile
 
-from course_site.site import _write_wheel
+from course_site.site import _write_wheel, make_index_page
 
 
 def write_wheel(folder, files):
@@ -28,3 +28,9 @@ def test_a_wheel_holds_its_files_and_says_what_it_needs(tmp_path):
         assert wheel.read("lab/__init__.py") == b"SIDE = 3\n"
         (metadata,) = (name for name in wheel.namelist() if name.endswith("/METADATA"))
         assert b"Requires-Dist: numpy\n" in wheel.read(metadata)
+
+
+def test_a_courses_title_is_text_on_the_first_page():
+    page = make_index_page("Sets <script>alert(1)</script> & maps")
+    assert "<title>Sets &lt;script&gt;alert(1)&lt;/script&gt; &amp; maps</title>" in page
+    assert "alert(1)</script>" not in page
