@@ -201,8 +201,9 @@ class ImportReport:
                 lines.append(f"    - {points} {verb} on this")
         names = join_words(["Python's standard library", "numpy", "matplotlib", *self.packages])
         packages = (
-            f"Answers may import {names}. Any other package, such as scipy, is refused. If answers may "
-            "use one, add it to `imports` in course.toml, and import it in a cell that students are given."
+            f"Answers may import {names}. Any other package, such as scipy, is refused. If answers "
+            "may use one, add it to `imports` in course.toml, and import it in a cell that students "
+            "are given."
         )
         return "\n".join([*lines, "", packages, "", f"{self._summary()}."]) + "\n"
 
@@ -223,7 +224,8 @@ class ImportReport:
         problem_count = sum(len(report.problems) for report in self.cells)
         if problem_count:
             verb = "says" if problem_count == 1 else "say"
-            summary += f'. {format_count(problem_count, "line")} above with "not:" {verb} what to do'
+            lines = format_count(problem_count, "line")
+            summary += f'. {lines} above with "not:" {verb} what to do'
         return summary
 
 
@@ -248,8 +250,8 @@ def import_notebook(path: Path, course: Course) -> ImportReport:
     cells = read_cells(notebook)
     if not any(cell.points for cell in cells):
         raise NotASourceNotebook(
-            f"No test cell of {path} is worth points. Import the source notebook of nbgrader or otter, "
-            "in which test cells have points.",
+            f"No test cell of {path} is worth points. Import the source notebook of nbgrader or "
+            "otter, in which test cells have points.",
         )
     lab = _make_lab_name(path, course)
     importer = _NotebookImporter(lab, cells, is_otter, _find_exercise_names(course))
@@ -1089,9 +1091,9 @@ class _NotebookImporter:
         for earlier in self._select("given"):
             if earlier.number < cell.number:
                 known_names |= find_changed_names(earlier.tree)
-        allowed = {"numpy", "matplotlib", *self.list_allowed_packages(), *sys.stdlib_module_names}
+        packages = {"numpy", "matplotlib", *self.list_allowed_packages(), *sys.stdlib_module_names}
         modules = find_imported_modules([statement])
-        is_for_tests = bool(modules & _TEST_MODULES) or not modules <= allowed
+        is_for_tests = bool(modules & _TEST_MODULES) or not modules <= packages
         return not is_for_tests and not find_changed_names(statement) <= known_names
 
     def _make_answer_cells(self, cell: SourceCell, name: str) -> Iterator[NotebookNode]:

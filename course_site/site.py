@@ -98,7 +98,7 @@ _INDEX_PAGE = """\
 
 
 def make_index_page(title: str) -> str:
-    """Return the site's first page as HTML: it leads to JupyterLab, and shows the course's title."""
+    """Return the site's first page as HTML, which leads to JupyterLab."""
     return _INDEX_PAGE.format(title=html.escape(title))
 
 

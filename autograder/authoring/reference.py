@@ -55,7 +55,7 @@ def run_reference(cells: Mapping[str, str], lab: str) -> SimpleNamespace:
         except Exception as error:  # an author's own code may raise anything
             raise AutograderError(
                 f"{lab}: the cell {name!r} raises {type(error).__name__}: {error}. Only the "
-                "cells tagged `setup` and the answers are run to make the reference, in their order: "
-                "what this cell needs must stand in one of them."
+                "cells tagged `setup` and the answers make the reference, in their order: what this "
+                "cell needs must stand in one of them."
             ) from error
     return SimpleNamespace(**namespace)

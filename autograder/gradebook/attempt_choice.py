@@ -9,8 +9,8 @@ answers, submission time and manual marks only.
     results/<student>/<lab>.attempt-<hash>   graded result of one attempt, with its executed notebook
     results/<student>/<lab>.counts           file name of the earlier attempt that counts
 
-`autograder grade` writes the first two (see `autograder.grading.best_attempt`). Since they are kept,
-the choice can follow a change of course.toml or of the roster without grading anything again.
+`autograder grade` writes the first two (see `autograder.grading.best_attempt`). Since they are
+kept, the choice can follow a change of course.toml or of the roster without grading anything again.
 """
 
 import json
@@ -119,8 +119,8 @@ def find_best_attempt(
     key : (str, str)
         Student and lab.
     attempts : mapping of str to (datetime or None, mapping of str to float)
-        Submission time of each graded attempt, and its share of the points (0 to 1) by exercise, the
-        newest attempt first. The newest of equally good attempts is taken.
+        Submission time of each graded attempt, and its share of the points (0 to 1) by exercise,
+        the newest attempt first. The newest of equally good attempts is taken.
     """
     student, lab = key
     points = policy.points[lab]
@@ -178,14 +178,14 @@ def find_changed_choices(
             continue
         name = ""
         if policy.best_attempt:
-            earned = {}
+            shares_by_name = {}
             for file_name, entry in entries.items():
                 submitted_at = stated_times.get(key)
                 attempt = classroom.read_attempt(*key, file_name)
                 if attempt and not submitted_at:
                     submitted_at = parse_timestamp(attempt.timestamp)
-                earned[file_name] = (submitted_at, entry.shares if entry else {})
-            name = find_best_attempt(key, earned, policy, deadlines)
+                shares_by_name[file_name] = (submitted_at, entry.shares if entry else {})
+            name = find_best_attempt(key, shares_by_name, policy, deadlines)
         chosen, attempt = entries[name], classroom.read_attempt(*key, name)
         if not chosen or not attempt:
             continue
@@ -198,19 +198,19 @@ def find_changed_choices(
 
 
 def describe_ungraded_attempts(classroom: Classroom, labs: Mapping[str, Lab], policy: Policy) -> list[str]:
-    """Return a sentence if the best attempt is unknown for some students, since it is not graded."""
+    """Return a sentence if some attempts are not graded, so that the best one is unknown."""
     if not policy.best_attempt:
         return []
-    ungraded = 0
+    count = 0
     for key in classroom.list_submissions(list(labs)):
         if None in _read_graded_attempts(classroom, labs, *key).values():
-            ungraded += 1
-    if not ungraded:
+            count += 1
+    if not count:
         return []
-    students = format_count(ungraded, "submission")
+    students = format_count(count, "submission")
     return [
-        f"Not every attempt is graded yet, so it is not known which one is the best for {students}: "
-        "run `autograder grade`."
+        "Not every attempt is graded yet, so it is not known which one is the best for "
+        f"{students}: run `autograder grade`."
     ]
 
 

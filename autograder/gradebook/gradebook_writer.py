@@ -206,7 +206,9 @@ class GradebookWriter:
             record = read_gradebook_record(path)
             shared_marks = record.shared
             by_answer = record.withdrawn.get(exercise, {})
-            for marks, key in ((record.earlier, exercise), *((by_answer, answer) for answer in by_answer)):
+            places = [(record.earlier, exercise)]
+            places += [(by_answer, answer) for answer in by_answer]
+            for marks, key in places:
                 mark = marks.get(key)
                 if mark and mark.score is not None:
                     score = rescale_score(mark.score, old_points, new_points)
@@ -342,9 +344,9 @@ class GradebookWriter:
                 withdrawn = _withdraw_manual_mark(grade, comment)
                 if withdrawn and old_answer and not is_copy:
                     withdrawn_marks.setdefault(name, {})[old_answer] = withdrawn
-                restored = withdrawn_marks.get(name, {}).pop(new_answer, None)
-                if restored:
-                    _restore_manual_mark(grade, comment, restored)
+                restorable_mark = withdrawn_marks.get(name, {}).pop(new_answer, None)
+                if restorable_mark:
+                    _restore_manual_mark(grade, comment, restorable_mark)
             if withdrawn:
                 earlier_marks[name] = _combine_earlier_marks(withdrawn, earlier_marks.get(name))
             _set_auto_score(grade, points, result, graded_submission)

@@ -151,11 +151,11 @@ def _store_index_and_best_attempt(
 ) -> None:
     """Store what each submission earned, and the file name of the best submission."""
     current: dict[str, GradedAttempt] = {}
-    earned = {}
+    shares_by_name = {}
     for name, attempt in attempts.items():
         entry = graded.get(attempt.fingerprint)
         if entry:
             current[attempt.fingerprint] = entry
-            earned[name] = (attempt.submitted_at, entry.shares)
+            shares_by_name[name] = (attempt.submitted_at, entry.shares)
     write_attempt_index(classroom, *key, list(current.values()))
-    store_counted_attempt(classroom, *key, find_best_attempt(key, earned, policy, deadlines))
+    store_counted_attempt(classroom, *key, find_best_attempt(key, shares_by_name, policy, deadlines))

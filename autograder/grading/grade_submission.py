@@ -675,7 +675,8 @@ class SubmissionGrader:
             result = replace(first, message=message, partial_share=second.partial_share)
             result = result.rescore(exercise.points)
             return result, _make_failed_test_outputs(first.exercise, message, score=result.score)
-        message = f"{first.message} With the right {names} in place, `{first.exercise}` does not pass either."
+        failure = f"With the right {names} in place, `{first.exercise}` does not pass either."
+        message = f"{first.message} {failure}"
         result = replace(first, message=message)
         return result, _make_failed_test_outputs(first.exercise, message, score=first.score)
 

@@ -378,8 +378,11 @@ def _read_roster_participants(
                 of_any_lab[student] = number
             elif normalise_name(name) == normalise_name(lab.name):
                 of_lab[student] = number
-    known = [number == numbers[student] for student, number in of_any_lab.items() if student in numbers]
-    if known and all(known):
+    agreements = []
+    for student, number in of_any_lab.items():
+        if student in numbers:
+            agreements.append(number == numbers[student])
+    if agreements and all(agreements):
         return of_any_lab | of_lab
     return of_lab
 
