@@ -274,7 +274,7 @@ class _AssertionReader:
         for name in find_used_names(expression):
             indirect_names |= self.dependencies.get(name, set())
         if self.student_names and not self.student_names & {*references, *indirect_names}:
-            # The assertion may say that a call has left its argument alone.
+            # The assertion may test that a student's function has not modified its argument.
             for name in find_used_names(expression):
                 indirect_names |= self.callers.get(name, set())
         hidden = not self.hidden.isdisjoint(lines)
@@ -427,7 +427,7 @@ def _is_full_value(side: ast.AST, student_names: Set[str] | None) -> bool:
         case ast.Call(args=arguments) if get_called_name(side) in _CONVERSIONS:
             return bool(arguments) and _is_full_value(arguments[0], student_names)
         case ast.Call():
-            # What another function makes of a student's result may be a part or a property of it.
+            # Any other function, such as `len`, may return only a part or property of the result.
             name = get_called_name(side)
             return name in student_names if student_names else not hasattr(builtins, name)
         case ast.Tuple(elts=parts) | ast.List(elts=parts):

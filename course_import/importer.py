@@ -551,7 +551,7 @@ class _NotebookImporter:
             new = {name for name in self.functions if self._is_new(name, cell)}
             outer_functions = {call.function for call in calls} - inner_functions
             if new & inner_functions and not new & outer_functions:
-                return  # an older function's result is compared
+                return  # this assertion tests a function of an earlier exercise
             calls = [call for call in calls if call.function not in inner_functions]
         elif not self._asserts_truth(assertion, calls):
             return
@@ -916,7 +916,7 @@ class _NotebookImporter:
             )
         rules: dict[str, Any] = {} if plan.tolerance == EXACT else {"tolerance": plan.tolerance}
         if not plan.checks_type and not plan.test_cases and self._has_integer_result(plan):
-            rules["floats_too"] = True  # as in the tests: 7.0 == 7
+            rules["floats_too"] = True  # the source's tests accept 7.0 for 7, too
         domain = ""
         if plan.calls and all(call.has_printed for call, _, _ in plan.calls):
             rules["returns"] = "printed"
@@ -957,7 +957,7 @@ class _NotebookImporter:
             if error:
                 label = f"{plan.name} refuses {len(cases) + 1}"
             elif hidden:
-                # The assertion's text holds the expected value, and a student reads the label.
+                # Students read the label, so it must not quote the expected value.
                 label = f"hidden test {len(cases) + 1}"
             case = CaseSource(label, call.args, call.kwargs, hidden, error, test_cell=call.cell)
             key = (case.arguments, parts.get(call.cell, ""))
@@ -1030,7 +1030,7 @@ class _NotebookImporter:
             else:
                 yield _add_answer_metadata(text, name, cell.points) if cell.role == "by hand" else text
         elif cell.tree is None and cell.role != "test":
-            # Without its syntax tree nothing tells which lines are the solution but the marks.
+            # The cell is not valid Python, so only the marks show which lines are the solution.
             visible = SOLUTION_REGION.sub(r"\1# YOUR CODE HERE", cell.source)
             yield nbformat.v4.new_markdown_cell(f"```\n{visible}\n```", id=cell_id)
         elif cell.role == "given":
@@ -1142,12 +1142,12 @@ class _NotebookImporter:
             yield nbformat.v4.new_markdown_cell(text, id=cell_id)
 
 
-_NO_EXERCISE = {  # by the kind of an assertion
+_NO_EXERCISE = {  # reason why an assertion makes no exercise, by its kind
     "property": "asks for a property, not for a value: write a check for it",
     "error": "expects an error that cannot be asked",
     "value": "compares nothing that students write",
 }
-_OUTCOMES = {  # by the role of a cell without exercise
+_OUTCOMES = {  # how a cell without an exercise is imported, by its role
     "text": "text",
     "given": "as it is",
     "solution": "an answer without points",

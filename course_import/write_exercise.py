@@ -83,7 +83,7 @@ def _survives_round_trip(table: DataTable) -> bool:
     import pandas as pd
 
     try:
-        copy = eval(format_value(table), {"pd": pd, "np": np})  # it is our own source
+        copy = eval(format_value(table), {"pd": pd, "np": np})  # safe: we wrote this code
         return values_agree(table, table_from_pandas(copy), ComparisonRules(exact_dtype=True))
     except (ValueError, TypeError, SyntaxError, NameError):
         return False

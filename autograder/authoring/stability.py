@@ -111,7 +111,7 @@ def find_processor_dependent_results_here(exercise: Exercise, questions: list[Qu
     """
     if exercise.rules.compare:
         return []
-    labels: dict[str, list[str]] = {}  # the labels of the cases, by what gives another result in them
+    labels: dict[str, list[str]] = {}  # the cases' labels, by the name of the unstable result
     for question in questions:
         for name in _names_of_processor_dependent_results(exercise, question):
             labels.setdefault(name, []).append(question.label)
@@ -132,7 +132,7 @@ def _names_of_processor_dependent_results(exercise: Exercise, question: Question
     if not _same_expected_value(question.expected, perturbed.expected, rules):
         yield "the result of the reference"
     if question.inputs.memory is not None:
-        return  # a large case, where the memory is judged: misconceptions would take long in it
+        return  # a large case that tests memory: skip the misconceptions, which would take long
     for name, answer in question.mistakes.items():
         if not same_answer(answer, perturbed.mistakes[name], rules):
             yield f"the result of the misconception {name!r}"

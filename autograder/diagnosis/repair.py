@@ -283,7 +283,7 @@ class _SwitchableMutations:
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
         if [node.name for node in functions].count(code.co_name) != 1 or function.__closure__:
             raise ValueError("it is made by another function, or twice")
-        if "lstsq" in source:  # for NaN, LAPACK's least squares prints in spite of `sys.stdout`
+        if "lstsq" in source:  # given NaN, it prints past `sys.stdout`
             raise ValueError("it would print")
         self.mutations: list[Mutation] = []
         self._lines = source.splitlines()

@@ -367,8 +367,8 @@ class GradebookWriter:
         earlier_marks: Mapping[str, EarlierMark],
     ) -> None:
         """Write the autograder's message on each answer as nbgrader's automatic comment."""
-        # The comment is on the cell of the answer. A question for a person is called as its cell is,
-        # an exercise is not: the cell of `stable_softmax` is stable-softmax.
+        # Comments are keyed by the answer cell's name. A question has that name itself; the
+        # exercise `stable_softmax` has the cell `stable-softmax`.
         results = {result.exercise: result for result in graded_submission.results}
         results |= {grade_id(result.exercise): result for result in graded_submission.results}
         for name, comment in entries.comments.items():
@@ -652,7 +652,7 @@ class GradebookWriter:
                     ) from None
                 time.sleep(0.2 * 4 ** (attempt - 1))
             except BaseException:
-                self._roll_back()  # else the next commit would write a part of this submission
+                self._roll_back()  # the next commit must not write half a submission
                 raise
 
     def _roll_back(self) -> None:

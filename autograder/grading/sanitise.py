@@ -182,7 +182,7 @@ def clean_html(
     if keep_styles:
         common_attributes = common_attributes | {"style"}
     return nh3.clean(
-        make_encodable(text),  # Rust strings hold no lone surrogates
+        make_encodable(text),  # nh3 cannot take a lone surrogate
         tags=nh3.ALLOWED_TAGS | {"details", "summary"} | tags,
         attributes={**_ATTRIBUTES, **attributes, "*": common_attributes},
         attribute_filter=_filter_attribute,

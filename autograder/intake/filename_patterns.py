@@ -72,8 +72,8 @@ class FilenamePattern:
 
 
 _CANVAS_LETTER = r"[\w\x80-\U0010ffff]"
-# What stands behind Canvas's numbers may begin with a third one, of three digits or more. Then the
-# first may belong to the student's name, as in "ada_201_203_9035_lab.ipynb".
+# The student's file name may begin with a third number. Then it is unclear which two are Canvas's,
+# and which belongs to the student's name, as in "ada_201_203_9035_lab.ipynb".
 _CANVAS_AMBIGUOUS_FILE = rf"(?:(?:{_CANVAS_LETTER}*_)?\d+_\d+|\d{{3,}})_.+"
 
 FILENAME_PATTERNS = (

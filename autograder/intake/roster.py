@@ -64,7 +64,7 @@ _WITHDRAWN_STATUS = re.compile(
 # Fields in which no two people may have the same value, with the name of each field in messages.
 _UNIQUE_FIELDS = {"student": "folder", "login": "login", "lms_id": "ID"}
 _ID_FIELDS = ("student", "lms_id", "sid", "brightspace", "login", "github", "email")
-# Identifiers that a GitHub user name may be: students choose it, and it says nothing of a number.
+# Fields to compare with a GitHub user name. Students choose it, so ID numbers are not among them.
 _FIELDS_OF_GITHUB_NAMES = ("student", "login", "github")
 _STAFF_ROLES = {"instructor", "ta", "teacher", "reader", "observer", "designer", "grader"}
 
@@ -218,7 +218,7 @@ class Roster:
         """
         people = self._people_with_participant_number(identity.participant, lab)
         if people:
-            # The number may be another assignment's. Then the name says so.
+            # Each assignment has its own numbers. If the name contradicts the number, return both.
             namesakes = self.people_named(identity.name)
             is_contradicted = namesakes and not any(person in namesakes for person in people)
             return [*people, *namesakes] if is_contradicted else people

@@ -42,7 +42,7 @@ from autograder.intake.platform_metadata import find_timezone, parse_timestamp
 from autograder.intake.roster import Identity
 from autograder.intake.upload_limits import LIMITS, FileRefused, PerStudentReadingBudget
 
-TIMESTAMP_FORMAT = "%Y-%m-%d %H:%M:%S UTC"  # three parts, as nbgrader's parse_utc reads it
+TIMESTAMP_FORMAT = "%Y-%m-%d %H:%M:%S UTC"  # date, time and zone, for nbgrader's parse_utc
 VERSION = 1
 MAX_ORIGIN_BYTES = 100_000
 STALE_SECONDS = 3600  # age of temporary files to delete; a running `collect` may need younger ones
@@ -141,8 +141,8 @@ class Origin:
             return (self.number, self.inside) > (other.number, other.inside)
         times = self.time, other.time
         if self.zone and other.zone and self.zone != other.zone:
-            # The zone was named, or corrected, between two runs. What the platform wrote tells
-            # which is newer.
+            # The two runs read the platform's times in different zones. So compare the times as
+            # the platform wrote them.
             times = self._wall_clock_time(), other._wall_clock_time()
         return (times[0], self.inside, self.number) > (times[1], other.inside, other.number)
 

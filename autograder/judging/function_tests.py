@@ -117,7 +117,7 @@ def record_test_calls(
             helpers[name] = _RecordedObject(recorder, namespace[name])
     try:
         test(_RecordedObject(recorder, function), **kwargs, **helpers)
-    except Exception as error:  # usually a failed assertion, which the replay will show as well
+    except Exception as error:  # usually a failed assertion; the replay fails, too
         if error is recorder.error:
             raise
         return recorder.events, error
@@ -148,8 +148,8 @@ def compare_in_test(expected: Value, value: Value, tolerance: Any, inputs: Input
     except Exception as error:  # noqa: BLE001 - a test may meet any value
         return _describe_test_failure(error, source)
     if failed_line:
-        # The assertion holds for what the function returned. So what failed is something that the
-        # function did, most likely to an argument.
+        # The assertion holds for the returned values, but failed in the run. So it must have
+        # tested a side effect of the function, most likely a modified argument.
         return (
             f"This assertion fails: `{_quote_line(source, failed_line)}`. It holds for what your "
             "function returns. Does your function change its arguments?"

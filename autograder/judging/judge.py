@@ -448,15 +448,15 @@ def _compare_with_misconception(
     agreeing, misses = [], 0
     for case, rules in zip(cases, exact_rules):
         if misconception.name not in case.question.mistakes:
-            continue  # an edge case: answer keys hold no misconceptions' answers for it
+            continue  # an edge case: answer keys hold no predictions for it
         prediction = case.question.mistakes[misconception.name]
         if _predicts_answer(prediction, case, rules):
             agreeing.append(case)
             continue
         if case.is_right:
-            return None  # the misconception is wrong where the student is right
+            return None  # it predicts a wrong result, but the student is right
         if _shapes_differ(prediction.value, case.value):
-            return None  # elsewhere an axis of length 1 may hide the difference
+            return None  # in other cases, broadcasting may hide this difference
         misses += 1
         if misses * 2 > failing_count or " + " in misconception.name:
             return None
@@ -512,7 +512,7 @@ def _is_misconception_wrong_in(misconception: Misconception, case: JudgedCase) -
 def _cast_expected_to_precision_of(expected: Value, value: Value) -> Value:
     """Return the expected value, converted to the precision (such as float32) of the result."""
     are_sequences = isinstance(expected, (tuple, list)) and isinstance(value, (tuple, list))
-    if are_sequences and len(expected) == len(value):  # `map` would cut the longer one
+    if are_sequences and len(expected) == len(value):  # `map` stops at the shorter one
         return type(expected)(map(_cast_expected_to_precision_of, expected, value))
     if _are_float_arrays(value, expected):
         with np.errstate(all="ignore"):

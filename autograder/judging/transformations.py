@@ -29,7 +29,7 @@ _VAGUE_TRANSFORMATIONS = ("times-a-constant", "times-a-size", "plus-a-constant",
 MIN_DIFFERING_NUMBERS = 8  # with fewer of them, an explanation may be chance
 MIN_DIFFERING_SCALARS = 3  # the same for results that are no arrays
 MAX_PARTS = 4  # of a returned tuple; transformations of longer ones are not tried
-MAX_PIVOT_PARTS = 100  # no lab returns so many; to count them all would take half a minute
+MAX_PIVOT_PARTS = 100  # labs return fewer; counting more would take half a minute
 MAX_PIVOT_NUMBERS = 4000
 
 
@@ -138,7 +138,7 @@ def _find_misconception_combined_with_transformation(
         pivot = _choose_pivot(differing_cases)
         prediction = pivot.question.mistakes[misconception.name]
         if prediction.error or not _have_same_shapes(prediction.value, pivot.expected):
-            continue  # a transformation of the shape would fit for other reasons
+            continue  # the shapes differ, so a match would mean little
         for transformation in _candidate_transformations(prediction.value, pivot.value, pivot.inputs):
             if not transformation.combined_means:
                 continue
@@ -172,7 +172,7 @@ def _find_misconception_combined_with_error(
             wrong.append(case)
     if len(errors) != 1 or None in errors or "not-written-yet" in errors:
         return None
-    if errors & SPECIFIC_FAMILIES:  # such an error is a slip of its own, which most answers do not share
+    if errors & SPECIFIC_FAMILIES:  # a slip, not a misconception
         return None
     if not _have_enough_differences(deviations, wrong):
         return None

@@ -694,7 +694,7 @@ def _parse_rows_and_find_headings(text: str, name: str) -> tuple[list[list[str]]
     """
     for separator in ",;\t":
         lines: list[list[str]] = []
-        with suppress(csv.Error):  # such as for the wrong separator
+        with suppress(csv.Error):  # for example, if the separator is wrong
             for line in csv.reader(io.StringIO(text, newline=""), delimiter=separator):
                 lines.append([cell.strip() for cell in line])
         for index, line in enumerate(lines):

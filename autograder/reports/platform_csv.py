@@ -211,7 +211,7 @@ CSV_FORMATS = {
             "Section": _roster_column("section"),
         },
         identifying_columns=("ID", "SIS User ID", "SIS Login ID"),
-        optional_columns=(("SIS User ID", "SIS Login ID"),),  # the SIS has both or neither
+        optional_columns=(("SIS User ID", "SIS Login ID"),),  # a roster without an SIS has neither
         second_row=_canvas_second_row,
     ),
     "Moodle": CsvFormat(  # Grades, Import: all labs

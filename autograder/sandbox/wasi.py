@@ -533,7 +533,7 @@ class Wasi:
         if self.files.free_nodes <= 0:
             raise RefusedCall(NOSPC)
         self.files.free_nodes -= 1
-        if not node.inode:  # a file that is renamed keeps its own
+        if not node.inode:  # a renamed file has one already
             self.files.last_inode += 1
             node.inode = self.files.last_inode
         self.files.entries[name] = node

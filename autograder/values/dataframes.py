@@ -99,9 +99,9 @@ class Column:
         """Contents of the column's cells as an array of objects, with None for a missing cell."""
         if self.levels is not None:
             lookup = np.empty(len(self.levels) + 1, object)
-            for i, level in enumerate(self.levels):  # an assignment of all would unpack lists
+            for i, level in enumerate(self.levels):  # `lookup[:] = levels` would unpack lists
                 lookup[i] = level
-            return lookup[self.values]  # index -1 takes the last entry, None
+            return lookup[self.values]  # -1 means a missing cell: the last entry is None
         cells = self.values.astype(object)
         cells[self.missing] = None
         return cells
@@ -406,7 +406,7 @@ class DataTable:
         """Describe in how many rows a column differs from the expected one, and show the first."""
         row = int(np.argmin(agree))
         cell, expected_cell = column.format_cell(row), expected.format_cell(row)
-        if cell == expected_cell and column.numbers is not None:  # they differ in later digits
+        if cell == expected_cell and column.numbers is not None:  # so show more digits
             cell = f"{float(column.cells[row]):.9g}"
             expected_cell = f"{float(expected.cells[row]):.9g}"
         place = f"In the column {name} " if name else ""
@@ -578,7 +578,7 @@ def _column_from_series(series: Any, error_subject: str) -> Column:
 
 
 def _column_from_distinct_cells(series: Any, dtype: str, error_subject: str) -> Column:
-    positions: dict[tuple[type, str, CellValue], int] = {}  # with type and text, because 1 == True
+    positions: dict[tuple[type, str, CellValue], int] = {}  # 1 == True, so the type is in the key
     codes = np.full(len(series), -1)
     cells = series.astype(object).to_numpy()
     is_stored = series.notna().to_numpy()

@@ -245,7 +245,7 @@ def _parse_array_header(item: Any) -> tuple[np.dtype, tuple[int, ...], int]:
     for axis in _check_list(shape, MAX_AXES):
         if type(axis) is not int or not 0 <= axis <= MAX_ANSWER_NUMBERS:
             raise EncodingError("no such shape")
-        numbers *= max(axis, 1)  # a 0 must not hide sizes whose product NumPy refuses
+        numbers *= max(axis, 1)  # also for a size of 0, NumPy refuses other sizes that are huge
     if numbers > MAX_ANSWER_NUMBERS:
         raise EncodingError("too large an array")
     if 0 in shape:

@@ -106,7 +106,7 @@ class ScalarType(ValueType):
         raise EncodingError("no such kind of value")
 
     def is_comparable(self, expected: Value, value: Value) -> bool:
-        return True  # an int may be accepted for a float
+        return True  # `find_difference` compares the types
 
     def agrees(self, first: Value, second: Value, rules: ComparisonRules) -> bool:
         if isinstance(second, np.ndarray):
@@ -222,7 +222,7 @@ class DateTimeType(ValueType):
         item = result.item()
         if not isinstance(item, int):
             return item
-        name = result.dtype.name.partition("[")[0]  # the unit was too fine for Python
+        name = result.dtype.name.partition("[")[0]  # nanoseconds: Python has microseconds only
         return result.astype(f"{name}[us]").item()
 
     def pack(self, value: Value, arrays: list[np.ndarray]) -> dict:

@@ -288,7 +288,7 @@ def build_seccomp_filter(machine: str) -> bytes | None:
     # and the call's first argument at offset 16.
     program = step(load, 4) + step(equal, architecture, 1, 0) + step(return_, kill) + step(load, 0)
     if machine == "x86_64":
-        program += return_if(at_least, 0x40000000, refuse | errno.ENOSYS)  # the x32 numbers
+        program += return_if(at_least, 0x40000000, refuse | errno.ENOSYS)  # calls of the x32 ABI
     for number in refused_numbers:
         if number is not None:
             program += return_if(equal, number, refuse | errno.EPERM)
